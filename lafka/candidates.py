@@ -1,0 +1,25 @@
+"""A candidate: what a finder says of a splap and the walk asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A URL found on a splap that may lead to the fut.
+
+    ``url`` is absolute, http or https, without fragment. ``found_by`` names the finder.
+    ``score`` orders candidates, higher is surer; ``place`` is the position among the splap's
+    candidates in document order, from 0; ``reasons`` are the names of the rules that made the
+    score. ``promising`` says that the score alone is worth a request. ``label`` guesses what
+    a PDF there would be: ``fut``, ``supplement`` or ``other``.
+    """
+
+    url: str
+    found_by: str
+    score: float = 0.0
+    place: int = 0
+    reasons: tuple[str, ...] = ()
+    promising: bool = False
+    label: str = "fut"
