@@ -1,0 +1,245 @@
+"""What a payload is, decided by its bytes: a PDF, HTML, something else; whole or cut."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lafka.errors import BadHttp
+from lafka.warc import http
+from lafka.warc.sources import Source
+
+SNIFF = 1024
+_PDF = b"%PDF-"
+_HTML = re.compile(
+    rb"(?:<!doctype\s+html|<(?:html|head|body|title|meta|script|frameset)\b)", re.IGNORECASE
+)
+_HTML_LEAD = re.compile(rb"(?:\s|<!--.*?-->|<\?xml[^>]*>)*", re.DOTALL)
+_HTML_TYPES = ("text/html", "application/xhtml+xml")
+_TAIL = 2048
+
+
+class Kind(StrEnum):
+    """What the bytes of an entity are."""
+
+    PDF = "pdf"
+    HTML = "html"
+    OTHER = "other"
+    EMPTY = "empty"
+
+
+MEDIA_TYPES = {Kind.PDF: "application/pdf", Kind.HTML: "text/html"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payload:
+    """The facts of one answer, all from its bytes.
+
+    ``body`` is the offset of the body in the response block; ``literal`` says that the entity
+    stands there as it is. ``start`` is the offset of the fut's ``%`` in the entity (0 but for junk
+    before it), ``length`` the fut's length, or the entity's where it is no PDF. ``digest`` is that
+    of the fut, else of the payload (transfer coding undone); ``payload_digest`` always of the
+    payload, ``block_digest`` of the whole block; all ``sha256:`` and hex. ``whole`` is false where
+    a framing, a coding or the end of a PDF shows that bytes are missing; ``trouble`` says which.
+    ``prefix`` is the first 1,024 bytes of the entity.
+    """
+
+    kind: Kind
+    status: int
+    content_type: str
+    body: int
+    literal: bool
+    chunked: bool
+    start: int
+    length: int
+    digest: str
+    payload_digest: str
+    block_digest: str
+    whole: bool
+    trouble: str = ""
+    prefix: bytes = b""
+
+
+def pdf_start(prefix: bytes) -> int:
+    """Where ``%PDF-`` stands in the first 1,024 bytes of *prefix*, or -1.
+
+    A page that begins as HTML and speaks of ``%PDF-`` is a page.
+    """
+    place = prefix[:SNIFF].find(_PDF)
+    if place > 0 and _begins_as_html(prefix[:place]):
+        return -1
+    return place
+
+
+def kind_of(prefix: bytes, content_type: str = "") -> Kind:
+    """The kind of an entity that begins with *prefix* (its first 1,024 bytes or all).
+
+    Content-Type only tells HTML without any usual tag from other text.
+    """
+    if not prefix:
+        return Kind.EMPTY
+    if pdf_start(prefix) >= 0:
+        return Kind.PDF
+    return Kind.HTML if _is_html(prefix[:SNIFF], content_type) else Kind.OTHER
+
+
+def _is_html(prefix: bytes, content_type: str) -> bool:
+    if prefix[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        prefix = prefix[2:].replace(b"\0", b"")
+    if _begins_as_html(prefix):
+        return True
+    declared = content_type.partition(";")[0].strip().lower() in _HTML_TYPES
+    return declared and b"\0" not in prefix and not prefix.startswith(_BINARY)
+
+
+# Signatures that servers send as text/html often enough to be worth knowing.
+_BINARY = (b"PK\x03\x04", b"\x1f\x8b", b"%!PS", b"{\\rtf", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"GIF8",
+           b"\xff\xd8\xff", b"AT&TFORM", b"Rar!")  # fmt: skip
+
+
+def _begins_as_html(prefix: bytes) -> bool:
+    prefix = prefix.removeprefix(b"\xef\xbb\xbf")
+    lead = _HTML_LEAD.match(prefix)
+    return bool(_HTML.match(prefix, lead.end() if lead else 0))
+
+
+class _Entity:
+    """What goes by of an entity: its ends, its size, and its digests from the fut's start on."""
+
+    def __init__(self) -> None:
+        self.first = b""
+        self.last = b""
+        self.size = 0
+        self.start = -1  # not known before 1,024 bytes are
+        self._whole = self._fut = hashlib.sha256()
+
+    def feed(self, data: bytes) -> None:
+        self.last = (self.last + data[-_TAIL:])[-_TAIL:]
+        self.size += len(data)
+        if self.start >= 0:
+            self._update(data)
+            return
+        self.first += data
+        if len(self.first) >= SNIFF:
+            self._settle()
+
+    def _settle(self) -> None:
+        self.start = max(0, pdf_start(self.first))
+        if self.start:
+            self._whole, self._fut = hashlib.sha256(self.first), hashlib.sha256()
+            self._fut.update(self.first[self.start :])
+        else:
+            self._fut.update(self.first)
+        self.first = self.first[:SNIFF]
+
+    def _update(self, data: bytes) -> None:
+        self._fut.update(data)
+        if self.start:
+            self._whole.update(data)
+
+    def digests(self) -> tuple[str, str]:
+        """Of the fut (or all, where it is none), and of all."""
+        if self.start < 0:
+            self._settle()
+        return _text(self._fut), _text(self._whole)
+
+
+def inspect(block: Source, *, max_entity: int = 0) -> Payload:
+    """The facts of the response in *block*, every digest computed; constant memory.
+
+    *max_entity* bounds a decoded entity in bytes (0: no bound). ``BadHttp`` where the block holds
+    no HTTP answer; a body that is broken or ends early is described with ``whole=False``.
+    """
+    message = http.head(block)
+    seen = _Entity()
+    whole, body = hashlib.sha256(block.read(0, message.end)), hashlib.sha256()
+    if message.literal:
+        trouble = _feed_literal(block, message, seen, whole)
+    else:
+        for data in block.chunks(message.end):
+            whole.update(data)
+        trouble = _feed_decoded(block, message, seen, body, max_entity)
+    fut, everything = seen.digests()
+    kind = kind_of(seen.first, message.fields.first("Content-Type"))
+    payload_digest = _text(body) if message.content_codings else everything
+    trouble = trouble or _unended(kind, message, seen.last)
+    return Payload(
+        kind=kind,
+        status=message.status,
+        content_type=message.fields.first("Content-Type"),
+        body=message.end,
+        literal=message.literal,
+        chunked=message.chunked,
+        start=seen.start,
+        length=seen.size - seen.start,
+        digest=fut if kind is Kind.PDF else payload_digest,
+        payload_digest=payload_digest,
+        block_digest=_text(whole),
+        whole=not trouble,
+        trouble=trouble,
+        prefix=seen.first,
+    )
+
+
+def _feed_literal(
+    block: Source, message: http.Head, seen: _Entity, whole: hashlib._Hash
+) -> str:
+    left = message.content_length
+    for data in block.chunks(message.end):
+        whole.update(data)
+        piece = data if left is None else data[:left]
+        if left is not None:
+            left -= len(piece)
+        if piece:
+            seen.feed(piece)
+    if left and message.status not in (204, 304):
+        return f"the body ends {left} bytes early"
+    return ""
+
+
+def _feed_decoded(
+    block: Source, message: http.Head, seen: _Entity, body: hashlib._Hash, max_entity: int
+) -> str:
+    def pieces() -> Iterator[bytes]:
+        for piece in http.payload(block, message):
+            if message.content_codings:
+                body.update(piece)
+            yield piece
+
+    try:
+        for piece in http.decode(pieces(), message.content_codings):
+            seen.feed(piece)
+            if max_entity and seen.size > max_entity:
+                return "the decoded body is too big"
+    except BadHttp as error:
+        return str(error)
+    return ""
+
+
+def _unended(kind: Kind, message: http.Head, tail: bytes) -> str:
+    """Without a length a reset looks like an end; then only the PDF itself can tell."""
+    unframed = not message.chunked and message.content_length is None
+    if kind is Kind.PDF and unframed and b"%%EOF" not in tail:
+        return "a PDF without a length does not end with %%EOF"
+    return ""
+
+
+def _text(digest: hashlib._Hash) -> str:
+    return "sha256:" + digest.hexdigest()
+
+
+def identified_type(facts: Payload) -> str:
+    """The media type that the bytes show, for WARC-Identified-Payload-Type; empty for no bytes."""
+    if facts.kind in MEDIA_TYPES:
+        return MEDIA_TYPES[facts.kind]
+    if not facts.prefix:
+        return ""
+    # pylibmagic brings libmagic for python-magic; it has to be imported first.
+    import pylibmagic  # noqa: F401, PLC0415
+
+    import magic  # noqa: PLC0415  isort: skip
+
+    return str(magic.from_buffer(facts.prefix, mime=True))
