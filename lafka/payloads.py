@@ -184,9 +184,7 @@ def inspect(block: Source, *, max_entity: int = 0) -> Payload:
     )
 
 
-def _feed_literal(
-    block: Source, message: http.Head, seen: _Entity, whole: hashlib._Hash
-) -> str:
+def _feed_literal(block: Source, message: http.Head, seen: _Entity, whole: hashlib._Hash) -> str:
     left = message.content_length
     for data in block.chunks(message.end):
         whole.update(data)
