@@ -1,0 +1,253 @@
+"""What one request and its answer were on the wire: the bytes, and how they ended."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO, Literal, Protocol
+
+import brotli
+
+from lafka.errors import StorageTrouble
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+IN_MEMORY = 256 * 1024
+"""A spool of more bytes than this lies on the disk."""
+OPENING = 1024
+"""The bytes of an entity that decide what it is (PDF 1.7, annex H.3, note 13)."""
+
+Ended = Literal["complete", "closed", "cut", ""]
+Truncated = Literal["length", "time", "disconnect"]
+Kind = Literal["pdf", "text", "binary", "unknown"]
+
+_SECRET_FIELDS = (b"authorization", b"proxy-authorization")
+_REMOVED = b"[removed]"
+_BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+_CONTROLS = bytes({*range(0x20)} - set(b"\t\n\f\r\x1b"))
+
+
+class Spool:
+    """Bytes in order of arrival: in memory up to 256 KiB, then in an anonymous file in *folder*.
+
+    The file has no name and vanishes with the last reference to the spool, or at :meth:`close`.
+    Reading does not move anything, so a thread may read while nobody appends. Each method raises
+    StorageTrouble where the disk does not do it.
+    """
+
+    __slots__ = ("_folder", "_memory", "file", "size")
+
+    def __init__(self, folder: Path | str | None = None) -> None:
+        self._folder = folder
+        self._memory = bytearray()
+        self.file: BinaryIO | None = None
+        """The file once there is one, unbuffered; its position means nothing."""
+        self.size = 0
+        """How many bytes it holds."""
+
+    def append(self, data: bytes) -> None:
+        if self.file is None and self.size + len(data) <= IN_MEMORY:
+            self._memory += data
+        else:
+            self._write(data)
+        self.size += len(data)
+
+    def _write(self, data: bytes) -> None:
+        try:
+            if self.file is None:
+                self.file = tempfile.TemporaryFile(buffering=0, dir=self._folder)  # noqa: SIM115
+                _write_at(self.file.fileno(), self._memory, 0)
+                self._memory = bytearray()
+            _write_at(self.file.fileno(), data, self.size)
+        except OSError as error:
+            raise self._trouble(error) from error
+
+    def _trouble(self, error: OSError) -> StorageTrouble:
+        return StorageTrouble(self._folder or tempfile.gettempdir(), error)
+
+    def trim(self, count: int) -> None:
+        """Drop the last *count* bytes."""
+        kept = max(self.size - count, 0)
+        del self._memory[kept:]
+        if self.file is not None:
+            try:
+                os.ftruncate(self.file.fileno(), kept)
+            except OSError as error:
+                raise self._trouble(error) from error
+        self.size = kept
+
+    def read(self, start: int, length: int) -> bytes:
+        """At most *length* bytes from byte *start* on."""
+        if self.file is None:
+            return bytes(self._memory[start : start + length])
+        try:
+            return os.pread(self.file.fileno(), length, start)
+        except OSError as error:
+            raise self._trouble(error) from error
+
+    def chunks(self, start: int = 0, size: int = 1 << 20) -> Iterator[bytes]:
+        """All bytes from byte *start* on, at most *size* at a time."""
+        while data := self.read(start, size):
+            yield data
+            start += len(data)
+
+    def fileno(self) -> int | None:
+        """The file's descriptor, or None while the bytes are in memory."""
+        return None if self.file is None else self.file.fileno()
+
+    def close(self) -> None:
+        """Give up the bytes."""
+        self._memory = bytearray()
+        self.size = 0
+        if self.file is not None:
+            self.file.close()
+            self.file = None
+
+
+def _write_at(descriptor: int, data: bytes | bytearray, offset: int) -> None:
+    rest = memoryview(data)
+    while rest:
+        written = os.pwrite(descriptor, rest, offset)
+        rest = rest[written:]
+        offset += written
+
+
+@dataclass(slots=True, kw_only=True)
+class Exchange:
+    """One request and its answer, byte for byte, whole or not.
+
+    It grows while the answer comes in, and stays as it is once the download handler has returned
+    or raised. What reads it closes ``response``.
+    """
+
+    url: str
+    method: str
+    response: Spool = field(default_factory=Spool)
+    """Every byte read: interim (1xx) answers, head, body as transferred, trailers."""
+    request: bytes = b""
+    """Every byte written, but for the values of Authorization and Proxy-Authorization."""
+    started: datetime | None = None
+    """When the request was written, aware, UTC; None where there was never a connection."""
+    ip_address: str | None = None
+    """The address that was asked; behind a proxy, the proxy's."""
+    ended: Ended = ""
+    """``complete``: the answer told its own end; ``closed``: a body without a length ended with
+    a clean close; ``cut``: the connection ended too early or was reset; empty: there was no
+    answer, or we stopped reading."""
+    truncated: Truncated | None = None
+    """Why bytes are missing, as WARC-Truncated says it; None where none are."""
+    exact: bool = True
+    """False: put together from Scrapy's request and response, for the wire could not be seen."""
+    dropped: bool = False
+    """We stopped reading because it was no PDF."""
+    too_big: bool = False
+    """The entity is, or was announced to be, over the limit."""
+
+    @property
+    def tls(self) -> bool:
+        return self.url.lower().startswith("https:")
+
+    def begin(self, now: datetime, ip_address: str | None) -> None:
+        """A request is being written: forget what an attempt before it brought."""
+        self.started = now
+        self.ip_address = ip_address
+        self.request = b""
+        self.ended = ""
+        self.response.trim(self.response.size)
+
+
+def without_secrets(request: bytes) -> bytes:
+    """The request with ``[removed]`` as the value of each Authorization and Proxy-Authorization.
+
+    All other bytes, and the body, are as they were.
+    """
+    head, gap, body = request.partition(b"\r\n\r\n")
+    if b"authorization" not in head.lower():
+        return request
+    lines: list[bytes] = []
+    secret = False
+    for line in head.split(b"\r\n"):
+        if line[:1] in (b" ", b"\t") and secret:
+            continue  # the value goes on in a folded line
+        name, colon, _ = line.partition(b":")
+        secret = bool(colon) and name.strip().lower() in _SECRET_FIELDS
+        lines.append(name + b": " + _REMOVED if secret else line)
+    return b"\r\n".join(lines) + gap + body
+
+
+def kind_of_opening(data: bytes, coding: str = "", content_type: str = "") -> Kind:
+    """What a body is by its first bytes *data*, as they were transferred.
+
+    ``pdf``: ``%PDF-`` in the first 1,024 bytes after decoding; ``text``: it reads as text or its
+    Content-Type says so; ``unknown``: its content coding cannot be decoded; ``binary``: the rest.
+    """
+    opening = decoded_opening(data, coding)
+    if opening is None:
+        return "unknown"
+    if b"%PDF-" in opening:
+        return "pdf"
+    if opening.startswith(_BOMS) or opening.translate(None, _CONTROLS) == opening:
+        return "text"
+    return "text" if content_type.lower().lstrip().startswith("text/") else "binary"
+
+
+class _Decoder(Protocol):
+    def __call__(self, data: bytes, size: int) -> bytes: ...
+
+
+def decoded_opening(data: bytes, coding: str, size: int = OPENING) -> bytes | None:
+    """The first *size* bytes of the entity behind *data*, fewer where *data* has fewer.
+
+    *coding* is the value of Content-Encoding. None where it is unknown or *data* contradicts it.
+    Never decodes more than *size* bytes, whatever *data* would expand to.
+    """
+    name = coding.strip().lower()
+    if name in ("", "identity"):
+        return data[:size]
+    decoder = _DECODERS.get(name)
+    if decoder is None:
+        return None
+    try:
+        return decoder(data, size)[:size]
+    except Exception:  # each decoder has errors of its own
+        return None
+
+
+def _gunzip(data: bytes, size: int) -> bytes:
+    return zlib.decompressobj(31).decompress(data, size)
+
+
+def _inflate(data: bytes, size: int) -> bytes:
+    try:
+        return zlib.decompressobj(15).decompress(data, size)
+    except zlib.error:  # many servers send the raw stream (RFC 9110, 8.4.1.2)
+        return zlib.decompressobj(-15).decompress(data, size)
+
+
+def _unbrotli(data: bytes, size: int) -> bytes:
+    # brotli before 1.2 cannot stop early: it raises TypeError here, and the coding is unknown
+    decoded: bytes = brotli.Decompressor().process(data, output_buffer_limit=size)
+    return decoded
+
+
+def _unzstd(data: bytes, size: int) -> bytes:
+    decoded: bytes = zstd.ZstdDecompressor().decompress(data, max_length=size)
+    return decoded
+
+
+_DECODERS: dict[str, _Decoder] = {
+    "gzip": _gunzip,
+    "x-gzip": _gunzip,
+    "deflate": _inflate,
+    "br": _unbrotli,
+    "zstd": _unzstd,
+}
