@@ -1,0 +1,34 @@
+"""What keeps the crawl polite: Scrapy components, one subject a module.
+
+``robots`` asks robots.txt first; ``retries`` waits as long as a host asks to and sets dead hosts
+aside; ``slots`` is the scheduler's queue, in which waiting hosts take no places; ``redirects``
+moves each hop to its own host's slot and names loops; ``cookies`` keeps one jar a trail. They
+meet in ``hosts`` (who is parked, who is set aside) and judge nothing about papers.
+"""
+
+from lafka.politeness.cookies import TrailCookiesMiddleware
+from lafka.politeness.failures import is_bad_http, is_connection_failure, is_tls
+from lafka.politeness.redirects import (
+    RedirectLoop,
+    TrailRedirectMiddleware,
+    TrailRefreshMiddleware,
+)
+from lafka.politeness.retries import HostSetAside, RetryAfterMiddleware
+from lafka.politeness.robots import RobotsForbidden, RobotsMiddleware, RobotsUnreachable
+from lafka.politeness.slots import HostQueue
+
+__all__ = [
+    "HostQueue",
+    "HostSetAside",
+    "RedirectLoop",
+    "RetryAfterMiddleware",
+    "RobotsForbidden",
+    "RobotsMiddleware",
+    "RobotsUnreachable",
+    "TrailCookiesMiddleware",
+    "TrailRedirectMiddleware",
+    "TrailRefreshMiddleware",
+    "is_bad_http",
+    "is_connection_failure",
+    "is_tls",
+]

@@ -1,0 +1,92 @@
+"""What a failed download says: of the connection, of TLS, of the name, of the answer."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+
+from OpenSSL import SSL
+from scrapy.core.downloader.handlers.http11 import TunnelError
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+)
+from service_identity.exceptions import VerificationError
+from twisted.internet.error import ConnectError, ConnectionDone, ConnectionLost
+from twisted.web._newclient import ParseError, ResponseNeverReceived
+
+CONNECTION_FAILURES = (
+    CannotResolveHostError,
+    ConnectError,
+    ConnectionDone,
+    ConnectionLost,
+    DownloadConnectionRefusedError,
+    DownloadTimeoutError,
+    TunnelError,
+)
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """*error* and what led to it: ``__cause__`` and the reasons of Twisted's wrapper exceptions."""
+    waiting, seen = [error], set[int]()
+    while waiting:
+        cause = waiting.pop()
+        if id(cause) in seen:
+            continue
+        seen.add(id(cause))
+        yield cause
+        waiting += [reason.value for reason in getattr(cause, "reasons", None) or ()]
+        if cause.__cause__ is not None:
+            waiting.append(cause.__cause__)
+
+
+def is_tls(error: BaseException) -> bool:
+    """Whether the TLS layer refused: protocol, cipher, certificate. A mere hang-up is not that."""
+    return any(_refuses_tls(cause) for cause in causes(error))
+
+
+def _refuses_tls(cause: BaseException) -> bool:
+    if isinstance(cause, VerificationError | SSL.Error):
+        hang_up = isinstance(cause, SSL.SysCallError | SSL.ZeroReturnError)
+        return not hang_up and "unexpected eof" not in str(cause)
+    return False
+
+
+def is_bad_http(error: BaseException) -> bool:
+    """Whether the answer was no HTTP: ``ParseError``, or for a bad length ``ValueError``."""
+    return any(isinstance(cause, ParseError | ValueError) for cause in causes(error))
+
+
+def is_connection_failure(error: BaseException) -> bool:
+    """Whether the host gave no answer at all, in time or ever: what the breaker counts."""
+    if isinstance(error, IgnoreRequest) or is_bad_http(error):
+        return False
+    if isinstance(error, CONNECTION_FAILURES):
+        return True
+    return isinstance(error, DownloadFailedError) and any(
+        isinstance(cause, ResponseNeverReceived) for cause in causes(error)
+    )
+
+
+def is_final(error: BaseException) -> bool:
+    """Whether asking again cannot help."""
+    refused = any(isinstance(cause, IgnoreRequest) for cause in causes(error))
+    return refused or is_tls(error) or is_bad_http(error)
+
+
+def without_frames(error: Exception) -> Exception:
+    """A copy of *error* fit to be kept for a whole run.
+
+    A raised exception holds its frames, and through them requests and responses. The chain of
+    ``__cause__`` is kept: it tells a TLS error from a reset.
+    """
+    try:
+        kept = copy.copy(error)
+    except Exception:  # its __init__ does not take its own args
+        return error.with_traceback(None)
+    if isinstance(error.__cause__, Exception):
+        kept.__cause__ = without_frames(error.__cause__)
+    return kept
