@@ -17,7 +17,7 @@ from base64 import b32decode
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from lafka.errors import printable
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from concurrent.futures import Executor, Future
     from pathlib import Path
+
+    _Hashers = dict[tuple[str, int, int], hashlib._Hash]
 
 Severity = Literal["error", "warning"]
 
@@ -60,6 +62,7 @@ _LINE_LIMIT = 1 << 16
 _PARALLEL = 1 << 17  # below this a hand-over to a thread costs more than hashing
 _MARK = b"%PDF-"
 _MARK_WITHIN = 1024
+_PDF_TAIL = 2048
 
 _ODD_BYTE = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r(?!\n)")
 _ANY_HEAD_END = re.compile(rb"\r?\n\r?\n")
@@ -90,6 +93,11 @@ _HTTP_FIELD = re.compile(
     rb"^(transfer-encoding|content-encoding|content-length)[ \t]*:[ \t]*([^\r\n]*)", re.I | re.M
 )
 _HTTP_HEAD_END = re.compile(rb"\n\r?\n")
+_MARKUP = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:\s|<!--.*?-->|<\?xml[^>]*>)*"
+    rb"<(?:!doctype\s+html|(?:html|head|body|title|meta|script|frameset)\b)",
+    re.I | re.S,
+)
 
 _TYPES = frozenset(
     [
@@ -169,12 +177,14 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """The payload of an HTTP block: from *offset* in the file to the end of the block.
+    """The payload of an HTTP block, ``file[offset:end]``.
 
-    ``coded`` says that the bytes are chunked or content-coded; ``declared`` is Content-Length.
+    It ends with the block, or before it where Content-Length says so. ``coded`` says that the
+    bytes are chunked or content-coded; ``declared`` is Content-Length, None where there is none.
     """
 
     offset: int
+    end: int
     status: int | None
     chunked: bool
     coded: bool
@@ -186,8 +196,8 @@ class Fut:
     """A PDF that stands literally in a record: ``file[offset:offset+length]``.
 
     ``digest`` is ``sha256:`` and hex, empty where the reader does not hash. ``whole`` is True
-    only where nothing speaks against it: status 200, not truncated, all declared bytes there,
-    ``%%EOF`` near the end, no markup before ``%PDF-``.
+    only where nothing speaks against it: a status of success, not truncated, as long as declared
+    or else with ``%%EOF`` near its end.
     """
 
     offset: int
@@ -262,6 +272,14 @@ def canonical_digest(value: str) -> str | None:
     except ValueError:
         return None
     return f"{algorithm}:{raw.hex()}" if len(raw) == size else None
+
+
+class _Claim(NamedTuple):
+    """*digest* (hex) should be that of one of *parts*: algorithm, first byte, end."""
+
+    field: str
+    digest: str
+    parts: tuple[tuple[str, int, int], ...]
 
 
 class StrictReader:
@@ -500,23 +518,25 @@ class StrictReader:
         if _HTTP_TYPE.match(fields.get("content-type", "")):
             entity = self._entity(block, size, front)
         place = self._fut_place(kind, block, size, front, entity)
-        hashers: dict[tuple[str, int], hashlib._Hash] = {}
-        claims = list(self._claims(offset, kind, block, fields, entity))
+        end = entity.end if entity is not None else block + size
+        hashers: _Hashers = {}
+        claims = list(self._claims(offset, block, size, fields, entity))
         if self._hashing:
-            for _, algorithm, start, _ in claims:
-                hashers.setdefault((algorithm, start), hashlib.new(algorithm))
+            for claim in claims:
+                for part in claim.parts:
+                    hashers.setdefault(part, hashlib.new(part[0]))
             if place is not None:
-                hashers.setdefault(("sha256", place), hashlib.sha256())
+                hashers.setdefault(("sha256", place, end), hashlib.sha256())
             self._hash(block, size, hashers, front)
             self._compare(offset, claims, hashers, chunked=entity is not None and entity.chunked)
         if place is None:
             return entity, None
-        hasher = hashers.get(("sha256", place))
+        hasher = hashers.get(("sha256", place, end))
         return entity, Fut(
             offset=place,
-            length=block + size - place,
+            length=end - place,
             digest=f"sha256:{hasher.hexdigest()}" if hasher else "",
-            whole=self._whole(fields, block, size, place, entity),
+            whole=self._whole(fields, place, end, entity),
         )
 
     def _entity(self, block: int, size: int, front: bytes) -> Entity:
@@ -540,8 +560,16 @@ class StrictReader:
             elif word not in (b"identity", b""):
                 chunked = chunked or name.lower() == b"transfer-encoding"
                 coding = True
+        end = block + size
+        if declared is not None and not coding:
+            end = min(end, block + start + declared)
         return Entity(
-            offset=block + start, status=status, chunked=chunked, coded=coding, declared=declared
+            offset=block + start,
+            end=end,
+            status=status,
+            chunked=chunked,
+            coded=coding,
+            declared=declared,
         )
 
     def _fut_place(
@@ -556,30 +584,40 @@ class StrictReader:
             front = self._read(block + start, min(_MARK_WITHIN, size - start))
         else:
             front = front[start : start + _MARK_WITHIN]
-        found = front.find(_MARK, 0, _MARK_WITHIN)
-        return None if found < 0 else block + start + found
+        found = front.find(_MARK)
+        if found < 0 or _MARKUP.match(front[:found]):
+            return None
+        return block + start + found
 
     def _whole(
-        self, fields: dict[str, str], block: int, size: int, place: int, entity: Entity | None
+        self, fields: Mapping[str, str], place: int, end: int, entity: Entity | None
     ) -> bool:
-        start, end = block, block + size
-        if entity is not None:
-            start = entity.offset
-            if entity.status != 200 or entity.declared not in (None, end - start):
-                return False
-        if "warc-truncated" in fields or b"<" in self._read(start, place - start):
+        if "warc-truncated" in fields:
             return False
-        tail = max(place, end - 1024)
+        if entity is not None:
+            if entity.status is None or not 200 <= entity.status < 300 or entity.status == 206:
+                return False
+            if entity.declared is not None:
+                return entity.declared == entity.end - entity.offset
+        tail = max(place, end - _PDF_TAIL)
         return b"%%EOF" in self._read(tail, end - tail)
 
     def _claims(
-        self, offset: int, kind: str, block: int, fields: dict[str, str], entity: Entity | None
-    ) -> Iterator[tuple[str, str, int, str]]:
-        """(field, algorithm, first byte, digest) of each digest that this record alone proves."""
-        start = entity.offset if entity is not None else block
+        self,
+        offset: int,
+        block: int,
+        size: int,
+        fields: Mapping[str, str],
+        entity: Entity | None,
+    ) -> Iterator[_Claim]:
+        """Each digest in the header that this record alone can prove."""
         if "warc-block-digest" not in fields:
             self._add(offset, "no-block-digest", "nothing says what the block should be")
-        for name, at in (("warc-block-digest", block), ("warc-payload-digest", start)):
+        begin, end = (entity.offset, entity.end) if entity else (block, block + size)
+        elsewhere = fields.get("warc-type") in ("revisit", "continuation") or (
+            "warc-segment-number" in fields
+        )
+        for name in ("warc-block-digest", "warc-payload-digest"):
             value = fields.get(name)
             if value is None:
                 continue
@@ -590,67 +628,54 @@ class StrictReader:
             algorithm, _, text = digest.partition(":")
             if algorithm not in _ALGORITHMS:
                 self._add(offset, "unknown-digest", f"{name} is by {algorithm[:40]!r}")
-            elif name == "warc-block-digest" or (
-                kind not in ("revisit", "continuation") and "warc-segment-number" not in fields
-            ):
-                yield name, algorithm, at, text
+            elif name == "warc-block-digest":
+                yield _Claim(name, text, ((algorithm, block, block + size),))
+            elif not elsewhere:
+                # Other writers count what stands after the end that Content-Length gives.
+                ends = dict.fromkeys((end, block + size))
+                yield _Claim(name, text, tuple((algorithm, begin, at) for at in ends))
 
     def _compare(
-        self,
-        offset: int,
-        claims: list[tuple[str, str, int, str]],
-        hashers: Mapping[tuple[str, int], hashlib._Hash],
-        *,
-        chunked: bool,
+        self, offset: int, claims: list[_Claim], hashers: _Hashers, *, chunked: bool
     ) -> None:
-        for name, algorithm, start, text in claims:
-            if hashers[algorithm, start].hexdigest() == text:
+        for claim in claims:
+            if any(hashers[part].hexdigest() == claim.digest for part in claim.parts):
                 continue
-            code = name.removeprefix("warc-")
+            code = claim.field.removeprefix("warc-")
             if code == "payload-digest" and chunked:
                 # Writers disagree whether it is of the chunked or of the plain bytes.
                 self._add(offset, "payload-digest-unsure", "not the digest of the chunked payload")
             else:
-                self._add(offset, code, f"the bytes do not have the {algorithm} of {name}")
+                self._add(offset, code, f"the bytes do not have the digest of {claim.field}")
 
-    def _hash(
-        self,
-        block: int,
-        size: int,
-        hashers: Mapping[tuple[str, int], hashlib._Hash],
-        front: bytes,
-    ) -> None:
-        """Feed the bytes of the block to every hasher, each from its own first byte on."""
+    def _hash(self, block: int, size: int, hashers: _Hashers, front: bytes) -> None:
+        """Feed every hasher its range of the block."""
         if not hashers:
             return
         if len(front) == size:
-            for (_, start), hasher in hashers.items():
-                hasher.update(front[start - block :])
+            self._feed(memoryview(front), block, hashers)
             return
         if self._buffer is None:
             self._buffer = memoryview(bytearray(_CHUNK))
         at, end = block, block + size
         while at < end:
             view = self._buffer[: min(_CHUNK, end - at)]
-            got = _read_into(self._fd, view, at)
-            if got < len(view):
+            if _read_into(self._fd, view, at) < len(view):
                 raise OSError(f"{self.path}: became shorter while it was read")
             self._feed(view, at, hashers)
-            at += got
+            at += len(view)
 
-    def _feed(
-        self, view: memoryview, at: int, hashers: Mapping[tuple[str, int], hashlib._Hash]
-    ) -> None:
+    def _feed(self, view: memoryview, at: int, hashers: _Hashers) -> None:
         waiting: list[Future[None]] = []
-        first, *others = hashers.items()
-        for (_, start), hasher in others:
-            part = view[max(0, start - at) :]
-            if self._pool is not None and len(part) >= _PARALLEL:
+        own: list[tuple[hashlib._Hash, memoryview]] = []
+        for (_, start, end), hasher in hashers.items():
+            part = view[max(0, start - at) : max(0, end - at)]
+            if own and self._pool is not None and len(part) >= _PARALLEL:
                 waiting.append(self._pool.submit(hasher.update, part))
             else:
-                hasher.update(part)
-        (_, start), hasher = first
-        hasher.update(view[max(0, start - at) :])
+                own.append((hasher, part))
+        for hasher, part in own:
+            hasher.update(part)
         for done in waiting:
             done.result()
 
