@@ -86,7 +86,7 @@ class Progress:
     def from_crawler(cls, crawler: Crawler) -> Self:
         interval = crawler.settings.getfloat("LAFKA_PROGRESS_INTERVAL", 30)
         if interval <= 0:
-            raise NotConfigured("LAFKA_PROGRESS_INTERVAL is 0")
+            raise NotConfigured  # silently: with a reason Scrapy warns, and 0 is a choice
         extension = cls(crawler, interval)
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.item_scraped, signals.item_scraped)

@@ -98,7 +98,8 @@ def own_groups(text: str, agent: str) -> str:
             in_agents = True
             word = found["agent"].strip().lower()
             word = word.replace("*", "") or word[:1]
-            if (word == "*" or (word and word in name)) and len(agents) < AGENTS_MAX:
+            ours = word == "*" or (word and word in name)
+            if ours and word not in agents and len(agents) < AGENTS_MAX:
                 agents.add(word)
                 kept.append(f"User-agent: {word}")
         elif line:

@@ -31,6 +31,7 @@ SETTINGS: dict[str, Any] = {
         "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,
         "lafka.politeness.TrailCookiesMiddleware": 700,
     },
+    "HTTPERROR_ALLOW_ALL": True,
     "LOG_LEVEL": "INFO",
     "METAREFRESH_MAXDELAY": 5,
     "REDIRECT_MAX_TIMES": 10,
@@ -61,7 +62,9 @@ def crawl(requests: list[dict[str, Any]], *, quiet: bool = True, **settings: Any
     report: dict[str, Any] = json.loads(run.stdout)
     report["log"] = run.stderr
     if quiet:
-        bad = [line for line in run.stderr.splitlines() if " WARNING: " in line or " ERROR: " in line]
+        bad = [
+            line for line in run.stderr.splitlines() if " WARNING: " in line or " ERROR: " in line
+        ]
         assert not bad, run.stderr
         assert "Traceback" not in run.stderr, run.stderr
     return report
@@ -92,7 +95,6 @@ def main() -> None:
 
     class Spider(scrapy.Spider):
         name = "polite"
-        custom_settings = {"HTTPERROR_ALLOW_ALL": True}
 
         async def start(self):
             for number, request in enumerate(job["requests"]):
@@ -126,7 +128,7 @@ def main() -> None:
     process.crawl(crawler)
     process.start()
     cookies = crawler.get_downloader_middleware(TrailCookiesMiddleware)
-    report["jars"] = len(cookies.jars)
+    report["jars"] = len(cookies.jars) if cookies else 0
     report["stats"] = {
         key: value
         for key, value in crawler.stats.get_stats().items()
