@@ -28,7 +28,8 @@ _VERSION = re.compile(rb"WARC/(\d+\.\d+)\r?\n")
 class StoredRecord:
     """A record at ``offset`` of the file ``path``.
 
-    Its block is ``block_length`` bytes at ``block``; ``end`` is the byte after the record's closing CRLF CRLF, where the next one begins.
+    Its block is ``block_length`` bytes at ``block``; ``end`` is the byte after the record's closing
+    CRLF CRLF, where the next one begins.
     """
 
     path: Path

@@ -1,0 +1,350 @@
+"""The archive: a root folder with paper WARCs, suwafs, raw WARCs and outcome feeds.
+
+::
+
+    archive/
+      lafka.json       layout marker: {"format": 1, "collection": "RePEc"}
+      warc/<path>.warc     one paper WARC a paper, append-only, never compressed
+      suwaf/<path>.json    its suwaf; can always be rebuilt from the WARC
+      raw/<run>/           raw WARCs of runs that are not wholly copied; empty after a clean run
+      runs/<run>.jsonl     outcome feed, one line per futli that was tried
+
+>>> Archive("archive").fut("RePEc:abc:wpaper:1").read()  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lafka.contents import Scanner
+from lafka.errors import BadArchive, BadPid, BadWarc, NotHeld, ShortWarc, StorageTrouble
+from lafka.futlis import Futli
+from lafka.papers import PaperWarc, locked, make_folders
+from lafka.pids import COLLECTIONS, Collection, Pid
+from lafka.suwafs import Suwaf, sync_folder
+
+FORMAT = 1
+MARKER = "lafka.json"
+DEFAULT_COLLECTION = "RePEc"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFut:
+    """A fut in an archive: ``length`` bytes at ``start`` of the file ``warc``.
+
+    ``time`` is as in the suwaf, ``digest`` is ``sha256:`` and hex of the bytes, ``url`` is what the
+    fut was fetched from, ``futli`` what the list said.
+    """
+
+    pid: Pid
+    futli: str
+    time: str
+    url: str
+    digest: str
+    warc: Path
+    start: int
+    length: int
+
+    def read(self) -> bytes:
+        """The whole PDF, by one positioned read; ``ShortWarc`` where the file is too short."""
+        with _warc_file(self.warc, self.pid) as file:
+            data = os.pread(file.fileno(), self.length, self.start)
+            while len(data) < self.length:  # one read gives at most 2 GiB
+                more = os.pread(file.fileno(), self.length - len(data), self.start + len(data))
+                if not more:
+                    raise ShortWarc(self.warc, "ends inside a fut of its suwaf", self.start)
+                data += more
+            return data
+
+    def open(self) -> io.BufferedReader:
+        """A binary file object over the PDF alone, seekable; the caller closes it."""
+        return io.BufferedReader(_Range(self))
+
+
+def _warc_file(path: Path, pid: Pid) -> io.FileIO:
+    try:
+        return io.FileIO(path)
+    except FileNotFoundError:
+        raise NotHeld(f"{pid}: its suwaf is here, but {path} is missing") from None
+
+
+class _Range(io.RawIOBase):
+    """The bytes of a fut as a file of their own."""
+
+    def __init__(self, fut: StoredFut) -> None:
+        self._file = _warc_file(fut.warc, fut.pid)
+        self._fut = fut
+        self._place = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._fut.length}[whence]
+        self._place = max(0, base + offset)
+        return self._place
+
+    def tell(self) -> int:
+        return self._place
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        size = max(0, min(len(buffer), self._fut.length - self._place))
+        data = os.pread(self._file.fileno(), size, self._fut.start + self._place)
+        if len(data) < size and not data:
+            raise ShortWarc(self._fut.warc, "ends inside a fut of its suwaf", self._fut.start)
+        buffer[: len(data)] = data
+        self._place += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class Archive:
+    """An archive at the folder *root*, to read from, and for one paper at a time to write to.
+
+    ``BadArchive`` where *root* holds no archive, one of another layout, or one of another
+    collection than *collection*. Readers take no lock.
+    """
+
+    def __init__(self, root: Path | str, collection: str | None = None) -> None:
+        self.root = Path(root)
+        marked = self._marked()
+        if marked is None and not (self.root / "warc").is_dir():
+            raise BadArchive(f"{self.root}: no archive is here")
+        if marked and collection and collection != marked:
+            raise BadArchive(f"{self.root}: an archive of {marked}, not of {collection}")
+        self.collection = _collection(marked or collection or DEFAULT_COLLECTION)
+
+    @classmethod
+    def create(cls, root: Path | str, collection: str | None = None) -> Archive:
+        """The archive at *root*, made and marked where there is none yet.
+
+        Two makers at once make one. ``BadArchive`` as for ``Archive``, and where *root* cannot be
+        written or is a folder of something else.
+        """
+        root = Path(root)
+        name = _collection(collection or DEFAULT_COLLECTION).name
+        try:
+            make_folders(root)
+            if not (root / MARKER).exists():
+                _refuse_foreign(root)
+                _mark(root, name)
+            for folder in ("warc", "suwaf", "raw", "runs"):
+                make_folders(root / folder)
+            archive = cls(root, collection)
+            archive.probe()
+        except (OSError, StorageTrouble) as error:
+            raise BadArchive(f"{root}: cannot be written: {_reason(error)}") from error
+        return archive
+
+    def _marked(self) -> str | None:
+        """The collection in the marker, None where there is no marker."""
+        path = self.root / MARKER
+        try:
+            values = json.loads(path.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise BadArchive(f"{path}: {error.strerror}") from None
+        except ValueError:
+            raise BadArchive(f"{path}: the layout marker is not JSON") from None
+        if not isinstance(values, dict) or values.get("format") != FORMAT:
+            raise BadArchive(f"{path}: an archive of another layout, not of format {FORMAT}")
+        return str(values.get("collection"))
+
+    def probe(self) -> None:
+        """Create, sync, rename and delete a file: ``StorageTrouble`` where that cannot be done."""
+        draft = self.root / f".probe-{uuid.uuid4().hex}"
+        try:
+            with draft.open("xb") as file:
+                file.write(b"lafka\n")
+                file.flush()
+                os.fsync(file.fileno())
+            draft = draft.rename(draft.with_suffix(".renamed"))
+            draft.unlink()
+        except OSError as error:
+            raise StorageTrouble(self.root, error) from error
+
+    def pid(self, text: str | Pid) -> Pid:
+        """The canonical pid; ``BadPid`` where *text* is none of this archive's collection."""
+        return text if isinstance(text, Pid) else self.collection.pid(text)
+
+    def warc_path(self, pid: Pid) -> Path:
+        return self.root / "warc" / f"{pid.path}.warc"
+
+    def suwaf_path(self, pid: Pid) -> Path:
+        return self.root / "suwaf" / f"{pid.path}.json"
+
+    def suwaf(self, pid: str | Pid) -> Suwaf:
+        """The suwaf of a paper; ``NotHeld`` where there is none, ``BadSuwaf`` where it is none."""
+        pid = self.pid(pid)
+        suwaf = Suwaf.load(self.suwaf_path(pid), pid)
+        if suwaf is None:
+            raise NotHeld(f"{pid}: not in the archive at {self.root}")
+        return suwaf
+
+    def fut(self, pid: str | Pid, futli: str | None = None, time: str | None = None) -> StoredFut:
+        """The latest fut of a paper, or of its *futli*, or the latest not after *time*.
+
+        *time* is ``YYYY-MM-DDThh:mm:ssZ`` or any beginning of it. ``BadPid``, ``NotHeld``,
+        ``BadSuwaf``.
+        """
+        pid = self.pid(pid)
+        name, key, fut = self.suwaf(pid).fut(futli, time)
+        return StoredFut(
+            pid=pid,
+            futli=name,
+            time=key,
+            url=fut.url,
+            digest=fut.digest,
+            warc=self.warc_path(pid),
+            start=fut.s,
+            length=fut.l,
+        )
+
+    def has_fut(self, futli: Futli, since: datetime | None = None) -> bool:
+        """Whether *futli* has its fut, had not before *since*, and was not left open."""
+        suwaf = Suwaf.load(self.suwaf_path(futli.pid), futli.pid)
+        if suwaf is None or futli.url in suwaf.open:
+            return False
+        times = [time for time, fut in suwaf.futlis.get(futli.url, {}).items() if not fut.label]
+        if not times or since is None:
+            return bool(times)
+        return max(times)[:19] >= since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+    def paper(self, pid: Pid, *, recover: bool = True) -> AbstractContextManager[PaperWarc]:
+        """The paper's WARC, locked for writing; see :func:`lafka.papers.locked`."""
+        return locked(self.warc_path(pid), self.suwaf_path(pid), pid, recover=recover)
+
+    def warcs(self) -> Iterator[Path]:
+        """The paths of all paper WARCs, sorted within each folder, found as they are asked for."""
+        return _walk(self.root / "warc", ".warc")
+
+    def pid_at(self, warc: Path) -> Pid:
+        """The pid of the paper WARC at *warc*: by its path, else by suwaf or Paper-Id.
+
+        ``BadPid`` where the path is that of no pid.
+        """
+        relative = warc.relative_to(self.root / "warc").with_suffix("").as_posix()
+        pid = self.collection.inverse(relative)
+        if pid is None:  # a cut path
+            pid = self._pid_inside(warc, relative)
+        return pid
+
+    def _pid_inside(self, warc: Path, relative: str) -> Pid:
+        for text in paper_ids(warc):
+            pid = self.collection.pid(text)
+            if pid.path == relative:
+                return pid
+        raise BadPid(f"{warc}: no Paper-Id in it has this path")
+
+    def rebuild(self, pid: Pid) -> Suwaf:
+        """Make the suwaf of *pid* again from its WARC, reading every byte.
+
+        ``NotHeld`` where there is no WARC; ``ShortWarc`` where a suwaf that can be read knows more
+        bytes than there are, ``BadWarc`` where bytes are no records: then nothing is changed.
+        """
+        if not self.warc_path(pid).exists():
+            raise NotHeld(f"{pid}: not in the archive at {self.root}")
+        with self.paper(pid, recover=False) as paper:
+            paper.load_suwaf(lenient=True)
+            paper.rebuild()
+            return paper.suwaf
+
+    def adopt(self, warc: Path) -> Pid:
+        """Move the WARC of a first Lafka to the path that its Paper-Id has here; the pid.
+
+        ``BadPid`` where it names none or several, ``BadWarc`` where the place is taken.
+        """
+        pids = {self.collection.pid(text) for text in paper_ids(warc)}
+        if len(pids) != 1:
+            raise BadPid(f"{warc}: {len(pids)} Paper-Ids in it, so it is no paper's")
+        pid = pids.pop()
+        path = self.warc_path(pid)
+        if path == warc:
+            return pid
+        make_folders(path.parent)
+        try:
+            os.link(warc, path)  # unlike a rename it never replaces
+            sync_folder(path.parent)
+            warc.unlink()
+            sync_folder(warc.parent)
+        except FileExistsError:
+            raise BadWarc(warc, f"is of {pid}, but {path} exists already") from None
+        except OSError as error:
+            raise StorageTrouble(path, error) from error
+        return pid
+
+
+def paper_ids(warc: Path) -> set[str]:
+    """The Paper-Ids in the warcinfo records of the WARC at *warc*, as they stand there."""
+    fd = os.open(warc, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        scanner = Scanner(fd, warc, trusted_to=os.fstat(fd).st_size)
+        with suppress(BadWarc):  # what was read before the trouble names the paper
+            scanner.read()
+        return scanner.contents.pid_texts()
+    finally:
+        os.close(fd)
+
+
+def _collection(name: str) -> Collection:
+    try:
+        return COLLECTIONS[name]
+    except KeyError:
+        known = ", ".join(COLLECTIONS)
+        raise BadArchive(f"{name!r} is no collection; the collections are {known}") from None
+
+
+def _refuse_foreign(root: Path) -> None:
+    known = {"warc", "suwaf", "raw", "runs", MARKER}
+    names = {path.name for path in root.iterdir() if not path.name.startswith(".")}
+    if names and not names & known:
+        raise BadArchive(f"{root}: a folder of something else, it holds {min(names)!r}")
+
+
+def _mark(root: Path, collection: str) -> None:
+    draft = root / f".{MARKER}-{uuid.uuid4().hex}"
+    with draft.open("x") as file:
+        json.dump({"format": FORMAT, "collection": collection}, file)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(draft, root / MARKER)  # the first of two makers wins
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+    sync_folder(root)
+
+
+def _walk(folder: Path, suffix: str) -> Iterator[Path]:
+    if not folder.is_dir():
+        return
+    with os.scandir(folder) as entries:
+        found = sorted(entries, key=lambda entry: entry.name)
+    for entry in found:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk(Path(entry.path), suffix)
+        elif entry.name.endswith(suffix) and not entry.name.startswith("."):
+            yield Path(entry.path)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, StorageTrouble):
+        return error.error.strerror or str(error.error)
+    return getattr(error, "strerror", None) or str(error)

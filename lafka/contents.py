@@ -1,0 +1,248 @@
+"""What a paper WARC holds, read from the WARC alone.
+
+It is how a suwaf is rebuilt, how a killed writer's whole records are rolled forward, and how a
+writer knows which payloads are held already. Blocks are passed over by seeking wherever a digest
+in the record's header tells what is needed and may be trusted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from lafka.errors import BadHttp, BadWarc
+from lafka.payloads import SNIFF, Kind, Payload, inspect, kind_of, pdf_start
+from lafka.pids import Pid
+from lafka.suwafs import Fut, Suwaf
+from lafka.warc import dates, http
+from lafka.warc.fields import Fields
+from lafka.warc.reader import StoredRecord, records
+from lafka.warc.sources import CHUNK
+
+NO_CHAIN = bytes(32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Info:
+    """What a capture's warcinfo says (requirement paper, section 4)."""
+
+    id: str
+    pid_text: str
+    futli: str
+    found_by: str = ""
+    html_url: str = ""
+    html_date: str = ""
+    label: str = ""
+
+    @classmethod
+    def of(cls, record_id: str, body: Fields) -> Info:
+        return cls(
+            id=record_id,
+            pid_text=body.first("Paper-Id"),
+            futli=body.first("Futli"),
+            found_by=body.first("Found-By"),
+            html_url=body.first("HTML-Url"),
+            html_date=body.first("HTML-Date"),
+            label=body.first("Label"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A payload in the WARC and the record that holds it; ``s`` and ``l`` where it is a fut."""
+
+    record_id: str
+    url: str
+    date: datetime
+    s: int = -1
+    l: int = -1  # noqa: E741  the suwaf's name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """A fut was had at ``time`` from ``url``: an entry of the suwaf, once its place is known."""
+
+    info: Info
+    time: datetime
+    url: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unconverted:
+    """A response whose entity is a fut that does not stand in it literally."""
+
+    record: StoredRecord
+    payload: Payload
+
+
+@dataclass(slots=True, kw_only=True)
+class Contents:
+    """The inventory of one paper WARC, grown record by record.
+
+    ``futs`` and ``payloads`` (of other kinds) by digest; ``unconverted``: by digest, futs that
+    stand chunked or coded in a response and have no conversion yet; ``end`` and ``chain`` as in the
+    suwaf.
+    """
+
+    ids: set[str] = field(default_factory=set)
+    infos: dict[str, Info] = field(default_factory=dict)
+    futs: dict[str, Held] = field(default_factory=dict)
+    payloads: dict[str, Held] = field(default_factory=dict)
+    unconverted: dict[str, Unconverted] = field(default_factory=dict)
+    visits: list[Visit] = field(default_factory=list)
+    end: int = 0
+    chain: bytes = NO_CHAIN
+
+    def suwaf(self, pid: Pid) -> Suwaf:
+        """The suwaf that these contents make."""
+        suwaf = Suwaf(pid=pid, end=self.end, chain="sha256:" + self.chain.hex())
+        for visit in self.visits:
+            held = self.futs.get(visit.digest)
+            if held is not None:
+                suwaf.add(visit.info.futli, visit.time, fut_of(visit, held))
+        return suwaf
+
+    def pid_texts(self) -> set[str]:
+        return {info.pid_text for info in self.infos.values() if info.pid_text}
+
+
+def fut_of(visit: Visit, held: Held) -> Fut:
+    """The suwaf's entry for *visit* of the fut that *held* tells the place of."""
+    return Fut(
+        s=held.s,
+        l=held.l,
+        url=visit.url,
+        digest=visit.digest,
+        found_by=visit.info.found_by,
+        html_url=visit.info.html_url,
+        html_date=visit.info.html_date,
+        label=visit.info.label,
+    )
+
+
+def chained(chain: bytes, header: bytes) -> bytes:
+    """The chain after one more record header: SHA-256 of the chain so far and the header."""
+    return hashlib.sha256(chain + header).digest()
+
+
+class Scanner:
+    """Reads the records of the open file *fd* into ``contents``.
+
+    Digests that stand in headers are taken as they are before byte *trusted_to*; from there on
+    every block is hashed and a block that is not what its header says raises ``BadWarc``.
+    """
+
+    def __init__(self, fd: int, path: Path, *, trusted_to: int = 0) -> None:
+        self.contents = Contents()
+        self._fd = fd
+        self._path = path
+        self._trusted_to = trusted_to
+
+    def read(self) -> Contents:
+        """All records; raises ``TornWarc`` or ``BadWarc`` after the whole ones were taken in."""
+        for record in records(self._fd, self._path):
+            self._take(record)
+        return self.contents
+
+    def _take(self, record: StoredRecord) -> None:
+        if record.offset >= self._trusted_to:
+            self._check(record)
+        contents = self.contents
+        if record.type == "warcinfo":
+            body = Fields.parse(record.source(self._fd).read(0, CHUNK))
+            contents.infos[record.id] = Info.of(record.id, body)
+        elif record.type == "response":
+            self._take_response(record)
+        elif record.type == "resource":
+            self._take_resource(record)
+        elif record.type == "conversion":
+            self._take_conversion(record)
+        elif record.type == "revisit":
+            digest = record.fields.first("WARC-Payload-Digest")
+            self._visit(record, digest)
+        header = record.source(self._fd)
+        header.offset, header.size = record.offset, record.block - record.offset
+        contents.chain = chained(contents.chain, header.read(0, header.size))
+        contents.ids.add(record.id)
+        contents.end = record.end
+
+    def _check(self, record: StoredRecord) -> None:
+        stated = record.fields.first("WARC-Block-Digest")
+        if not stated.startswith("sha256:"):
+            return  # first Lafkas wrote none, or SHA-1
+        digest = hashlib.sha256()
+        for data in record.source(self._fd).chunks():
+            digest.update(data)
+        if stated != "sha256:" + digest.hexdigest():
+            raise BadWarc(self._path, "the block is not what its digest says", record.offset)
+
+    def _take_response(self, record: StoredRecord) -> None:
+        block = record.source(self._fd)
+        try:
+            head = http.head(block)
+        except BadHttp:
+            return
+        if not 200 <= head.status < 300 or record.fields.first("WARC-Truncated"):
+            return
+        stated = record.fields.first("WARC-Payload-Digest")
+        trusted = record.offset < self._trusted_to and stated.startswith("sha256:")
+        prefix = block.read(head.end, SNIFF)
+        start = max(0, pdf_start(prefix))
+        if trusted and head.literal and not start:
+            kind = kind_of(prefix, head.fields.first("Content-Type"))
+            size, digest = block.size - head.end, stated
+        else:
+            payload = inspect(block)
+            if not payload.whole and payload.kind is Kind.PDF:
+                return
+            kind, start, size, digest = payload.kind, payload.start, payload.length, payload.digest
+        if kind is Kind.PDF:
+            self._visit(record, digest)
+            if head.literal:
+                self._place(digest, record, record.block + head.end + start, size)
+            elif digest not in self.contents.futs:
+                self.contents.unconverted[digest] = Unconverted(record=record, payload=payload)
+        elif kind is not Kind.EMPTY:
+            held = Held(record_id=record.id, url=record.url, date=record.date)
+            self.contents.payloads.setdefault(digest, held)
+
+    def _take_resource(self, record: StoredRecord) -> None:
+        """A resource is its own payload: what wget kept of an ftp futli."""
+        block = record.source(self._fd)
+        start = pdf_start(block.read(0, SNIFF))
+        if start < 0 or record.url.startswith("metadata:"):
+            return
+        digest = hashlib.sha256()
+        for data in block.chunks(start):
+            digest.update(data)
+        name = "sha256:" + digest.hexdigest()
+        self._visit(record, name)
+        self._place(name, record, record.block + start, block.size - start)
+
+    def _take_conversion(self, record: StoredRecord) -> None:
+        digest = record.fields.first("WARC-Block-Digest")
+        self.contents.unconverted.pop(digest, None)
+        self._place(digest, record, record.block, record.block_length)
+
+    def _visit(self, record: StoredRecord, digest: str) -> None:
+        info = self.contents.infos.get(record.fields.first("WARC-Warcinfo-ID"))
+        if info is None:
+            info = next(reversed(self.contents.infos.values()), None)
+        if info is not None:
+            self.contents.visits.append(
+                Visit(info=info, time=record.date, url=record.url, digest=digest)
+            )
+
+    def _place(self, digest: str, record: StoredRecord, start: int, length: int) -> None:
+        self.contents.futs.setdefault(
+            digest,
+            Held(record_id=record.id, url=record.url, date=record.date, s=start, l=length),
+        )
+
+
+def html_date(time: datetime | None) -> str:
+    """HTML-Date: WARC-Date of the page's record cut to seconds, empty for None."""
+    return dates.to_seconds(time) if time else ""

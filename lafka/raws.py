@@ -1,0 +1,455 @@
+"""The raw WARC of a run: exact records in order of arrival, and the run's write-ahead log.
+
+``raw/<run>/`` holds its WARC files and a lock that dies with the run's process. A file is removed
+once no trail in it waits to be copied. What a killed run leaves is read back by :func:`recover`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from lafka.archives import Archive
+from lafka.contents import html_date
+from lafka.errors import BadHttp, BadPid, BadWarc, KeeperError, StorageTrouble
+from lafka.exchanges import Exchange
+from lafka.futlis import Futli
+from lafka.papers import make_folders
+from lafka.payloads import Payload, identified_type, inspect
+from lafka.suwafs import sync_folder
+from lafka.trails import Ask, Capture, Exchanged, Outcome, Span, Trail, judge
+from lafka.warc import dates
+from lafka.warc.fields import Fields, one_line
+from lafka.warc.rawfiles import RawFiles
+from lafka.warc.reader import StoredRecord, records
+from lafka.warc.records import (
+    HTTP_REQUEST,
+    HTTP_RESPONSE,
+    Record,
+    header,
+    sha256,
+    start,
+    uuid_urn,
+    warcinfo,
+)
+
+LOCK = "lock"
+DONE = "copied"
+END_TYPE = "application/json"
+SOFTWARE = "Lafka"
+STORED = (Outcome.FUT, Outcome.SPLAP_ONLY, Outcome.OTHER_TYPE)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """One exchange as it lies in the raw WARC; ``payload`` is None where no HTTP answer came."""
+
+    warcinfo_id: str
+    warcinfo: Span
+    exchanged: Exchanged
+    payload: Payload | None
+    time: datetime
+
+
+class RawRun:
+    """The raw WARC files of the run *name*, written by one thread at a time.
+
+    *config*: the keys of a scrapy-warcio settings file. *keep*: files are never removed.
+    *max_entity*: bytes after which decoding a content-coded body stops (0: never).
+    """
+
+    def __init__(
+        self,
+        archive: Archive,
+        name: str,
+        *,
+        config: Mapping[str, Any],
+        software: str = SOFTWARE,
+        keep: bool = False,
+        max_entity: int = 0,
+    ) -> None:
+        self.name = name
+        self.folder = archive.root / "raw" / name
+        self._lock = _locked_folder(self.folder)
+        self._files = RawFiles(self.folder, config, software)
+        self._software = software
+        self._keep = keep
+        self._max_entity = max_entity
+        self._waiting: dict[int, set[Path]] = defaultdict(set)
+        self._written: set[Path] = set()
+
+    def record(
+        self, exchange: Exchange, ask: Ask | None, known: tuple[str, Span] | None = None
+    ) -> Recorded | None:
+        """Append *exchange*: its warcinfo where *known* names none yet, request, response.
+
+        None where nothing was exchanged. An exchange without *ask* (robots.txt) belongs to no
+        trail and gets no warcinfo of its own. ``StorageTrouble``.
+        """
+        if exchange.started is None:
+            return None
+        self._files.room_for(exchange.response.size + len(exchange.request) + 4096)
+        date = dates.to_text(exchange.started)
+        info_id, info = known or self._warcinfo(ask, date, exact=exchange.exact)
+        request_id, request = self._request(exchange, date, info_id)
+        payload, response = None, None
+        if exchange.response.size:
+            with suppress(BadHttp):
+                payload = inspect(exchange.response, max_entity=self._max_entity)
+            response = self._response(exchange, date, info_id, request_id, payload)
+        path = self._files.path
+        self._written.add(path)
+        if ask:
+            self._waiting[ask.number].add(path)
+        return Recorded(
+            warcinfo_id=info_id,
+            warcinfo=info,
+            exchanged=Exchanged(url=exchange.url, request=request, response=response),
+            payload=replace(payload, prefix=b"") if payload else None,
+            time=exchange.started,
+        )
+
+    def _span(self, head: bytes, block: Any) -> Span:
+        path, offset, length = self._files.append(head, block)
+        return Span(path=str(path), offset=offset, length=length)
+
+    def _warcinfo(self, ask: Ask | None, date: str, *, exact: bool) -> tuple[str, Span]:
+        body = Fields([("software", self._software), ("format", "WARC File Format 1.1")])
+        if not exact:
+            body.add("description", "records synthesised from parsed messages, not as on the wire")
+        if ask:
+            body.add("Paper-Id", one_line(str(ask.futli.pid)))
+            body.add("Futli", one_line(ask.futli.url))
+            for name, value in (
+                ("Found-By", ask.found_by),
+                ("HTML-Url", ask.html_url),
+                ("HTML-Date", html_date(ask.html_date)),
+                ("Label", ask.label),
+            ):
+                if value:
+                    body.add(name, one_line(value))
+        record = warcinfo(uuid_urn(), date, body)
+        return record.id, self._span(record.header(), record.block)
+
+    def _request(self, exchange: Exchange, date: str, info_id: str) -> tuple[str, Span]:
+        fields = start("request", uuid_urn(), date, one_line(exchange.url))
+        fields.add("WARC-Warcinfo-ID", info_id)
+        if exchange.ip_address:
+            fields.add("WARC-IP-Address", exchange.ip_address)
+        fields.add("Content-Type", HTTP_REQUEST)
+        record = Record(fields=fields, block=exchange.request)
+        return record.id, self._span(record.header(), record.block)
+
+    def _response(
+        self,
+        exchange: Exchange,
+        date: str,
+        info_id: str,
+        request_id: str,
+        payload: Payload | None,
+    ) -> Span:
+        block = exchange.response
+        fields = start("response", uuid_urn(), date, one_line(exchange.url))
+        fields.add("WARC-Warcinfo-ID", info_id)
+        fields.add("WARC-Concurrent-To", request_id)
+        if exchange.ip_address:
+            fields.add("WARC-IP-Address", exchange.ip_address)
+        if payload and not payload.chunked:
+            fields.add("WARC-Payload-Digest", payload.payload_digest)
+        if payload and (media_type := identified_type(payload)):
+            fields.add("WARC-Identified-Payload-Type", media_type)
+        if exchange.truncated:
+            fields.add("WARC-Truncated", exchange.truncated)
+        fields.add("Content-Type", HTTP_RESPONSE)
+        digest = payload.block_digest if payload else sha256(block.read(0, block.size))
+        fields.add("WARC-Block-Digest", digest)
+        fields.add("Content-Length", str(block.size))
+        return self._span(header(fields), block)
+
+    def end(self, trail: Trail) -> None:
+        """Say in the raw WARC that *trail* has ended, and how; written before it is copied."""
+        body = {
+            "pid": str(trail.futli.pid),
+            "futli": trail.futli.url,
+            "number": trail.number,
+            "outcome": trail.outcome,
+            "captures": [capture.warcinfo_id for capture in trail.captures],
+        }
+        fields = start(
+            "metadata", uuid_urn(), dates.to_text(dates.now()), one_line(trail.futli.url)
+        )
+        fields.add("Content-Type", END_TYPE)
+        record = Record(fields=fields, block=json.dumps(body).encode())
+        self._files.room_for(0)
+        self._span(record.header(), record.block)
+        self._written.add(self._files.path)
+        self._waiting[trail.number].add(self._files.path)
+
+    def copied(self, number: int) -> None:
+        """The trail *number* is in its paper WARC (or has nothing there to be): forget it."""
+        self._waiting.pop(number, None)
+        self._remove_done(current=self._files.path if self._written else None)
+
+    def _remove_done(self, current: Path | None) -> None:
+        if self._keep:
+            return
+        waited_for = set[Path]().union(*self._waiting.values()) if len(self._written) > 1 else None
+        if waited_for is None and current is not None:
+            return
+        for path in self._written - (waited_for or set()) - {current}:
+            path.unlink(missing_ok=True)
+            self._written.discard(path)
+
+    def close(self) -> None:
+        """End the run: its folder goes unless trails in it wait to be copied, or it is kept."""
+        self._files.close()
+        try:
+            if self._keep and not self._waiting:
+                (self.folder / DONE).touch()
+            elif not self._waiting:
+                _remove(self.folder)
+        finally:
+            os.close(self._lock)
+
+
+def _locked_folder(folder: Path) -> int:
+    """Make *folder* and lock it; again where a recovery took it for an empty leftover."""
+    while True:
+        make_folders(folder)
+        with suppress(FileNotFoundError, BlockingIOError):
+            fd = _lock(folder)
+            if (folder / LOCK).exists():
+                return fd
+            os.close(fd)
+
+
+def _lock(folder: Path) -> int:
+    fd = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _remove(folder: Path) -> None:
+    """Remove *folder* and its files; the lock last, so that a killed removal is taken up again."""
+    for path in sorted(folder.iterdir(), key=lambda path: path.name == LOCK):
+        path.unlink(missing_ok=True)
+    folder.rmdir()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovery:
+    """What one recovered run gave: trails copied, those of them left open, problems."""
+
+    run: str
+    trails: int
+    opened: int
+    problems: tuple[str, ...]
+
+
+def recover(
+    archive: Archive, *, keep: bool = False, stopped: Callable[[], bool] = lambda: False
+) -> Iterator[Recovery]:
+    """Copy what dead runs have captured and not copied; one run at a time, as it is asked for.
+
+    Runs that live are left alone, by their locks. A run whose every trail could be copied loses
+    its folder (with *keep* it stays, marked as copied). Doing it twice adds nothing.
+    """
+    folder = archive.root / "raw"
+    for run in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if stopped() or not run.is_dir() or (run / DONE).exists():
+            continue
+        try:
+            lock = _lock(run)
+        except (BlockingIOError, FileNotFoundError):
+            continue
+        try:
+            found = _recover_run(archive, run)
+            if not found.problems:
+                (run / DONE).touch() if keep else _remove(run)
+                sync_folder(folder)
+            yield found
+        except OSError as error:
+            raise StorageTrouble(run, error) from error
+        finally:
+            os.close(lock)
+
+
+def _recover_run(archive: Archive, run: Path) -> Recovery:
+    log = _Log(archive)
+    for path in sorted(run.glob("*.warc")):
+        log.read(path)
+    trails = log.trails()
+    problems, copied, opened = list(log.problems), 0, 0
+    for left in trails:
+        try:
+            if left.captures:
+                pid = left.captures[0].ask.futli.pid
+                with archive.paper(pid) as paper:
+                    paper.append(left.captures, opened=left.opened)
+                copied += 1
+                opened += left.opened
+        except KeeperError as error:
+            problems.append(str(error))
+    return Recovery(run=run.name, trails=copied, opened=opened, problems=tuple(problems))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Left:
+    captures: list[Capture]
+    opened: bool
+
+
+@dataclass(slots=True)
+class _Capture:
+    """The records that one warcinfo binds, as they were found in the raw WARC."""
+
+    id: str
+    span: Span
+    body: Fields
+    requests: dict[str, Span] = field(default_factory=dict)
+    answers: list[tuple[StoredRecord, Payload | None]] = field(default_factory=list)
+
+
+class _Log:
+    """A dead run's raw WARC files, read back. A torn record ends its file: nothing follows it."""
+
+    def __init__(self, archive: Archive) -> None:
+        self.problems: list[str] = []
+        self._archive = archive
+        self._captures: dict[str, _Capture] = {}
+        self._ends: list[dict[str, Any]] = []
+
+    def read(self, path: Path) -> None:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            for record in records(fd, path):
+                self._take(record, fd)
+        except BadWarc as error:
+            logger.info("%s", error)  # what a kill leaves; what stands before it was read
+        finally:
+            os.close(fd)
+
+    def _take(self, record: StoredRecord, fd: int) -> None:
+        block = record.source(fd)
+        span = Span(path=str(record.path), offset=record.offset, length=record.end - record.offset)
+        capture = self._captures.get(record.fields.first("WARC-Warcinfo-ID"))
+        if record.type == "warcinfo":
+            body = Fields.parse(block.read(0, block.size))
+            if body.first("Paper-Id"):
+                self._captures[record.id] = _Capture(record.id, span, body)
+        elif record.type == "metadata":
+            with suppress(ValueError):
+                self._ends.append(json.loads(block.read(0, block.size)))
+        elif capture and record.type == "request":
+            capture.requests[record.id] = span
+        elif capture and record.type == "response":
+            capture.answers.append((record, self._payload(record, fd)))
+
+    def _payload(self, record: StoredRecord, fd: int) -> Payload | None:
+        with suppress(BadHttp):
+            payload = inspect(record.source(fd))
+            if payload.block_digest == record.fields.first("WARC-Block-Digest"):
+                return payload
+        return None
+
+    def trails(self) -> list[_Left]:
+        """Each trail with what of it belongs into its paper WARC."""
+        left: list[_Left] = []
+        ended: set[str] = set()
+        futlis: set[tuple[str, str]] = set()
+        for end in self._ends:
+            ids = [i for i in end.get("captures", ()) if i in self._captures]
+            ended.update(ids)
+            futlis.add((str(end.get("pid")), str(end.get("futli"))))
+            captures = [c for c in map(self._capture, ids) if c and c.outcome in STORED]
+            left.append(_Left(captures=captures, opened=len(captures) < len(ids)))
+        opened: dict[tuple[str, str], list[Capture]] = defaultdict(list)
+        for found in self._captures.values():
+            key = (found.body.first("Paper-Id"), found.body.first("Futli"))
+            capture = None if key in futlis or found.id in ended else self._capture(found.id)
+            if capture and _belongs(capture):
+                opened[key].append(capture)
+        return left + [_Left(captures=captures, opened=True) for captures in opened.values()]
+
+    def _capture(self, warcinfo_id: str) -> Capture | None:
+        """The capture of a warcinfo; None where no answer of it can be used."""
+        found = self._captures[warcinfo_id]
+        answers = _without_retries(found.answers)
+        if not answers:
+            return None
+        try:
+            ask = _ask(found.body, self._archive)
+        except BadPid as error:
+            self.problems.append(str(error))
+            return None
+        last, payload = answers[-1]
+        truncated = last.fields.first("WARC-Truncated")
+        return Capture(
+            ask=ask,
+            url=last.url,
+            time=last.date,
+            outcome=judge(payload, truncated=truncated),
+            payload=payload,
+            warcinfo_id=warcinfo_id,
+            warcinfo=found.span,
+            exchanges=tuple(_exchanged(record, found) for record, _ in answers),
+        )
+
+
+def _ask(body: Fields, archive: Archive) -> Ask:
+    date = None
+    with suppress(ValueError):
+        date = dates.parse(body.first("HTML-Date"))
+    return Ask(
+        futli=Futli(pid=archive.pid(body.first("Paper-Id")), url=body.first("Futli")),
+        number=0,
+        url="",
+        found_by=body.first("Found-By"),
+        html_url=body.first("HTML-Url"),
+        html_date=date,
+        label=body.first("Label"),
+    )
+
+
+def _belongs(capture: Capture) -> bool:
+    """Whether the capture of a trail without an end goes into the paper WARC."""
+    if capture.ask.html_url:
+        return capture.is_pdf
+    return capture.outcome in STORED
+
+
+def _without_retries(
+    answers: list[tuple[StoredRecord, Payload | None]],
+) -> list[tuple[StoredRecord, Payload | None]]:
+    """The redirect hops and the last answer: of several answers of one URL only the last."""
+    kept: list[tuple[StoredRecord, Payload | None]] = []
+    for record, payload in answers:
+        if kept and kept[-1][0].url == record.url and not _redirects(kept[-1][1]):
+            kept.pop()
+        kept.append((record, payload))
+    return kept
+
+
+def _redirects(payload: Payload | None) -> bool:
+    return payload is not None and 300 <= payload.status < 400
+
+
+def _exchanged(record: StoredRecord, found: _Capture) -> Exchanged:
+    span = Span(path=str(record.path), offset=record.offset, length=record.end - record.offset)
+    request = found.requests.get(record.fields.first("WARC-Concurrent-To"))
+    return Exchanged(url=record.url, request=request, response=span)

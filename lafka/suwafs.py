@@ -1,0 +1,215 @@
+"""The suwaf: the summary of a paper WARC (requirement paper, section 5).
+
+A JSON object: pid -> futli -> time -> ``{"s", "l", ...}``, and ``_warc`` for the writer. It can
+always be made again from its WARC; readers take no lock and always see a whole file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from lafka.errors import BadSuwaf, NotHeld, StorageTrouble
+from lafka.pids import Pid
+
+FORMAT = 1
+DRAFT = ".draft-"
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3}|\.\d{6})?Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fut:
+    """Where a fut stands in its WARC, and where it came from.
+
+    ``s`` and ``l``: start and length in bytes, ``warc[s:s+l]`` is the PDF; ``digest`` is of these
+    bytes. ``html_date`` is as in the suwaf, ``YYYY-MM-DDThh:mm:ssZ``; ``label`` is empty for a fut,
+    else ``supplement`` or ``other``.
+    """
+
+    s: int
+    l: int  # noqa: E741  the requirement paper's name
+    url: str
+    digest: str
+    found_by: str = ""
+    html_url: str = ""
+    html_date: str = ""
+    label: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        optional = ("found_by", "html_url", "html_date", "label")
+        values: dict[str, Any] = {"s": self.s, "l": self.l, "url": self.url, "digest": self.digest}
+        values.update({key: getattr(self, key) for key in optional if getattr(self, key)})
+        return values
+
+    @classmethod
+    def of_json(cls, values: Any) -> Fut:
+        """``ValueError`` where *values* are no fut; keys that are not known are passed over."""
+        if not isinstance(values, dict):
+            raise ValueError("an entry is no object")
+        start, length = values.get("s"), values.get("l")
+        if type(start) is not int or type(length) is not int or start < 0 or length < 0:
+            raise ValueError("s and l have to be whole numbers")
+        texts = {key: values.get(key, "") for key in _TEXTS}
+        if not all(isinstance(text, str) for text in texts.values()):
+            raise ValueError("an entry holds something that is no text")
+        return cls(s=start, l=length, **texts)
+
+
+_TEXTS = ("url", "digest", "found_by", "html_url", "html_date", "label")
+
+
+@dataclass(slots=True, kw_only=True)
+class Suwaf:
+    """The summary of one paper. ``end``: how far the WARC is known good, in bytes.
+
+    ``chain`` is a digest over all record headers up to ``end`` (docs/formats.md); empty where it is
+    not known. ``open`` holds the futlis whose last trail was cut off, to be asked again.
+    """
+
+    pid: Pid
+    futlis: dict[str, dict[str, Fut]] = field(default_factory=dict)
+    end: int = 0
+    chain: str = ""
+    open: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, path: Path, pid: Pid) -> Suwaf | None:
+        """The suwaf of *pid* at *path*, None where there is none; ``BadSuwaf`` where it is none."""
+        try:
+            data = path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        try:
+            return cls.parse(data, pid)
+        except (ValueError, RecursionError) as error:
+            raise BadSuwaf(path, f"not a suwaf: {error}") from None
+
+    @classmethod
+    def parse(cls, data: bytes, pid: Pid) -> Suwaf:
+        """``ValueError`` where *data* is not the suwaf of *pid*."""
+        values = json.loads(data)
+        if not isinstance(values, dict):
+            raise ValueError("not a JSON object")
+        writer = values.get("_warc")
+        if not isinstance(writer, dict) or writer.get("format") != FORMAT:
+            raise ValueError(f"_warc of format {FORMAT} is missing")
+        end, chain, opened = writer.get("end"), writer.get("chain", ""), writer.get("open", [])
+        if type(end) is not int or end < 0:
+            raise ValueError("_warc.end is no whole number")
+        if not isinstance(chain, str) or not isinstance(opened, list):
+            raise ValueError("_warc holds a value of another type")
+        others = [key for key in values if key not in ("_warc", str(pid))]
+        if others:
+            raise ValueError(f"it is of {others[0]!r}, not of {str(pid)!r}")
+        futlis = values.get(str(pid), {})
+        if not isinstance(futlis, dict) or not all(isinstance(t, dict) for t in futlis.values()):
+            raise ValueError("futlis and times have to be objects")
+        return cls(
+            pid=pid,
+            futlis={
+                futli: {_time(time): Fut.of_json(fut) for time, fut in times.items()}
+                for futli, times in futlis.items()
+            },
+            end=end,
+            chain=chain,
+            open=tuple(str(futli) for futli in opened),
+        )
+
+    def to_bytes(self) -> bytes:
+        writer: dict[str, Any] = {"format": FORMAT, "end": self.end}
+        if self.chain:
+            writer["chain"] = self.chain
+        if self.open:
+            writer["open"] = list(self.open)
+        futs = {
+            futli: {time: fut.as_json() for time, fut in times.items()}
+            for futli, times in self.futlis.items()
+        }
+        return json.dumps({str(self.pid): futs, "_warc": writer}, indent=1).encode() + b"\n"
+
+    def save(self, path: Path) -> None:
+        """Put the suwaf in place, durably: draft, fsync, replace, fsync of the folder.
+
+        ``StorageTrouble`` where the disk refuses; then the old suwaf is still there.
+        """
+        draft = path.with_name(DRAFT + path.name)  # one name: the WARC's lock admits one writer
+        try:
+            with draft.open("wb") as file:
+                file.write(self.to_bytes())
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+            sync_folder(path.parent)
+        except OSError as error:
+            with suppress(OSError):
+                draft.unlink()
+            raise StorageTrouble(path, error) from error
+
+    def add(self, futli: str, time: datetime, fut: Fut) -> str:
+        """Note *fut* of *futli* at *time* (aware); the key under which it stands.
+
+        The key is the time cut to seconds, or, where that second is taken, to milliseconds, then
+        microseconds; where even that is taken, the next free microsecond.
+        """
+        times = self.futlis.setdefault(futli, {})
+        key = _free_key(times, time)
+        times[key] = fut
+        return key
+
+    def by_digest(self) -> dict[str, Fut]:
+        """Digest -> the first fut that has it."""
+        found: dict[str, Fut] = {}
+        for times in self.futlis.values():
+            for fut in times.values():
+                found.setdefault(fut.digest, fut)
+        return found
+
+    def fut(self, futli: str | None = None, time: str | None = None) -> tuple[str, str, Fut]:
+        """The latest fut, or that of *futli*, or that nearest before *time*: futli, time, fut.
+
+        *time* is any prefix of ``YYYY-MM-DDThh:mm:ssZ``; the latest entry not after it is given. A
+        PDF that is labelled as a supplement is given only where there is nothing else.
+        ``NotHeld`` where there is none.
+        """
+        found = [
+            (not fut.label, key[:-1], name, fut, key)
+            for name, times in self.futlis.items()
+            if futli is None or name == futli
+            for key, fut in times.items()
+            if time is None or key[: len(time)] <= time
+        ]
+        if not found:
+            asked = " ".join(filter(None, (futli and f"of {futli}", time and f"by {time}")))
+            raise NotHeld(f"{self.pid}: no fut {asked}".rstrip() + " is held")
+        _, _, name, fut, key = max(found, key=lambda entry: entry[:3])
+        return name, key, fut
+
+
+def _time(key: str) -> str:
+    if not _TIME.fullmatch(key):
+        raise ValueError(f"not a time: {key!r}")
+    return key
+
+
+def _free_key(times: dict[str, Fut], time: datetime) -> str:
+    text = time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    for key in (text[:19] + "Z", text[:23] + "Z", text):
+        if key not in times:
+            return key
+    return _free_key(times, time + timedelta(microseconds=1))
+
+
+def sync_folder(folder: Path) -> None:
+    """Sync *folder*, so that names made or replaced in it survive a power cut."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

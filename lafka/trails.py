@@ -1,0 +1,327 @@
+"""What a futli led to: captures, trails, outcomes, and the walk (requirement paper, section 3).
+
+The walk is a state machine without I/O. ``Trail.begin`` makes one, ``next_ask`` says what to fetch,
+``answered`` takes what came of it; both give values, nothing is changed in place. A trail is small
+and picklable: the bytes of its captures lie in the raw WARC, where spans point at them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+
+from lafka.candidates import Candidate
+from lafka.futlis import Futli
+from lafka.payloads import Kind, Payload
+
+CITATION_PDF_URL = "citation_pdf_url"
+MISS_MAX = 1024  # bytes of a candidate that is no PDF that are read: as many as tell
+VIEWER_MAX = 64 * 1024
+
+
+class Outcome(StrEnum):
+    """The one word that says how a trail ended; docs/reference.md explains each."""
+
+    FUT = "fut"
+    SPLAP_ONLY = "splap-only"
+    OTHER_TYPE = "other-type"
+    NOT_FOUND = "not-found"
+    GONE = "gone"
+    REFUSED = "refused"
+    SERVER_ERROR = "server-error"
+    TIMEOUT = "timeout"
+    TLS = "tls"
+    DNS = "dns"
+    CONNECTION = "connection"
+    BAD_HTTP = "bad-http"
+    TOO_BIG = "too-big"
+    TRUNCATED = "truncated"
+    ROBOTS = "robots"
+    BOT_CHALLENGE = "bot-challenge"
+    LOGIN = "login"
+    LOOP = "loop"
+    BAD_URL = "bad-url"
+    BAD_PID = "bad-pid"
+    EXCLUDED = "excluded"
+    RESTRICTED = "restricted"
+    DAMAGED = "damaged"
+
+
+class Links(StrEnum):
+    """How far the walk goes on a splap's links; docs/finding.md tells what each costs."""
+
+    RANKED = "ranked"
+    FIRST = "first"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """``links``: how far to go; ``links_max``: the most links of one splap that are asked for."""
+
+    links: Links = Links.RANKED
+    links_max: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One URL to fetch for a futli; what of this is not the futli's goes into its warcinfo.
+
+    ``number`` is the list line's, and names the trail within its run. ``html_url`` and
+    ``html_date`` are those of the page on which the URL was found (requirement paper, section 4).
+    A body that is no PDF is read to its end where ``miss_max`` is 0, else no further than that
+    many bytes.
+    """
+
+    futli: Futli
+    number: int
+    url: str
+    found_by: str = ""
+    html_url: str = ""
+    html_date: datetime | None = None
+    label: str = ""
+    miss_max: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """*length* bytes at *offset* of the file *path*: one whole record of a raw WARC."""
+
+    path: str
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchanged:
+    """One request and its answer in the raw WARC; ``response`` is None where no byte came."""
+
+    url: str
+    request: Span | None
+    response: Span | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
+    """What came of an ask: its records in the raw WARC, redirect hops first, and the facts.
+
+    ``time`` is the WARC-Date of the last response. ``outcome`` judges this capture alone, ``fut``
+    for a whole PDF and ``splap-only`` for a page; ``error`` is a sentence where there was trouble.
+    """
+
+    ask: Ask
+    url: str
+    time: datetime
+    outcome: Outcome
+    payload: Payload | None = None
+    warcinfo_id: str = ""
+    warcinfo: Span | None = None
+    exchanges: tuple[Exchanged, ...] = ()
+    requests: int = 1
+    error: str = ""
+
+    @property
+    def is_pdf(self) -> bool:
+        return self.outcome is Outcome.FUT
+
+    @property
+    def is_page(self) -> bool:
+        return self.outcome is Outcome.SPLAP_ONLY
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A candidate that was asked for, and what came of it: an outcome, or ``html`` for a page."""
+
+    candidate: Candidate
+    outcome: str
+
+
+def judge(payload: Payload | None, *, truncated: str = "", too_big: bool = False) -> Outcome:
+    """The outcome of one answer that is here, by its status and its bytes.
+
+    *truncated* is the WARC-Truncated reason where reading stopped early. An answer with an error
+    status is no splap and no fut, whatever it holds.
+    """
+    if payload is None:
+        return Outcome.BAD_HTTP
+    if not 200 <= payload.status < 300:
+        return _by_status(payload.status)
+    if payload.status == 206:
+        return Outcome.REFUSED  # nobody asked for a part
+    if too_big:
+        return Outcome.TOO_BIG
+    if payload.kind is Kind.PDF:
+        return Outcome.FUT if payload.whole and not truncated else Outcome.TRUNCATED
+    if payload.kind is Kind.HTML:
+        return Outcome.SPLAP_ONLY
+    return Outcome.OTHER_TYPE if payload.whole and not truncated else Outcome.TRUNCATED
+
+
+def _by_status(status: int) -> Outcome:
+    if status == 410:
+        return Outcome.GONE
+    if status in (401, 402, 403, 407, 451, 429):
+        return Outcome.REFUSED
+    if 400 <= status < 500:
+        return Outcome.NOT_FOUND
+    if 500 <= status < 600:
+        return Outcome.SERVER_ERROR
+    return Outcome.BAD_HTTP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trail:
+    """A futli's way so far.
+
+    ``captures`` are those that go into the paper WARC, oldest first: the splap, a viewer that led
+    to a PDF, PDFs, or a payload of another type. ``pending`` are candidates not asked yet, in
+    order, those of a viewer in ``viewer_pending``; ``asked`` is the one whose answer is awaited.
+    ``outcome`` is None until the trail has ended.
+    """
+
+    futli: Futli
+    number: int
+    policy: Policy = field(default_factory=Policy)
+    captures: tuple[Capture, ...] = ()
+    splap: Capture | None = None
+    viewer: Capture | None = None
+    pending: tuple[Candidate, ...] = ()
+    viewer_pending: tuple[Candidate, ...] = ()
+    asked: Candidate | None = None
+    tried: tuple[Tried, ...] = ()
+    capped: bool = False
+    requests: int = 0
+    outcome: Outcome | None = None
+    error: str = ""
+    no_fut: Outcome = Outcome.SPLAP_ONLY
+
+    @classmethod
+    def begin(cls, futli: Futli, number: int, policy: Policy | None = None) -> Trail:
+        return cls(futli=futli, number=number, policy=policy or Policy())
+
+    @property
+    def has_fut(self) -> bool:
+        """Whether a PDF that is not thought to be a supplement is among the captures."""
+        return any(c.is_pdf and not c.ask.label for c in self.captures)
+
+    def next_ask(self) -> tuple[Trail, Ask | None]:
+        """The trail that waits for an answer, and what to ask for; None where it has ended."""
+        if self.outcome is not None:
+            return self, None
+        if self.splap is None:
+            return self, Ask(futli=self.futli, number=self.number, url=self.futli.url)
+        page, candidate = self.splap, None
+        if self.viewer and self.viewer_pending and not self.has_fut:
+            page, candidate = self.viewer, self.viewer_pending[0]
+        elif self.pending and self._goes_on_to(self.pending[0]):
+            candidate = self.pending[0]
+        if candidate is None:
+            return self._ended(), None
+        if len(self.tried) >= self.policy.links_max:
+            return replace(self, capped=True)._ended(), None
+        return self._ask_for(candidate, page)
+
+    def _ask_for(self, candidate: Candidate, page: Capture) -> tuple[Trail, Ask]:
+        ask = Ask(
+            futli=self.futli,
+            number=self.number,
+            url=candidate.url,
+            found_by=candidate.found_by,
+            html_url=page.url,
+            html_date=page.time,
+            label="" if candidate.label == "fut" else candidate.label,
+            miss_max=VIEWER_MAX if self._may_be_viewer(candidate) else MISS_MAX,
+        )
+        if page is self.viewer:
+            return replace(self, asked=candidate, viewer_pending=self.viewer_pending[1:]), ask
+        return replace(self, asked=candidate, pending=self.pending[1:]), ask
+
+    def _goes_on_to(self, candidate: Candidate) -> bool:
+        """Whether *candidate* is asked for, after all that was found so far."""
+        if self._citation_gave_it():
+            return False
+        if self.policy.links is Links.FIRST:
+            return not self.has_fut
+        if self.policy.links is Links.RANKED:
+            return candidate.promising or not self.has_fut
+        return True
+
+    def _citation_gave_it(self) -> bool:
+        by = {CITATION_PDF_URL}
+        if self.viewer and self.viewer.ask.found_by in by:
+            return self.has_fut
+        return any(t.candidate.found_by in by and t.outcome == Outcome.FUT for t in self.tried)
+
+    def _may_be_viewer(self, candidate: Candidate) -> bool:
+        """A sure candidate can be an HTML viewer of the same paper: one is looked into, once."""
+        sure = candidate.promising or candidate.found_by == CITATION_PDF_URL
+        return self.viewer is None and sure and self.policy.links is not Links.ALL
+
+    def answered(
+        self,
+        capture: Capture,
+        candidates: tuple[Candidate, ...] = (),
+        *,
+        verdict: Outcome = Outcome.SPLAP_ONLY,
+    ) -> Trail:
+        """The trail after *capture* answered the ask.
+
+        *candidates* are those of the page that it is, surest first; *verdict* is what the page is,
+        where it is a page: ``splap-only``, ``bot-challenge`` or ``login``.
+        """
+        trail = replace(self, requests=self.requests + capture.requests)
+        if self.splap is None:
+            return trail._begun(capture, candidates, verdict)
+        assert self.asked is not None
+        outcome = "html" if capture.is_page else str(capture.outcome)
+        trail = replace(trail, asked=None, tried=(*self.tried, Tried(self.asked, outcome)))
+        if capture.is_pdf:
+            return trail._found(capture)
+        if capture.is_page and self._may_be_viewer(self.asked):
+            return trail._viewed(capture, candidates)
+        return trail
+
+    def _begun(
+        self, capture: Capture, candidates: tuple[Candidate, ...], verdict: Outcome
+    ) -> Trail:
+        if capture.is_page and verdict is Outcome.BOT_CHALLENGE:
+            # Not what the futli leads to, and another page at each visit: told, not stored.
+            return replace(self, outcome=verdict, error="the page is a bot challenge")
+        if capture.is_page:
+            pending = self._new(candidates, {self.futli.url, capture.url})
+            return replace(
+                self, splap=capture, captures=(capture,), pending=pending, no_fut=verdict
+            )
+        stored = capture.outcome in (Outcome.FUT, Outcome.OTHER_TYPE)
+        return replace(
+            self,
+            captures=(capture,) if stored else (),
+            outcome=capture.outcome,
+            error=capture.error,
+        )
+
+    def _found(self, capture: Capture) -> Trail:
+        way = self.viewer
+        if way and capture.ask.html_url == way.url and way not in self.captures:
+            return replace(self, captures=(*self.captures, way, capture))
+        return replace(self, captures=(*self.captures, capture))
+
+    def _viewed(self, capture: Capture, candidates: tuple[Candidate, ...]) -> Trail:
+        promising = tuple(c for c in candidates if c.promising or c.found_by == CITATION_PDF_URL)
+        assert self.splap is not None
+        known = {self.futli.url, self.splap.url, capture.url}
+        known.update(t.candidate.url for t in self.tried)
+        found = self._new(promising, known)
+        urls = {c.url for c in found}
+        rest = tuple(c for c in self.pending if c.url not in urls)
+        return replace(self, viewer=capture, viewer_pending=found, pending=rest)
+
+    @staticmethod
+    def _new(candidates: tuple[Candidate, ...], known: set[str]) -> tuple[Candidate, ...]:
+        """*candidates* each URL once, without those in *known* (which grows)."""
+        return tuple(c for c in candidates if not (c.url in known or known.add(c.url)))  # type: ignore[func-returns-value]
+
+    def _ended(self) -> Trail:
+        return replace(self, outcome=Outcome.FUT if self.has_fut else self.no_fut)

@@ -1,0 +1,160 @@
+"""A run's raw WARC files: scrapy-warcio's settings, names and rotation, our records.
+
+scrapy-warcio 0.0.8 is used for what is sound in it: its settings file, ``PREFIX-timestamp-serial-
+host`` names, rotation by size and the fields of its warcinfo. What it writes is overridden, since
+it decodes bodies as text and loses header fields (docs/adr/0003-scrapy-warcio.md).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pylibmagic  # noqa: F401  brings libmagic for the import of python-magic in scrapy-warcio
+import yaml
+from scrapy_warcio import ScrapyWarcIo
+
+from lafka.errors import BadArgument, StorageTrouble
+from lafka.warc import dates
+from lafka.warc.fields import Fields, one_line
+from lafka.warc.records import RECORD_END, uuid_urn, warcinfo
+from lafka.warc.sources import CHUNK, Source
+
+SPEC = "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
+DEFAULTS: Mapping[str, Any] = {
+    "warc_spec": SPEC,
+    "max_warc_size": 1_000_000_000,
+    "collection": "",
+    "description": "",
+    "operator": "",
+    "robots": "obey",
+    "user_agent": "",
+    "warc_prefix": "LAFKA",
+}
+
+
+def load_settings(path: Path | str) -> dict[str, Any]:
+    """A scrapy-warcio ``settings.yml``; ``BadArgument`` where it is none.
+
+    Keys that are missing or empty are left out: Lafka has values of its own for them.
+    """
+    try:
+        values = yaml.safe_load(Path(path).read_bytes())
+    except OSError as error:
+        raise BadArgument(f"{path}: {error.strerror}") from None
+    except yaml.YAMLError as error:
+        raise BadArgument(f"{path}: not YAML: {str(error).splitlines()[0]}") from None
+    if not isinstance(values, dict):
+        raise BadArgument(f"{path}: not a scrapy-warcio settings file")
+    size = values.get("max_warc_size")
+    if size is not None and (type(size) is not int or size <= 0):
+        raise BadArgument(f"{path}: max_warc_size has to be a number of bytes")
+    return {key: value for key, value in values.items() if value is not None}
+
+
+class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no types
+    """The WARC files of one run in *folder*, appended to by one thread at a time.
+
+    *config* has the keys of a scrapy-warcio settings file; ``warc_dest`` is not looked at, raw
+    WARCs belong to their archive.
+    """
+
+    def __init__(self, folder: Path, config: Mapping[str, Any], software: str) -> None:
+        # Not super().__init__: it insists on an environment variable and every key of its file.
+        self.log = logging.getLogger(__name__)
+        self.max_serial = 10**self.WARC_SERIAL_ZFILL - 1
+        self.config = {**DEFAULTS, **config, "warc_dest": str(folder)}
+        self.folder = folder
+        self.software = software
+        self.position = 0
+        self._fd = -1
+
+    def warcfile(self) -> str:
+        """The next file's path, plain where scrapy-warcio would compress."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # datetime.utcnow
+            return str(super().warcfile()).removesuffix(".gz")
+
+    def write_warcinfo(self) -> None:
+        """Begin the file that ``bump_serial`` named, with its warcinfo."""
+        self.close()
+        path = Path(self.warc_fname)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+        self._fd, self.position = os.open(path, flags, 0o644), 0
+        config = {key: one_line(str(value)) for key, value in self.config.items()}
+        # No ip: finding it asks the name server. No field without a value.
+        lines = [
+            ("software", self.software),
+            ("hostname", socket.gethostname()),
+            ("format", "WARC File Format 1.1"),
+            ("conformsTo", config["warc_spec"]),
+            ("operator", config["operator"]),
+            ("isPartOf", config["collection"]),
+            ("description", config["description"]),
+            ("robots", config["robots"]),
+            ("http-header-user-agent", config["user_agent"]),
+        ]
+        body = Fields((name, value) for name, value in lines if value)
+        date = dates.to_text(dates.now())
+        self._append(warcinfo(uuid_urn(), date, body, filename=path.name).to_bytes())
+
+    @property
+    def path(self) -> Path:
+        """The file that is written now."""
+        return Path(self.warc_fname)
+
+    def room_for(self, size: int) -> None:
+        """Begin a file where there is none, or where *size* bytes more would be too many."""
+        try:
+            self.bump_serial(size)
+        except OSError as error:
+            raise StorageTrouble(self.folder, error) from error
+
+    def append(self, header: bytes, block: Source | bytes) -> tuple[Path, int, int]:
+        """Append a record, whose header is through its blank line: file, offset, length.
+
+        ``StorageTrouble`` where the disk refuses; the file then ends as it did before.
+        """
+        offset = self.position
+        try:
+            if isinstance(block, bytes):
+                self._append(header + block + RECORD_END)
+            else:
+                self._append(header)
+                self._append_source(block)
+                self._append(RECORD_END)
+        except OSError as error:
+            self._roll_back(offset)
+            raise StorageTrouble(self.path, error) from error
+        except BaseException:
+            self._roll_back(offset)
+            raise
+        return self.path, offset, self.position - offset
+
+    def _append_source(self, block: Source) -> None:
+        for data in block.chunks(0, CHUNK):
+            self._append(data)
+
+    def _append(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            written = os.write(self._fd, view)
+            self.position += written
+            view = view[written:]
+
+    def _roll_back(self, offset: int) -> None:
+        try:
+            os.ftruncate(self._fd, offset)
+            self.position = offset
+        except OSError:
+            self.log.warning("%s: a torn record stays at byte %d", self.path, offset)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
