@@ -1,0 +1,74 @@
+"""A splap in, ranked candidates out. Pure: no request is made here, and nothing raises.
+
+``find``      all candidates, surest first, each with its finder, score and reasons
+``literal``   the requirement paper to the letter: ``citation_pdf_url``, then links in page order
+``describe``  whether the page is a bot challenge, a login, a viewer or a splap
+
+A finder is a function from a page to candidates. ``FINDERS`` lists them, surest first; where two
+name the same address, the one that stands first gives ``found_by``. How scores come about is told
+in docs/finding.md, the numbers are in ``weights``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from lafka.candidates import Candidate
+from lafka.finders.anchors import anchors
+from lafka.finders.ends import PageVerdict, describe
+from lafka.finders.frames import frames
+from lafka.finders.jsonld import json_ld
+from lafka.finders.links import link_elements, link_header
+from lafka.finders.meta import citation_pdf_url, other_meta
+from lafka.finders.pages import Page
+from lafka.finders.platforms import platforms
+from lafka.finders.ranking import judged, merged, promised
+from lafka.finders.rewrites import rewritten
+from lafka.finders.scripts import scripts
+
+__all__ = ["FINDERS", "Finder", "Page", "PageVerdict", "describe", "find", "literal"]
+
+Finder = Callable[[Page], Iterable[Candidate]]
+
+FINDERS: tuple[Finder, ...] = (
+    citation_pdf_url,
+    other_meta,
+    link_header,
+    link_elements,
+    json_ld,
+    frames,
+    scripts,
+    anchors,
+    platforms,
+)
+
+
+def find(page: Page) -> tuple[Candidate, ...]:
+    """All candidates of *page*, surest first, each address once, the page's own left out.
+
+    ``citation_pdf_url`` stays first, as the requirement paper says. Every ``<a>`` with an http
+    address is among them. ``place`` counts the candidates in document order.
+    """
+    found = merged(_all(page))
+    found = merged([*found, *rewritten(page, found)])
+    return tuple(promised(found))
+
+
+def _all(page: Page) -> Iterator[Candidate]:
+    for finder in FINDERS:
+        for candidate in finder(page):
+            yield judged(page, candidate)
+
+
+def literal(page: Page) -> tuple[Candidate, ...]:
+    """The requirement paper to the letter: ``citation_pdf_url``, then links in page order."""
+    first = [*citation_pdf_url(page)]
+    known = {c.url for c in first}
+    for element in page.every("a"):
+        url = page.absolute(element.get("href"))
+        if url and url not in known:
+            known.add(url)
+            first.append(Candidate(url=url, found_by="anchor", place=element.place))
+    once = {c.url: c for c in reversed(first)}
+    ordered = sorted(once.values(), key=lambda c: (c.found_by != "citation_pdf_url", c.place))
+    return tuple(promised(ordered))

@@ -1,0 +1,320 @@
+"""The general scorer: every link of a page, by its words, its address and where it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from lxml import etree
+
+from lafka.candidates import Candidate
+from lafka.finders import urls, weights, words
+from lafka.finders.pages import Element, Page, text_of
+from lafka.finders.weights import Words
+
+_SIZE = re.compile(r"\d\s*(?:[kmKM][bB]|[KMКМ][БB]|k[oi]b?|Mo|[kKM]i?[Bb]ytes?)\b", re.IGNORECASE)
+_FILE_NAME = re.compile(r"^[^\s/]{1,120}\.pdf\b", re.IGNORECASE)
+_DATA_NAMES = (
+    "data-href", "data-url", "data-pdf-url", "data-pdf", "data-download-url", "data-link",
+    "data-file", "data-download", "data-src", "data-target-url", "data-pdfurl", "data-file-url",
+    "ng-href", "formaction",
+)  # fmt: skip
+_BLOCKS = frozenset({"tr", "li", "dd", "p", "figure"})
+_SUPPLEMENT_SIGNS = frozenset({"says-supplement", "supplement-path"})
+_NEVER = frozenset(weights.NEVER_HOSTS)
+
+
+@dataclass(slots=True)
+class Score:
+    """A sum in the making, with the names of what went into it."""
+
+    value: float = 0.0
+    reasons: list[str] = field(default_factory=list)
+    labels: set[str] = field(default_factory=set)
+
+    def add(self, name: str, weight: float, label: str = "fut") -> None:
+        self.value += weight
+        self.reasons.append(name)
+        if weight < 0:
+            self.labels.add(label)
+
+    @property
+    def label(self) -> str:
+        """What a PDF there would be: by the address and words first, then by the sum."""
+        if not _SUPPLEMENT_SIGNS.isdisjoint(self.reasons):
+            return "supplement"
+        if self.value >= weights.PROMISING:
+            return "fut"
+        if "supplement" in self.labels:
+            return "supplement"
+        if "other" in self.labels or self.value < weights.LABELLED_FUT:
+            return "other"
+        return "fut"
+
+
+def anchors(page: Page) -> Iterator[Candidate]:
+    """Every ``<a>`` with an http address, and buttons, options and forms that hold one."""
+    scorer = Scorer(page)
+    for count, element in enumerate(page.every("a", "area")):
+        href, found_by = element.get("href"), "anchor"
+        url = page.absolute(href) if href else None
+        if url is None:
+            url, found_by = _hidden(page, element), "script-link"
+        if url is None:
+            continue
+        if count >= weights.MAX_SCORED and "pdf" not in url:
+            yield Candidate(
+                url=url,
+                found_by=found_by,
+                place=element.place,
+                reasons=("unscored",),
+                label="other",
+            )
+            continue
+        yield scorer.candidate(element, url, found_by)
+    for element in page.every("button", "option", "input", "form"):
+        url = _button(page, element)
+        if url is not None:
+            scored = scorer.score(element, url)
+            if scored.value > 0:
+                yield _candidate(element, url, "button", scored)
+
+
+def _candidate(element: Element, url: str, found_by: str, score: Score) -> Candidate:
+    return Candidate(
+        url=url,
+        found_by=found_by,
+        score=score.value,
+        place=element.place,
+        reasons=tuple(score.reasons),
+        label=score.label,
+    )
+
+
+def _hidden(page: Page, element: Element) -> str | None:
+    """The address that a link without one keeps in a script or a data attribute."""
+    href = element.get("href")
+    if href[:11].lower() == "javascript:":
+        inner = urls.inside_script(href)
+        if inner:
+            return page.absolute(inner)
+    return _attributes(page, element)
+
+
+def _attributes(page: Page, element: Element) -> str | None:
+    if len(element.node.attrib) > 1:
+        for name in _DATA_NAMES:
+            value = element.get(name)
+            if value and ("/" in value or ".pdf" in value.lower()):
+                return page.absolute(value)
+    code = element.get("onclick")
+    inner = urls.inside_script(code) if code else None
+    return page.absolute(inner) if inner else None
+
+
+def _button(page: Page, element: Element) -> str | None:
+    tag = element.node.tag
+    if tag == "form":
+        action = element.get("action")
+        if element.get("method").lower() == "post" or "pdf" not in action.lower():
+            return None
+        return page.absolute(action)
+    if tag == "option":
+        value = element.get("value")
+        return page.absolute(value) if "/" in value or ".pdf" in value.lower() else None
+    return _attributes(page, element)
+
+
+class Scorer:
+    """Scores links of one page; what is asked of the same place or address twice is kept."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._addresses: dict[str, Score] = {}
+        self._places: dict[etree._Element, tuple[Words, ...]] = {}
+        self._near: dict[etree._Element, tuple[bool, bool]] = {}
+        self._around_title = self._ancestors_of_title()
+
+    def candidate(self, element: Element, url: str, found_by: str) -> Candidate:
+        return _candidate(element, url, found_by, self.score(element, url))
+
+    def score(self, element: Element, url: str) -> Score:
+        """The sum of all that the link, its address and its place say."""
+        address = self._addresses.get(url)
+        if address is None:
+            address = self._addresses[url] = self._of_address(url)
+        score = Score(address.value, address.reasons.copy(), address.labels.copy())
+        self._add_text(element, score)
+        self._add_place(element, score)
+        return score
+
+    def _of_address(self, url: str) -> Score:
+        score = Score()
+        text = urls.path_and_query(url)
+        if any(stem in text for stem in weights.HREF_STEMS):
+            for rule in weights.HREF:
+                if rule.pattern.search(text):
+                    score.add(rule.name, rule.weight, rule.label)
+        signs = bool(score.value > 0)
+        self._add_identity(text, score)
+        self._add_host(url, text, signs, score)
+        return score
+
+    def _add_identity(self, text: str, score: Score) -> None:
+        for reason in self._page.identity.judge(text):
+            score.add(reason, _IDENTITY[reason], "other")
+
+    def _add_host(self, url: str, text: str, signs: bool, score: Score) -> None:
+        host = urls.host(url)
+        if host != self._page.host:
+            if host in _NEVER or urls.site(host) in _NEVER:
+                score.add("never-host", weights.NEVER_HOST, "other")
+            elif host in ("doi.org", "dx.doi.org", "hdl.handle.net"):
+                score.add("resolver", weights.DOI_RESOLVER, "other")
+            elif urls.site(host) != self._page.site:
+                score.add("other-site", weights.OTHER_SITE)
+                if not signs:
+                    score.add("other-site-no-pdf", weights.OTHER_SITE_NOT_PDF, "other")
+        if text in ("/", "/index.html", "/index.php"):
+            score.add("home", weights.HOME, "other")
+        if not signs:
+            score.add("no-href-sign", weights.NO_HREF_SIGN)
+
+    def _add_text(self, element: Element, score: Score) -> None:
+        node = element.node
+        text = _said(node)
+        hint = " ".join((element.get("title"), element.get("aria-label"), element.get("download")))
+        found = words.of_text(text) if text else {}
+        if self._page.identity.is_title(text):
+            score.add("title-as-text", weights.TITLE_AS_TEXT)
+            found = {n: w for n, w in found.items() if n == "says-pdf"}
+        for name, rule in found.items():
+            score.add(name, rule.weight, rule.label)
+        if len(hint) > 2:
+            for name, rule in words.of_text(hint[: weights.LONG_TEXT]).items():
+                if name not in found:
+                    score.add(f"{name}-in-title", rule.weight / 2, rule.label)
+        if len(text) > weights.LONG_TEXT:
+            score.add("long-text", weights.LONG_TEXT_MINUS)
+        if _FILE_NAME.match(text):
+            score.add("file-name-as-text", weights.FILE_NAME_AS_TEXT)
+        elif _SIZE.search(text):
+            score.add("size-in-text", weights.NEAR_SIZE)
+        self._add_type(element, "says-pdf" in found, score)
+
+    def _add_type(self, element: Element, says_pdf: bool, score: Score) -> None:
+        mime = element.get("type").lower()
+        if "pdf" in mime:
+            score.add("type-pdf", weights.TYPE_PDF)
+        elif "/" in mime and "html" not in mime:
+            score.add("type-other", weights.TYPE_OTHER, "other")
+        hints = " ".join(str(v) for k, v in element.node.attrib.items() if _is_hint(str(k))).lower()
+        if not hints:
+            pass
+        elif "pdf" in hints:
+            score.add("class-pdf", weights.HINT_PDF)
+        elif any(stem in hints for stem in weights.HINT_STEMS):
+            score.add("class-download", weights.HINT_DOWNLOAD)
+        if not says_pdf and len(element.node):
+            for image in element.node.iter("img", "i", "svg", "use", "span"):
+                drawn = " ".join(
+                    image.get(a) or "" for a in ("src", "class", "href", "data-icon", "title")
+                )
+                if "pdf" in drawn.lower():
+                    score.add("icon-pdf", weights.ICON_PDF)
+                    break
+
+    def _add_place(self, element: Element, score: Score) -> None:
+        for rule in self._sections(element.node):
+            score.add(rule.name, rule.weight, rule.label)
+        bad = score.labels
+        for rule in words.of_heading(element.heading) if element.heading else ():
+            if rule.weight < 0 or score.value > 0:
+                score.add(rule.name, rule.weight, rule.label)
+        if score.value > -1 and not bad and "says-pdf" not in score.reasons:
+            pdf, size = self._nearby(element.node)
+            if pdf:
+                score.add("near-pdf", weights.NEAR_PDF)
+            if size:
+                score.add("near-size", weights.NEAR_SIZE)
+
+    def _nearby(self, node: etree._Element) -> tuple[bool, bool]:
+        """(PDF is said, a size is given) in the row or item the link stands in."""
+        block = node.getparent()
+        for _ in range(5):
+            if block is None or block.tag in _BLOCKS:
+                break
+            block = block.getparent()
+        if block is None or block.tag not in _BLOCKS:
+            return False, False
+        row = block.getparent()
+        if row is not None and row.tag == "tr":
+            block = row
+        known = self._near.get(block)
+        if known is None:
+            text = text_of(block)
+            short = len(text) < 200
+            said = "says-pdf" in words.of_text(text) if short else False
+            known = self._near[block] = (said, short and bool(_SIZE.search(text)))
+        return known
+
+    def _sections(self, node: etree._Element) -> tuple[Words, ...]:
+        """The sections around *node*, itself included; kept for each ancestor on the way."""
+        path = []
+        known: tuple[Words, ...] | None = None
+        current: etree._Element | None = node
+        while current is not None and known is None:
+            known = self._places.get(current)
+            if known is None:
+                path.append(current)
+                current = current.getparent()
+        known = known or ()
+        for ancestor in reversed(path):
+            known = self._places[ancestor] = self._with(ancestor, known)
+        return known
+
+    def _with(self, node: etree._Element, outer: tuple[Words, ...]) -> tuple[Words, ...]:
+        if node in self._around_title or not isinstance(node.tag, str):
+            return outer
+        names = f"{node.get('class') or ''} {node.get('id') or ''}"
+        found, tools = words.of_section(node.tag, node.get("role") or "", names[:400])
+        if tools:
+            outer = tuple(s for s in outer if s.name != "in-navigation")
+            found = tuple(s for s in found if s.name != "in-navigation")
+        if not found:
+            return outer
+        return outer + tuple(s for s in found if s not in outer)
+
+    def _ancestors_of_title(self) -> frozenset[etree._Element]:
+        """What holds the paper's title holds the paper: no references, no neighbours."""
+        around = {self._page.root}
+        for element in [*self._page.elements.get("h1", ()), *self._page.elements.get("h2", ())][:8]:
+            if element.node.tag == "h1" or self._page.identity.is_title(element.heading):
+                around.update(element.node.iterancestors())
+                break
+        around.update(self._page.root.iterchildren("body"))
+        return frozenset(around)
+
+
+_IDENTITY = {
+    "own-identifier": weights.OWN_IDENTIFIER,
+    "own-number": weights.OWN_NUMBER,
+    "own-address": weights.OWN_ADDRESS,
+    "other-identifier": weights.OTHER_IDENTIFIER,
+}
+
+
+def _is_hint(name: str) -> bool:
+    return name in ("class", "id", "rel", "name") or name.startswith("data-")
+
+
+def _said(node: etree._Element) -> str:
+    """What a reader sees of a link: its text, else what its images and labels say."""
+    text = text_of(node)
+    if len(node):
+        for image in node.iter("img"):
+            said = image.get("alt") or image.get("title")
+            if said:
+                text = f"{text} {said}"
+    return text or (node.get("value") or node.get("aria-label") or "")[: weights.LONG_TEXT]

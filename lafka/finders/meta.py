@@ -1,0 +1,56 @@
+"""Meta tags that name the PDF: ``citation_pdf_url`` and its relatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lafka.candidates import Candidate
+from lafka.finders import urls, weights
+from lafka.finders.pages import Page
+
+_RELATIVES = (
+    "bepress_citation_pdf_url",
+    "eprints.document_url",
+    "wkhealth_pdf_url",
+    "fulltext_pdf",
+    "citation_fulltext_pdf_url",
+    "pdf_url",
+    "citation_pdf",
+    "dc.relation.haspart.pdf",
+    "og:pdf",
+)
+_MAYBE = (
+    "dc.identifier",
+    "dcterms.identifier",
+    "dc.identifier.uri",
+    "dc.relation",
+    "dc.relation.uri",
+    "dc.source",
+    "citation_fulltext_url",
+    "eprints.related_url",
+    "citation_fulltext_world_readable",
+)
+
+
+def citation_pdf_url(page: Page) -> Iterator[Candidate]:
+    """The requirement paper's first place; every occurrence, in document order."""
+    yield from _named(page, ("citation_pdf_url",), weights.CITATION_PDF_URL, "citation_pdf_url")
+
+
+def other_meta(page: Page) -> Iterator[Candidate]:
+    """The same statement under other names, and identifiers that end in .pdf."""
+    for candidate in _named(page, _RELATIVES, weights.OTHER_META, "meta"):
+        if not candidate.url.lower().endswith((".xml", ".jpg", ".png", ".txt")):
+            yield candidate
+    for candidate in _named(page, _MAYBE, weights.DC_IDENTIFIER, "meta"):
+        if ".pdf" in candidate.url.lower():
+            yield candidate
+
+
+def _named(page: Page, names: tuple[str, ...], score: float, found_by: str) -> Iterator[Candidate]:
+    for place, name, content in page.metas:
+        if name not in names:
+            continue
+        url = page.absolute(content)
+        if url and urls.host(url) not in ("doi.org", "dx.doi.org", "hdl.handle.net"):
+            yield Candidate(url=url, found_by=found_by, score=score, place=place, reasons=(name,))
