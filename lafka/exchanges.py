@@ -162,6 +162,7 @@ class Exchange:
         self.ip_address = ip_address
         self.request = b""
         self.ended = ""
+        self.truncated = None
         self.response.trim(self.response.size)
 
 
@@ -184,13 +185,12 @@ def without_secrets(request: bytes) -> bytes:
     return b"\r\n".join(lines) + gap + body
 
 
-def kind_of_opening(data: bytes, coding: str = "", content_type: str = "") -> Kind:
-    """What a body is by its first bytes *data*, as they were transferred.
+def kind_of_opening(opening: bytes | None, content_type: str = "") -> Kind:
+    """What an entity is by *opening*, its first 1,024 bytes (see :func:`decoded_opening`).
 
-    ``pdf``: ``%PDF-`` in the first 1,024 bytes after decoding; ``text``: it reads as text or its
-    Content-Type says so; ``unknown``: its content coding cannot be decoded; ``binary``: the rest.
+    ``pdf``: ``%PDF-`` lies in it; ``text``: it reads as text, or its Content-Type says so;
+    ``unknown``: None was given, for it could not be decoded; ``binary``: the rest.
     """
-    opening = decoded_opening(data, coding)
     if opening is None:
         return "unknown"
     if b"%PDF-" in opening:

@@ -1,0 +1,718 @@
+"""What the wire carried is what the exchange holds.
+
+One crawl in a process of its own asks for every case below; its exchanges are compared with what
+the site sent and with the requests as the site saw them.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import logging
+import random
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from twisted.internet.defer import succeed
+from twisted.internet.endpoints import HostnameEndpoint, UNIXClientEndpoint
+from twisted.internet.task import Clock
+
+from lafka.addresses import networks
+from lafka.errors import StorageTrouble
+from lafka.wire import (
+    BODY_HANDED_ON,
+    DROPPED,
+    EXCHANGE_KEY,
+    HEAD_LIMIT,
+    SHORTENED,
+    TEXT_HANDED_ON,
+    TOO_BIG,
+    AddressRefused,
+    ExactDownloadHandler,
+    _guard,
+    _GuardedReactor,
+)
+from tests.sites.raw_bytes import Answer, RawSite, server_context
+
+OK = b"HTTP/1.1 200 OK\r\n"
+PDF = b"%PDF-1.7\n" + random.Random(1).randbytes(2_000_000) + b"\n%%EOF\n"
+HTML = b"<!DOCTYPE html><title>x</title>" + b"<p>paper</p>" * 200
+LONG_HTML = HTML + b"<p>more</p>" * 500_000
+
+
+def sized(body: bytes, *fields: bytes, head: bytes = OK) -> bytes:
+    lines = b"".join(line + b"\r\n" for line in fields)
+    return head + lines + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+def chunked(body: bytes, *, ext: bytes = b"", trailers: bytes = b"", size: int = 1000) -> bytes:
+    chunks = [body[i : i + size] for i in range(0, len(body), size)]
+    coded = b"".join(b"%x%s\r\n%s\r\n" % (len(chunk), ext, chunk) for chunk in chunks)
+    return OK + b"Transfer-Encoding: chunked\r\n\r\n" + coded + b"0\r\n" + trailers + b"\r\n"
+
+
+def split(data: bytes, seed: int, most: int = 40) -> tuple[bytes, ...]:
+    chance = random.Random(seed)
+    cuts = sorted(chance.sample(range(len(data)), min(chance.randrange(1, most), len(data) - 1)))
+    return tuple(data[a:b] for a, b in zip([0, *cuts], [*cuts, None], strict=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What the site does, how it is asked, and what must come of it.
+
+    *sent* is what belongs to the exchange; *rest* is sent after it. *body* is what Scrapy gets,
+    None for an error, whose class is *error*.
+    """
+
+    sent: bytes
+    body: bytes | None = None
+    rest: bytes = b""
+    splits: int | None = None
+    then: str = "keep"
+    stale: bool = False
+    method: str = "GET"
+    headers: dict[str, str] = field(default_factory=dict)
+    data: str = ""
+    wants: str = "page"
+    ended: str = "complete"
+    truncated: str | None = None
+    error: str | None = None
+    flags: tuple[str, ...] = ()
+    exact_end: bool = True  # False: we stop reading somewhere within what is sent
+    too_big: bool = False
+    dropped: bool = False
+    meta: dict[str, Any] = field(default_factory=dict)
+
+    def answer(self) -> Answer:
+        sent = self.sent + self.rest
+        parts = (sent,) if self.splits is None else split(sent, self.splits)
+        return Answer(parts=parts, then=self.then, stale=self.stale)
+
+
+GZIPPED = gzip.compress(HTML)
+CASES = {
+    "plain": Case(sent=sized(b"hello"), body=b"hello"),
+    "kept": Case(sent=sized(b"again"), body=b"again"),
+    "split": Case(sent=sized(HTML), body=HTML, splits=1),
+    "bytewise": Case(sent=sized(b"hello"), body=b"hello", splits=2),
+    "empty": Case(sent=sized(b""), body=b""),
+    "chunked": Case(sent=chunked(HTML), body=HTML, splits=3),
+    "chunk-extensions": Case(sent=chunked(HTML, ext=b';name="a b"'), body=HTML),
+    "trailers": Case(
+        sent=chunked(HTML, trailers=b"Checksum: 1\r\nChecksum: 2\r\n"), body=HTML, splits=4
+    ),
+    "head": Case(sent=OK + b"Content-Length: 5000000\r\n\r\n", body=b"", method="HEAD", splits=5),
+    "not-modified": Case(
+        sent=b"HTTP/1.1 304 Not Modified\r\nContent-Length: 77\r\nETag: x\r\n\r\n", body=b""
+    ),
+    "no-content": Case(sent=b"HTTP/1.1 204 No Content\r\n\r\n", body=b""),
+    "early-hints": Case(
+        sent=b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+        b"HTTP/1.1 100 Continue\r\n\r\n" + sized(b"at last"),
+        body=b"at last",
+        splits=6,
+    ),
+    "folded": Case(
+        sent=sized(b"x", b"X-Long: one", b" two", b"\tthree", b"no colon here", b"Odd : 1"),
+        body=b"x",
+    ),
+    "bare-lf": Case(
+        sent=b"HTTP/1.1 200 OK\nContent-Type: text/html\ncontent-LENGTH:   3  \n\nabc",
+        body=b"abc",
+    ),
+    "odd-head": Case(
+        sent=sized(
+            b"x",
+            b"SET-cookie: a=1",
+            b"set-Cookie:b=2",
+            b"X-\xe9t\xe9: caf\xe9 \xff",
+            b"Bad Name: 1",
+            b"X-Empty:",
+            head=b"HTTP/1.1 200 All's   w\xe9ll \r\n",
+        ),
+        body=b"x",
+    ),
+    "no-reason": Case(sent=sized(b"gone", head=b"HTTP/1.1 404\r\n"), body=b"gone"),
+    "long-line": Case(sent=sized(b"x", b"X-Policy: " + b"p" * 60_000), body=b"x"),
+    "http-1.0": Case(
+        sent=b"HTTP/1.0 200 OK\r\n\r\n" + HTML,
+        body=HTML,
+        then="close",
+        ended="closed",
+        flags=("partial",),
+    ),
+    "reset-without-length": Case(
+        sent=b"HTTP/1.0 200 OK\r\n\r\n" + HTML,
+        body=HTML,
+        then="reset",
+        ended="cut",
+        truncated="disconnect",
+        flags=("partial",),
+    ),
+    "gzip": Case(sent=sized(GZIPPED, b"Content-Encoding: gzip"), body=GZIPPED, splits=7),
+    "garbage": Case(sent=sized(b"right"), rest=b"HTTP/1.1 200 OK\r\n\r\nwrong", body=b"right"),
+    "after-garbage": Case(sent=sized(b"fresh"), body=b"fresh"),
+    "head-with-body": Case(sent=OK + b"\r\n", rest=b"body", body=b"", method="HEAD"),
+    "stale": Case(sent=sized(b"second try"), body=b"second try", stale=True),
+    "post": Case(sent=sized(b"taken"), body=b"taken", method="POST", data="a=1&b=\u00e9"),
+    "secret": Case(
+        sent=sized(b"x"),
+        body=b"x",
+        headers={"Authorization": "Basic c2VjcmV0", "proxy-authorization": "Basic c2VjcmV0"},
+    ),
+    "cut": Case(
+        sent=OK + b"Content-Length: 99\r\n\r\nhalf",
+        then="close",
+        ended="cut",
+        truncated="disconnect",
+        error="ResponseDataLossError",
+    ),
+    "cut-chunk": Case(
+        sent=chunked(HTML)[:-300],
+        then="close",
+        ended="cut",
+        truncated="disconnect",
+        error="ResponseDataLossError",
+    ),
+    "reset": Case(
+        sent=OK + b"Content-Length: 99\r\n\r\nhalf",
+        then="reset",
+        ended="cut",
+        truncated="disconnect",
+        error="ResponseDataLossError",
+    ),
+    "cut-head": Case(
+        sent=OK + b"Content-Le",
+        then="close",
+        ended="cut",
+        truncated="disconnect",
+        error="DownloadFailedError",
+    ),
+    "silent": Case(
+        sent=b"", then="close", ended="cut", truncated="disconnect", error="DownloadFailedError"
+    ),
+    "no-http": Case(sent=b"SSH-2.0-x\r\n\r\n", ended="", truncated="disconnect", error="BadHttp"),
+    "two-lengths": Case(
+        sent=OK + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
+        ended="",
+        truncated="disconnect",
+        error="BadHttp",
+    ),
+    "endless-head": Case(
+        sent=OK + b"X-Header: and so on\r\n" * 30_000,
+        ended="",
+        truncated="length",
+        error="BadHttp",
+        exact_end=False,
+    ),
+    "big-text": Case(
+        sent=sized(LONG_HTML), body=LONG_HTML[:TEXT_HANDED_ON], flags=(SHORTENED,), splits=8
+    ),
+    "pdf": Case(
+        sent=sized(PDF, b"Content-Type: text/html"), body=PDF[:BODY_HANDED_ON], flags=(SHORTENED,)
+    ),
+    "chunked-pdf": Case(
+        sent=chunked(PDF, size=70_000), body=PDF[:BODY_HANDED_ON], flags=(SHORTENED,), splits=9
+    ),
+    "cut-pdf": Case(
+        sent=sized(PDF)[:-9],
+        then="close",
+        ended="cut",
+        truncated="disconnect",
+        error="ResponseDataLossError",
+    ),
+    "wanted-pdf": Case(
+        sent=sized(b"junk\r\n" + PDF),
+        body=(b"junk\r\n" + PDF)[:BODY_HANDED_ON],
+        flags=(SHORTENED,),
+        wants="pdf",
+    ),
+    "wanted-pdf-gzip": Case(
+        sent=sized(gzip.compress(PDF), b"Content-Encoding: gzip"),
+        body=gzip.compress(PDF)[:BODY_HANDED_ON],
+        flags=(SHORTENED,),
+        wants="pdf",
+    ),
+    "unwanted": Case(
+        sent=sized(LONG_HTML),
+        wants="pdf",
+        ended="",
+        truncated="length",
+        exact_end=False,
+        dropped=True,
+        flags=(DROPPED,),
+    ),
+    "unwanted-gzip": Case(
+        sent=sized(
+            gzip.compress(LONG_HTML + random.Random(2).randbytes(500_000)),
+            b"Content-Encoding: gzip",
+        ),
+        wants="pdf",
+        ended="",
+        truncated="length",
+        exact_end=False,
+        dropped=True,
+        flags=(DROPPED,),
+    ),
+    "unwanted-but-whole": Case(sent=sized(HTML), body=HTML, wants="pdf"),
+    "unwanted-short": Case(sent=sized(b"no"), body=b"no", wants="pdf"),
+    "undecodable": Case(
+        sent=sized(PDF, b"Content-Encoding: compress"),
+        body=PDF[:BODY_HANDED_ON],
+        flags=(SHORTENED,),
+        wants="pdf",
+    ),
+    "slow": Case(
+        sent=OK + b"Content-Length: 99\r\n\r\nhalf",
+        then="hold",
+        ended="",
+        truncated="time",
+        error="DownloadTimeoutError",
+        meta={"download_timeout": 0.5},
+    ),
+    "slow-head": Case(
+        sent=b"HTTP/1.1 200",
+        then="hold",
+        ended="",
+        truncated="time",
+        error="DownloadTimeoutError",
+        meta={"download_timeout": 0.5},
+    ),
+}
+TLS_CASES = ["plain", "kept", "split", "trailers", "pdf", "unwanted", "cut", "post", "stale"]
+TLS_CASES += ["early-hints", "garbage", "after-garbage", "http-1.0", "reset-without-length"]
+TLS_CASES += ["endless-head"]
+PROXY_CASES = ["plain", "kept", "split", "trailers", "pdf", "cut", "post", "secret", "stale"]
+
+LIMITED = {
+    "announced": Case(
+        sent=sized(HTML * 500),
+        ended="",
+        truncated="length",
+        exact_end=False,
+        too_big=True,
+        flags=(TOO_BIG,),
+    ),
+    "unannounced": Case(
+        sent=chunked(PDF),
+        ended="",
+        truncated="length",
+        exact_end=False,
+        too_big=True,
+        flags=(TOO_BIG, SHORTENED),
+    ),
+    "endless": Case(
+        sent=b"HTTP/1.0 200 OK\r\n\r\n" + PDF,
+        then="hold",
+        ended="",
+        truncated="length",
+        exact_end=False,
+        too_big=True,
+        flags=(TOO_BIG, SHORTENED),
+    ),
+    "just-fits": Case(sent=sized(PDF[:200_000]), body=PDF[:BODY_HANDED_ON], flags=(SHORTENED,)),
+    "head-of-a-big-one": Case(
+        sent=OK + b"Content-Length: 9999999\r\n\r\n", body=b"", method="HEAD"
+    ),
+    "stalled": Case(
+        sent=OK + b"Content-Length: 99\r\n\r\nhalf",
+        then="hold",
+        ended="",
+        truncated="time",
+        error="DownloadTimeoutError",
+    ),
+    "stalled-without-length": Case(
+        sent=OK + b"\r\nhalf", then="hold", ended="", truncated="time", error="DownloadTimeoutError"
+    ),
+}
+
+
+def site_of(names: Any, cases: dict[str, Case], **options: Any) -> RawSite:
+    return RawSite({f"/{name}": cases[name].answer() for name in names}, **options)
+
+
+def asked(site_url: str, name: str, case: Case, **meta: Any) -> dict[str, Any]:
+    return {
+        "url": f"{site_url}/{name}?q=%20a",
+        "method": case.method,
+        "headers": case.headers,
+        "body": case.data,
+        "wants": case.wants,
+        "meta": {**case.meta, **meta},
+    }
+
+
+ANY = {"LAFKA_ALLOWED_NETWORKS": ["127.0.0.0/8"]}
+
+
+@pytest.fixture(scope="session")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The sites as they were left, the log, and what each crawl brought, by case."""
+    context = server_context(tmp_path_factory.mktemp("tls"))
+    spool = str(tmp_path_factory.mktemp("spool"))
+    settings = {**ANY, "LAFKA_SPOOL_DIR": spool}
+    with (
+        site_of(CASES, CASES) as http,
+        site_of(TLS_CASES, CASES, tls=True, context=context) as https,
+        site_of(PROXY_CASES, CASES, context=context) as proxy,
+        site_of(PROXY_CASES, CASES) as plain_proxy,
+        site_of(LIMITED, LIMITED) as limited,
+        site_of(["plain"], CASES) as refused,
+        site_of(["plain", "chunked", "head"], CASES) as unhooked,
+    ):
+        far = "https://paper.example"
+        groups = {
+            "http": (settings, [asked(http.url, name, CASES[name]) for name in CASES]),
+            "https": (settings, [asked(https.url, name, CASES[name]) for name in TLS_CASES]),
+            "proxy": (
+                settings,
+                [asked(far, name, CASES[name], proxy=proxy.url) for name in PROXY_CASES],
+            ),
+            "plain-proxy": (
+                settings,
+                [
+                    asked("http://paper.example", name, CASES[name], proxy=plain_proxy.url)
+                    for name in PROXY_CASES
+                ],
+            ),
+            "limited": (
+                {**settings, "LAFKA_MAX_PAYLOAD": 200_000, "LAFKA_STALL_TIMEOUT": 0.5},
+                [asked(limited.url, name, case) for name, case in LIMITED.items()],
+            ),
+            "refused": (
+                {},
+                [
+                    asked(url, "plain", CASES["plain"], **meta)
+                    for url, meta in (
+                        (refused.url, {}),
+                        (refused.url.replace("127.0.0.1", "localhost"), {}),
+                        (refused.url.replace("127.0.0.1", "2130706433"), {}),
+                        (refused.url.replace("127.0.0.1", "[::ffff:127.0.0.1]"), {}),
+                        (far, {"proxy": refused.url}),
+                        (far, {"proxy": refused.url.replace("127.0.0.1", "localhost")}),
+                        ("http://paper.example", {"proxy": refused.url}),
+                    )
+                ],
+            ),
+            "unhooked": (
+                {**settings, "LAFKA_DOWNLOAD_HANDLER": "tests.test_wire.Unhooked"},
+                [asked(unhooked.url, name, CASES[name]) for name in ("plain", "chunked", "head")],
+            ),
+            "unhooked-refused": (
+                {"LAFKA_DOWNLOAD_HANDLER": "tests.test_wire.Unhooked"},
+                [
+                    asked(refused.url, "plain", CASES["plain"]),
+                    asked(refused.url.replace("127.0.0.1", "localhost"), "plain", CASES["plain"]),
+                    asked(
+                        "http://paper.example",
+                        "plain",
+                        CASES["plain"],
+                        proxy=refused.url.replace("127.0.0.1", "localhost"),
+                    ),
+                ],
+            ),
+            "no-disk": (
+                {**ANY, "LAFKA_SPOOL_DIR": f"{spool}/gone"},
+                [asked(http.url, "pdf", CASES["pdf"])],
+            ),
+        }
+        crawl = subprocess.run(
+            [sys.executable, "-W", "error::DeprecationWarning:lafka", "-m", "tests.test_wire"],
+            input=json.dumps(groups),
+            capture_output=True,
+            text=True,
+            cwd=Path(__file__).parents[1],
+            timeout=120,
+            check=False,
+        )
+    assert crawl.returncode == 0, crawl.stderr
+    found: dict[str, Any] = {"log": crawl.stderr, "spool": spool}
+    for line in crawl.stdout.splitlines():
+        result = json.loads(line)
+        found.setdefault(result["group"], []).append(result)
+    found["sites"] = {
+        "http": http,
+        "https": https,
+        "proxy": proxy,
+        "plain-proxy": plain_proxy,
+        "limited": limited,
+        "refused": refused,
+        "unhooked": unhooked,
+    }
+    return found
+
+
+def bytes_of(text: str) -> bytes:
+    return base64.b64decode(text)
+
+
+def without_secret(request: bytes) -> bytes:
+    return request.replace(b"Basic c2VjcmV0", b"[removed]")
+
+
+EXACT = (
+    [("http", name) for name in CASES]
+    + [("https", name) for name in TLS_CASES]
+    + [("proxy", name) for name in PROXY_CASES]
+    + [("plain-proxy", name) for name in PROXY_CASES]
+    + [("limited", name) for name in LIMITED]
+)
+
+
+def result_of(crawled: dict[str, Any], group: str, name: str) -> dict[str, Any]:
+    return next(r for r in crawled[group] if f"/{name}?" in r["url"])
+
+
+@pytest.mark.parametrize(("group", "name"), EXACT)
+def test_the_exchange_is_what_the_wire_carried(crawled, group, name):
+    case = (LIMITED if group == "limited" else CASES)[name]
+    got = result_of(crawled, group, name)
+    response = bytes_of(got["response"])
+    if case.exact_end:
+        assert response == case.sent
+    else:
+        assert case.sent.startswith(response)
+        assert 0 < len(response) < len(case.sent)
+    seen = crawled["sites"][group].requests[f"/{name}"][-1]
+    assert bytes_of(got["request"]) == without_secret(seen)
+    assert got["exact"]
+    assert got["method"] == case.method
+    assert got["tls"] == (group in ("https", "proxy"))
+    assert got["ip_address"] == "127.0.0.1"
+    assert got["started"].endswith("+00:00")
+
+
+@pytest.mark.parametrize(("group", "name"), EXACT)
+def test_how_it_ended_is_told(crawled, group, name):
+    case = (LIMITED if group == "limited" else CASES)[name]
+    got = result_of(crawled, group, name)
+    assert got["error"] == case.error, got["message"]
+    assert (got["ended"], got["truncated"]) == (case.ended, case.truncated)
+    assert (got["dropped"], got["too_big"]) == (case.dropped, case.too_big)
+    if case.error is None:
+        assert tuple(got["flags"]) == case.flags
+    if case.body is not None:
+        assert bytes_of(got["body"]) == case.body
+
+
+def test_connections_are_kept(crawled):
+    # each site: one, and one more after each answer whose connection cannot be kept
+    assert crawled["sites"]["plain-proxy"].connections == 3  # "cut", "stale"
+    assert len(crawled["sites"]["plain-proxy"].requests["/stale"]) == 2
+
+
+def test_the_secret_went_to_the_site_and_not_into_the_exchange(crawled):
+    assert b"c2VjcmV0" in crawled["sites"]["http"].requests["/secret"][0]
+    assert b"c2VjcmV0" not in bytes_of(result_of(crawled, "http", "secret")["request"])
+
+
+def test_a_proxys_handshake_is_no_part_of_the_exchange(crawled):
+    proxy = crawled["sites"]["proxy"]
+    assert len(proxy.requests["paper.example:443"]) == proxy.connections
+    assert all(b"X-Proxy" not in bytes_of(r["response"]) for r in crawled["proxy"])
+
+
+def test_big_bodies_are_spooled_to_the_disk(crawled):
+    assert result_of(crawled, "http", "pdf")["on_disk"]
+    assert not result_of(crawled, "http", "plain")["on_disk"]
+    assert list(Path(crawled["spool"]).iterdir()) == []
+
+
+def test_the_head_is_limited(crawled):
+    got = result_of(crawled, "http", "endless-head")
+    assert HEAD_LIMIT < len(bytes_of(got["response"])) <= 2 * HEAD_LIMIT
+
+
+def test_addresses_that_are_not_allowed_are_not_asked(crawled):
+    assert [r["error"] for r in crawled["refused"]] == ["AddressRefused"] * 7
+    assert all(r["started"] is None for r in crawled["refused"])
+    assert [r["error"] for r in crawled["unhooked-refused"]] == ["AddressRefused"] * 3
+    assert crawled["sites"]["refused"].connections == 0
+
+
+def test_without_hooks_the_exchange_is_put_together_and_says_so(crawled):
+    plain, coded, head = crawled["unhooked"]
+    assert [r["exact"] for r in crawled["unhooked"]] == [False, False, False]
+    assert bytes_of(plain["response"]) == b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+    assert bytes_of(coded["response"]) == (
+        b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(HTML) + HTML
+    )
+    assert b"Content-Length: 5000000" in bytes_of(head["response"])
+    site = crawled["sites"]["unhooked"]
+    host = f"Host: 127.0.0.1:{site.port}\r\n".encode()
+    assert bytes_of(plain["request"]) == b"GET /plain?q=%20a HTTP/1.1\r\n" + host + b"\r\n"
+    assert crawled["log"].count("Captures are not byte-exact") == 1
+
+
+def test_a_disk_that_does_not_take_the_bytes_ends_the_download(crawled):
+    (got,) = crawled["no-disk"]
+    assert got["error"] == StorageTrouble.__name__
+    assert "gone" in got["message"]
+
+
+def test_the_log_is_quiet(crawled):
+    noise = [line for line in crawled["log"].splitlines() if "byte-exact" not in line]
+    assert [line for line in noise if "Got data loss" not in line] == []
+
+
+class Reactor:
+    """Notes where it was told to connect."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def connectTCP(self, host, port, factory, timeout, bindAddress):
+        self.asked.append(host)
+
+    def resolve(self, name):
+        return succeed({"inside.example": "192.168.1.1", "outside.example": "192.0.66.1"}[name])
+
+
+def test_the_guard_judges_what_a_name_resolves_to():
+    guard = _GuardedReactor(Reactor(), ())
+    found = []
+    guard.resolve("inside.example").addBoth(found.append)
+    guard.resolve("outside.example").addBoth(found.append)
+    assert found[0].check(AddressRefused)
+    assert found[1] == "192.0.66.1"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "::ffff:10.0.0.1", "169.254.169.254"])
+def test_the_guard_refuses_before_it_connects(host):
+    reactor = Reactor()
+    with pytest.raises(AddressRefused, match="not a public address"):
+        _GuardedReactor(reactor, ()).connectTCP(host, 80, None)
+    assert reactor.asked == []
+
+
+def test_the_guard_lets_through_what_is_allowed():
+    reactor = Reactor()
+    guard = _GuardedReactor(reactor, networks(["10.0.0.0/8"]))
+    for host in ("192.0.66.1", "2a00:1450:4001:80b::200e", "10.1.1.1"):
+        guard.connectTCP(host, 80, None)
+    assert reactor.asked == ["192.0.66.1", "2a00:1450:4001:80b::200e", "10.1.1.1"]
+
+
+def test_the_guard_makes_no_other_connections():
+    with pytest.raises(AddressRefused, match="only TCP"):
+        _GuardedReactor(Reactor(), ()).connectUNIX("/run/docker.sock", None)
+
+
+def test_an_endpoint_that_cannot_be_guarded_is_refused():
+    with pytest.raises(AddressRefused, match="cannot be guarded"):
+        _guard(UNIXClientEndpoint(Clock(), "/run/docker.sock"), {}, ())
+
+
+def test_an_endpoint_whose_reactor_went_elsewhere_is_refused():
+    endpoint = HostnameEndpoint.__new__(HostnameEndpoint)
+    with pytest.raises(AddressRefused, match="cannot be guarded"):
+        _guard(endpoint, {}, ())
+
+
+def main() -> None:
+    """The crawl: groups of requests with their settings on stdin, JSON lines on stdout."""
+    from scrapy.crawler import AsyncCrawlerProcess, Crawler
+
+    process = AsyncCrawlerProcess({"LOG_LEVEL": "WARNING"})
+    for group, (settings, requests) in json.load(sys.stdin).items():
+        fixed = {
+            "DOWNLOAD_HANDLERS": dict.fromkeys(
+                ("http", "https"),
+                f"{ExactDownloadHandler.__module__}.{ExactDownloadHandler.__name__}",
+            ),
+            "DOWNLOADER_MIDDLEWARES_BASE": {},
+            "SPIDER_MIDDLEWARES_BASE": {},
+            "CONCURRENT_REQUESTS": 1,
+            "DOWNLOAD_MAXSIZE": 0,
+            "LOG_LEVEL": "WARNING",
+            "TELNETCONSOLE_ENABLED": False,
+        }
+        process.crawl(Crawler(spider_class(), {**fixed, **settings}), group=group, asked=requests)
+    process.start()
+
+
+def spider_class() -> Any:
+    import scrapy
+
+    class Recorder(scrapy.Spider):
+        name = "recorder"
+        group: str
+        asked: list[dict[str, Any]]
+
+        async def start(self):
+            for number, request in enumerate(self.asked):
+                meta = request["meta"] | {"lafka_ask": SimpleNamespace(wants=request["wants"])}
+                yield scrapy.Request(
+                    request["url"],
+                    method=request["method"],
+                    headers=request["headers"],
+                    body=request["body"],
+                    meta=meta,
+                    callback=self.answered,
+                    errback=self.failed,
+                    dont_filter=True,
+                    priority=-number,
+                )
+
+        def answered(self, response):
+            body = base64.b64encode(response.body).decode()
+            self.tell(response.request, {"flags": response.flags, "body": body, "error": None})
+
+        def failed(self, failure):
+            error = {"error": type(failure.value).__name__, "message": str(failure.value)}
+            self.tell(failure.request, error)
+
+        def tell(self, request, result):
+            exchange = request.meta[EXCHANGE_KEY]
+            response = exchange.response.read(0, exchange.response.size)
+            result = (
+                {"message": ""}
+                | result
+                | {
+                    "group": self.group,
+                    "url": exchange.url,
+                    "method": exchange.method,
+                    "request": base64.b64encode(exchange.request).decode(),
+                    "response": base64.b64encode(response).decode(),
+                    "started": exchange.started and exchange.started.isoformat(),
+                    "on_disk": exchange.response.fileno() is not None,
+                }
+            )
+            for name in ("ip_address", "tls", "ended", "truncated", "exact", "dropped", "too_big"):
+                result[name] = getattr(exchange, name)
+            print(json.dumps(result))
+
+    return Recorder
+
+
+class Unhooked:
+    """A handler that shows none of its insides, as another library's would."""
+
+    lazy = False
+
+    def __init__(self, crawler: Any) -> None:
+        from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+
+        self.__handler = HTTP11DownloadHandler(crawler)
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> Unhooked:
+        return cls(crawler)
+
+    async def download_request(self, request: Any) -> Any:
+        return await self.__handler.download_request(request)
+
+    async def close(self) -> None:
+        await self.__handler.close()
+
+
+if __name__ == "__main__":
+    logging.getLogger("twisted").setLevel(logging.ERROR)
+    main()
