@@ -77,7 +77,7 @@ _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?Z")
 _SHORT_DATE = re.compile(
     r"\d{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01])(?:T\d\d:\d\dZ)?)?)?"
 )
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]+")
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]+")
 _MEDIA_TYPE = re.compile(
     r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(?:\s*;\s*[\w!#$&^.+-]+=(?:[^\s;\"]+|\"[^\"]*\"))*"
 )

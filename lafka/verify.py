@@ -515,7 +515,7 @@ class _Paper:
         for (futli, time), entry in summary.entries.items():
             yield from self._compare_range(futli, time, entry, by_range, summary)
             visits = by_futli.get(futli, [])
-            visit = _chosen(time, entry, visits)
+            visit = _chosen(time, entry, visits, named)
             if futli not in story.futlis:
                 yield _problem(self.suwaf, "unknown-futli", f"{futli} is not in the WARC")
             elif visit is None:
@@ -733,16 +733,22 @@ def _key(visit: _Visit) -> _Key:
     return visit.offset, visit.futli, visit.date
 
 
-def _chosen(time: str, entry: Mapping[str, Any], visits: list[_Visit]) -> _Visit | None:
-    """The visit that *entry* is of: one at its time, rather one with its place."""
+def _chosen(
+    time: str, entry: Mapping[str, Any], visits: list[_Visit], named: set[_Key]
+) -> _Visit | None:
+    """The visit that *entry* is of: one at its time; of several the one most like it."""
+
+    def likeness(visit: _Visit) -> tuple[bool, bool, bool]:
+        place = visit.fut.offset, visit.fut.length
+        return (
+            place == (entry["s"], entry["l"]),
+            visit.url == entry.get("url"),
+            _key(visit) not in named,
+        )
+
     same_second = [visit for visit in visits if visit.date[:19] == time[:19]]
     at_time = [visit for visit in same_second if time in _keys(visit.date, len(same_second))]
-    at_place = [
-        visit
-        for visit in at_time
-        if (visit.fut.offset, visit.fut.length) == (entry["s"], entry["l"])
-    ]
-    return next(iter(at_place or at_time), None)
+    return max(at_time, key=likeness, default=None)
 
 
 def _keys(date: str, crowd: int) -> Iterator[str]:
@@ -752,9 +758,10 @@ def _keys(date: str, crowd: int) -> Iterator[str]:
         time = datetime.fromisoformat(date)
     except ValueError:
         return
-    yield time.strftime("%Y-%m-%dT%H:%M:%S.") + f"{time.microsecond // 1000:03d}Z"
     for later in range(max(1, crowd - 2)):
-        yield (time + timedelta(microseconds=later)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        text = (time + timedelta(microseconds=later)).strftime("%Y-%m-%dT%H:%M:%S.%f")
+        yield f"{text[:23]}Z"
+        yield f"{text}Z"
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+from lafka.errors import BadPid, NotHeld
+from lafka.verify import Verifier
+
+
+class Command(ScrapyCommand):
+    requires_project = True
+    requires_crawler_process = False
+    default_settings = {"LOG_ENABLED": False}  # noqa: RUF012  Scrapy's own declaration
+
+    def syntax(self) -> str:
+        return "[PID...] [--quick]"
+
+    def short_desc(self) -> str:
+        return "Check papers: one JSON line a problem, exit 1 if any is an error"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--quick", action="store_true", help="sizes and tails only")
+
+    def run(self, args: list[str], opts: Namespace) -> None:
+        assert self.settings is not None
+        root = Path(self.settings.get("LAFKA_ARCHIVE") or "archive")
+        if not root.is_dir():
+            raise UsageError(f"{root}: no such archive", print_help=False)
+        begun = time.monotonic()
+        verifier = Verifier(root, progress=_Shown() if sys.stderr.isatty() else None)
+        try:
+            checks = [verifier.verify_paper(pid, quick=opts.quick) for pid in args]
+        except (BadPid, NotHeld) as error:
+            raise UsageError(str(error), print_help=False) from None
+        count = 0
+        for problems in checks or [verifier.verify_all(quick=opts.quick)]:
+            for problem in problems:
+                print(problem.as_json())
+                count += 1
+                self.exitcode |= problem.severity == "error"
+        megabytes, seconds = verifier.bytes_read / 1e6, max(time.monotonic() - begun, 1e-6)
+        rate = f"{megabytes:.1f} MB, {megabytes / seconds:.0f} MB/s"
+        print(f"{verifier.papers_read} papers, {rate}, {count} problems", file=sys.stderr)
+
+
+class _Shown:
+    def __init__(self) -> None:
+        self._begun = self._last = time.monotonic()
+
+    def __call__(self, done: int) -> None:
+        now = time.monotonic()
+        if now - self._last >= 0.5:
+            self._last, rate = now, done / 1e6 / (now - self._begun)
+            print(f"{done / 1e6:.0f} MB, {rate:.0f} MB/s", end="\r", file=sys.stderr)
