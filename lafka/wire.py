@@ -32,6 +32,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urldefrag, urlsplit
 
+from OpenSSL import SSL
 from scrapy.exceptions import (
     DownloadCancelledError,
     DownloadTimeoutError,
@@ -98,6 +99,13 @@ class AddressRefused(SiteError, IgnoreRequest):
     """
 
 
+class BadTls(SiteError):
+    """No TLS connection came about, so nothing was asked: versions, ciphers, keys, no TLS at all.
+
+    Raised by the download handler. Not retried: the next try would end the same way.
+    """
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """How long and how much is read. Sizes in bytes, times in seconds, 0 for no limit."""
@@ -112,7 +120,7 @@ class ExactDownloadHandler:
     It is there on success and on failure, and nothing is added to it once ``download_request``
     has returned or raised. Raises what the wrapped handler raises, and:
 
-    - AddressRefused, see there;
+    - AddressRefused and BadTls, see there;
     - BadHttp where the answer is no HTTP, or its head is over 256 KiB (not retried);
     - DownloadTimeoutError also where no byte came for LAFKA_STALL_TIMEOUT seconds;
     - StorageTrouble where the spool could not be written (not retried).
@@ -178,7 +186,7 @@ class ExactDownloadHandler:
         if tap.error is not None:
             raise tap.error
         self._judge_late(tap, response)
-        response.flags += tap.flags()
+        response.flags += tap.flags
         if exchange.started is None or not (exchange.ended or exchange.truncated):
             _put_together(exchange, request, response, self._clock())
         return response
@@ -207,8 +215,11 @@ class ExactDownloadHandler:
 
     def _judge_late(self, tap: _Tap, response: Response) -> None:
         """Refuse an answer that came by a connection that was not guarded."""
-        if tap.deferred is None and not is_allowed(str(response.ip_address), self._allowed):
-            raise AddressRefused(f"{response.url}: came from {response.ip_address}, unguarded")
+        address = response.ip_address
+        if tap.guarded or (address is None and not self._hooked):
+            return
+        if address is None or not is_allowed(address, self._allowed):
+            raise AddressRefused(f"{response.url}: came unguarded, from {address}")
 
 
 def _reason_of(error: BaseException) -> Truncated:
@@ -225,8 +236,11 @@ def _raise_what_it_is(error: BaseException, tap: _Tap, request: Request) -> NoRe
     for cause in _causes(error):
         if isinstance(cause, AddressRefused) and cause is not error:
             raise cause
-        if isinstance(cause, _NO_HTTP) and not tap.answered:
-            raise BadHttp(f"{request.url}: {cause}") from error
+        if isinstance(cause, SSL.Error) and not tap.answered:
+            raise BadTls(f"{request.url}: no TLS connection ({cause})") from error
+        if isinstance(cause, _NO_HTTP) and tap.exchange.response.size and not tap.answered:
+            said = f"{type(cause).__name__} {cause}"[:200]
+            raise BadHttp(f"{request.url}: the answer is no HTTP ({said})") from error
     raise error
 
 
@@ -263,6 +277,8 @@ class _Tap:
         self.limits = limits
         self.wants_pdf = wants_pdf
         self.deferred: Deferred[Any] | None = None
+        self.guarded = False
+        self.flags: list[str] = []
         self.error: Exception | None = None
         self.answered = False
         self.halting = False
@@ -277,6 +293,7 @@ class _Tap:
 
     def connect(self, deferred: Deferred[Any], reactor: Any) -> Deferred[Any]:
         self.deferred = deferred
+        self.guarded = True
         self._reactor = reactor
         if self.limits.stall:
             self._watch(self.limits.stall)
@@ -309,11 +326,11 @@ class _Tap:
         exchange.request = without_secrets(b"".join(self._written))
         if exchange.started is not None and not exchange.ended and not exchange.truncated:
             exchange.truncated = truncated
-
-    def flags(self) -> list[str]:
         shortened = self._limiter is not None and self._limiter.shortened
-        pairs = ((self.exchange.too_big, TOO_BIG), (self.exchange.dropped, DROPPED))
-        return [flag for is_so, flag in (*pairs, (shortened, SHORTENED)) if is_so]
+        said = {TOO_BIG: exchange.too_big, DROPPED: exchange.dropped, SHORTENED: shortened}
+        self.flags = [flag for flag, is_so in said.items() if is_so]
+        # The spool goes when its last user lets go of it, not when cycles are looked for.
+        self.deferred = self._limiter = None
 
     def begin(self, peer: Any) -> None:
         self._written.clear()
@@ -344,6 +361,7 @@ class _Tap:
         deliver = response.deliverBody
 
         def deliver_body(protocol: Protocol) -> None:
+            del response.deliverBody
             self._limiter = _Limiter(self, response, protocol)
             if response.length is not UNKNOWN_LENGTH:
                 self.refuse_bigger(response.length)
@@ -380,17 +398,22 @@ class _Tap:
         elif lost.check(ConnectionDone):
             exchange.ended = "closed"
         else:
-            self.lose()
+            self.lose(lost)
         if rest:
             try:
                 exchange.response.trim(len(rest))
             except StorageTrouble as error:
                 self.error = error
 
-    def lose(self) -> None:
+    def lose(self, reason: Any) -> None:
         """The connection is gone before the end of the answer."""
-        self.exchange.ended = "cut"
-        self.exchange.truncated = "disconnect"
+        exchange = self.exchange
+        if reason.check(SSL.Error) and not exchange.response.size:
+            exchange.started = None  # no handshake, so the request never left
+            self._written.clear()
+        else:
+            exchange.ended = "cut"
+            exchange.truncated = "disconnect"
 
     def fail(self, error: Exception, truncated: Truncated = "disconnect") -> None:
         """End the download with *error*."""
@@ -429,10 +452,10 @@ class _Tee(HTTP11ClientProtocol):
         if tap is None:
             return super().request(request)
         tap.begin(self.transport.getPeer())
-        writer = _Writer(self.transport, tap)
-        # of the type: a retry brings the same object again
-        request.writeTo = lambda _: type(request).writeTo(request, writer)
+        write_to = request.writeTo
+        request.writeTo = lambda transport: write_to(_Writer(transport, tap))
         deferred = super().request(request)
+        del request.writeTo  # a silent retry brings the same object again
         parser: Any = self._parser
         if parser is not None:
             parser.__class__ = _patient(parser.__class__)
@@ -469,7 +492,7 @@ class _Tee(HTTP11ClientProtocol):
         tap = self.lafka_tap
         if tap is not None:
             self.lafka_tap = None
-            tap.lose()
+            tap.lose(reason)
 
 
 class _PatientParser(HTTPClientParser):

@@ -11,6 +11,7 @@ import gzip
 import json
 import logging
 import random
+import ssl
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ from lafka.wire import (
     TEXT_HANDED_ON,
     TOO_BIG,
     AddressRefused,
+    BadTls,
     ExactDownloadHandler,
     _guard,
     _GuardedReactor,
@@ -356,6 +358,9 @@ ANY = {"LAFKA_ALLOWED_NETWORKS": ["127.0.0.0/8"]}
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The sites as they were left, the log, and what each crawl brought, by case."""
     context = server_context(tmp_path_factory.mktemp("tls"))
+    strict = server_context(tmp_path_factory.mktemp("tls"))
+    strict.maximum_version = ssl.TLSVersion.TLSv1_2
+    strict.verify_mode = ssl.CERT_REQUIRED
     spool = str(tmp_path_factory.mktemp("spool"))
     settings = {**ANY, "LAFKA_SPOOL_DIR": spool}
     with (
@@ -365,6 +370,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         site_of(PROXY_CASES, CASES) as plain_proxy,
         site_of(LIMITED, LIMITED) as limited,
         site_of(["plain"], CASES) as refused,
+        site_of(["plain"], CASES, tls=True, context=strict) as bad_tls,
         site_of(["plain", "chunked", "head"], CASES) as unhooked,
     ):
         far = "https://paper.example"
@@ -418,6 +424,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
                     ),
                 ],
             ),
+            "bad-tls": (settings, [asked(bad_tls.url, "plain", CASES["plain"])]),
             "no-disk": (
                 {**ANY, "LAFKA_SPOOL_DIR": f"{spool}/gone"},
                 [asked(http.url, "pdf", CASES["pdf"])],
@@ -549,6 +556,12 @@ def test_without_hooks_the_exchange_is_put_together_and_says_so(crawled):
     host = f"Host: 127.0.0.1:{site.port}\r\n".encode()
     assert bytes_of(plain["request"]) == b"GET /plain?q=%20a HTTP/1.1\r\n" + host + b"\r\n"
     assert crawled["log"].count("Captures are not byte-exact") == 1
+
+
+def test_no_tls_is_told_apart(crawled):
+    (got,) = crawled["bad-tls"]
+    assert got["error"] == BadTls.__name__
+    assert (got["started"], got["request"], got["truncated"]) == (None, "", None)
 
 
 def test_a_disk_that_does_not_take_the_bytes_ends_the_download(crawled):

@@ -137,7 +137,7 @@ def _end(connection: socket.socket, how: str) -> None:
 
 
 def server_context(folder: Path) -> ssl.SSLContext:
-    """TLS for 127.0.0.1 with a certificate that nobody has signed but itself."""
+    """TLS for 127.0.0.1 and paper.example with a certificate that nobody has signed but itself."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
     start = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
@@ -150,7 +150,10 @@ def server_context(folder: Path) -> ssl.SSLContext:
         .not_valid_before(start)
         .not_valid_after(start.replace(year=2120))
         .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False
+            x509.SubjectAlternativeName(
+                [x509.IPAddress(IPv4Address("127.0.0.1")), x509.DNSName("paper.example")]
+            ),
+            critical=False,
         )
         .sign(key, hashes.SHA256())
     )
