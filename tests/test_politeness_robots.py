@@ -1,7 +1,16 @@
 from __future__ import annotations
 
+import asyncio
 from itertools import pairwise
+from types import SimpleNamespace
 
+import pytest
+from scrapy import Request
+from scrapy.http import Response
+from scrapy.settings import Settings
+from scrapy.signalmanager import SignalManager
+
+from lafka.politeness import RobotsMiddleware, RobotsUnreachable, robots
 from lafka.politeness.robots import own_groups
 from tests.sites.hosts import Answer, hosts
 from tests.sites.polite_crawl import crawl
@@ -149,3 +158,65 @@ def test_own_groups_bounds_agents_times_rules():
     agents = "".join(f"User-agent: {'lafka/1.0'[:n]}\n" for n in range(1, 10)) * 1000
     kept = own_groups(agents + "Disallow: /x\n" * 10_000, "Lafka/1.0")
     assert kept.count("User-agent") == 9
+
+
+@pytest.fixture
+def asked():
+    """The middleware and the robots.txt URLs it has asked for; hosts named dead are."""
+    urls = []
+
+    async def download_async(request):
+        urls.append(request.url)
+        if "dead" in request.url:
+            raise OSError("no route")
+        return Response(request.url, body=b"User-agent: *\nDisallow: /no")
+
+    downloader = SimpleNamespace(slots={}, get_slot_key=lambda request: "x")
+    crawler = SimpleNamespace(
+        settings=Settings({"ROBOTSTXT_OBEY": True}),
+        signals=SignalManager(),
+        stats=SimpleNamespace(inc_value=lambda key: None),
+        engine=SimpleNamespace(downloader=downloader, download_async=download_async),
+        get_downloader_middleware=lambda cls: None,
+        spider=None,
+    )
+    return RobotsMiddleware.from_crawler(crawler), urls
+
+
+def test_what_is_known_is_bounded(asked, monkeypatch):
+    middleware, urls = asked
+    monkeypatch.setattr(robots, "KEPT_HOSTS", 2)
+
+    async def ask():
+        for host in "abacab":
+            await middleware.process_request(Request(f"http://{host}.example/"))
+
+    asyncio.run(ask())
+    assert [url[7] for url in urls] == ["a", "b", "c", "b"]
+
+
+def test_a_failure_is_believed_for_an_hour(asked, monkeypatch):
+    middleware, urls = asked
+    now = [1000.0]
+    monkeypatch.setattr(robots, "monotonic", lambda: now[0])
+
+    async def ask():
+        for later in (0, 10, 3600):
+            now[0] += later
+            with pytest.raises(RobotsUnreachable) as caught:
+                await middleware.process_request(Request("http://dead.example/p"))
+            assert isinstance(caught.value.cause, OSError)
+
+    asyncio.run(ask())
+    assert len(urls) == 2
+
+
+def test_scheme_and_port_have_rules_of_their_own_and_users_none(asked):
+    middleware, urls = asked
+
+    async def ask():
+        for url in ("http://a/", "https://a/", "http://a:81/", "http://me:secret@a/"):
+            await middleware.process_request(Request(url))
+
+    asyncio.run(ask())
+    assert urls == ["http://a/robots.txt", "https://a/robots.txt", "http://a:81/robots.txt"]

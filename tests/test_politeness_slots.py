@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from scrapy import Request
 from scrapy.settings import Settings
+from scrapy.signalmanager import SignalManager
 from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
 from lafka.politeness import HostQueue
@@ -35,6 +36,7 @@ def world():
     known = Hosts(failures_max=1)
     crawler = SimpleNamespace(
         settings=Settings(),
+        signals=SignalManager(),
         engine=SimpleNamespace(downloader=downloader),
         get_downloader_middleware=lambda cls: SimpleNamespace(hosts=known),
     )

@@ -18,6 +18,8 @@ from service_identity.exceptions import VerificationError
 from twisted.internet.error import ConnectError, ConnectionDone, ConnectionLost
 from twisted.web._newclient import ParseError, ResponseNeverReceived
 
+from lafka.errors import BadHttp
+
 CONNECTION_FAILURES = (
     CannotResolveHostError,
     ConnectError,
@@ -57,7 +59,7 @@ def _refuses_tls(cause: BaseException) -> bool:
 
 def is_bad_http(error: BaseException) -> bool:
     """Whether the answer was no HTTP: ``ParseError``, or for a bad length ``ValueError``."""
-    return any(isinstance(cause, ParseError | ValueError) for cause in causes(error))
+    return any(isinstance(cause, BadHttp | ParseError | ValueError) for cause in causes(error))
 
 
 def is_connection_failure(error: BaseException) -> bool:

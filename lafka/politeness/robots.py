@@ -37,6 +37,7 @@ logger = logging.getLogger(__name__)
 
 SIZE_MAX = 500 * 1024  # RFC 9309, 2.5: at least that much is parsed
 DOWNLOAD_MAX = 8 * 1024 * 1024
+DOWNLOAD_SECONDS = 60.0  # an endless one must not hold up its host
 REDIRECTS_MAX = 5  # RFC 9309, 2.3.1.2
 KEPT_HOSTS = 10_000
 KEPT_SECONDS = 24 * 3600  # RFC 9309, 2.4
@@ -187,8 +188,6 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             if len(self._verdicts) > KEPT_HOSTS:
                 self._verdicts.popitem(last=False)
         verdict = await asyncio.shield(future)
-        if verdict.parked and self._verdicts.get(origin) is future:
-            del self._verdicts[origin]
         self.keep_delay(request)
         return verdict
 
@@ -202,6 +201,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
                 "dont_obey_robotstxt": True,
                 "dont_merge_cookies": True,
                 "download_maxsize": DOWNLOAD_MAX,
+                "download_timeout": DOWNLOAD_SECONDS,
                 "redirect_ttl": REDIRECTS_MAX,
                 "retry_times": tries,
             },
@@ -209,11 +209,11 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._stats.inc_value("robotstxt/request_count")
         try:
             response = await self._engine.download_async(robots_request)
+            return await self._read(origin, request, response, tries)
         except RedirectLoop:
             return Verdict(expires=monotonic() + KEPT_SECONDS)
         except Exception as error:  # whatever it is, each page of the host meets it
             return self._unreachable(origin, error)
-        return await self._read(origin, request, response, tries)
 
     def _unreachable(self, origin: str, error: Exception) -> Verdict:
         self._stats.inc_value(f"robotstxt/exception_count/{global_object_name(type(error))}")
@@ -228,7 +228,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             return await self._parse(request, response)
         if status in ASKS_TO_WAIT and tries < self.tries_max and self._parks():
             self._tries[origin] = tries + 1
-            return Verdict(parked=True)
+            return Verdict(parked=True, expires=0.0)
         if status < 500 and status != 429:
             return Verdict(expires=monotonic() + KEPT_SECONDS)
         logger.info("%s/robots.txt answers %d, so nothing there is asked for", origin, status)

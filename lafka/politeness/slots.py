@@ -8,6 +8,7 @@ from collections import Counter, OrderedDict
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from scrapy import signals
 from scrapy.pqueues import (
     DownloaderAwarePriorityQueue,
     DownloaderInterface,
@@ -72,6 +73,8 @@ class HostQueue(DownloaderAwarePriorityQueue):
         self._wake_up: tuple[float, CallLaterResult] | None = None
         for slot in self.pqueues:
             self._offer(slot)
+        # Scrapy's scheduler closes its disk queue only.
+        crawler.signals.connect(self._cancel_wake_up, signals.spider_closed)
 
     def __len__(self) -> int:
         return self._length
@@ -94,12 +97,6 @@ class HostQueue(DownloaderAwarePriorityQueue):
                 return request
         self._set_wake_up()
         return None
-
-    def close(self) -> dict[str, list[int]]:
-        if self._wake_up:
-            self._wake_up[1].cancel()
-            self._wake_up = None
-        return super().close()
 
     def _pop_from(self, slot: str) -> Request | None:
         self._one_slot.chosen = slot
@@ -173,7 +170,8 @@ class HostQueue(DownloaderAwarePriorityQueue):
         """Offer the slots again for which something has changed."""
         changed = self._blocked
         self._blocked = []
-        for request in self._sent.keys() - self._downloader.active:
+        active = self._downloader.active
+        for request in [request for request in self._sent if request not in active]:
             slot = self._sent.pop(request)
             self._sending[slot] -= 1
             if not self._sending[slot]:
@@ -192,11 +190,15 @@ class HostQueue(DownloaderAwarePriorityQueue):
         if not self._timers:
             return
         due = self._timers[0][0]
-        if self._wake_up:
-            if self._wake_up[0] <= due:
-                return
-            self._wake_up[1].cancel()
+        if self._wake_up and self._wake_up[0] <= due:
+            return
+        self._cancel_wake_up()
         self._wake_up = due, call_later(max(0.0, due - monotonic()), self._wake_engine)
+
+    def _cancel_wake_up(self) -> None:
+        if self._wake_up:
+            self._wake_up[1].cancel()
+            self._wake_up = None
 
     def _wake_engine(self) -> None:
         self._wake_up = None
