@@ -205,7 +205,7 @@ class Scanner:
                 self._place(digest, record, record.block + head.end + start, size)
             elif digest not in self.contents.futs:
                 self.contents.unconverted[digest] = Unconverted(record=record, payload=payload)
-        elif kind is not Kind.EMPTY:
+        else:
             held = Held(record_id=record.id, url=record.url, date=record.date)
             self.contents.payloads.setdefault(digest, held)
 

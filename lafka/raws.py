@@ -26,7 +26,7 @@ from lafka.futlis import Futli
 from lafka.papers import make_folders
 from lafka.payloads import Payload, identified_type, inspect
 from lafka.suwafs import sync_folder
-from lafka.trails import Ask, Capture, Exchanged, Outcome, Span, Trail, judge
+from lafka.trails import Ask, Capture, Exchanged, Span, Trail, judge
 from lafka.warc import dates
 from lafka.warc.fields import Fields, one_line
 from lafka.warc.rawfiles import RawFiles
@@ -46,7 +46,6 @@ LOCK = "lock"
 DONE = "copied"
 END_TYPE = "application/json"
 SOFTWARE = "Lafka"
-STORED = (Outcome.FUT, Outcome.SPLAP_ONLY, Outcome.OTHER_TYPE)
 
 logger = logging.getLogger(__name__)
 
@@ -376,7 +375,7 @@ class _Log:
             ids = [i for i in end.get("captures", ()) if i in self._captures]
             ended.update(ids)
             futlis.add((str(end.get("pid")), str(end.get("futli"))))
-            captures = [c for c in map(self._capture, ids) if c and c.outcome in STORED]
+            captures = [c for c in map(self._capture, ids) if c and c.outcome.is_stored]
             left.append(_Left(captures=captures, opened=len(captures) < len(ids)))
         opened: dict[tuple[str, str], list[Capture]] = defaultdict(list)
         for found in self._captures.values():
@@ -430,7 +429,7 @@ def _belongs(capture: Capture) -> bool:
     """Whether the capture of a trail without an end goes into the paper WARC."""
     if capture.ask.html_url:
         return capture.is_pdf
-    return capture.outcome in STORED
+    return capture.outcome.is_stored
 
 
 def _without_retries(

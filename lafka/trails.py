@@ -47,6 +47,11 @@ class Outcome(StrEnum):
     RESTRICTED = "restricted"
     DAMAGED = "damaged"
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether a capture with this outcome can go into a paper WARC."""
+        return self in (Outcome.FUT, Outcome.SPLAP_ONLY, Outcome.OTHER_TYPE)
+
 
 class Links(StrEnum):
     """How far the walk goes on a splap's links; docs/finding.md tells what each costs."""
@@ -138,25 +143,38 @@ class Tried:
     outcome: str
 
 
-def judge(payload: Payload | None, *, truncated: str = "", too_big: bool = False) -> Outcome:
+def judge(
+    payload: Payload | None,
+    *,
+    truncated: str = "",
+    too_big: bool = False,
+    dropped: bool = False,
+) -> Outcome:
     """The outcome of one answer that is here, by its status and its bytes.
 
-    *truncated* is the WARC-Truncated reason where reading stopped early. An answer with an error
-    status is no splap and no fut, whatever it holds.
+    *truncated* is the WARC-Truncated reason where reading stopped early; *dropped*: because its
+    first bytes showed that it is no PDF. An answer with an error status is no splap and no fut,
+    whatever it holds; a 206 is a part that nobody asked for.
     """
     if payload is None:
         return Outcome.BAD_HTTP
     if not 200 <= payload.status < 300:
         return _by_status(payload.status)
     if payload.status == 206:
-        return Outcome.REFUSED  # nobody asked for a part
+        return Outcome.REFUSED
     if too_big:
         return Outcome.TOO_BIG
-    if payload.kind is Kind.PDF:
-        return Outcome.FUT if payload.whole and not truncated else Outcome.TRUNCATED
-    if payload.kind is Kind.HTML:
-        return Outcome.SPLAP_ONLY
-    return Outcome.OTHER_TYPE if payload.whole and not truncated else Outcome.TRUNCATED
+    if not dropped and (truncated or not payload.whole):
+        return Outcome.TRUNCATED
+    return _BY_KIND[payload.kind]
+
+
+_BY_KIND = {
+    Kind.PDF: Outcome.FUT,
+    Kind.HTML: Outcome.SPLAP_ONLY,
+    Kind.OTHER: Outcome.OTHER_TYPE,
+    Kind.EMPTY: Outcome.OTHER_TYPE,
+}
 
 
 def _by_status(status: int) -> Outcome:
@@ -294,10 +312,9 @@ class Trail:
             return replace(
                 self, splap=capture, captures=(capture,), pending=pending, no_fut=verdict
             )
-        stored = capture.outcome in (Outcome.FUT, Outcome.OTHER_TYPE)
         return replace(
             self,
-            captures=(capture,) if stored else (),
+            captures=(capture,) if capture.outcome.is_stored else (),
             outcome=capture.outcome,
             error=capture.error,
         )

@@ -1,0 +1,126 @@
+"""The spider's arguments and the settings behind them, parsed once, at the door."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lafka import futlis
+from lafka.archives import Archive
+from lafka.errors import BadArchive, BadArgument
+from lafka.futlis import Excludes, Line
+from lafka.pids import COLLECTIONS, Collection
+from lafka.trails import Links, Policy
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+ARGUMENTS = ("input", "collection", "links", "refresh", "exclude")
+GUESTS = ("_job",)  # scrapyd's
+_AGE = re.compile(r"(\d{1,6})([smhdw])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """What a crawl is asked to do.
+
+    ``since``: a fut that was had before it is asked for again; None asks for no fut again. Times
+    are aware, UTC.
+    """
+
+    input: str
+    root: Path
+    collection: str | None
+    policy: Policy
+    since: datetime | None = None
+    excludes: Excludes | None = None
+
+    @classmethod
+    def parse(cls, settings: BaseSettings, given: Mapping[str, str]) -> Arguments:
+        """``BadArgument``, ``BadList`` or ``BadArchive``, one sentence, for what cannot be."""
+        for name in given:
+            if name not in (*ARGUMENTS, *GUESTS):
+                known = ", ".join(ARGUMENTS)
+                raise BadArgument(f"unknown argument {name!r}; the spider's arguments are {known}")
+        if not given.get("input"):
+            raise BadArgument("no list is given: say -a input=list.tsv")
+        collection = given.get("collection") or settings.get("LAFKA_COLLECTION") or None
+        if collection is not None:
+            _known(collection)
+        exclude = given.get("exclude") or settings.get("LAFKA_EXCLUDE")
+        arguments = cls(
+            input=given["input"],
+            root=Path(settings["LAFKA_ARCHIVE"]),
+            collection=collection,
+            policy=Policy(
+                links=_links(given.get("links") or settings["LAFKA_LINKS"]),
+                links_max=positive(settings, "LAFKA_LINKS_MAX"),
+            ),
+            since=_since(given["refresh"], datetime.now(UTC)) if given.get("refresh") else None,
+            excludes=Excludes.load(exclude, arguments_collection(settings, collection))
+            if exclude
+            else None,
+        )
+        if arguments.input != "-":  # standard input can be opened only once, when it is read
+            close = getattr(arguments.lines(_known(collection or "any")), "close", None)
+            if close:
+                close()
+        return arguments
+
+    def lines(self, collection: Collection) -> Iterator[Line]:
+        """The lines of the list; ``BadList`` at once where it cannot be opened."""
+        return futlis.read(self.input, collection)
+
+    def archive(self) -> Archive:
+        """The archive, made where there is none; ``BadArchive``."""
+        return Archive.create(self.root, self.collection)
+
+
+def arguments_collection(settings: BaseSettings, name: str | None) -> Collection:
+    """The collection *name*, else that of the archive that is there, else the default."""
+    if name:
+        return _known(name)
+    try:
+        return Archive(settings["LAFKA_ARCHIVE"]).collection
+    except BadArchive:
+        return COLLECTIONS["RePEc"]
+
+
+def _known(name: str) -> Collection:
+    if name not in COLLECTIONS:
+        known = ", ".join(COLLECTIONS)
+        raise BadArgument(f"unknown collection {name!r}; the collections are {known}")
+    return COLLECTIONS[name]
+
+
+def _links(text: str) -> Links:
+    try:
+        return Links(text)
+    except ValueError:
+        raise BadArgument(f"links={text!r} is none of {', '.join(Links)}") from None
+
+
+def positive(settings: BaseSettings, name: str) -> int:
+    """The setting *name* as a whole number from 1; ``BadArgument``."""
+    value = settings.get(name)
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        number = 0
+    if number < 1:
+        raise BadArgument(f"{name}={value!r} has to be a whole number from 1")
+    return number
+
+
+def _since(text: str, now: datetime) -> datetime:
+    if text == "all":
+        return now + timedelta(days=36_500)  # later than any fut: all are asked for again
+    found = _AGE.fullmatch(text)
+    if not found:
+        raise BadArgument(f"refresh={text!r} is neither all nor an age such as 30d, 12h or 4w")
+    return now - timedelta(**{_UNITS[found[2]]: int(found[1])})

@@ -1,0 +1,51 @@
+"""``scrapy crawl``, with one sentence and exit code 2 for what cannot be crawled.
+
+It replaces Scrapy's command on purpose (docs/adr/0005-crawl-command.md): everything is Scrapy's,
+but a bad argument is told before the crawl begins, and a crawl that the disk stopped exits with 1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.commands import crawl
+
+from lafka.commands import refused
+from lafka.errors import LafkaError
+from lafka.middlewares import STORAGE_TROUBLE
+
+if TYPE_CHECKING:
+    import argparse
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+
+
+class Command(crawl.Command):
+    def __init__(self) -> None:
+        super().__init__()
+        self._crawlers: list[Crawler] = []
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        assert self.settings is not None
+        assert self.crawler_process is not None
+        if len(args) == 1 and args[0] in self.crawler_process.spider_loader.list():
+            spider = self.crawler_process.spider_loader.load(args[0])
+            if hasattr(spider, "check"):
+                try:
+                    spider.check(self.settings, opts.spargs)
+                except LafkaError as error:
+                    raise SystemExit(refused("crawl", error)) from None
+        super().run(args, opts)
+        if any(_stopped(crawler) for crawler in self._crawlers):
+            self.exitcode = 1
+
+    def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
+        crawler = super()._create_crawler(spidercls)
+        self._crawlers.append(crawler)
+        return crawler
+
+
+def _stopped(crawler: Crawler) -> bool:
+    assert crawler.stats is not None
+    return bool(crawler.stats.get_value("finish_reason") == STORAGE_TROUBLE)

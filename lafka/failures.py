@@ -1,0 +1,51 @@
+"""The outcome that a failed download has, and one sentence about it."""
+
+from __future__ import annotations
+
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadTimeoutError,
+    NotSupported,
+    ResponseDataLossError,
+    UnsupportedURLSchemeError,
+)
+
+from lafka.errors import BadHttp, BadUrl, printable
+from lafka.politeness.failures import causes, is_bad_http, is_tls
+from lafka.politeness.redirects import RedirectLoop
+from lafka.politeness.retries import HostSetAside
+from lafka.politeness.robots import RobotsForbidden, RobotsUnreachable
+from lafka.trails import Outcome
+from lafka.wire import AddressRefused
+
+_BY_TYPE: tuple[tuple[tuple[type[BaseException], ...], Outcome], ...] = (
+    ((AddressRefused,), Outcome.REFUSED),
+    ((RobotsForbidden,), Outcome.ROBOTS),
+    ((RedirectLoop,), Outcome.LOOP),
+    ((BadUrl, NotSupported, UnsupportedURLSchemeError), Outcome.BAD_URL),
+    ((BadHttp,), Outcome.BAD_HTTP),
+    ((DownloadTimeoutError,), Outcome.TIMEOUT),
+    ((CannotResolveHostError,), Outcome.DNS),
+    ((DownloadConnectionRefusedError,), Outcome.CONNECTION),
+    ((ResponseDataLossError,), Outcome.TRUNCATED),
+)
+
+
+def outcome_of(error: BaseException) -> tuple[Outcome, str]:
+    """The outcome of a download that ended in *error*, and the sentence for the feed."""
+    sentence = printable(str(error) or type(error).__name__)
+    if isinstance(error, RobotsUnreachable | HostSetAside):
+        return outcome_of(error.cause)[0], sentence
+    for kinds, outcome in _BY_TYPE:
+        if isinstance(error, kinds):
+            return outcome, sentence
+    if is_tls(error):
+        return Outcome.TLS, sentence
+    if is_bad_http(error):
+        return Outcome.BAD_HTTP, sentence
+    for cause in causes(error):
+        for kinds, outcome in _BY_TYPE:
+            if isinstance(cause, kinds):
+                return outcome, sentence
+    return Outcome.CONNECTION, sentence

@@ -1,0 +1,141 @@
+"""The outcome feed: a Scrapy feed whose storage appends and syncs each line as it comes.
+
+Scrapy's file feed buffers until the end. An outcome line is an acknowledgement, so it has to be on
+the disk once it is there, after the suwaf it speaks of; lines that come together share a sync.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import queue
+import threading
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Self, cast
+
+from scrapy.settings import BaseSettings
+
+from lafka.errors import StorageTrouble
+from lafka.middlewares import RawWarcMiddleware, stop_for_storage
+from lafka.papers import make_folders
+from lafka.suwafs import sync_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+
+URI = "lafka:outcomes"
+FIELDS = ["pid", "futli", "outcome", "time", "futs", "splap", "candidates", "capped", "requests",
+          "error"]  # fmt: skip
+OPTIONS: dict[str, Any] = {
+    "format": "jsonlines",
+    "encoding": "utf-8",
+    "fields": FIELDS,
+    "store_empty": True,
+    "overwrite": False,
+}
+
+logger = logging.getLogger(__name__)
+
+
+def add_outcome_feed(settings: BaseSettings) -> None:
+    """Put the outcome feed among FEEDS, beside those that ``-o`` or scrapyd set."""
+    feeds = dict(settings.getdict("FEEDS"))
+    feeds.setdefault(URI, OPTIONS)
+    settings.set("FEEDS", feeds, priority=settings.getpriority("FEEDS") or "project")
+
+
+class OutcomeFeedStorage:
+    """Storage of the feed ``lafka:outcomes``: ``runs/<run>.jsonl`` of the archive."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(
+        cls,
+        crawler: Crawler,
+        uri: str,  # noqa: ARG003
+        *,
+        feed_options: dict[str, Any] | None = None,  # noqa: ARG003
+    ) -> Self:
+        return cls(crawler)
+
+    def open(self, spider: Spider) -> IO[bytes]:
+        raw = self._crawler.get_downloader_middleware(RawWarcMiddleware)
+        assert isinstance(raw, RawWarcMiddleware)
+        root: Path = spider.archive.root  # type: ignore[attr-defined]
+        path = root / "runs" / f"{raw.run}.jsonl"
+        return cast("IO[bytes]", SyncedLines(path, self._refused))
+
+    def _refused(self, error: StorageTrouble) -> None:
+        from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
+
+        reactor.callFromThread(stop_for_storage, self._crawler, error)
+
+    def store(self, file: IO[bytes]) -> None:
+        file.close()
+
+
+class SyncedLines(io.RawIOBase):
+    """A file that a thread appends to: all lines that wait are written and synced together.
+
+    *refused* is called, in that thread, with the first StorageTrouble; no line is written after it.
+    ``close`` waits until all is synced.
+    """
+
+    def __init__(self, path: Path, refused: Callable[[StorageTrouble], None]) -> None:
+        self._path = path
+        self._refused = refused
+        self._waiting: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        make_folders(path.parent)
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        sync_folder(path.parent)
+        self._thread = threading.Thread(target=self._work, name="lafka-feed", daemon=True)
+        self._thread.start()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._waiting.put(bytes(data))
+        return len(data)
+
+    def tell(self) -> int:
+        return os.fstat(self._fd).st_size
+
+    def _work(self) -> None:
+        trouble = False
+        ended = False
+        while not ended:
+            lines, ended = self._batch()
+            if lines and not trouble:
+                try:
+                    _append(self._fd, lines)
+                except OSError as error:
+                    trouble = True
+                    self._refused(StorageTrouble(self._path, error))
+
+    def _batch(self) -> tuple[bytes, bool]:
+        """What waits, at least one piece; and whether the file is closed behind it."""
+        pieces = [self._waiting.get()]
+        while not self._waiting.empty():
+            pieces.append(self._waiting.get())
+        return b"".join(piece for piece in pieces if piece), None in pieces
+
+    def close(self) -> None:
+        if not self.closed:
+            self._waiting.put(None)
+            self._thread.join()
+            os.close(self._fd)
+        super().close()
+
+
+def _append(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+    os.fdatasync(fd)

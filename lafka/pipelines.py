@@ -1,0 +1,122 @@
+"""The only writer of paper WARCs and suwafs: a trail item is copied out of the raw WARC."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy.exceptions import DropItem
+
+from lafka.archives import Archive
+from lafka.errors import KeeperError, StorageTrouble
+from lafka.items import TrailItem
+from lafka.middlewares import RawWarcMiddleware, stop_for_storage
+from lafka.papers import Added
+from lafka.raws import recover
+from lafka.threads import Threads
+from lafka.trails import Outcome, Trail
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+
+class PaperWarcPipeline:
+    """Says in the raw WARC that a trail has ended, copies it, and fills in where its futs stand.
+
+    An error in one paper stops that paper: its item gets the outcome ``damaged`` and its bytes stay
+    in the raw WARC. An error of the disk stops the crawl, and the item has no outcome in this run.
+    """
+
+    def __init__(self, crawler: Crawler, *, writers: int, keep: bool) -> None:
+        self._crawler = crawler
+        self._threads = Threads("lafka-papers", writers)
+        self._keep = keep
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(
+            crawler,
+            writers=crawler.settings.getint("LAFKA_WRITERS"),
+            keep=crawler.settings.getbool("LAFKA_KEEP_RAW"),
+        )
+
+    @property
+    def _archive(self) -> Archive:
+        archive: Archive = self._crawler.spider.archive  # type: ignore[union-attr]
+        return archive
+
+    @property
+    def _raw(self) -> RawWarcMiddleware:
+        raw = self._crawler.get_downloader_middleware(RawWarcMiddleware)
+        assert isinstance(raw, RawWarcMiddleware)
+        return raw
+
+    async def open_spider(self) -> None:
+        """Copy what killed runs left, before the first futli is asked for."""
+        try:
+            await self._threads.run(self._recover)
+        except StorageTrouble as error:
+            stop_for_storage(self._crawler, error)
+
+    def _recover(self) -> None:
+        for found in recover(self._archive, keep=self._keep):
+            logger.info(
+                "Recovered the run %s: %d trails copied, %d of them to be asked again",
+                found.run,
+                found.trails,
+                found.opened,
+            )
+            for problem in found.problems:
+                logger.error("%s", problem)
+
+    async def process_item(self, item: Any) -> Any:
+        if not isinstance(item, TrailItem) or item.ended is None:
+            return item
+        trail = item.ended
+        try:
+            await self._raw.in_order(self._end, trail)
+            if trail.captures:
+                await self._copy(item, trail)
+            await self._raw.in_order(self._copied, trail)
+        except StorageTrouble as error:
+            stop_for_storage(self._crawler, error)
+            raise DropItem(f"{item.pid}: not stored: {error}", log_level="INFO") from error
+        return item
+
+    def _end(self, trail: Trail) -> None:
+        self._raw.open(self._archive).end(trail)
+
+    def _copied(self, trail: Trail) -> None:
+        self._raw.open(self._archive).copied(trail.number)
+
+    async def _copy(self, item: TrailItem, trail: Trail) -> None:
+        try:
+            added = await self._threads.run(self._append, trail)
+        except KeeperError as error:
+            logger.error("%s: nothing is stored: %s", item.pid, error)
+            item.outcome, item.error = str(Outcome.DAMAGED), str(error)
+            return
+        item.futs = [_fut(entry) for entry in added]
+
+    def _append(self, trail: Trail) -> list[Added]:
+        with self._archive.paper(trail.futli.pid) as paper:
+            return paper.append(trail.captures)
+
+    async def close_spider(self) -> None:
+        self._threads.stop()
+
+
+def _fut(added: Added) -> dict[str, Any]:
+    """An entry of the feed's ``futs``."""
+    fut = added.fut
+    values = {
+        "url": fut.url,
+        "digest": fut.digest,
+        "length": fut.l,
+        "s": fut.s,
+        "l": fut.l,
+        "new": added.new,
+    }
+    return {**values, "label": fut.label} if fut.label else values

@@ -1,0 +1,103 @@
+"""Every setting that Lafka has or changes; Scrapy's default stands beside what is changed.
+
+Change them as any Scrapy setting: here, with ``-s NAME=value``, or in scrapyd's schedule.json.
+docs/reference.md lists Lafka's own with what reads them.
+"""
+
+from typing import Any
+
+BOT_NAME = "lafka"
+SPIDER_MODULES = ["lafka.spiders"]
+NEWSPIDER_MODULE = "lafka.spiders"
+COMMANDS_MODULE = "lafka.commands"
+
+# Lafka's own --------------------------------------------------------------------------------
+
+LAFKA_ARCHIVE = "archive"
+LAFKA_COLLECTION = None  # what the archive is marked with; RePEc for a new one
+LAFKA_CONTACT = ""  # an address or page that site owners can turn to; goes into the user agent
+LAFKA_LINKS = "ranked"
+LAFKA_LINKS_MAX = 50
+LAFKA_EXCLUDE = None  # a file of pid patterns that are not asked for
+LAFKA_KEEP_RAW = False
+LAFKA_RAW_SIZE = 1_000_000_000  # bytes after which a raw WARC file is followed by the next
+LAFKA_WARC_SETTINGS = None  # a scrapy-warcio settings.yml
+LAFKA_MAX_PAYLOAD = 4 * 1024**3  # bytes; bigger ones are cut, WARC-Truncated: length
+LAFKA_STALL_TIMEOUT = 60.0  # seconds without a byte
+LAFKA_WRITERS = 4  # threads that copy trails; four fill a quiet disk
+LAFKA_TRAILS_MAX = 500  # trails in progress; each costs some kilobytes
+LAFKA_ALLOWED_NETWORKS: list[str] = []  # beyond the public ones; ["127.0.0.0/8"] for loopback
+LAFKA_RETRY_AFTER_MAX = 3600.0  # seconds a host can ask us to wait
+LAFKA_HOST_FAILURES_MAX = 20  # failures in a row after which a host is set aside for the run
+LAFKA_CRAWL_DELAY_MAX = 60.0  # seconds of Crawl-delay in a robots.txt that are honoured
+LAFKA_PROGRESS_INTERVAL = 30.0  # seconds between progress lines
+LAFKA_DOWNLOAD_HANDLER = "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler"
+
+# Polite -------------------------------------------------------------------------------------
+
+ROBOTSTXT_OBEY = True  # False
+AUTOTHROTTLE_ENABLED = True  # False
+AUTOTHROTTLE_START_DELAY = 1.0  # 5.0; a list has many hosts with one paper each
+CONCURRENT_REQUESTS = 100  # 16; places for hosts, as each host has one connection
+CONCURRENT_REQUESTS_PER_DOMAIN = 1  # 8
+DEFAULT_REQUEST_HEADERS = {
+    "Accept": "text/html,application/xhtml+xml,application/pdf;q=0.9,*/*;q=0.8",
+    "Accept-Language": "en",
+    # A coded body has to be converted before its fut can be pointed at.
+    "Accept-Encoding": "identity",
+}
+
+# Trails -------------------------------------------------------------------------------------
+
+DOWNLOAD_HANDLERS: dict[str, str | None] = {
+    "http": "lafka.wire.ExactDownloadHandler",
+    "https": "lafka.wire.ExactDownloadHandler",
+    # A page that links to file:///etc/passwd must not have it archived.
+    "data": None,
+    "file": None,
+    "ftp": None,
+    "s3": None,
+}
+DOWNLOADER_MIDDLEWARES: dict[str, int | None] = {
+    "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+    "lafka.politeness.robots.RobotsMiddleware": 100,
+    "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
+    "lafka.politeness.retries.RetryAfterMiddleware": 550,
+    "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
+    "lafka.politeness.redirects.TrailRefreshMiddleware": 580,
+    "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
+    "lafka.middlewares.ContentCodingMiddleware": 590,
+    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
+    "lafka.politeness.redirects.TrailRedirectMiddleware": 600,
+    "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,
+    "lafka.politeness.cookies.TrailCookiesMiddleware": 700,
+    "lafka.middlewares.RawWarcMiddleware": 950,
+}
+ITEM_PIPELINES = {"lafka.pipelines.PaperWarcPipeline": 300}
+FEED_STORAGES = {"lafka": "lafka.feeds.OutcomeFeedStorage"}
+EXTENSIONS: dict[str, int] = {
+    "lafka.progress.TrailStats": 0,
+    "lafka.progress.Progress": 0,
+    "lafka.progress.ContactCheck": 0,
+}
+SCHEDULER_PRIORITY_QUEUE = "lafka.politeness.slots.HostQueue"
+DUPEFILTER_CLASS = "scrapy.dupefilters.BaseDupeFilter"  # RFPDupeFilter; trails share no URLs
+HTTPERROR_ALLOW_ALL = True  # False; an error status is an outcome
+RETRY_GIVE_UP_LOG_LEVEL = "INFO"  # ERROR; it ends as the line's outcome
+REDIRECT_MAX_TIMES = 10  # 20
+METAREFRESH_MAXDELAY = 5  # 100; longer ones keep a session alive, they lead nowhere
+URLLENGTH_LIMIT = 0  # 2083, over which a line would be dropped in silence
+DOWNLOAD_TIMEOUT = 3600  # 180; the stall timeout ends what does not move
+DOWNLOAD_MAXSIZE = 0  # 1 GiB; LAFKA_MAX_PAYLOAD cuts instead of throwing away
+DOWNLOAD_WARNSIZE = 0  # 32 MiB
+SCRAPER_SLOT_MAX_ACTIVE_SIZE = 50_000_000  # 5 MB
+SPIDER_MIDDLEWARES: dict[str, Any] = {
+    "scrapy.spidermiddlewares.depth.DepthMiddleware": None,  # a stat for each depth
+}
+
+# Off ----------------------------------------------------------------------------------------
+
+TELNETCONSOLE_ENABLED = False  # True
+REMOTE_CONTROL_ENABLED = False  # True; it runs Python that is posted to it
+COOKIES_DEBUG = False
+LOG_LEVEL = "INFO"  # DEBUG, which has a line for each request

@@ -1,0 +1,304 @@
+"""The spider ``futli``: reads the list, asks the walk what to fetch, yields ended trails."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy import Request, Spider, signals
+from scrapy.http import Response
+from twisted.python.failure import Failure
+
+import lafka
+from lafka.archives import Archive
+from lafka.arguments import Arguments, positive
+from lafka.errors import BadList, KeeperError, StorageTrouble, printable
+from lafka.feeder import Feeder
+from lafka.feeds import add_outcome_feed
+from lafka.finders import Page, describe, find
+from lafka.futlis import Line
+from lafka.items import TrailItem, item_of
+from lafka.middlewares import ASK_KEY, WAY_KEY, RawWarcMiddleware, capture_of, stop_for_storage
+from lafka.threads import Threads
+from lafka.trails import Ask, Capture, Outcome, Trail
+from lafka.warc import dates
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+GO_ON = 10
+"""Priority of the requests of trails in progress: they go before new starts."""
+_BATCH = 64
+_VERDICTS = {"bot-challenge": Outcome.BOT_CHALLENGE, "login": Outcome.LOGIN}
+
+logger = logging.getLogger(__name__)
+
+
+class FutliSpider(Spider):
+    """``scrapy crawl futli -a input=list.tsv``; docs/reference.md has the other arguments."""
+
+    name = "futli"
+
+    archive: Archive
+    feeder: Feeder | None = None
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        super().update_settings(settings)
+        add_outcome_feed(settings)
+        contact = settings.get("LAFKA_CONTACT")
+        if settings.getpriority("USER_AGENT") == 0 or not settings.get("USER_AGENT"):
+            about = f" (+{contact})" if contact else ""
+            agent = f"Lafka/{lafka.__version__}{printable(about)}"
+            settings.set("USER_AGENT", agent, priority="spider")
+
+    @classmethod
+    def check(cls, settings: BaseSettings, given: dict[str, str]) -> None:
+        """Raise a LafkaError, one sentence, where a crawl with these arguments cannot begin."""
+        Arguments.parse(settings, given).archive()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        settings = crawler.settings
+        arguments = Arguments.parse(settings, kwargs)
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.arguments = arguments
+        spider.archive = arguments.archive()
+        spider.trails_max = positive(settings, "LAFKA_TRAILS_MAX")
+        spider.per_host = positive(settings, "CONCURRENT_REQUESTS_PER_DOMAIN") + 1
+        crawler.signals.connect(spider.request_scheduled, signal=signals.request_scheduled)
+        crawler.signals.connect(spider.spider_closed, signal=signals.spider_closed)
+        return spider
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.arguments: Arguments
+        self.trails_max = 0
+        self.per_host = 1
+        self._threads = Threads("lafka-list", 2)  # one loads, one looks up what is held
+        self._starting: dict[int, Line] = {}  # lines whose host has not answered yet
+        self._open: dict[int, Line] = {}  # lines whose trail has not ended
+        self._open_at: Counter[str] = Counter()  # how many of those began at a host
+        self._wake = asyncio.Event()
+
+    # The list ---------------------------------------------------------------------------
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Requests and items for the list's lines, as hosts get idle and trails end."""
+        raw = self.crawler.get_downloader_middleware(RawWarcMiddleware)
+        assert isinstance(raw, RawWarcMiddleware)
+        folder = (await raw.in_order(raw.open, self.archive)).folder
+        self.feeder = Feeder(folder / "list.sqlite", per_host=self.per_host)
+        loading = asyncio.ensure_future(self._load(self.feeder))
+        try:
+            while not self.feeder.exhausted:
+                room = min(_BATCH, self.trails_max - len(self._open))
+                lines = self.feeder.take(room) if room > 0 else []
+                for started in await self._started(lines):
+                    yield started
+                if not lines:
+                    await self._woken()
+        except StorageTrouble as error:
+            stop_for_storage(self.crawler, error)
+        finally:
+            await loading
+
+    async def _load(self, feeder: Feeder) -> None:
+        try:
+            await self._threads.run(self._load_in_thread, feeder)
+        except BadList as error:
+            logger.error("The list ends early: %s", error)
+            assert self.crawler.stats is not None
+            self.crawler.stats.set_value("lafka/list/error", str(error))
+        except StorageTrouble as error:
+            stop_for_storage(self.crawler, error)
+        self._wake.set()
+
+    def _load_in_thread(self, feeder: Feeder) -> None:
+        try:
+            feeder.load(self.arguments.lines(self.archive.collection))
+        finally:
+            feeder.loaded = True
+
+    async def _woken(self) -> None:
+        """Wait until a host gets idle or a trail ends, or for more of the list to be loaded."""
+        self._wake.clear()
+        assert self.feeder is not None
+        wait = None if self.feeder.loaded else 0.1
+        try:
+            await asyncio.wait_for(self._wake.wait(), wait)
+        except TimeoutError:
+            return
+
+    async def _started(self, lines: list[Line]) -> list[Request | TrailItem]:
+        """What each line begins with: a request, or the item of one that is not asked."""
+        if not lines:
+            return []
+        verdicts = await self._threads.run(lambda: [self._verdict(line) for line in lines])
+        started: list[Request | TrailItem] = []
+        for line, (outcome, error) in zip(lines, verdicts, strict=True):
+            if outcome is None:
+                started += self._begin(line)
+            else:
+                self._release(line)
+                started.append(_untried(line, outcome, error))
+        return started
+
+    def _verdict(self, line: Line) -> tuple[str | None, str | None]:
+        """The outcome of a line that is not asked, with a sentence; None where it is asked."""
+        if line.outcome:
+            return line.outcome, line.problem
+        assert line.futli is not None
+        excludes = self.arguments.excludes
+        pattern = excludes.match(line.futli.pid) if excludes else None
+        if pattern:
+            return str(Outcome.EXCLUDED), f"excluded by {pattern}"
+        try:
+            held = self.archive.has_fut(line.futli, self.arguments.since)
+        except KeeperError as error:
+            logger.error("%s: not asked: %s", line.futli.pid, error)
+            return str(Outcome.DAMAGED), str(error)
+        except OSError as error:
+            return str(Outcome.DAMAGED), str(error)
+        return (str(Outcome.FUT), None) if held else (None, None)
+
+    def _begin(self, line: Line) -> list[Request | TrailItem]:
+        assert line.futli is not None
+        trail = Trail.begin(line.futli, line.number, self.arguments.policy)
+        self._starting[line.number] = self._open[line.number] = line
+        self._open_at[line.futli.host] += 1
+        return list(self._go_on(trail))
+
+    # Hosts ------------------------------------------------------------------------------
+
+    def request_scheduled(self, request: Request) -> None:
+        """A start that was redirected to another host leaves its own host free for the next."""
+        ask = request.meta.get(ASK_KEY)
+        line = self._starting.get(ask.number) if isinstance(ask, Ask) else None
+        if line and line.futli and "redirect_urls" in request.meta:
+            host = line.futli.host
+            # Not without end: resolvers such as doi.org would fill all trails with one slow host.
+            if self._open_at[host] < max(self.per_host, self.trails_max // 8):
+                self._release(line)
+
+    def _release(self, line: Line) -> None:
+        self._starting.pop(line.number, None)
+        if self.feeder is not None:
+            self.feeder.release(line)
+        self._wake.set()
+
+    def _forget(self, number: int) -> None:
+        line = self._open.pop(number, None)
+        if line and line.futli:
+            self._open_at[line.futli.host] -= 1
+            if not self._open_at[line.futli.host]:
+                del self._open_at[line.futli.host]
+            self._release(line)
+
+    # Trails -----------------------------------------------------------------------------
+
+    def _go_on(self, trail: Trail) -> Iterator[Request | TrailItem]:
+        """The trail's next request, or its item where it has ended."""
+        while True:
+            trail, ask = trail.next_ask()
+            if ask is None:
+                self._forget(trail.number)
+                yield item_of(trail, dates.to_seconds(datetime.now(UTC)))
+                return
+            try:
+                yield self._request(ask, trail)
+                return
+            except ValueError as error:  # what Scrapy takes for no URL
+                trail = trail.answered(_unasked(ask, error))
+
+    def _request(self, ask: Ask, trail: Trail) -> Request:
+        return Request(
+            ask.url,
+            callback=self.parse,
+            errback=self.failed,
+            headers={"Referer": ask.html_url} if ask.html_url else None,
+            meta={ASK_KEY: ask, "cookiejar": ask.number},
+            cb_kwargs={"trail": trail},
+            priority=GO_ON if ask.html_url else 0,
+            dont_filter=True,
+        )
+
+    def parse(self, response: Response, trail: Trail) -> Iterator[Request | TrailItem]:
+        request = response.request
+        assert request is not None
+        capture = capture_of(request.meta[ASK_KEY], request.meta.get(WAY_KEY))
+        yield from self._answered(trail, capture, response)
+
+    def failed(self, failure: Failure) -> Iterator[Request | TrailItem]:
+        """The errback: a download that gave no response."""
+        error: BaseException = failure.value  # type: ignore[assignment]
+        request: Request = failure.request  # type: ignore[attr-defined]
+        if isinstance(error, StorageTrouble):
+            return  # the crawl stops; the next run asks again
+        trail: Trail = request.cb_kwargs["trail"]
+        capture = capture_of(request.meta[ASK_KEY], request.meta.get(WAY_KEY), error)
+        yield from self._answered(trail, capture, None)
+
+    def _answered(
+        self, trail: Trail, capture: Capture, response: Response | None
+    ) -> Iterator[Request | TrailItem]:
+        line = self._starting.get(trail.number)
+        if line:
+            self._release(line)
+        if capture.outcome is Outcome.OTHER_TYPE and trail.splap is None:
+            assert capture.payload is not None
+            logger.warning(
+                "%s: neither PDF nor HTML: %s (%s), stored for examination",
+                trail.futli.pid,
+                capture.url,
+                printable(capture.payload.content_type) or "no Content-Type",
+            )
+        if capture.is_page and response is not None:
+            page = _page(capture, response)
+            verdict = _VERDICTS.get(describe(page).kind, Outcome.SPLAP_ONLY)
+            trail = trail.answered(capture, find(page), verdict=verdict)
+        else:
+            trail = trail.answered(capture)
+        yield from self._go_on(trail)
+
+    async def spider_closed(self) -> None:
+        if self.feeder is not None:
+            self.feeder.close()
+        self._threads.stop()
+
+
+def _page(capture: Capture, response: Response) -> Page:
+    return Page(
+        url=capture.url,
+        body=response.body,
+        content_type=b"".join(response.headers.getlist("Content-Type")[:1]).decode("latin-1"),
+        link_headers=tuple(v.decode("latin-1") for v in response.headers.getlist("Link")),
+    )
+
+
+def _unasked(ask: Ask, error: ValueError) -> Capture:
+    return Capture(
+        ask=ask,
+        url=ask.url,
+        time=datetime.now(UTC),
+        outcome=Outcome.BAD_URL,
+        requests=0,
+        error=printable(error),
+    )
+
+
+def _untried(line: Line, outcome: str, error: str | None) -> TrailItem:
+    """The item of a line that is not asked; *fut* with no request is one that is held."""
+    return TrailItem(
+        pid=str(line.futli.pid) if line.futli else line.pid_text,
+        futli=line.futli.url if line.futli else line.url_text,
+        outcome=outcome,
+        time=dates.to_seconds(datetime.now(UTC)),
+        error=error,
+        line=line.number,
+    )
