@@ -312,9 +312,9 @@ class _Tap:
         return connection
 
     def detach(self) -> None:
-        if self._protocol is not None:
-            self._protocol.lafka_tap = None
-            self._protocol = None
+        protocol, self._protocol = self._protocol, None
+        if protocol is not None and protocol.lafka_tap is self:  # not the next one's already
+            protocol.lafka_tap = None
 
     def close(self, truncated: Truncated | None) -> None:
         """The download is over: an answer without an end is *truncated*."""

@@ -336,6 +336,25 @@ LIMITED = {
 }
 
 
+def busy_case(seed: int) -> Case:
+    chance = random.Random(seed)
+    body = chance.choice((HTML, b"%PDF-" + chance.randbytes(chance.randrange(60_000)), b""))
+    sent = chance.choice(
+        (
+            sized(body),
+            sized(body, b"Connection: close"),
+            chunked(body, trailers=chance.choice((b"", b"T: 1\r\n"))),
+            b"HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n" + sized(body),
+        )
+    )
+    then = "close" if b"Connection" in sent else "keep"
+    stale = chance.random() < 0.1
+    return Case(sent=sent, body=body, splits=seed if seed % 3 else None, then=then, stale=stale)
+
+
+BUSY = {f"busy-{seed}": busy_case(seed) for seed in range(150)}
+
+
 def site_of(names: Any, cases: dict[str, Case], **options: Any) -> RawSite:
     return RawSite({f"/{name}": cases[name].answer() for name in names}, **options)
 
@@ -369,6 +388,8 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         site_of(PROXY_CASES, CASES, context=context) as proxy,
         site_of(PROXY_CASES, CASES) as plain_proxy,
         site_of(LIMITED, LIMITED) as limited,
+        site_of(BUSY, BUSY) as busy,
+        site_of(BUSY, BUSY, tls=True, context=context) as busy_tls,
         site_of(["plain"], CASES) as refused,
         site_of(["plain"], CASES, tls=True, context=strict) as bad_tls,
         site_of(["plain", "chunked", "head"], CASES) as unhooked,
@@ -391,6 +412,10 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             "limited": (
                 {**settings, "LAFKA_MAX_PAYLOAD": 200_000, "LAFKA_STALL_TIMEOUT": 0.5},
                 [asked(limited.url, name, case) for name, case in LIMITED.items()],
+            ),
+            "busy": (
+                {**settings, "CONCURRENT_REQUESTS": 16},
+                [asked(site.url, name, BUSY[name]) for name in BUSY for site in (busy, busy_tls)],
             ),
             "refused": (
                 {},
@@ -450,6 +475,8 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "proxy": proxy,
         "plain-proxy": plain_proxy,
         "limited": limited,
+        "busy": busy,
+        "busy-tls": busy_tls,
         "refused": refused,
         "unhooked": unhooked,
     }
@@ -507,6 +534,16 @@ def test_how_it_ended_is_told(crawled, group, name):
         assert tuple(got["flags"]) == case.flags
     if case.body is not None:
         assert bytes_of(got["body"]) == case.body
+
+
+def test_many_at_once_on_kept_connections_are_as_exact(crawled):
+    assert len(crawled["busy"]) == 2 * len(BUSY)
+    for got in crawled["busy"]:
+        case = BUSY[got["url"].partition("?")[0].rpartition("/")[2]]
+        assert (got["error"], got["exact"], got["ended"]) == (None, True, "complete"), got["url"]
+        assert bytes_of(got["response"]) == case.sent
+        assert bytes_of(got["body"]) == case.body
+    assert 2 < sum(crawled["sites"][name].connections for name in ("busy", "busy-tls")) < 250
 
 
 def test_connections_are_kept(crawled):
