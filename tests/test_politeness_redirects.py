@@ -40,7 +40,7 @@ def test_a_meta_refresh_runs_in_the_slot_of_its_own_host():
 
 
 LOCATIONS = [
-    "ftp://x.example/a",
+    "ftp://127.0.0.2/a",
     "file:///etc/passwd",
     "javascript:alert(1)",
     "data:text/plain,x",
@@ -116,6 +116,14 @@ def test_refresh_is_followed_where_it_is_meant_as_a_redirect():
         results = run(*({"url": host.url + path} for path in pages))
     assert [result["status"] for result in results] == [200] * len(pages)
     assert sorted(host.paths()) == sorted([*pages, "/0/to", "/1/to", "/2/to"])
+
+
+def test_a_host_that_asks_to_wait_is_not_asked_at_another_url():
+    busy = Answer(status=429, headers={"Refresh": "0; url=/b"})
+    with hosts({"/a": busy, "/b": Answer()}) as [host]:
+        [result] = run({"url": host.url + "/a"}, RETRY_TIMES=0, LAFKA_RETRY_AFTER_MAX=0.1)
+    assert result["status"] == 429
+    assert host.paths() == ["/a"]
 
 
 def test_a_page_that_refreshes_itself_at_once_is_a_loop():

@@ -18,6 +18,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.response import get_meta_refresh
 
 from lafka.errors import SiteError
+from lafka.politeness.retries import ASKS_TO_WAIT
 
 if TYPE_CHECKING:
     from scrapy.http import Request, Response
@@ -108,6 +109,8 @@ class TrailRefreshMiddleware(_Hops, MetaRefreshMiddleware):
     ) -> Request | Response:
         if request.meta.get("dont_redirect", False) or request.method == "HEAD":
             return response
+        if response.status in ASKS_TO_WAIT:
+            return response  # the host wants to be left alone, whatever its error page says
         try:
             seconds, url = self._refresh(response)
             if url is None or seconds >= self._maxdelay or not url.lower().startswith("http"):

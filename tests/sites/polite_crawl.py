@@ -18,6 +18,7 @@ SETTINGS: dict[str, Any] = {
     "CONCURRENT_REQUESTS": 8,
     "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
     "DOWNLOAD_DELAY": 0,
+    "DOWNLOAD_HANDLERS": dict.fromkeys(("data", "file", "ftp", "s3")),
     "DOWNLOAD_TIMEOUT": 20,
     "DOWNLOADER_MIDDLEWARES": {
         "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
