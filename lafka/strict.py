@@ -14,16 +14,18 @@ import json
 import os
 import re
 from base64 import b32decode
+from concurrent.futures import wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from lafka.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from concurrent.futures import Executor, Future
+    from concurrent.futures import Executor
     from pathlib import Path
 
     _Hashers = dict[tuple[str, int, int], hashlib._Hash]
@@ -55,18 +57,20 @@ CODES: Mapping[str, Severity] = {
     "torn-tail": "error",
 }
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 18
 _WINDOW = 1 << 14
 _HEADER_LIMIT = 1 << 20
 _LINE_LIMIT = 1 << 16
-_PARALLEL = 1 << 17  # below this a hand-over to a thread costs more than hashing
+_PARALLEL = 1 << 22  # below this it costs less to hash one after the other
 _MARK = b"%PDF-"
 _MARK_WITHIN = 1024
 _PDF_TAIL = 2048
 
-_ODD_BYTE = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r(?!\n)")
+_PLAIN = bytes(byte for byte in range(256) if byte not in range(32) and byte != 127) + b"\t\r\n"
 _ANY_HEAD_END = re.compile(rb"\r?\n\r?\n")
 _RECORD_START = re.compile(rb"WARC/[01]\.\d{1,2}\r?\n[A-Za-z][A-Za-z0-9-]*:")
+_HEX = re.compile(r"[0-9A-Fa-f]+")
+_PLAIN_SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
 _VERSION = re.compile(r"WARC/1\.[01]")
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _RECORD_ID = re.compile(
@@ -140,6 +144,15 @@ _FIELDS = frozenset(
         "warc-cipher-suite",
     ]
 )
+# The usual spelling of each name; looking it up is cheaper than to fold its case.
+_SPELLINGS = {
+    name.title()
+    .replace("Warc-", "WARC-", 1)
+    .replace("-Id", "-ID")
+    .replace("-Uri", "-URI")
+    .replace("-Ip-", "-IP-"): name
+    for name in _FIELDS
+}
 _REPEATABLE = frozenset(("warc-concurrent-to", "warc-protocol"))
 _SYNTAX: Mapping[str, tuple[re.Pattern[str], str]] = {
     "warc-record-id": (_RECORD_ID, "bad-record-id"),
@@ -252,6 +265,8 @@ def canonical_digest(value: str) -> str | None:
     Of one case throughout: a digest in mixed case was not written by any writer. An algorithm
     that is not known is returned as it is.
     """
+    if _PLAIN_SHA256.fullmatch(value):
+        return value
     algorithm, _, text = value.partition(":")
     algorithm = algorithm.lower().replace("-", "")
     if (
@@ -268,7 +283,9 @@ def canonical_digest(value: str) -> str | None:
     if size is None:
         return f"{algorithm}:{text}"
     try:
-        raw = bytes.fromhex(text) if len(text) == 2 * size else b32decode(text.upper())
+        is_hex = _HEX.fullmatch(text) and len(text) == 2 * size
+        padded = text.upper().rstrip("=") + "=" * (-len(text.rstrip("=")) % 8)
+        raw = bytes.fromhex(text) if is_hex else b32decode(padded)
     except ValueError:
         return None
     return f"{algorithm}:{raw.hex()}" if len(raw) == size else None
@@ -311,7 +328,6 @@ class StrictReader:
         self._chain = bytes(32)
         self._size = 0
         self._fd = -1
-        self._buffer: memoryview | None = None
 
     def __iter__(self) -> Iterator[StrictRecord]:
         with self._opened():
@@ -402,7 +418,7 @@ class StrictReader:
             window = self._read(offset, _HEADER_LIMIT)
             found = window.find(b"\r\n\r\n")
         head = window[: found + 4] if found >= 0 else window
-        if _ODD_BYTE.search(head) or found < 0:
+        if found < 0 or not _has_plain_lines(head):
             match = _ANY_HEAD_END.search(head)
             if match is None and len(window) < _HEADER_LIMIT:
                 self._give_up(offset, "torn-tail", "the file ends inside a record header")
@@ -414,14 +430,13 @@ class StrictReader:
         return head
 
     def _parse(self, offset: int, head: bytes) -> tuple[dict[str, str], tuple[str, ...], str]:
-        if _ODD_BYTE.search(head):
-            self._odd_bytes(offset, head)
+        self._check_bytes(offset, head)
         try:
             text = head.decode()
         except UnicodeDecodeError:
             self._add(offset, "bad-header", "the record header is not UTF-8")
             text = head.decode("utf-8", "replace")
-        version, *lines = re.split("\r?\n", text)[:-2]
+        version, *lines = text.replace("\r\n", "\n").split("\n")[:-2]
         if not _VERSION.fullmatch(version):
             self._add(offset, "bad-version", f"the version line is {version[:40]!r}")
         fields: dict[str, str] = {}
@@ -436,21 +451,21 @@ class StrictReader:
         self._check_whole(offset, fields, version)
         return fields, tuple(concurrent_to), version
 
-    def _odd_bytes(self, offset: int, head: bytes) -> None:
-        if re.search(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", head):
+    def _check_bytes(self, offset: int, head: bytes) -> None:
+        if head.translate(None, _PLAIN):
             self._add(offset, "bad-header", "a control character in the record header")
-        if re.search(rb"(?<!\r)\n|\r(?!\n)", head):
+        if not _has_plain_lines(head):
             self._add(offset, "line-end", "a line of the record header does not end in CR LF")
 
     def _field(self, offset: int, line: str) -> tuple[str, str]:
-        name, colon, value = line.partition(":")
+        spelled, colon, value = line.partition(":")
         value = value.strip(" \t")
-        if not colon or not _NAME.fullmatch(name):
+        name = _SPELLINGS.get(spelled) or spelled.lower()
+        if not colon or (name not in _FIELDS and not _NAME.fullmatch(name)):
             self._add(offset, "bad-header", f"{line[:60]!r} is no header field")
             return "", ""
         if len(line) > _LINE_LIMIT:
             self._add(offset, "bad-header", f"{name} is longer than 64 KiB")
-        name = name.lower()
         if name not in _FIELDS:
             self._add(offset, "unknown-field", f"{name} is no field of WARC 1.1")
         syntax = _SYNTAX.get(name)
@@ -650,34 +665,33 @@ class StrictReader:
 
     def _hash(self, block: int, size: int, hashers: _Hashers, front: bytes) -> None:
         """Feed every hasher its range of the block."""
-        if not hashers:
-            return
         if len(front) == size:
-            self._feed(memoryview(front), block, hashers)
+            view = memoryview(front)
+            for (_, start, end), hasher in hashers.items():
+                hasher.update(view[start - block : end - block])
             return
-        if self._buffer is None:
-            self._buffer = memoryview(bytearray(_CHUNK))
-        at, end = block, block + size
-        while at < end:
-            view = self._buffer[: min(_CHUNK, end - at)]
-            if _read_into(self._fd, view, at) < len(view):
-                raise OSError(f"{self.path}: became shorter while it was read")
-            self._feed(view, at, hashers)
-            at += len(view)
-
-    def _feed(self, view: memoryview, at: int, hashers: _Hashers) -> None:
-        waiting: list[Future[None]] = []
-        own: list[tuple[hashlib._Hash, memoryview]] = []
-        for (_, start, end), hasher in hashers.items():
-            part = view[max(0, start - at) : max(0, end - at)]
-            if own and self._pool is not None and len(part) >= _PARALLEL:
-                waiting.append(self._pool.submit(hasher.update, part))
-            else:
-                own.append((hasher, part))
-        for hasher, part in own:
-            hasher.update(part)
+        if self._pool is None or size < _PARALLEL:
+            for part, hasher in hashers.items():
+                self._hash_range(hasher, part)
+            return
+        # Each thread reads for itself: the second finds the bytes in the system's cache, and
+        # that costs less than to meet for each chunk.
+        waiting = [
+            self._pool.submit(self._hash_range, hasher, part) for part, hasher in hashers.items()
+        ]
+        wait(waiting)
         for done in waiting:
             done.result()
+
+    def _hash_range(self, hasher: hashlib._Hash, part: tuple[str, int, int]) -> None:
+        _, at, end = part
+        buffer = memoryview(bytearray(min(_CHUNK, end - at)))
+        while at < end:
+            view = buffer[: min(_CHUNK, end - at)]
+            if _read_into(self._fd, view, at) < len(view):
+                raise OSError(f"{self.path}: became shorter while it was read")
+            hasher.update(view)
+            at += len(view)
 
     def _info(self, block: int, size: int, fields: dict[str, str]) -> bytes:
         if fields.get("warc-type") != "warcinfo":
@@ -747,6 +761,10 @@ def _unfolded(lines: list[str]) -> list[str]:
     return whole
 
 
+def _has_plain_lines(head: bytes) -> bool:
+    return head.count(b"\r\n") == head.count(b"\n") == head.count(b"\r")
+
+
 def _is_date(value: str, version: str) -> bool:
     match = _DATE.fullmatch(value)
     if match is None:
@@ -760,6 +778,7 @@ def _is_date(value: str, version: str) -> bool:
     return True
 
 
+@lru_cache(1024)
 def _is_address(value: str) -> bool:
     try:
         ipaddress.ip_address(value)

@@ -12,10 +12,15 @@ import hashlib
 import json
 import os
 import re
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lafka import strict
@@ -66,6 +71,7 @@ FORMAT = 1
 _MARK = b"%PDF-"
 _PDF = "application/pdf"
 _CHUNK = 1 << 20
+_BATCH = 16
 _ENTRY_KEYS = frozenset(("s", "l", "url", "digest", "found_by", "html_url", "html_date", "label"))
 _FROM_WARCINFO = {
     "found_by": "found-by",
@@ -84,12 +90,25 @@ class Verifier:
 
     ``bytes_read`` and ``papers_read`` grow on the way; *progress* is told ``bytes_read``.
     Problems come as they are found; a file that cannot be read is a problem, not an exception.
+    With more than one of *workers* ``verify_all`` shares an archive out to that many processes
+    when it has been at work *alone* for so many seconds. They import the main module of the
+    program again: it needs its ``if __name__ == "__main__":``.
     """
 
-    def __init__(self, root: Path | str, *, progress: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self,
+        root: Path | str,
+        *,
+        workers: int = 1,
+        alone: float = 2.0,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
         self.root = Path(root)
         self.bytes_read = 0
         self.papers_read = 0
+        self._workers = workers
+        self._alone = alone
+        self._collection = _collection(self.root)
         self._progress = progress
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="lafka-verify")
 
@@ -111,12 +130,47 @@ class Verifier:
     def verify_all(self, *, quick: bool = False) -> Iterator[Problem]:
         """The problems of the whole archive, marker and left-over files included."""
         yield from self._verify_marker()
-        for name, stray in self._walk(""):
-            if stray is not None:
-                yield stray
-            else:
+        batches = self._batches()
+        begun = monotonic()
+        for names, strays in batches:
+            yield from strays
+            for name in names:
                 yield from self._verify(name, quick=quick)
+            if self._workers > 1 and monotonic() - begun >= self._alone:
+                break
+        yield from self._verify_beside(batches, quick=quick)
         yield from self._verify_raw()
+
+    def _verify_beside(
+        self, batches: Iterator[tuple[list[str], list[Problem]]], *, quick: bool
+    ) -> Iterator[Problem]:
+        """Batches in processes of their own, a few ahead; their problems in order."""
+        waiting: deque[Future[tuple[list[Problem], int]]] = deque()
+        with ExitStack() as stack:
+            pool: ProcessPoolExecutor | None = None
+            for names, strays in batches:
+                yield from strays
+                pool = pool or stack.enter_context(
+                    ProcessPoolExecutor(self._workers, mp_context=get_context("spawn"))
+                )
+                waiting.append(pool.submit(_verify_batch, self.root, names, quick))
+                self.papers_read += len(names)
+                if len(waiting) > 2 * self._workers:
+                    yield from self._taken(waiting.popleft())
+            while waiting:
+                yield from self._taken(waiting.popleft())
+
+    def _taken(self, batch: Future[tuple[list[Problem], int]]) -> list[Problem]:
+        problems, count = batch.result()
+        self._passed(count)
+        return problems
+
+    def _batches(self) -> Iterator[tuple[list[str], list[Problem]]]:
+        """Some papers at a time, with the stray files found on the way to them."""
+        walk = self._walk("")
+        while batch := list(islice(walk, _BATCH)):
+            names = [name for name, stray in batch if stray is None]
+            yield names, [stray for _, stray in batch if stray is not None]
 
     def _verify(self, name: str, *, quick: bool) -> Iterator[Problem]:
         self.papers_read += 1
@@ -124,7 +178,7 @@ class Verifier:
             name=name,
             warc=self._warc(name),
             suwaf=self._suwaf(name),
-            collection=self._collection(),
+            collection=self._collection,
             pool=self._pool,
             progress=self._passed,
         )
@@ -151,15 +205,8 @@ class Verifier:
                 if paper.absolute().is_relative_to(folder) and paper.name.endswith(suffix):
                     return paper.absolute().relative_to(folder).as_posix().removesuffix(suffix)
             raise NotHeld(f"{paper}: no WARC or suwaf of {self.root}")
-        pid = paper if isinstance(paper, Pid) else self._collection().pid(paper)
+        pid = paper if isinstance(paper, Pid) else self._collection.pid(paper)
         return pid.path
-
-    def _collection(self) -> Collection:
-        try:
-            marker = json.loads((self.root / "lafka.json").read_bytes())
-            return COLLECTIONS[marker["collection"]]
-        except (OSError, ValueError, LookupError, TypeError):
-            return COLLECTIONS["RePEc"]
 
     def _verify_marker(self) -> Iterator[Problem]:
         path = self.root / "lafka.json"
@@ -195,6 +242,21 @@ class Verifier:
             yield prefix + name, None
         for name in sorted(folders):
             yield from self._walk(prefix + name)
+
+
+def _collection(root: Path) -> Collection:
+    """That of the marker; where that is no good, the one that holds every pid."""
+    try:
+        return COLLECTIONS[json.loads((root / "lafka.json").read_bytes())["collection"]]
+    except (OSError, ValueError, LookupError, TypeError):
+        return COLLECTIONS["RePEc"]
+
+
+def _verify_batch(root: Path, names: list[str], quick: bool) -> tuple[list[Problem], int]:
+    """The problems of papers, and the bytes that were read."""
+    verifier = Verifier(root)
+    found = [problem for name in names for problem in verifier._verify(name, quick=quick)]
+    return found, verifier.bytes_read
 
 
 class _Visit(NamedTuple):
@@ -432,6 +494,8 @@ class _Paper:
             yield self._wrong(record, "bad-warcinfo", f"no {' and no '.join(missing)}")
             return
         story.futlis.add(info["futli"])
+        if summary is not None and info["paper-id"] == str(summary.pid):
+            return
         try:
             pid = self.collection.pid(info["paper-id"])
         except BadPid as error:

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import uuid
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -22,8 +23,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scrapy.exceptions import UsageError
+from scrapy.settings import Settings
 
 from lafka import verify
+from lafka.commands.verify import Command
 from lafka.errors import BadPid, NotHeld
 from lafka.strict import Problem
 from lafka.verify import Verifier
@@ -271,6 +275,49 @@ def test_a_paper_by_pid_or_path(root: Path) -> None:
         verifier.verify_paper(root / "lafka.json")
     with pytest.raises(BadPid):
         verifier.verify_paper("RePEc:abc")
+
+
+def test_many_papers_are_shared_out(tmp_path: Path) -> None:
+    for number in range(40):
+        writer = Writer(pid=f"RePEc:abc:wpaper:{number}")
+        writer.capture("http://x.example/", "http://x.example/", START)
+        writer.save(tmp_path, f"RePEc/abc/wpaper/{number}")
+    edit(tmp_path / "warc/RePEc/abc/wpaper/33.warc", b"%%EOF", b"%%EOE")
+    one, two = Verifier(tmp_path), Verifier(tmp_path, workers=2, alone=0)
+    found = list(two.verify_all())
+    assert {problem.code for problem in found} == {"block-digest", "payload-digest", "fut-digest"}
+    assert found == list(one.verify_all())
+    assert (one.papers_read, one.bytes_read) == (two.papers_read, two.bytes_read)
+    assert two.papers_read == 40
+
+
+def test_the_command(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def run(*args: str) -> tuple[int, list[Any], str]:
+        command = Command()
+        command.settings = Settings({"LAFKA_ARCHIVE": str(root)})
+        parser = ArgumentParser()
+        parser.add_argument("args", nargs="*")
+        parser.add_argument("--quick", action="store_true")
+        options = parser.parse_args(args)
+        command.run(options.args, options)
+        captured = capsys.readouterr()
+        return command.exitcode, [*map(json.loads, captured.out.splitlines())], captured.err
+
+    exitcode, found, summary = run()
+    assert (exitcode, found) == (0, [])
+    assert re.fullmatch(r"1 papers, 0\.0 MB, \d+ MB/s, 0 problems\n", summary)
+    put(root / f"warc/{NAME}.warc.torn-7", b"x")
+    exitcode, found, _ = run()
+    assert exitcode == 0
+    assert [problem["code"] for problem in found] == ["torn-aside"]
+    edit(root / f"warc/{NAME}.warc", b"%%EOF", b"%%EOE")
+    exitcode, found, _ = run(PID)
+    assert exitcode == 1
+    assert "block-digest" in {problem["code"] for problem in found}
+    assert run("--quick")[0] == 0
+    for bad in ("RePEc:abc:wpaper:2", "nonsense"):
+        with pytest.raises(UsageError, match=bad):
+            run(bad)
 
 
 def test_a_problem_is_one_line_of_json(root: Path) -> None:

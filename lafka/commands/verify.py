@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sys
 import time
 from argparse import ArgumentParser, Namespace
@@ -33,7 +34,8 @@ class Command(ScrapyCommand):
         if not root.is_dir():
             raise UsageError(f"{root}: no such archive", print_help=False)
         begun = time.monotonic()
-        verifier = Verifier(root, progress=_Shown() if sys.stderr.isatty() else None)
+        shown = _Shown() if sys.stderr.isatty() else None
+        verifier = Verifier(root, workers=os.cpu_count() or 1, progress=shown)
         try:
             checks = [verifier.verify_paper(pid, quick=opts.quick) for pid in args]
         except (BadPid, NotHeld) as error:
