@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import crawl
 
-from lafka.commands import refused
+from lafka.command import refused
 from lafka.errors import LafkaError
 from lafka.middlewares import STORAGE_TROUBLE
 

@@ -1,0 +1,66 @@
+"""What Lafka's commands share: one sentence and an exit code for what cannot be done.
+
+It stands outside ``lafka.commands`` because Scrapy takes every command class in there for a verb.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.commands import ScrapyCommand
+
+from lafka.archives import Archive
+from lafka.errors import BadArgument, KeeperError, LafkaError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+def refused(verb: str, error: LafkaError) -> int:
+    """Say on stderr, in one sentence, why *verb* cannot be done; the exit code for it.
+
+    1 where something stored is damaged, 2 for what was asked for or set.
+    """
+    print(f"scrapy {verb}: {error}", file=sys.stderr)  # noqa: T201
+    return 1 if isinstance(error, KeeperError) else 2
+
+
+class ArchiveCommand(ScrapyCommand):
+    """A command that works on the archive of the settings, without a crawl."""
+
+    requires_project = True
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+    most_args: ClassVar[int | None] = None
+
+    @abstractmethod
+    def act(self, args: list[str], opts: Namespace) -> None:
+        """Do it; a LafkaError ends as a sentence on stderr."""
+
+    def run(self, args: list[str], opts: Namespace) -> None:
+        verb = type(self).__module__.rpartition(".")[2]
+        try:
+            self._check(args)
+            self.act(args, opts)
+        except LafkaError as error:
+            self.exitcode = refused(verb, error)
+
+    def _check(self, args: list[str]) -> None:
+        for arg in args:
+            if arg.startswith("-"):
+                raise BadArgument(f"unknown option {arg}")
+        if self.most_args is not None and len(args) > self.most_args:
+            raise BadArgument(f"unexpected argument {args[self.most_args]!r}")
+
+    def archive(self) -> Archive:
+        """The archive that LAFKA_ARCHIVE names; ``BadArchive``."""
+        assert self.settings is not None
+        return Archive(self.settings["LAFKA_ARCHIVE"], self.settings["LAFKA_COLLECTION"] or None)
+
+    def the_pid(self, args: list[str]) -> str:
+        """The one pid among *args*; ``BadArgument`` where there is none."""
+        if not args:
+            raise BadArgument("say which paper: its pid is missing")
+        return args[0]

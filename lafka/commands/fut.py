@@ -1,0 +1,51 @@
+"""``scrapy fut PID``: the full text of a paper."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from lafka.command import ArchiveCommand
+from lafka.errors import StorageTrouble
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from contextlib import AbstractContextManager
+
+
+class Command(ArchiveCommand):
+    most_args = 1
+
+    def syntax(self) -> str:
+        return "PID [--futli URL] [--time T] [-o FILE]"
+
+    def short_desc(self) -> str:
+        return "Write the full text of a paper, a PDF, to stdout or a file"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--futli", metavar="URL", help="the fut of this link")
+        parser.add_argument(
+            "--time", metavar="T", help="the latest by this time, 2026-11-20T10:11Z"
+        )
+        parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE, not to stdout")
+
+    def act(self, args: list[str], opts: Namespace) -> None:
+        time = opts.time.removesuffix("Z") if opts.time else None
+        fut = self.archive().fut(self.the_pid(args), opts.futli, time)
+        with fut.open() as source, _target(opts.output) as target:
+            shutil.copyfileobj(source, target, 1 << 20)
+        if opts.output:
+            print(f"{fut.length} bytes, {fut.time}, {fut.digest}, {fut.url}", file=sys.stderr)
+
+
+def _target(output: str | None) -> AbstractContextManager[BinaryIO]:
+    if not output:
+        return nullcontext(sys.stdout.buffer)
+    try:
+        return Path(output).open("wb")
+    except OSError as error:
+        raise StorageTrouble(output, error) from error

@@ -1,0 +1,68 @@
+"""``scrapy rebuild [PID...]``: suwafs made again from their WARCs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from lafka.command import ArchiveCommand
+from lafka.errors import BadPid, KeeperError, LafkaError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from pathlib import Path
+
+    from lafka.archives import Archive
+    from lafka.pids import Pid
+
+
+class Command(ArchiveCommand):
+    def syntax(self) -> str:
+        return "[PID...] [--adopt]"
+
+    def short_desc(self) -> str:
+        return "Make suwafs again from their WARCs, all or those of some papers"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument(
+            "--adopt", action="store_true", help="rename WARCs whose name is not that of their pid"
+        )
+
+    def act(self, args: list[str], opts: Namespace) -> None:
+        archive = self.archive()
+        pids = [archive.pid(arg) for arg in args]
+        done = 0
+        for found in pids or _all(archive, adopt=opts.adopt):
+            if isinstance(found, LafkaError):
+                self._tell(found)
+                continue
+            try:
+                archive.rebuild(found)
+                done += 1
+            except (KeeperError, LookupError) as error:
+                self._tell(error)
+        print(f"{done} suwafs made", file=sys.stderr)
+
+    def _tell(self, error: Exception) -> None:
+        print(f"scrapy rebuild: {error}", file=sys.stderr)
+        self.exitcode = 1
+
+
+def _all(archive: Archive, *, adopt: bool) -> Iterator[Pid | LafkaError]:
+    """The pid of each WARC, or why it has none."""
+    for warc in list(archive.warcs()) if adopt else archive.warcs():
+        try:
+            yield _pid(archive, warc, adopt=adopt)
+        except (BadPid, KeeperError) as error:
+            yield error
+
+
+def _pid(archive: Archive, warc: Path, *, adopt: bool) -> Pid:
+    try:
+        return archive.pid_at(warc)
+    except BadPid as error:
+        if adopt:
+            return archive.adopt(warc)
+        raise BadPid(f"{warc}: {error}; --adopt renames it by its Paper-Id") from None

@@ -1,0 +1,33 @@
+"""``scrapy recover``: what killed runs captured and did not copy."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from lafka.command import ArchiveCommand
+from lafka.raws import recover
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+class Command(ArchiveCommand):
+    most_args = 0
+
+    def syntax(self) -> str:
+        return ""
+
+    def short_desc(self) -> str:
+        return "Copy into paper WARCs what killed runs left in raw/"
+
+    def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
+        assert self.settings is not None
+        runs = 0
+        for found in recover(self.archive(), keep=self.settings.getbool("LAFKA_KEEP_RAW")):
+            runs += 1
+            print(f"{found.run}: {found.trails} trails copied, {found.opened} to be asked again")
+            for problem in found.problems:
+                print(f"scrapy recover: {problem}", file=sys.stderr)
+                self.exitcode = 1
+        print(f"{runs} runs recovered", file=sys.stderr)
