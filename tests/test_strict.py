@@ -93,8 +93,8 @@ def test_a_cut_anywhere_is_a_torn_tail(path: Path, place: int) -> None:
 
 def test_an_error_names_what_was_skipped_and_the_next_record_is_read(path: Path) -> None:
     whole = record(b"one")
-    for bad in (whole.replace(b"Length: 3", b"Length: 2"), whole.replace(b"Length: 3", b"Length: 9999"),
-                whole.replace(b"Length: 3", b"Length: -3"), b"\0" * 3_000_000, b"\r\n"):  # fmt: skip
+    wrong = [whole.replace(b"Length: 3", b"Length: %b" % text) for text in (b"2", b"9999", b"-3")]
+    for bad in (*wrong, b"\0" * 3_000_000, b"\r\n"):
         found, problems = read(path, whole + bad + record(number=3))
         assert [r.offset for r in found] == [0, len(whole + bad)]
         last = problems[-1]
