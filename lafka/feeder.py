@@ -231,7 +231,7 @@ class Feeder:
         try:
             yield
         except sqlite3.Error as error:
-            full = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_FULL
+            full = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
             code = errno.ENOSPC if full else errno.EIO
             raise StorageTrouble(self._path, OSError(code, str(error))) from error
         except OSError as error:

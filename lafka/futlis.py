@@ -171,60 +171,64 @@ def _header(fields: list[str]) -> _Columns | None:
     return _Columns(pid, url, column(_RESTRICTION_KEYS), len(names))
 
 
-class _Tsv:
-    """Rows of a tab-separated list; the first line may be a header."""
-
-    def __init__(self) -> None:
-        self._columns: _Columns | None = None
-
-    def row(self, text: str) -> _Row | None:
-        fields, open_quote = self._split(text)
-        if self._columns is None:
-            header = _header(fields)
-            self._columns = header or _Columns()
-            if header:
-                return None
-        row = self._columns.row(fields)
-        if open_quote:
-            return self._torn(row, is_pid=len(fields) <= self._columns.pid + 1)
-        if self._has_too_many(fields, self._columns):
-            return row._replace(broken_url="more columns than a pid and a URL: quote the URL")
-        return row
-
-    def _torn(self, row: _Row, *, is_pid: bool) -> _Row:
-        problem = "a quote is not closed on its line"
-        return row._replace(broken_pid=problem) if is_pid else row._replace(broken_url=problem)
-
-    def _split(self, text: str) -> tuple[list[str], bool]:
-        """The fields, and whether the last one has a quote that is not closed."""
-        return text.split("\t"), False
-
-    def _has_too_many(self, fields: list[str], columns: _Columns) -> bool:  # noqa: ARG002
-        return False
+class _Split(NamedTuple):
+    fields: list[str]
+    open_quote: bool = False
+    """The last field begins with a quote that its line does not close."""
 
 
-class _Csv(_Tsv):
-    """Rows of a comma-separated list (RFC 4180), no field of which spans lines."""
-
-    def _split(self, text: str) -> tuple[list[str], bool]:
-        fields: list[str] = []
-        at = 0
-        while True:
-            field = _CSV_QUOTED.match(text, at) or _CSV_PLAIN.match(text, at)
-            if field is None:
-                return [*fields, text[at:]], True
-            quoted = field.re is _CSV_QUOTED
-            fields.append(field[1].replace('""', '"') if quoted else field[1])
-            at = field.end() + 1
-            if at > len(text):
-                return fields, False
-
-    def _has_too_many(self, fields: list[str], columns: _Columns) -> bool:
-        return any(fields[columns.width :])
+def _split_tsv(text: str) -> _Split:
+    return _Split(text.split("\t"))
 
 
 _CSV_QUOTED = re.compile(r' *"([^"]*(?:""[^"]*)*)" *(?=,|\Z)')
-_CSV_PLAIN = re.compile(r'(?! *")([^,]*)')
+_CSV_PLAIN = re.compile(r'(?! *")[^,]*')
+
+
+def _split_csv(text: str) -> _Split:
+    fields: list[str] = []
+    at = 0
+    while at <= len(text):
+        if quoted := _CSV_QUOTED.match(text, at):
+            fields.append(quoted[1].replace('""', '"'))
+            at = quoted.end() + 1
+        elif plain := _CSV_PLAIN.match(text, at):
+            fields.append(plain[0])
+            at = plain.end() + 1
+        else:
+            return _Split([*fields, text[at:]], open_quote=True)
+    return _Split(fields)
+
+
+class _Table:
+    """Rows of a list in columns; its first line may be a header."""
+
+    def __init__(self, split: Callable[[str], _Split], *, strict: bool) -> None:
+        """*strict*: a line may not have more columns than its header names."""
+        self._split = split
+        self._strict = strict
+        self._columns: _Columns | None = None
+
+    def row(self, text: str) -> _Row | None:
+        """The columns of a line, None for the header."""
+        split = self._split(text)
+        if self._columns is None:
+            header = _header(split.fields)
+            self._columns = header or _Columns()
+            if header:
+                return None
+        return self._checked(self._columns, split)
+
+    def _checked(self, columns: _Columns, split: _Split) -> _Row:
+        row = columns.row(split.fields)
+        if split.open_quote:
+            problem = "a quote is not closed on its line"
+            if len(split.fields) <= columns.pid + 1:
+                return row._replace(broken_pid=problem)
+            return row._replace(broken_url=problem)
+        if self._strict and any(split.fields[columns.width :]):
+            return row._replace(broken_url="more columns than a pid and a URL: quote the URL")
+        return row
 
 
 class _Jsonl:
@@ -252,10 +256,21 @@ class _Jsonl:
         return shown, f"no {names[0]}" if value is None else f"{names[0]} is no string"
 
 
-_FORMATS: dict[str, Callable[[], _Tsv | _Jsonl]] = {
-    ".tsv": _Tsv,
-    ".txt": _Tsv,
-    ".csv": _Csv,
+_Rows = _Table | _Jsonl
+
+
+def _tsv() -> _Table:
+    return _Table(_split_tsv, strict=False)
+
+
+def _csv() -> _Table:
+    return _Table(_split_csv, strict=True)
+
+
+_FORMATS: dict[str, Callable[[], _Rows]] = {
+    ".tsv": _tsv,
+    ".txt": _tsv,
+    ".csv": _csv,
     ".jsonl": _Jsonl,
     ".ndjson": _Jsonl,
 }
@@ -372,7 +387,7 @@ def _verdict(number: int, row: _Row, collection: Collection) -> Line:
 
 
 def _verdicts(
-    raw_lines: Iterable[_RawLine], rows: _Tsv | _Jsonl | None, collection: Collection
+    raw_lines: Iterable[_RawLine], rows: _Rows | None, collection: Collection
 ) -> Iterator[Line]:
     for number, raw, too_long in raw_lines:
         data = (raw.removeprefix(_BOM) if number == 1 else raw).rstrip(b"\r")
@@ -384,7 +399,7 @@ def _verdicts(
             problem = f"a line of more than {LONGEST_LINE} bytes"
             yield _verdict(number, _Row(text, "", broken_pid=problem), collection)
             continue
-        rows = rows or (_Jsonl() if start == b"{" else _Tsv())
+        rows = rows or (_Jsonl() if start == b"{" else _tsv())
         row = rows.row(data.decode("utf-8", "surrogateescape"))
         if row:
             yield _verdict(number, row, collection)
@@ -424,7 +439,7 @@ def read(
 def _read(
     name: str,
     stream: BinaryIO,
-    rows: _Tsv | _Jsonl | None,
+    rows: _Rows | None,
     collection: Collection,
     gzipped: bool | None,
 ) -> Iterator[Line]:
@@ -450,7 +465,7 @@ def _iterate(
     name: str,
     to_close: BinaryIO | None,
     chunks: Iterator[bytes],
-    rows: _Tsv | _Jsonl | None,
+    rows: _Rows | None,
     collection: Collection,
 ) -> Iterator[Line]:
     reached = 0
@@ -494,9 +509,9 @@ class Excludes:
         self._pids: dict[str, str] = {}
         # By literal beginning, so that a pid meets few patterns however many there are.
         self._patterns: dict[str, list[_Pattern]] = {}
+        self._lengths: set[int] = set()
         for entry in entries:
             self._add(entry, collection)
-        self._lengths = sorted({len(beginning) for beginning in self._patterns})
 
     @classmethod
     def load(cls, path: str | Path, collection: Collection) -> Excludes:
@@ -505,21 +520,17 @@ class Excludes:
             lines = Path(path).read_bytes().removeprefix(_BOM).split(b"\n")
         except (OSError, ValueError) as error:
             raise BadList(f"{path}: {_reason(error)}") from None
-        number = 0
-
-        def entries() -> Iterator[str]:
-            nonlocal number
-            for number, line in enumerate(lines, start=1):  # noqa: B007
+        excludes = cls((), collection)
+        for number, line in enumerate(lines, start=1):
+            try:
                 entry = line.decode().strip()
                 if entry and not entry.startswith("#"):
-                    yield entry
-
-        try:
-            return cls(entries(), collection)
-        except UnicodeDecodeError:
-            raise BadList(f"{path}, line {number}: not UTF-8") from None
-        except BadPid as error:
-            raise BadList(f"{path}, line {number}: {error}") from None
+                    excludes._add(entry, collection)
+            except UnicodeDecodeError:
+                raise BadList(f"{path}, line {number}: not UTF-8") from None
+            except BadPid as error:
+                raise BadList(f"{path}, line {number}: {error}") from None
+        return excludes
 
     def _add(self, entry: str, collection: Collection) -> None:
         wild = _WILD.search(entry)
@@ -534,13 +545,14 @@ class Excludes:
         if wild := _WILD.search(canonical):
             pattern = _Pattern(entry, canonical)
             self._patterns.setdefault(canonical[: wild.start()], []).append(pattern)
+            self._lengths.add(wild.start())
 
     def match(self, pid: Pid) -> str | None:
         """The entry, as it stands in the file, that names *pid*; None where none does."""
         text = str(pid)
         if entry := self._pids.get(text):
             return entry
-        for length in self._lengths:
+        for length in sorted(self._lengths):
             for pattern in self._patterns.get(text[:length], ()):
                 if pattern.matches(text):
                     return pattern.entry
