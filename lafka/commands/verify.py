@@ -6,18 +6,12 @@ import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from scrapy.commands import ScrapyCommand
-from scrapy.exceptions import UsageError
-
-from lafka.errors import BadPid, NotHeld
+from lafka.command import ArchiveCommand
+from lafka.errors import BadArchive
 from lafka.verify import Verifier
 
 
-class Command(ScrapyCommand):
-    requires_project = True
-    requires_crawler_process = False
-    default_settings = {"LOG_ENABLED": False}  # noqa: RUF012  Scrapy's own declaration
-
+class Command(ArchiveCommand):
     def syntax(self) -> str:
         return "[PID...] [--quick]"
 
@@ -28,24 +22,22 @@ class Command(ScrapyCommand):
         super().add_options(parser)
         parser.add_argument("--quick", action="store_true", help="sizes and tails only")
 
-    def run(self, args: list[str], opts: Namespace) -> None:
+    def act(self, args: list[str], opts: Namespace) -> None:
         assert self.settings is not None
-        root = Path(self.settings.get("LAFKA_ARCHIVE") or "archive")
+        root = Path(self.settings["LAFKA_ARCHIVE"])
         if not root.is_dir():
-            raise UsageError(f"{root}: no such archive", print_help=False)
+            raise BadArchive(f"{root}: no such archive")
         begun = time.monotonic()
         shown = _Shown() if sys.stderr.isatty() else None
         verifier = Verifier(root, workers=os.cpu_count() or 1, progress=shown)
-        try:
-            checks = [verifier.verify_paper(pid, quick=opts.quick) for pid in args]
-        except (BadPid, NotHeld) as error:
-            raise UsageError(str(error), print_help=False) from None
+        checks = [verifier.verify_paper(pid, quick=opts.quick) for pid in args]
         count = 0
         for problems in checks or [verifier.verify_all(quick=opts.quick)]:
             for problem in problems:
                 print(problem.as_json())
                 count += 1
-                self.exitcode |= problem.severity == "error"
+                if problem.severity == "error":
+                    self.exitcode = 1
         megabytes, seconds = verifier.bytes_read / 1e6, max(time.monotonic() - begun, 1e-6)
         rate = f"{megabytes:.1f} MB, {megabytes / seconds:.0f} MB/s"
         print(f"{verifier.papers_read} papers, {rate}, {count} problems", file=sys.stderr)
