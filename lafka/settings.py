@@ -60,17 +60,17 @@ DOWNLOAD_HANDLERS: dict[str, str | None] = {
 }
 DOWNLOADER_MIDDLEWARES: dict[str, int | None] = {
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
-    "lafka.politeness.robots.RobotsMiddleware": 100,
+    "lafka.politeness.RobotsMiddleware": 100,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
-    "lafka.politeness.retries.RetryAfterMiddleware": 550,
+    "lafka.politeness.RetryAfterMiddleware": 550,
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
-    "lafka.politeness.redirects.TrailRefreshMiddleware": 580,
+    "lafka.politeness.TrailRefreshMiddleware": 580,
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
     "lafka.middlewares.ContentCodingMiddleware": 590,
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
-    "lafka.politeness.redirects.TrailRedirectMiddleware": 600,
+    "lafka.politeness.TrailRedirectMiddleware": 600,
     "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,
-    "lafka.politeness.cookies.TrailCookiesMiddleware": 700,
+    "lafka.politeness.TrailCookiesMiddleware": 700,
     "lafka.middlewares.RawWarcMiddleware": 950,
 }
 ITEM_PIPELINES = {"lafka.pipelines.PaperWarcPipeline": 300}
@@ -80,10 +80,11 @@ EXTENSIONS: dict[str, int] = {
     "lafka.progress.Progress": 0,
     "lafka.progress.ContactCheck": 0,
 }
-SCHEDULER_PRIORITY_QUEUE = "lafka.politeness.slots.HostQueue"
+SCHEDULER_PRIORITY_QUEUE = "lafka.politeness.HostQueue"
 DUPEFILTER_CLASS = "scrapy.dupefilters.BaseDupeFilter"  # RFPDupeFilter; trails share no URLs
 HTTPERROR_ALLOW_ALL = True  # False; an error status is an outcome
 RETRY_GIVE_UP_LOG_LEVEL = "INFO"  # ERROR; it ends as the line's outcome
+RETRY_PRIORITY_ADJUST = 1  # -1, which puts retries behind new starts
 REDIRECT_MAX_TIMES = 10  # 20
 METAREFRESH_MAXDELAY = 5  # 100; longer ones keep a session alive, they lead nowhere
 URLLENGTH_LIMIT = 0  # 2083, over which a line would be dropped in silence

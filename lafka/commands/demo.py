@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 
@@ -25,10 +25,15 @@ SETTINGS = {
 
 class Command(ScrapyCommand):
     requires_project = True
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_LEVEL": "ERROR"}
 
     def short_desc(self) -> str:
         return "Serve a small site on loopback, archive its papers, show what came of it"
+
+    def process_options(self, args: list[str], opts: Namespace) -> None:
+        super().process_options(args, opts)
+        assert self.settings is not None
+        if opts.loglevel is None:  # what is shown in the end matters here, not Scrapy's log
+            self.settings.set("LOG_LEVEL", "ERROR", priority="cmdline")
 
     def run(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
         assert self.crawler_process is not None

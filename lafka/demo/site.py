@@ -26,8 +26,8 @@ def pdf(title: str) -> bytes:
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R"
-        b" /Resources << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources"
+        + b" << /Font << /F1 5 0 R >> >> >>",
         b"<< /Length %d >>\nstream\n%s\nendstream" % (len(text), text),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]
@@ -103,7 +103,7 @@ def list_of(base: str) -> str:
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def do_GET(self) -> None:  # noqa: N802  http.server's name
+    def do_GET(self) -> None:
         page = PAGES.get(self.path, Page(body=_html("Not found"), status=404))
         self.send_response(page.status)
         self.send_header("Content-Type", page.content_type)
@@ -124,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
         self.wfile.write(b"0\r\n\r\n")
 
-    log_message: Callable[..., None] = lambda *_: None  # noqa: E731  nothing on stderr
+    log_message: Callable[..., None] = lambda *_: None  # nothing on stderr
 
 
 @contextmanager
