@@ -26,10 +26,10 @@ def pdf(title: str) -> bytes:
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources"
-        + b" << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources 6 0 R >>",
         b"<< /Length %d >>\nstream\n%s\nendstream" % (len(text), text),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        b"<< /Font << /F1 5 0 R >> >>",
     ]
     data, places = b"%PDF-1.4\n", []
     for number, content in enumerate(objects, 1):
@@ -37,7 +37,7 @@ def pdf(title: str) -> bytes:
         data += b"%d 0 obj\n%s\nendobj\n" % (number, content)
     table = b"".join(b"%010d 00000 n \n" % place for place in places)
     return data + (
-        b"xref\n0 6\n0000000000 65535 f \n%strailer\n<< /Size 6 /Root 1 0 R >>\n"
+        b"xref\n0 7\n0000000000 65535 f \n%strailer\n<< /Size 7 /Root 1 0 R >>\n"
         b"startxref\n%d\n%%%%EOF\n" % (table, len(data))
     )
 
