@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lxml import etree
 
@@ -14,6 +14,8 @@ from lafka.finders.pages import Element, Page, text_of
 from lafka.finders.weights import Words
 
 _SIZE = re.compile(r"\d\s*(?:[kmKM][bB]|[KMКМ][БB]|k[oi]b?|Mo|[kKM]i?[Bb]ytes?)\b", re.IGNORECASE)
+_URL_TEXT = re.compile(r"(?:https?://|www\.)\S+$", re.IGNORECASE)
+_URLS = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 _FILE_NAME = re.compile(r"^[^\s/]{1,120}\.pdf\b", re.IGNORECASE)
 _DATA_NAMES = (
     "data-href", "data-url", "data-pdf-url", "data-pdf", "data-download-url", "data-link",
@@ -21,6 +23,8 @@ _DATA_NAMES = (
     "ng-href", "formaction",
 )  # fmt: skip
 _BLOCKS = frozenset({"tr", "li", "dd", "p", "figure"})
+_OFF_SITE = frozenset({"other-site", "no-href-sign"})
+_GOOD_WORDS = frozenset({"says-pdf", "says-download", "says-full-text", "says-cjk-download"})
 _SUPPLEMENT_SIGNS = frozenset({"says-supplement", "supplement-path"})
 _NEVER = frozenset(weights.NEVER_HOSTS)
 
@@ -36,7 +40,7 @@ class Score:
     def add(self, name: str, weight: float, label: str = "fut") -> None:
         self.value += weight
         self.reasons.append(name)
-        if weight < 0:
+        if weight < 0 and label != "fut":
             self.labels.add(label)
 
     @property
@@ -72,11 +76,15 @@ def anchors(page: Page) -> Iterator[Candidate]:
                 label="other",
             )
             continue
-        yield scorer.candidate(element, url, found_by)
+        candidate = scorer.candidate(element, url, found_by)
+        yield candidate
+        yield from _meant(page, href, candidate)
     for element in page.every("button", "option", "input", "form"):
         url = _button(page, element)
         if url is not None:
             scored = scorer.score(element, url)
+            if element.get("type").lower() == "radio":
+                scored.add("chosen-file", weights.CHOSEN)
             if scored.value > 0:
                 yield _candidate(element, url, "button", scored)
 
@@ -90,6 +98,26 @@ def _candidate(element: Element, url: str, found_by: str, score: Score) -> Candi
         reasons=tuple(score.reasons),
         label=score.label,
     )
+
+
+def _meant(page: Page, href: str, candidate: Candidate) -> Iterator[Candidate]:
+    """What the author of a broken link meant: a lost scheme, a base that points elsewhere."""
+    href = href.strip()
+    if href[:4].lower() == "www.":
+        made, name, score = page.absolute(f"http://{href}"), "scheme-less", weights.REWRITE
+    elif page.base_is_elsewhere and "://" not in href[:8]:
+        made = urls.absolute(href, page.url, page.encoding)
+        name, score = "page-as-base", -weights.REWRITE
+    else:
+        return
+    if made and made != candidate.url and not urls.same_page(made, page.url):
+        yield replace(
+            candidate,
+            url=made,
+            found_by=f"rewrite:{name}",
+            score=candidate.score + score,
+            reasons=(*candidate.reasons, name),
+        )
 
 
 def _hidden(page: Page, element: Element) -> str | None:
@@ -120,7 +148,7 @@ def _button(page: Page, element: Element) -> str | None:
         if element.get("method").lower() == "post" or "pdf" not in action.lower():
             return None
         return page.absolute(action)
-    if tag == "option":
+    if tag == "option" or (tag == "input" and element.get("value").startswith("http")):
         value = element.get("value")
         return page.absolute(value) if "/" in value or ".pdf" in value.lower() else None
     return _attributes(page, element)
@@ -133,7 +161,7 @@ class Scorer:
         self._page = page
         self._addresses: dict[str, Score] = {}
         self._places: dict[etree._Element, tuple[Words, ...]] = {}
-        self._near: dict[etree._Element, tuple[bool, bool]] = {}
+        self._near: dict[etree._Element, tuple[tuple[str, float], ...]] = {}
         self._around_title = self._ancestors_of_title()
 
     def candidate(self, element: Element, url: str, found_by: str) -> Candidate:
@@ -174,8 +202,6 @@ class Scorer:
                 score.add("resolver", weights.DOI_RESOLVER, "other")
             elif urls.site(host) != self._page.site:
                 score.add("other-site", weights.OTHER_SITE)
-                if not signs:
-                    score.add("other-site-no-pdf", weights.OTHER_SITE_NOT_PDF, "other")
         if text in ("/", "/index.html", "/index.php"):
             score.add("home", weights.HOME, "other")
         if not signs:
@@ -185,7 +211,7 @@ class Scorer:
         node = element.node
         text = _said(node)
         hint = " ".join((element.get("title"), element.get("aria-label"), element.get("download")))
-        found = words.of_text(text) if text else {}
+        found = words.of_text(text) if text and not _URL_TEXT.match(text) else {}
         if self._page.identity.is_title(text):
             score.add("title-as-text", weights.TITLE_AS_TEXT)
             found = {n: w for n, w in found.items() if n == "says-pdf"}
@@ -201,6 +227,8 @@ class Scorer:
             score.add("file-name-as-text", weights.FILE_NAME_AS_TEXT)
         elif _SIZE.search(text):
             score.add("size-in-text", weights.NEAR_SIZE)
+        if _OFF_SITE.issubset(score.reasons) and _GOOD_WORDS.isdisjoint(found):
+            score.add("other-site-no-pdf", weights.OTHER_SITE_NOT_PDF, "other")
         self._add_type(element, "says-pdf" in found, score)
 
     def _add_type(self, element: Element, says_pdf: bool, score: Score) -> None:
@@ -233,30 +261,28 @@ class Scorer:
             if rule.weight < 0 or score.value > 0:
                 score.add(rule.name, rule.weight, rule.label)
         if score.value > -1 and not bad and "says-pdf" not in score.reasons:
-            pdf, size = self._nearby(element.node)
-            if pdf:
-                score.add("near-pdf", weights.NEAR_PDF)
-            if size:
-                score.add("near-size", weights.NEAR_SIZE)
+            for name, weight in self._nearby(element.node):
+                score.add(name, weight)
+        elif score.value > 0 and ("running-text", weights.RUNNING_TEXT) in self._nearby(
+            element.node
+        ):
+            score.add("running-text", weights.RUNNING_TEXT, "other")
 
-    def _nearby(self, node: etree._Element) -> tuple[bool, bool]:
-        """(PDF is said, a size is given) in the row or item the link stands in."""
+    def _nearby(self, node: etree._Element) -> tuple[tuple[str, float], ...]:
+        """What the row, item or paragraph says that the link stands in."""
         block = node.getparent()
         for _ in range(5):
             if block is None or block.tag in _BLOCKS:
                 break
             block = block.getparent()
         if block is None or block.tag not in _BLOCKS:
-            return False, False
+            return ()
         row = block.getparent()
         if row is not None and row.tag == "tr":
             block = row
         known = self._near.get(block)
         if known is None:
-            text = text_of(block)
-            short = len(text) < 200
-            said = "says-pdf" in words.of_text(text) if short else False
-            known = self._near[block] = (said, short and bool(_SIZE.search(text)))
+            known = self._near[block] = _beside(text_of(block))
         return known
 
     def _sections(self, node: etree._Element) -> tuple[Words, ...]:
@@ -297,10 +323,23 @@ class Scorer:
         return frozenset(around)
 
 
+def _beside(text: str) -> tuple[tuple[str, float], ...]:
+    if len(text) >= weights.RUNNING_LENGTH:
+        return (("running-text", weights.RUNNING_TEXT),)
+    said = words.of_text(_URLS.sub(" ", text))
+    signs = (
+        ("near-pdf", weights.NEAR_PDF, "says-pdf" in said),
+        ("near-download", weights.NEAR_DOWNLOAD, "says-download" in said),
+        ("near-size", weights.NEAR_SIZE, _SIZE.search(text) is not None),
+    )
+    return tuple((name, weight) for name, weight, holds in signs if holds)
+
+
 _IDENTITY = {
     "own-identifier": weights.OWN_IDENTIFIER,
     "own-number": weights.OWN_NUMBER,
     "own-address": weights.OWN_ADDRESS,
+    "own-view": weights.OWN_VIEW,
     "other-identifier": weights.OTHER_IDENTIFIER,
 }
 

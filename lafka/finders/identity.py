@@ -15,6 +15,7 @@ _PII = re.compile(r"(?<![a-z0-9])s?\d{4}-?\d{3}[\dx]\(?\d{2}\)?\d{5}-?[\dx](?![a
 _ARXIV = re.compile(r"(?<![\d.])\d{4}\.\d{4,5}(?!\d)")
 _TAIL = re.compile(r"\.pdf.*$|v\d+$")
 _NOT_WORD = re.compile(r"[\W_]+")
+_WORDS = re.compile(r"[^\W_]+")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _ISSN = re.compile(r"\d{4}-\d{3}[\dxX]")
 _DIGITS = re.compile(r"\d+")
@@ -22,7 +23,7 @@ _SUFFIX = re.compile(
     r"(?:[./](?:full|abstract|abs|short|long|html?|xhtml|php|aspx?|jsp|summary|fulltext(?:\.html)?"
     r"|full-text|article-info|metrics|citation|references|figures|index|export|meta|info))+/?$"
 )
-_LEADING = re.compile(r"/(?:full|abs|abstract|epdf|reader)/(?=10\.\d{4})")
+_LEADING = re.compile(r"/(?:full|abs|abstract|epdf|reader)/(?=10\.\d{4}|pii/|\d+/?$)")
 # Words that stand in the same slot of an address.
 _SLOTS = {
     "download": "view", "viewfile": "view", "viewarticle": "view", "bitstream": "handle",
@@ -62,12 +63,14 @@ class Identity:
         if named:
             return (named,)
         reasons = []
-        if self.strong and self.strong.search(key(text)):
+        if self.strong and self.strong.search(text):
             reasons.append("own-identifier")
         elif self.numbers and self.numbers.search(text):
             reasons.append("own-number")
         if self.stem and text.startswith(self.stem) and not _word_at(text, len(self.stem)):
             reasons.append("own-address")
+        if self.stem and _stem(text.partition("?")[0]) == self.stem:
+            reasons = [r for r in reasons if r != "own-address"] + ["own-view"]
         if not reasons and self._in_slot_of_another(text):
             return ("other-identifier",)
         return tuple(reasons)
@@ -78,7 +81,7 @@ class Identity:
             found = [key(d) for d in _DOI.findall(text)]
             if found and self.dois:
                 mine = any(f.startswith(d) or d.startswith(f) for f in found for d in self.dois)
-                return "own-identifier" if mine else "other-identifier"
+                return self._own(text) if mine else "other-identifier"
         if self.piis and ("pii" in text or "1-s2.0" in text):
             found = [key(p) for p in _PII.findall(text)]
             if found:
@@ -90,6 +93,9 @@ class Identity:
                 mine = any(f in self.arxivs for f in found)
                 return "own-identifier" if mine else "other-identifier"
         return ""
+
+    def _own(self, text: str) -> str:
+        return "own-view" if _stem(text.partition("?")[0]) == self.stem else "own-identifier"
 
     def _in_slot_of_another(self, text: str) -> bool:
         path, _, query = text.partition("?")
@@ -140,9 +146,9 @@ def identify(
         _tokens(address, strong, numbers)
     dois = _dois((*(unquote(v) for v in identifiers), *addresses))
     for doi in dois:
-        suffix = key(doi.partition("/")[2])
-        if len(suffix) >= 6 and _DIGITS.search(suffix):
-            strong[suffix] = None
+        suffix = doi.partition("/")[2]
+        if len(key(suffix)) >= 6 and _DIGITS.search(suffix):
+            strong[_loose(suffix)] = None
     path, _, query = urls.path_and_query(url).partition("?")
     keys = {key(t): None for t in titles}
     return Identity(
@@ -183,10 +189,9 @@ def _tokens(address: str, strong: dict[str, None], numbers: dict[str, None]) -> 
     path, _, query = address.partition("?")
     segments = [s for s in _SUFFIX.sub("", _LEADING.sub("/", path)).split("/") if s]
     values = [v for _, v in parse_qsl(query[:2048])]
-    for before, segment in zip(["", *segments], segments, strict=False):
-        if before.isdigit() and segment.isdigit():
-            numbers[re.escape(f"{before}/{segment}")] = None
-    for segment in [*segments[-3:], *values[:8]]:
+    if len(segments) > 1 and segments[-2].isdigit() and segments[-1].isdigit():
+        numbers[f"{segments[-2]}/{segments[-1]}"] = None
+    for segment in [*_last(segments), *values[:8]]:
         spelled = key(segment)
         if not _DIGITS.search(spelled) or _YEAR.fullmatch(segment) or _ISSN.fullmatch(segment):
             continue
@@ -194,10 +199,22 @@ def _tokens(address: str, strong: dict[str, None], numbers: dict[str, None]) -> 
             if len(segment) >= 3:
                 numbers[segment] = None
         elif len(spelled) >= 5 and not segment.startswith("10."):
-            strong[spelled] = None
+            strong[_loose(segment)] = None
     last = segments[-1] if segments else ""
     if len(last) >= 5 and last.isalpha() and last not in _GENERIC:
         numbers[re.escape(last)] = None
+
+
+def _loose(token: str) -> str:
+    """A pattern for *token* whatever stands between its letters and digits: ``S2211-1247(12)``."""
+    start = r"(?<!\d)" if token[0].isdigit() else ""
+    return start + r"[\W_]{0,3}".join(_WORDS.findall(token.lower()))
+
+
+def _last(segments: list[str]) -> list[str]:
+    """The last segment, and the one before it where the last is a bare number or a slug."""
+    named = len(segments) > 1 and not segments[-1].isdigit() and _DIGITS.search(segments[-1])
+    return segments[-1:] if named else segments[-2:]
 
 
 def _any(tokens: dict[str, None], after: str, before: str = "") -> re.Pattern[str] | None:
@@ -207,7 +224,7 @@ def _any(tokens: dict[str, None], after: str, before: str = "") -> re.Pattern[st
 
 
 def _stem(path: str) -> str:
-    stem = _SUFFIX.sub("", path).rstrip("/")
+    stem = _SUFFIX.sub("", _LEADING.sub("/", path)).rstrip("/")
     return stem if stem.count("/") >= 2 or _DIGITS.search(stem) else ""
 
 

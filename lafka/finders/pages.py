@@ -134,6 +134,11 @@ class Page:
         return self.url
 
     @cached_property
+    def base_is_elsewhere(self) -> bool:
+        """Whether relative URLs count from another site, as in pages that were saved or moved."""
+        return self.base is not self.url and urls.site(urls.host(self.base)) != self.site
+
+    @cached_property
     def host(self) -> str:
         return urls.host(self.url)
 

@@ -90,7 +90,7 @@ PLATFORMS: tuple[Platform, ...] = (
     ),
     _row(
         "highwire",
-        r"(?P<rest>[^/]+/content/(?:[\w.-]+/)*(?:\d+/[\w-]+/[\w.]+?|10\.1101/[\w.]+?v\d+))(?:\.(?:abstract|full|short|long)|/(?:abstract|full|short))?",
+        r"(?P<rest>[^/]+/content/(?:[\w.-]+/)*(?:\d+/[\w-]+/(?!abstract|full|short|long)[\w.]+?|10\.1101/[\w.]+?v\d+))(?:\.(?:abstract|full|short|long)|/(?:abstract|full|short))?",
         r"\1\g<rest>.full.pdf",
         "https://x.example/content/1/2/3.abstract",
         "https://x.example/content/1/2/3.full.pdf",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -13,6 +13,7 @@ from lafka.finders.pages import Page
 
 _DIGITS = re.compile(r"\d+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_OWN = frozenset({"own-identifier", "own-number", "own-address"})
 _FIRST = "citation_pdf_url"
 _TRUSTED = frozenset({"link-header", "link", "json-ld", "frame", "viewer", "meta", "script"})
 _BAD_PATH = frozenset({"supplement-path", "part-path", "other-type", "other-identifier"})
@@ -24,7 +25,27 @@ def merged(found: Iterable[Candidate]) -> list[Candidate]:
     for candidate in found:
         known = by_url.get(candidate.url)
         by_url[candidate.url] = candidate if known is None else _both(known, candidate)
-    return sorted(by_url.values(), key=order)
+    return sorted(_told_apart([*by_url.values()]), key=order)
+
+
+def _told_apart(found: list[Candidate]) -> Iterator[Candidate]:
+    """The candidates, those lowered that differ from the page's own file by their number only."""
+    own = {
+        _pattern(c.url)
+        for c in found
+        if c.score >= weights.PROMISING and not _OWN.isdisjoint(c.reasons)
+    }
+    for candidate in found:
+        other = own and candidate.score > 0 and _OWN.isdisjoint(candidate.reasons)
+        if other and candidate.found_by != _FIRST and _pattern(candidate.url) in own:
+            yield replace(
+                candidate,
+                score=candidate.score + weights.OTHER_NUMBER,
+                reasons=(*candidate.reasons, "other-number"),
+                label="other",
+            )
+        else:
+            yield candidate
 
 
 def order(candidate: Candidate) -> tuple[bool, float, int]:
@@ -37,17 +58,19 @@ def _both(one: Candidate, other: Candidate) -> Candidate:
     if one.found_by == other.found_by:
         surer = one if one.score >= other.score else other
         return replace(surer, place=min(one.place, other.place))
-    if order(other)[0] < order(one)[0]:
+    if order(other)[0] < order(one)[0] or one.found_by.startswith("platform:"):
         one, other = other, one
     surer = max(one, other, key=lambda c: c.score)
-    witnessed = one.score > 0 and other.score > 0
+    least = min(one.score, other.score)
+    witnessed = weights.SECOND_WITNESS if least > 0 else least / 2
     reasons = dict.fromkeys((*one.reasons, *other.reasons))
     return replace(
         surer,
         found_by=one.found_by if one.score > 0 or other.score <= 0 else other.found_by,
-        score=surer.score + (weights.SECOND_WITNESS if witnessed else 0.0),
+        score=(score := surer.score + witnessed),
         place=min(one.place, other.place),
         reasons=tuple(reasons),
+        label=surer.label if score >= weights.LABELLED_FUT or surer.label != "fut" else "other",
     )
 
 
@@ -94,6 +117,8 @@ def _promising(candidate: Candidate, asked: list[Candidate]) -> bool:
         return False
     if not asked:
         return True
+    if candidate.found_by.startswith("platform:"):
+        return False
     if len(asked) >= weights.MAX_SIBLINGS:
         return False
     if len(asked) >= weights.MAX_PROMISING and "own-identifier" not in candidate.reasons:
@@ -101,7 +126,14 @@ def _promising(candidate: Candidate, asked: list[Candidate]) -> bool:
     key = urls.twin_key(candidate.url)
     if any(urls.twin_key(c.url) == key for c in asked):
         return False
+    if not _OWN.isdisjoint(asked[0].reasons) and _OWN.isdisjoint(candidate.reasons):
+        return False
     return _shape(asked[0].url) == _shape(candidate.url)
+
+
+def _pattern(url: str) -> str:
+    """The address with its numbers left out: equal for the files of two papers of one site."""
+    return _DIGITS.sub("0", _UUID.sub("0", url.lower()))
 
 
 def _shape(url: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, urlsplit
 
 from lafka.candidates import Candidate
 from lafka.finders import urls, weights
@@ -12,6 +13,11 @@ from lafka.finders.frames import viewed_file
 from lafka.finders.pages import Page
 
 MAX_REWRITTEN = 40
+_TARGET_KEYS = frozenset({
+    "u", "url", "uri", "target", "to", "link", "goto", "dest", "destination", "redirect",
+    "redirect_uri", "location", "href",
+})  # fmt: skip
+_NEXT_PARAMETER = re.compile(r";\w{1,8}=.*$")  # some separate parameters by a semicolon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,12 +122,13 @@ def rewritten(page: Page, found: list[Candidate]) -> Iterator[Candidate]:
     for candidate in found[:MAX_REWRITTEN]:
         if "other-identifier" in candidate.reasons:
             continue
-        for name, url in _steps(page, candidate.url):
+        steps = _steps(page, candidate.url) if candidate.score > 0 else ()
+        for name, url in steps:
             if url != candidate.url and not urls.same_page(url, page.url):
                 yield Candidate(
                     url=url,
                     found_by=f"rewrite:{name}",
-                    score=min(candidate.score, 2 * weights.PROMISING) + weights.REWRITE,
+                    score=candidate.score + weights.REWRITE,
                     place=candidate.place,
                     reasons=(*candidate.reasons, name),
                     label=candidate.label,
@@ -136,3 +143,17 @@ def _steps(page: Page, url: str) -> Iterator[tuple[str, str]]:
     shown = viewed_file(page, url)
     if shown:
         yield "viewer-file", shown
+    meant = _target(url)
+    if meant and meant != shown:
+        yield "redirect-target", meant
+
+
+def _target(url: str) -> str | None:
+    """The address that a redirecting link carries: ``/redir?u=https%3A%2F%2F...``."""
+    query = urlsplit(url).query
+    if "http" not in query:
+        return None
+    for name, value in parse_qsl(query[:8192]):
+        if name.lower() in _TARGET_KEYS and value.startswith(("http://", "https://")):
+            return urls.absolute(_NEXT_PARAMETER.sub("", value), url)
+    return None

@@ -45,7 +45,7 @@ def scripts(page: Page) -> Iterator[Candidate]:
             yield Candidate(
                 url=url,
                 found_by="script",
-                score=weights.SCRIPT_PDF - (0 if judged else 2),
+                score=weights.SCRIPT_PDF if judged else weights.SCRIPT_PDF_UNNAMED,
                 place=element.place,
                 reasons=(reason,),
             )

@@ -26,7 +26,7 @@ JSON_LD = 9.0  # contentUrl, encoding: typed, though often stale or the image's
 FRAME_PDF = 8.0  # embedded PDF: what the reader sees, sometimes a preview
 FRAME_OTHER = -3.0  # advertisements, trackers, videos; rarely a viewer
 SCRIPT_PDF = 4.5  # a PDF path in a script: of this paper only if its identifier says so
-FORM_PDF = 3.5  # a GET form or a button whose address looks like a PDF
+SCRIPT_PDF_UNNAMED = 0.5  # ... else it may be anything that the page knows of
 REWRITE = 0.5  # a rewritten address stands just above the viewer it was made from
 PLATFORM = 4.5  # guessed from the page's address: asked where nothing in the page is surer
 SECOND_WITNESS = 1.5  # another finder names the same URL
@@ -125,10 +125,13 @@ TEXT: tuple[Words, ...] = (
         name="says-cjk-full-text",
         weight=2.0,
         why="no blanks between words: looked for inside the text",
-        words=(
-            "全文", "下载", "下載", "ダウンロード", "本文", "원문", "다운로드", "전문",
-            "本文を見る", "閲覧",
-        ),
+        words=("全文", "本文", "원문", "전문", "原文"),
+    ),
+    Words(
+        name="says-cjk-download",
+        weight=1.8,
+        why="the same for download",
+        words=("下载", "下載", "ダウンロード", "다운로드", "閲覧", "阅读", "閱讀"),
     ),
     Words(
         name="says-supplement",
@@ -254,10 +257,10 @@ HREF: tuple[Pattern, ...] = (
             r"/bitstreams?/|viewcontent\.cgi|/getfile|getfile\.php|at_download|/download(?:s|file)?/"
             r"|/download$|/download\?|/downloads?/|delivery\.cfm|/datastream/|/content/download"
             r"|article/(?:download|viewfile)|/galley|/retrieve/|get_?document|getdoc|showdoc"
-            r"|/document$|/documents/\d|/files?/|fulltext\.(?:php|asp|jsp|cgi)|/fulltext/|download_?file"
+            r"|/document$|/documents/\d|/files?/|fulltext\.(?:php|asp|jsp|cgi)|download_?file"
             r"|download\.(?:php|asp|aspx|jsp|cgi|do)|/attachments?/|/article-file/|/ws/portalfiles"
             r"|/eprint/\d+/\d|/obj/(?:view|download)|full_?text=|/viewfile|file_?id=|docid=|/render\b"
-            r"|/descargar|/deliver/|/scholarworks/|/open_?file|/view/fulltext|/asset/|/volltexte?/"
+            r"|/descargar|/deliver/|/scholarworks/|/open_?file|/asset/|/volltexte?/"
         ),
     ),
     Pattern(
@@ -328,6 +331,10 @@ TYPE_PDF = 3.0  # type="application/pdf" on the link itself
 TYPE_OTHER = -4.0  # a type that is neither PDF nor HTML
 ICON_PDF = 2.0  # an image named pdf.gif where the link has no word for it
 NEAR_PDF = 1.5  # PDF in the same row or list item: "thesis.pdf 1.2 MB Adobe PDF View/Open"
+NEAR_DOWNLOAD = 1.0  # ... or Download: "Downloads: https://other.example/wp/1.pdf"
+RUNNING_TEXT = -2.0  # inside a long paragraph or note: a cited paper more often than a button
+RUNNING_LENGTH = 250  # characters that make a paragraph long
+CHOSEN = 2.5  # a form offers the address as its choice: indexes that list copies elsewhere
 NEAR_SIZE = 0.8  # a size in MB or kB in or beside the link
 HEADING_FILES = 1.0  # under a heading such as Files, Download, Full text
 
@@ -337,7 +344,9 @@ FILE_NAME_AS_TEXT = 1.0  # a text such as "thesis.pdf"
 OWN_IDENTIFIER = 3.0  # DOI, PII, handle or a token of the page's address in the href
 OWN_NUMBER = 1.8  # a short number of the page's address: may be chance
 OWN_ADDRESS = 2.0  # the href goes on where the page's own address ends
+OWN_VIEW = -2.0  # the page again, in full, as an abstract or with another query: HTML as this one
 OTHER_IDENTIFIER = -9.0  # another paper's DOI, PII, or number in the same slot of the address
+OTHER_NUMBER = -6.0  # differs by its number only from an address that has the page's own
 DOI_RESOLVER = -4.0  # leads to a landing page, most often this one
 OTHER_SITE = -1.5  # files may lie elsewhere; papers of others do so more often
 OTHER_SITE_NOT_PDF = -1.5  # ... and a link there with no sign of a PDF in the href is navigation
@@ -445,7 +454,7 @@ HEADINGS: tuple[Words, ...] = (
             "cited by", "citing articles", "literatur", "literaturverzeichnis", "références",
             "bibliographie", "referencias", "bibliografía", "referências", "bibliografia",
             "riferimenti", "kaynakça", "kaynaklar", "литература", "список литературы",
-            "список використаних джерел", "参考文献", "notes", "footnotes", "citations",
+            "список використаних джерел", "参考文献",
         ),
         label="other",
     ),

@@ -51,17 +51,21 @@ def split(text: str) -> list[str]:
 TEXT = Lexicon(weights.TEXT)
 HEADINGS = Lexicon(weights.HEADINGS)
 _SECTION_OF = {word: words for words in weights.SECTIONS for word in words.words}
-_CJK_WORDS = next(w for w in weights.TEXT if w.name == "says-cjk-full-text")
+# `article-header-footer` is a part of the article, not of the site.
+_OF_PAPER = frozenset({"article", "abstract", "paper", "publication", "header", "content", "main"})
+_OF_SITE = frozenset({"nav", "navigation", "menu", "footer", "foot", "banner", "masthead", "news"})
+_CJK_LISTS = tuple(w for w in weights.TEXT if w.name.startswith("says-cjk-"))
 
 
 def of_text(text: str) -> dict[str, Words]:
     """The word lists that *text* speaks of."""
     found = TEXT.find(split(text))
     if not text.isascii() and _CJK.search(text):
-        if any(word in text for word in _CJK_WORDS.words):
-            found[_CJK_WORDS.name] = _CJK_WORDS
+        for words in _CJK_LISTS:
+            if any(word in text for word in words.words):
+                found[words.name] = words
         if any(word in text for word in weights.CJK_NEGATIVE):
-            found.pop(_CJK_WORDS.name, None)
+            found = {n: w for n, w in found.items() if not n.startswith("says-cjk-")}
         if "pdf" in text.lower():
             found.setdefault("says-pdf", weights.TEXT[0])
     return found
@@ -81,6 +85,8 @@ def of_section(tag: str, role: str, names: str) -> tuple[tuple[Words, ...], bool
     spoken = [tag, role.lower()]
     for name in names.split()[:24]:
         pieces = [p.lower() for p in _PIECE.findall(name)]
+        if not _OF_PAPER.isdisjoint(pieces):
+            pieces = [p for p in pieces if p not in _OF_SITE]
         spoken += [name.lower(), *pieces]
         spoken += ["-".join(pair) for pair in pairwise(pieces)]
     for word in spoken:
