@@ -288,6 +288,7 @@ _PLAIN_HOST = re.compile(r"https?://([a-z0-9._-]+)(?::[0-9]+)?(?:[/?#]|\Z)")
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
 # Cc, the two separators at which others break lines, and what has no UTF-8.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_BRACKETED = re.compile(r"\[[0-9A-Fa-f:.]+\](?::[0-9]*)?")
 # WHATWG URL, forbidden domain code points; the rest cannot be in a netloc.
 _NOT_IN_HOST = re.compile(r"[\s<>\[\]^|%\\]")
 
@@ -318,19 +319,20 @@ def check_url(url: str) -> None:
 def _check_netloc(url: SplitResult) -> None:
     """BadUrl or ValueError where host or port cannot exist."""
     host = url.hostname or ""
-    name = host.removesuffix(".")
-    if not name:
+    if not host.strip("."):
         raise BadUrl("no host")
     if "\\" in url.netloc:
         raise BadUrl("a backslash in the host")
     if url.port == 0:
         raise BadUrl("a bad port")
-    if "[" in url.netloc and "%" not in host:
+    if "[" in url.netloc or "]" in url.netloc:
+        if not _BRACKETED.fullmatch(url.netloc.rpartition("@")[2]):
+            raise BadUrl("a bad host or port")
         IPv6Address(host)
     elif _NOT_IN_HOST.search(host):
         raise BadUrl("a character that cannot stand in a host")
     # UnicodeError, a ValueError: an empty label, or one longer than DNS has.
-    if len(name.encode("idna")) > 253:
+    if len(host.encode("idna").removesuffix(b".")) > 253:
         raise BadUrl("a host longer than DNS has")
 
 
