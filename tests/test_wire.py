@@ -69,13 +69,15 @@ def split(data: bytes, seed: int, most: int = 40) -> tuple[bytes, ...]:
 class Case:
     """What the site does, how it is asked, and what must come of it.
 
-    *sent* is what belongs to the exchange; *rest* is sent after it. *body* is what Scrapy gets,
+    *sent* is what belongs to the exchange; *rest* is sent after it (*apart*: by a write of its
+    own). *body* is what Scrapy gets,
     None for an error, whose class is *error*.
     """
 
     sent: bytes
     body: bytes | None = None
     rest: bytes = b""
+    apart: bool = False
     splits: int | None = None
     then: str = "keep"
     stale: bool = False
@@ -95,6 +97,7 @@ class Case:
     def answer(self) -> Answer:
         sent = self.sent + self.rest
         parts = (sent,) if self.splits is None else split(sent, self.splits)
+        parts = (self.sent, self.rest) if self.apart else parts
         return Answer(parts=parts, then=self.then, stale=self.stale)
 
 
@@ -201,6 +204,14 @@ CASES = {
         sent=b"", then="close", ended="cut", truncated="disconnect", error="DownloadFailedError"
     ),
     "no-http": Case(sent=b"SSH-2.0-x\r\n\r\n", ended="", truncated="disconnect", error="BadHttp"),
+    "no-http-and-more": Case(
+        sent=b"SSH-2.0-x\r\n\r\n",
+        rest=bytes(60_000),
+        apart=True,
+        ended="",
+        truncated="disconnect",
+        error="BadHttp",
+    ),
     "two-lengths": Case(
         sent=OK + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
         ended="",
@@ -290,7 +301,8 @@ CASES = {
 }
 TLS_CASES = ["plain", "kept", "split", "trailers", "pdf", "unwanted", "cut", "post", "stale"]
 TLS_CASES += ["early-hints", "garbage", "after-garbage", "http-1.0", "reset-without-length"]
-TLS_CASES += ["endless-head"]
+TLS_CASES += ["endless-head", "no-http-and-more"]
+TLS_ONLY = ["no-http-and-more"]  # over TLS a record comes alone
 PROXY_CASES = ["plain", "kept", "split", "trailers", "pdf", "cut", "post", "secret", "stale"]
 
 LIMITED = {
@@ -396,7 +408,10 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     ):
         far = "https://paper.example"
         groups = {
-            "http": (settings, [asked(http.url, name, CASES[name]) for name in CASES]),
+            "http": (
+                settings,
+                [asked(http.url, name, CASES[name]) for name in CASES if name not in TLS_ONLY],
+            ),
             "https": (settings, [asked(https.url, name, CASES[name]) for name in TLS_CASES]),
             "proxy": (
                 settings,
@@ -430,6 +445,13 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
                         (far, {"proxy": refused.url.replace("127.0.0.1", "localhost")}),
                         ("http://paper.example", {"proxy": refused.url}),
                     )
+                ],
+            ),
+            "refused-behind-proxy": (
+                settings,
+                [
+                    asked(url, "plain", CASES["plain"], proxy=refused.url)
+                    for url in ("http://10.0.0.1", "https://169.254.169.254", "http://0xA000001")
                 ],
             ),
             "unhooked": (
@@ -492,7 +514,7 @@ def without_secret(request: bytes) -> bytes:
 
 
 EXACT = (
-    [("http", name) for name in CASES]
+    [("http", name) for name in CASES if name not in TLS_ONLY]
     + [("https", name) for name in TLS_CASES]
     + [("proxy", name) for name in PROXY_CASES]
     + [("plain-proxy", name) for name in PROXY_CASES]
@@ -552,6 +574,24 @@ def test_connections_are_kept(crawled):
     assert len(crawled["sites"]["plain-proxy"].requests["/stale"]) == 2
 
 
+def test_a_connection_with_bytes_that_nobody_asked_for_is_not_kept(crawled):
+    for group in ("http", "https"):
+        by_path = dict(crawled["sites"][group].events)
+        assert by_path["/after-garbage"] != by_path["/garbage"]
+        assert by_path["/kept"] == by_path["/plain"]
+
+
+def test_what_is_not_wanted_is_not_read_on(crawled):
+    events = crawled["sites"]["limited"].events
+    assert events.index(("/endless", 0)) < len(events) - 2
+
+
+def test_no_progress_is_told_apart_from_a_slow_whole(crawled):
+    for name in ("stalled", "stalled-without-length"):
+        assert "no byte for 0.5 seconds" in result_of(crawled, "limited", name)["message"]
+    assert "took longer than 0.5 seconds" in result_of(crawled, "http", "slow")["message"]
+
+
 def test_the_secret_went_to_the_site_and_not_into_the_exchange(crawled):
     assert b"c2VjcmV0" in crawled["sites"]["http"].requests["/secret"][0]
     assert b"c2VjcmV0" not in bytes_of(result_of(crawled, "http", "secret")["request"])
@@ -576,6 +616,7 @@ def test_the_head_is_limited(crawled):
 
 def test_addresses_that_are_not_allowed_are_not_asked(crawled):
     assert [r["error"] for r in crawled["refused"]] == ["AddressRefused"] * 7
+    assert [r["error"] for r in crawled["refused-behind-proxy"]] == ["AddressRefused"] * 3
     assert all(r["started"] is None for r in crawled["refused"])
     assert [r["error"] for r in crawled["unhooked-refused"]] == ["AddressRefused"] * 3
     assert crawled["sites"]["refused"].connections == 0

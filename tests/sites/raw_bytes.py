@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import re
 import socket
@@ -48,6 +49,9 @@ class RawSite:
         self.requests: dict[str, list[bytes]] = {}
         """Each request as it came, by path, and those for CONNECT by authority."""
         self.connections = 0
+        self.events: list[tuple[str, int]] = []
+        """Paths as they were asked for, with the connection's number; a path whose answer ends
+        in ``hold`` comes again, with 0, when the client has gone."""
         self._tls = tls
         self._context = context
         self._open: set[socket.socket] = set()
@@ -74,14 +78,15 @@ class RawSite:
             except OSError:
                 return
             self.connections += 1
+            arguments = (connection, self.connections)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self._lock:
                 self._open.add(connection)
-            threading.Thread(target=self._serve_quietly, args=(connection,), daemon=True).start()
+            threading.Thread(target=self._serve_quietly, args=arguments, daemon=True).start()
 
-    def _serve_quietly(self, connection: socket.socket) -> None:
+    def _serve_quietly(self, connection: socket.socket, number: int) -> None:
         try:
-            self._serve(self._secured(connection) if self._tls else connection)
+            self._serve(self._secured(connection) if self._tls else connection, number)
         except OSError:
             connection.close()
 
@@ -89,12 +94,13 @@ class RawSite:
         assert self._context is not None
         return self._context.wrap_socket(connection, server_side=True)
 
-    def _serve(self, connection: socket.socket) -> None:
+    def _serve(self, connection: socket.socket, number: int) -> None:
         served = 0
         while request := _read_request(connection):
             method, target = request.split(b" ", 2)[:2]
             path = urlsplit(target.decode()).path if method != b"CONNECT" else target.decode()
             self.requests.setdefault(path, []).append(request)
+            self.events.append((path, number))
             if method == b"CONNECT":
                 connection.sendall(b"HTTP/1.1 200 Go on\r\nX-Proxy: yes\r\n\r\n")
                 connection = self._secured(connection)
@@ -104,6 +110,9 @@ class RawSite:
                 break
             for part in answer.parts:
                 connection.sendall(part)
+            if answer.then == "hold":
+                _wait_for_the_end(connection)
+                self.events.append((path, 0))
             if answer.then != "keep":
                 _end(connection, answer.then)
                 return
@@ -125,10 +134,13 @@ def _read_request(connection: socket.socket) -> bytes:
     return data
 
 
-def _end(connection: socket.socket, how: str) -> None:
-    if how == "hold":
+def _wait_for_the_end(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):
         while connection.recv(65536):
             pass
+
+
+def _end(connection: socket.socket, how: str) -> None:
     if how == "reset":
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     if how == "close" and isinstance(connection, ssl.SSLSocket):
