@@ -17,6 +17,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -65,6 +66,8 @@ CODES: Mapping[str, Severity] = {
     "torn-aside": "warning",
     "stray-file": "warning",
     "raw-left": "warning",
+    "acknowledged-lost": "error",
+    "bad-feed": "warning",
 }
 
 FORMAT = 1
@@ -140,6 +143,7 @@ class Verifier:
                 break
         yield from self._verify_beside(batches, quick=quick)
         yield from self._verify_raw()
+        yield from self._verify_feeds()
 
     def _verify_beside(
         self, batches: Iterator[tuple[list[str], list[Problem]]], *, quick: bool
@@ -225,6 +229,23 @@ class Verifier:
             for name in sorted(names):
                 yield _problem(Path(folder, name), "raw-left", "a raw WARC that is still there")
 
+    def _verify_feeds(self) -> Iterator[Problem]:
+        """Invariant 5: every fut that an outcome line acknowledged is in its suwaf."""
+        places = lru_cache(256)(lambda pid: _places(self._suwaf(pid.path)))
+        for path in sorted((self.root / "runs").glob("*.jsonl")):
+            offset = 0
+            with path.open("rb") as feed:
+                for line in feed:
+                    try:
+                        pid, futs = _acknowledged(line, self._collection)
+                    except (ValueError, LookupError, TypeError, RecursionError):
+                        yield _problem(path, "bad-feed", "a line that is no outcome", offset)
+                    else:
+                        for fut in futs - places(pid) if futs else ():
+                            sentence = f"{fut[0]} of {pid} is not in its suwaf"
+                            yield _problem(path, "acknowledged-lost", sentence, offset)
+                    offset += len(line)
+
     def _walk(self, folder: str) -> Iterator[tuple[str, Problem | None]]:
         """Every paper below *folder*, each with None, and every other file as a problem."""
         papers: set[str] = set()
@@ -257,6 +278,27 @@ def _verify_batch(root: Path, names: list[str], quick: bool) -> tuple[list[Probl
     verifier = Verifier(root)
     found = [problem for name in names for problem in verifier._verify(name, quick=quick)]
     return found, verifier.bytes_read
+
+
+_Place = tuple[str, int, int]  # digest, s, l
+
+
+def _acknowledged(line: bytes, collection: Collection) -> tuple[Pid | None, frozenset[_Place]]:
+    """The futs that an outcome line promises, and of which paper; no pid where there are none."""
+    item = json.loads(line)
+    futs = frozenset((fut["digest"], fut["s"], fut["l"]) for fut in item["futs"] or ())
+    return (collection.pid(item["pid"]) if futs else None), futs
+
+
+def _places(suwaf: Path) -> frozenset[_Place]:
+    """What a suwaf names; nothing where it is missing or none."""
+    try:
+        values = json.loads(suwaf.read_bytes())
+        papers = [futlis for key, futlis in values.items() if key != "_warc"]
+        entries = (entry for futlis in papers for _, entry in _entries_of(futlis))
+        return frozenset((entry.get("digest", ""), entry["s"], entry["l"]) for entry in entries)
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return frozenset()
 
 
 class _Visit(NamedTuple):

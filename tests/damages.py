@@ -81,8 +81,12 @@ def damages(
     paths = sorted(files)
     while True:
         path = rng.choice(paths)
-        if older.get(path) and rng.random() < 0.05:
+        kind = rng.random()
+        if older.get(path) and kind < 0.05:
             what, data = "an older one restored", rng.choice(older[path])
+        elif kind < 0.08:
+            other = rng.choice([other for other in paths if other.suffix == path.suffix])
+            what, data = f"replaced by {other.name}", files[other]
         else:
             what, data = rng.choice(ANY)(files[path], rng)
         if data != files[path]:

@@ -499,6 +499,9 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
     "torn-aside": beside(f"warc/{NAME}.warc.torn-77"),
     "stray-file": beside("warc/RePEc/README"),
     "raw-left": beside("raw/run/LAFKA-1.warc"),
+    "acknowledged-lost": beside("runs/1.jsonl", b'{"pid": "RePEc:abc:wpaper:1", "futs": '
+                                b'[{"digest": "sha256:0", "s": 1, "l": 2}]}\n'),
+    "bad-feed": beside("runs/1.jsonl", b'{"pid": "RePEc:abc'),
 }  # fmt: skip
 
 
@@ -533,6 +536,20 @@ def test_what_lies_beyond_the_end_is_only_a_warning(root: Path) -> None:
     found = problems(root)
     assert {problem.code for problem in found} == {"uncommitted-tail", "torn-tail"}
     assert {problem.severity for problem in found} == {"warning"}
+
+
+def test_what_the_feeds_acknowledge_is_there(root: Path) -> None:
+    futs = [
+        {key: entry[key] for key in ("digest", "s", "l")}
+        for times in every_kind().futlis.values()
+        for entry in times.values()
+    ]
+    lines = [{"pid": PID, "outcome": "fut", "futs": futs}, {"pid": "?", "futs": []}]
+    put(root / "runs/1.jsonl", b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+    assert problems(root) == []
+    (root / f"suwaf/{NAME}.json").unlink()
+    (root / f"warc/{NAME}.warc").unlink()
+    assert [p.code for p in problems(root)] == ["acknowledged-lost"] * 4
 
 
 def test_one_bad_record_hides_no_other(root: Path) -> None:
