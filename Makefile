@@ -1,0 +1,46 @@
+# make demo   sets up and archives an example, offline
+# make test   sets up and runs the tests
+
+PYTHON ?= python3
+VENV ?= .venv
+TESTS ?=
+BIN = $(VENV)/bin
+READY = $(VENV)/.ready
+PIP = $(BIN)/python -m pip --disable-pip-version-check install --quiet --retries 8 --timeout 30
+
+.PHONY: demo test coverage lint types check format benchmarks clean
+
+demo: $(READY)
+	$(BIN)/scrapy demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -n auto $(TESTS)
+
+coverage: $(READY)
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term $(TESTS)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(READY)
+	$(BIN)/mypy
+
+check: lint types test
+
+benchmarks: $(READY)
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .coverage* htmlcov build dist *.egg-info
+
+# A package index that stumbles is asked a second time.
+$(READY): requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Lafka needs Python 3.11 or later: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -r requirements.txt || { sleep 10; $(PIP) -r requirements.txt; }
+	@touch $@
