@@ -233,12 +233,13 @@ def _reason_of(error: BaseException) -> Truncated:
 def _raise_what_it_is(error: BaseException, tap: _Tap, request: Request) -> NoReturn:
     if tap.error is not None:
         raise tap.error from error
+    came = tap.exchange.response.size
     for cause in _causes(error):
         if isinstance(cause, AddressRefused) and cause is not error:
             raise cause
-        if isinstance(cause, SSL.Error) and not tap.answered:
+        if isinstance(cause, SSL.Error) and not came:
             raise BadTls(f"{request.url}: no TLS connection ({cause})") from error
-        if isinstance(cause, _NO_HTTP) and tap.exchange.response.size and not tap.answered:
+        if isinstance(cause, _NO_HTTP) and came and not tap.answered:
             said = f"{type(cause).__name__} {cause}"[:200]
             raise BadHttp(f"{request.url}: the answer is no HTTP ({said})") from error
     raise error
@@ -597,6 +598,7 @@ def _tee(pool: Any, allowed: Sequence[Network]) -> None:
         except AddressRefused:
             return fail()
         tap = _TAP.get()
+        _TAP.set(None)  # what is begun below keeps its context as long as the connection lives
         deferred = get_connection(key, endpoint)
         return deferred if tap is None else tap.connect(deferred, pool._reactor)
 

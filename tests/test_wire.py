@@ -20,9 +20,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from twisted.internet.address import IPv4Address
 from twisted.internet.defer import succeed
-from twisted.internet.endpoints import HostnameEndpoint, UNIXClientEndpoint
+from twisted.internet.endpoints import HostnameEndpoint, UNIXClientEndpoint, wrapClientTLS
+from twisted.internet.protocol import Factory
+from twisted.internet.ssl import optionsForClientTLS
 from twisted.internet.task import Clock
+from twisted.internet.testing import MemoryReactorClock
 
 from lafka.addresses import networks
 from lafka.errors import StorageTrouble
@@ -689,6 +693,41 @@ def test_the_guard_lets_through_what_is_allowed():
     for host in ("192.0.66.1", "2a00:1450:4001:80b::200e", "10.1.1.1"):
         guard.connectTCP(host, 80, None)
     assert reactor.asked == ["192.0.66.1", "2a00:1450:4001:80b::200e", "10.1.1.1"]
+
+
+class Resolving(MemoryReactorClock):
+    """A reactor in memory whose resolver knows one name."""
+
+    def __init__(self, *addresses: str) -> None:
+        super().__init__()
+        self.addresses = addresses
+        self.nameResolver = self
+
+    def resolveHostName(self, receiver, hostName, portNumber):
+        for address in self.addresses:
+            receiver.addressResolved(IPv4Address("TCP", address, portNumber))
+        receiver.resolutionComplete()
+
+
+def test_each_address_of_a_name_is_judged():
+    reactor = Resolving("10.0.0.1", "192.0.66.1", "169.254.169.254")
+    endpoint = HostnameEndpoint(reactor, "three.example", 80)
+    _guard(endpoint, {}, ())
+    endpoint.connect(Factory())
+    reactor.pump([1.0, 1.0, 1.0])
+    assert [client[0] for client in reactor.tcpClients] == ["192.0.66.1"]
+
+
+def test_a_name_without_an_allowed_address_is_refused():
+    reactor = Resolving("10.0.0.1", "127.0.0.1")
+    endpoint = HostnameEndpoint(reactor, "two.example", 443)
+    wrapped = wrapClientTLS(optionsForClientTLS("two.example"), endpoint)
+    _guard(wrapped, {}, ())
+    failures = []
+    wrapped.connect(Factory()).addErrback(failures.append)
+    reactor.pump([1.0, 1.0, 1.0])
+    assert failures[0].check(AddressRefused)
+    assert reactor.tcpClients == []
 
 
 def test_the_guard_makes_no_other_connections():
