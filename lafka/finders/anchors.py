@@ -10,7 +10,7 @@ from lxml import etree
 
 from lafka.candidates import Candidate
 from lafka.finders import urls, weights, words
-from lafka.finders.pages import Element, Page, text_of
+from lafka.finders.pages import Element, Page, attributes_of, text_of
 from lafka.finders.weights import Words
 
 _SIZE = re.compile(r"\d\s*(?:[kmKM][bB]|[KMКМ][БB]|k[oi]b?|Mo|[kKM]i?[Bb]ytes?)\b", re.IGNORECASE)
@@ -22,9 +22,13 @@ _DATA_NAMES = (
     "data-file", "data-download", "data-src", "data-target-url", "data-pdfurl", "data-file-url",
     "ng-href", "formaction",
 )  # fmt: skip
+_SPOKEN = ("title", "aria-label", "download")
+_HINTS = frozenset({"class", "id", "rel", "name"})
+_ICON_NAMES = frozenset({"src", "class", "href", "xlink:href", "data-icon", "title"})
 _BLOCKS = frozenset({"tr", "li", "dd", "p", "figure"})
 _OFF_SITE = frozenset({"other-site", "no-href-sign"})
 _GOOD_WORDS = frozenset({"says-pdf", "says-download", "says-full-text", "says-cjk-download"})
+_SECTION_TAGS = frozenset({"nav", "footer", "figure", "menu"})
 _SUPPLEMENT_SIGNS = frozenset({"says-supplement", "supplement-path"})
 _NEVER = frozenset(weights.NEVER_HOSTS)
 
@@ -131,12 +135,13 @@ def _hidden(page: Page, element: Element) -> str | None:
 
 
 def _attributes(page: Page, element: Element) -> str | None:
-    if len(element.node.attrib) > 1:
+    given = element.attributes
+    if len(given) > 1:
         for name in _DATA_NAMES:
-            value = element.get(name)
+            value = given.get(name)
             if value and ("/" in value or ".pdf" in value.lower()):
                 return page.absolute(value)
-    code = element.get("onclick")
+    code = given.get("onclick")
     inner = urls.inside_script(code) if code else None
     return page.absolute(inner) if inner else None
 
@@ -180,10 +185,9 @@ class Scorer:
     def _of_address(self, url: str) -> Score:
         score = Score()
         text = urls.path_and_query(url)
-        if any(stem in text for stem in weights.HREF_STEMS):
-            for rule in weights.HREF:
-                if rule.pattern.search(text):
-                    score.add(rule.name, rule.weight, rule.label)
+        for rule in weights.HREF:
+            if rule.fits(text):
+                score.add(rule.name, rule.weight, rule.label)
         signs = bool(score.value > 0)
         self._add_identity(text, score)
         self._add_host(url, text, signs, score)
@@ -210,14 +214,15 @@ class Scorer:
     def _add_text(self, element: Element, score: Score) -> None:
         node = element.node
         text = _said(node)
-        hint = " ".join((element.get("title"), element.get("aria-label"), element.get("download")))
+        given = element.attributes
+        hint = " ".join([given[name] for name in _SPOKEN if name in given])
         found = words.of_text(text) if text and not _URL_TEXT.match(text) else {}
         if self._page.identity.is_title(text):
             score.add("title-as-text", weights.TITLE_AS_TEXT)
             found = {n: w for n, w in found.items() if n == "says-pdf"}
         for name, rule in found.items():
             score.add(name, rule.weight, rule.label)
-        if len(hint) > 2:
+        if hint:
             for name, rule in words.of_text(hint[: weights.LONG_TEXT]).items():
                 if name not in found:
                     score.add(f"{name}-in-title", rule.weight / 2, rule.label)
@@ -229,29 +234,10 @@ class Scorer:
             score.add("size-in-text", weights.NEAR_SIZE)
         if _OFF_SITE.issubset(score.reasons) and _GOOD_WORDS.isdisjoint(found):
             score.add("other-site-no-pdf", weights.OTHER_SITE_NOT_PDF, "other")
-        self._add_type(element, "says-pdf" in found, score)
-
-    def _add_type(self, element: Element, says_pdf: bool, score: Score) -> None:
-        mime = element.get("type").lower()
-        if "pdf" in mime:
-            score.add("type-pdf", weights.TYPE_PDF)
-        elif "/" in mime and "html" not in mime:
-            score.add("type-other", weights.TYPE_OTHER, "other")
-        hints = " ".join(str(v) for k, v in element.node.attrib.items() if _is_hint(str(k))).lower()
-        if not hints:
-            pass
-        elif "pdf" in hints:
-            score.add("class-pdf", weights.HINT_PDF)
-        elif any(stem in hints for stem in weights.HINT_STEMS):
-            score.add("class-download", weights.HINT_DOWNLOAD)
-        if not says_pdf and len(element.node):
-            for image in element.node.iter("img", "i", "svg", "use", "span"):
-                drawn = " ".join(
-                    image.get(a) or "" for a in ("src", "class", "href", "data-icon", "title")
-                )
-                if "pdf" in drawn.lower():
-                    score.add("icon-pdf", weights.ICON_PDF)
-                    break
+        if len(given) > 1:
+            _add_type(given, score)
+        if "says-pdf" not in found and len(node) and _has_icon(node):
+            score.add("icon-pdf", weights.ICON_PDF)
 
     def _add_place(self, element: Element, score: Score) -> None:
         for rule in self._sections(element.node):
@@ -260,12 +246,12 @@ class Scorer:
         for rule in words.of_heading(element.heading) if element.heading else ():
             if rule.weight < 0 or score.value > 0:
                 score.add(rule.name, rule.weight, rule.label)
-        if score.value > -1 and not bad and "says-pdf" not in score.reasons:
+        if score.value <= 0:
+            return
+        if not bad and "says-pdf" not in score.reasons:
             for name, weight in self._nearby(element.node):
                 score.add(name, weight)
-        elif score.value > 0 and ("running-text", weights.RUNNING_TEXT) in self._nearby(
-            element.node
-        ):
+        elif ("running-text", weights.RUNNING_TEXT) in self._nearby(element.node):
             score.add("running-text", weights.RUNNING_TEXT, "other")
 
     def _nearby(self, node: etree._Element) -> tuple[tuple[str, float], ...]:
@@ -301,10 +287,11 @@ class Scorer:
         return known
 
     def _with(self, node: etree._Element, outer: tuple[Words, ...]) -> tuple[Words, ...]:
-        if node in self._around_title or not isinstance(node.tag, str):
+        given = attributes_of(node)
+        if (not given and node.tag not in _SECTION_TAGS) or node in self._around_title:
             return outer
-        names = f"{node.get('class') or ''} {node.get('id') or ''}"
-        found, tools = words.of_section(node.tag, node.get("role") or "", names[:400])
+        names = f"{given.get('class', '')} {given.get('id', '')}"
+        found, tools = words.of_section(str(node.tag), given.get("role", ""), names[:400])
         if tools:
             outer = tuple(s for s in outer if s.name != "in-navigation")
             found = tuple(s for s in found if s.name != "in-navigation")
@@ -335,6 +322,31 @@ def _beside(text: str) -> tuple[tuple[str, float], ...]:
     return tuple((name, weight) for name, weight, holds in signs if holds)
 
 
+def _add_type(given: dict[str, str], score: Score) -> None:
+    """What the attributes beside the href say."""
+    mime = given.get("type", "").lower()
+    if "pdf" in mime:
+        score.add("type-pdf", weights.TYPE_PDF)
+    elif "/" in mime and "html" not in mime:
+        score.add("type-other", weights.TYPE_OTHER, "other")
+    hints = " ".join([v for k, v in given.items() if k in _HINTS or k[:5] == "data-"]).lower()
+    if not hints:
+        return
+    if "pdf" in hints:
+        score.add("class-pdf", weights.HINT_PDF)
+    elif any(stem in hints for stem in weights.HINT_STEMS):
+        score.add("class-download", weights.HINT_DOWNLOAD)
+
+
+def _has_icon(node: etree._Element) -> bool:
+    """Whether a picture in the link is named for PDF."""
+    for image in node.iter("img", "i", "svg", "use", "span"):
+        for name, value in image.items():
+            if name in _ICON_NAMES and "pdf" in str(value).lower():
+                return True
+    return False
+
+
 _IDENTITY = {
     "own-identifier": weights.OWN_IDENTIFIER,
     "own-number": weights.OWN_NUMBER,
@@ -342,10 +354,6 @@ _IDENTITY = {
     "own-view": weights.OWN_VIEW,
     "other-identifier": weights.OTHER_IDENTIFIER,
 }
-
-
-def _is_hint(name: str) -> bool:
-    return name in ("class", "id", "rel", "name") or name.startswith("data-")
 
 
 def _said(node: etree._Element) -> str:

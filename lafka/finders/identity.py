@@ -18,6 +18,7 @@ _NOT_WORD = re.compile(r"[\W_]+")
 _WORDS = re.compile(r"[^\W_]+")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _ISSN = re.compile(r"\d{4}-\d{3}[\dxX]")
+_DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"\d+")
 _SUFFIX = re.compile(
     r"(?:[./](?:full|abstract|abs|short|long|html?|xhtml|php|aspx?|jsp|summary|fulltext(?:\.html)?"
@@ -52,13 +53,17 @@ class Identity:
     arxivs: tuple[str, ...]
     strong: re.Pattern[str] | None
     numbers: re.Pattern[str] | None
+    slug: str
     stem: str
     slots: tuple[tuple[str, str], ...]
     queries: tuple[tuple[str, str], ...]
     titles: tuple[str, ...]
+    initials: frozenset[str]
 
     def judge(self, text: str) -> tuple[str, ...]:
         """Of a path and query as ``urls.path_and_query`` gives it: reasons, own or other."""
+        if not _DIGIT.search(text):
+            return self._without_digits(text)
         named = self._named(text)
         if named:
             return (named,)
@@ -75,12 +80,18 @@ class Identity:
             return ("other-identifier",)
         return tuple(reasons)
 
+    def _without_digits(self, text: str) -> tuple[str, ...]:
+        """Most links of a page: no identifier in them but perhaps the page's own slug."""
+        if self.stem and text.startswith(self.stem) and not _word_at(text, len(self.stem)):
+            return ("own-view",) if _stem(text.partition("?")[0]) == self.stem else ("own-address",)
+        return ("own-number",) if self.slug and self.slug in text else ()
+
     def _named(self, text: str) -> str:
         """What a spelled-out DOI, PII or arXiv id says."""
         if "10." in text:
-            found = [key(d) for d in _DOI.findall(text)]
+            found = _DOI.findall(text)
             if found and self.dois:
-                mine = any(f.startswith(d) or d.startswith(f) for f in found for d in self.dois)
+                mine = any(_goes_on(f, d) or _goes_on(d, f) for f in found for d in self.dois)
                 return self._own(text) if mine else "other-identifier"
         if self.piis and ("pii" in text or "1-s2.0" in text):
             found = [key(p) for p in _PII.findall(text)]
@@ -114,12 +125,16 @@ class Identity:
 
     def is_title(self, text: str) -> bool:
         """Whether a link's text is the paper's title, or a title cut by an ellipsis."""
-        if len(text) < 12:
+        if len(text) < 12 or text[0].lower() not in self.initials:
             return False
         spelled = key(text)
         return any(
             t == spelled or (len(spelled) > 25 and t.startswith(spelled)) for t in self.titles
         )
+
+
+def _goes_on(text: str, start: str) -> bool:
+    return text.startswith(start) and not _word_at(text, len(start))
 
 
 def _word_at(text: str, position: int) -> bool:
@@ -152,15 +167,17 @@ def identify(
     path, _, query = urls.path_and_query(url).partition("?")
     keys = {key(t): None for t in titles}
     return Identity(
-        dois=tuple(key(d) for d in dois),
+        dois=dois,
         piis=tuple({key(p): None for a in addresses for p in _PII.findall(a)}),
         arxivs=tuple({i: None for a in addresses if arxiv for i in _ARXIV.findall(a)}),
         strong=_any(strong, r"(?!\d)"),
         numbers=_any(numbers, r"(?!\d)", r"(?<!\d)"),
+        slug=_slug(path),
         stem=_stem(path),
         slots=_path_slots(path),
-        queries=tuple((n, v) for n, v in parse_qsl(query[:2048]) if _DIGITS.search(v)),
+        queries=tuple((n, v) for n, v in parse_qsl(query[:2048]) if _is_id(n, v)),
         titles=tuple(t for t in keys if len(t) >= 12),
+        initials=frozenset(c for t in keys for c in (t[:1], "\u201c", '"', "\u00ab")),
     )
 
 
@@ -200,9 +217,16 @@ def _tokens(address: str, strong: dict[str, None], numbers: dict[str, None]) -> 
                 numbers[segment] = None
         elif len(spelled) >= 5 and not segment.startswith("10."):
             strong[_loose(segment)] = None
-    last = segments[-1] if segments else ""
-    if len(last) >= 5 and last.isalpha() and last not in _GENERIC:
-        numbers[re.escape(last)] = None
+    slug = _slug(path)
+    if slug:
+        numbers[re.escape(slug)] = None
+
+
+def _slug(path: str) -> str:
+    """The last segment of an address where it is a word that may stand for the paper."""
+    last = _SUFFIX.sub("", path).rpartition("/")[2]
+    plain = last.replace("-", "").replace("_", "")
+    return last if len(last) >= 5 and plain.isalpha() and last not in _GENERIC else ""
 
 
 def _loose(token: str) -> str:
@@ -221,6 +245,13 @@ def _any(tokens: dict[str, None], after: str, before: str = "") -> re.Pattern[st
     if not tokens:
         return None
     return re.compile(f"{before}(?:{'|'.join(sorted(tokens, key=len, reverse=True)[:24])}){after}")
+
+
+def _is_id(name: str, value: str) -> bool:
+    """Whether a parameter of the page's address tells papers apart: ``id=12``, ``docId=7``."""
+    if not _DIGIT.search(value) or "sess" in name or name in ("sid", "cfid", "uid", "userid"):
+        return False
+    return name.endswith(("id", "doi")) or name in ("article", "paper", "item", "doc", "art", "p")
 
 
 def _stem(path: str) -> str:

@@ -86,7 +86,7 @@ def judged(page: Page, candidate: Candidate) -> Candidate:
         score += weights.OTHER_IDENTIFIER if reason == "other-identifier" else 1.0
         reasons.append(reason)
     for rule in weights.HREF:
-        if rule.name in _BAD_PATH and rule.pattern.search(text):
+        if rule.name in _BAD_PATH and rule.fits(text):
             score += rule.weight
             reasons.append(rule.name)
             label = rule.label
@@ -108,7 +108,17 @@ def promised(ranked: list[Candidate]) -> list[Candidate]:
         promising = _promising(candidate, asked)
         if promising:
             asked.append(candidate)
-        answer.append(replace(candidate, promising=promising, place=places[candidate.url]))
+        answer.append(
+            Candidate(
+                url=candidate.url,
+                found_by=candidate.found_by,
+                score=round(candidate.score, 2),
+                place=places[candidate.url],
+                reasons=candidate.reasons,
+                promising=promising,
+                label=candidate.label,
+            )
+        )
     return answer
 
 

@@ -101,6 +101,7 @@ def host(url: str) -> str:
     return name.removeprefix("www.")
 
 
+@lru_cache(maxsize=4096)
 def site(name: str) -> str:
     """The last two labels of a host, three below short second levels (``ac.uk``, ``com.br``)."""
     labels = name.split(".")

@@ -45,13 +45,23 @@ class Words:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """A regular expression over a path and query in lower case, with escapes read."""
+    """A regular expression over a path and query in lower case, with escapes read.
+
+    ``stems`` are a cheap look before it: an address without any of them fits not.
+    """
 
     name: str
     weight: float
     why: str
+    stems: tuple[str, ...]
     pattern: re.Pattern[str] = field(repr=False)
     label: str = "fut"
+
+    def fits(self, text: str) -> bool:
+        for stem in self.stems:
+            if stem in text:
+                return self.pattern.search(text) is not None
+        return False
 
 
 # Of a link's text, image alt and aria-label; title and name at half weight.
@@ -210,14 +220,6 @@ TEXT: tuple[Words, ...] = (
 
 CJK_NEGATIVE = ("引用", "参考", "补充", "附录", "著作権", "規約", "指南", "须知")
 
-# Cheap look before the patterns: an href without any of these fits none of them.
-HREF_STEMS = (
-    "pdf", "download", "bitstream", "viewcontent", "getfile", "fulltext", "file", "document",
-    "attach", "retrieve", "datastream", "galley", "deliver", "epub", "reader", "paper", "content",
-    "volltext", "texto", "descarga", "suppl", "asset", "media", "render", "object", "full", "view",
-    ".", "mmc", "cite", "citation", "login", "cart", "signup", "share",
-)  # fmt: skip
-
 
 def _p(text: str) -> re.Pattern[str]:
     return re.compile(text)
@@ -228,12 +230,18 @@ HREF: tuple[Pattern, ...] = (
         name="ends-in-pdf",
         weight=3.0,
         why="a path that ends in .pdf is one nine times in ten",
+        stems=(
+            ".pdf",
+        ),
         pattern=_p(r"\.pdf(?:$|[?;&]|/\d*$|\.gz$)|\.pdf/download|=[^&]*\.pdf(?:&|$)"),
     ),
     Pattern(
         name="pdf-path",
         weight=2.5,
         why="publishers' addresses: /doi/pdf/10., /pdfft, /article-pdf/, /pdf at the end",
+        stems=(
+            "pdf",
+        ),
         pattern=_p(
             r"/(?:e|l)?pdf(?:direct|ft|plus|s|lo)?(?:/|$|\?)|/pdfft|[/-]pdf/|/_pdf|/pdf_|pdfdirect"
             r"|/download-?pdf|/pdf-?download|getpdf|viewpdf|showpdf|/view_?pdf|pdfviewer|/fullpdf"
@@ -244,6 +252,9 @@ HREF: tuple[Pattern, ...] = (
         name="asks-pdf",
         weight=2.5,
         why="a query that names the type",
+        stems=(
+            "pdf", "printable",
+        ),
         pattern=_p(
             r"[?&;](?:type|format|fmt|mimetype|mime|ext|output|filetype|fileext|rendition|export)"
             r"=[^&]*(?:pdf|printable)|[?&]pdf=|[?&](?:view|action|op|mode|task|do|cmd)=[^&]*pdf"
@@ -253,6 +264,13 @@ HREF: tuple[Pattern, ...] = (
         name="file-path",
         weight=1.8,
         why="repositories' and journals' file addresses",
+        stems=(
+            "bitstream", "viewcontent", "getfile", "at_download", "download", "delivery",
+            "datastream", "viewfile", "galley", "retrieve", "get_", "getd", "showdoc", "document",
+            "/file", "file_", "fileid", "fulltext", "full_", "attachment", "portalfile", "eprint",
+            "/obj/", "docid", "render", "descargar", "deliver", "scholarworks", "/open", "asset",
+            "volltext",
+        ),
         pattern=_p(
             r"/bitstreams?/|viewcontent\.cgi|/getfile|getfile\.php|at_download|/download(?:s|file)?/"
             r"|/download$|/download\?|/downloads?/|delivery\.cfm|/datastream/|/content/download"
@@ -267,6 +285,9 @@ HREF: tuple[Pattern, ...] = (
         name="html-viewer",
         weight=-1.5,
         why="an HTML page around the PDF; its rewrite is asked before it",
+        stems=(
+            "pdf", "reader", "/epub", "viewer", "/view/", "embed=",
+        ),
         pattern=_p(
             r"\.pdf\+html|/doi/(?:epdf|reader|epub)/|/epdf/|viewer\.html|pdfviewer|/article/view/\d+/\d+"
             r"|[?&]embed=true|/reader/"
@@ -276,6 +297,10 @@ HREF: tuple[Pattern, ...] = (
         name="supplement-path",
         weight=-5.0,
         why="an address that names the supplement",
+        stems=(
+            "supp", "mmc", "_si", "-si", "s0", ".pdf", "moesm", "/esm", "appendi", "slides",
+            "poster", "media", "additional", "/dc", "peer", "review", "annex", "anhang",
+        ),
         pattern=_p(
             r"suppl?_?(?:file|mat|data|info|doc)?s?[/_.-]|supplement|/suppl?/|-mmc\d|/mmc\d|mmc\d+\."
             r"|suppinfo|downloadsuppfile|_si_\d|[_-]si\.pdf|[_.-]s\d{1,3}\.pdf|moesm\d|/esm/|appendi(?:x|ces)"
@@ -288,6 +313,11 @@ HREF: tuple[Pattern, ...] = (
         name="part-path",
         weight=-4.0,
         why="a preview, cover, figure, front matter or licence of the paper",
+        stems=(
+            "preview", "cover", "front", "toc", "thumb", "figure", "downloadtable", "/fig", "abs",
+            "licen", "first", "content", "powerpoint", ".ppt", "inhalt", "titelblatt", "resum",
+            "summary", "errat", "corrigend", "full", "/table/",
+        ),
         pattern=_p(
             r"/preview|cover[_.-]|[/_-]cover|frontmatter|front-matter|/toc[_./-]|_toc|thumbnail|thumb"
             r"|/figures?/|downloadtable|downloadfigure|/fig\d|abstract\.pdf|_abs(?:tract)?\.pdf|/abstract"
@@ -300,6 +330,14 @@ HREF: tuple[Pattern, ...] = (
         name="tool-path",
         weight=-5.0,
         why="citation export, sharing, accounts, rights, mail",
+        stems=(
+            "cit", "bibtex", "endnote", "refworks", "export", ".ris", "share", "login", "signin",
+            "register", "account", "cart", "purchase", "subscri", "alert", "permission", "rights",
+            "copyright", "email", "mailto", "search", "author", "browse", "stat", "metric", "rss",
+            "feed", "oai", "help", "about", "contact", "submi", "polic", "guideline",
+            "instruction", "privacy", "terms", "advert", "news", "faq", "user", "profile", "/tag",
+            "subject", "comment", "related", "similar", "references", "servlet", "crossref",
+        ),
         pattern=_p(
             r"cit(?:e|ation)s?(?:[/?_=.&-]|$)|citmgr|bibtex|endnote|refworks|/export|[?&]export=|\.ris\b"
             r"|/share|sharer|/login|signin|/register|/account|/cart|addtocart|/purchase|/subscri|/alert"
@@ -314,6 +352,9 @@ HREF: tuple[Pattern, ...] = (
         name="other-type",
         weight=-6.0,
         why="an ending that is not PDF",
+        stems=(
+            ".",
+        ),
         pattern=_p(
             r"\.(?:jpe?g|png|gif|svg|webp|tiff?|ico|css|js|json|xml|rdf|ris|bib|enw|nbib|csv|tsv|xlsx?"
             r"|docx?|odt|rtf|txt|tex|pptx?|odp|zip|gz|tgz|rar|7z|tar|epub|mobi|azw3?|mp[34]|avi|mov|wav"
@@ -321,7 +362,7 @@ HREF: tuple[Pattern, ...] = (
         ),
         label="other",
     ),
-)
+)  # fmt: skip
 
 # Of class, id, title, data attributes and rel: half-said things.
 HINT_PDF = 1.2  # class="pdf-link", data-format="pdf"
