@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lafka import futlis
+from lafka import futlis, options
 from lafka.archives import Archive
 from lafka.errors import BadArchive, BadArgument
 from lafka.futlis import Excludes, Line
@@ -43,6 +43,7 @@ class Arguments:
     @classmethod
     def parse(cls, settings: BaseSettings, given: Mapping[str, str]) -> Arguments:
         """``BadArgument``, ``BadList`` or ``BadArchive``, one sentence, for what cannot be."""
+        options.check(settings)
         for name in given:
             if name not in (*ARGUMENTS, *GUESTS):
                 known = ", ".join(ARGUMENTS)
@@ -59,7 +60,7 @@ class Arguments:
             collection=collection,
             policy=Policy(
                 links=_links(given.get("links") or settings["LAFKA_LINKS"]),
-                links_max=positive(settings, "LAFKA_LINKS_MAX"),
+                links_max=settings.getint("LAFKA_LINKS_MAX"),
             ),
             since=_since(given["refresh"], datetime.now(UTC)) if given.get("refresh") else None,
             excludes=Excludes.load(exclude, arguments_collection(settings, collection))
@@ -105,22 +106,13 @@ def _links(text: str) -> Links:
         raise BadArgument(f"links={text!r} is none of {', '.join(Links)}") from None
 
 
-def positive(settings: BaseSettings, name: str) -> int:
-    """The setting *name* as a whole number from 1; ``BadArgument``."""
-    value = settings.get(name)
-    try:
-        number = int(value)
-    except (TypeError, ValueError):
-        number = 0
-    if number < 1:
-        raise BadArgument(f"{name}={value!r} has to be a whole number from 1")
-    return number
-
-
 def _since(text: str, now: datetime) -> datetime:
     if text == "all":
         return now + timedelta(days=36_500)  # later than any fut: all are asked for again
     found = _AGE.fullmatch(text)
     if not found:
         raise BadArgument(f"refresh={text!r} is neither all nor an age such as 30d, 12h or 4w")
-    return now - timedelta(**{_UNITS[found[2]]: int(found[1])})
+    try:
+        return now - timedelta(**{_UNITS[found[2]]: int(found[1])})
+    except OverflowError:
+        raise BadArgument(f"refresh={text!r} is older than any archive") from None

@@ -14,10 +14,16 @@ import threading
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self, cast
 
+from scrapy.exceptions import CloseSpider
 from scrapy.settings import BaseSettings
 
 from lafka.errors import StorageTrouble
-from lafka.middlewares import RawWarcMiddleware, stop_for_storage
+from lafka.middlewares import (
+    STORAGE_TROUBLE,
+    RawWarcMiddleware,
+    note_storage_trouble,
+    stop_for_storage,
+)
 from lafka.papers import make_folders
 from lafka.suwafs import sync_folder
 
@@ -36,6 +42,8 @@ OPTIONS: dict[str, Any] = {
     "fields": FIELDS,
     "store_empty": True,
     "overwrite": False,
+    "indent": None,
+    "batch_item_count": 0,
 }
 
 logger = logging.getLogger(__name__)
@@ -49,7 +57,10 @@ def add_outcome_feed(settings: BaseSettings) -> None:
 
 
 class OutcomeFeedStorage:
-    """Storage of the feed ``lafka:outcomes``: ``runs/<run>.jsonl`` of the archive."""
+    """Storage of the feed ``lafka:outcomes``: ``runs/<run>.jsonl`` of the archive.
+
+    Where the file cannot be made, nothing could be acknowledged: the crawl does not begin.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -69,7 +80,11 @@ class OutcomeFeedStorage:
         assert isinstance(raw, RawWarcMiddleware)
         root: Path = spider.archive.root  # type: ignore[attr-defined]
         path = root / "runs" / f"{raw.run}.jsonl"
-        return cast("IO[bytes]", SyncedLines(path, self._refused))
+        try:
+            return cast("IO[bytes]", SyncedLines(path, self._refused))
+        except StorageTrouble as error:
+            note_storage_trouble(self._crawler, error)
+            raise CloseSpider(STORAGE_TROUBLE) from error
 
     def _refused(self, error: StorageTrouble) -> None:
         from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
@@ -92,8 +107,11 @@ class SyncedLines(io.RawIOBase):
         self._refused = refused
         self._waiting: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         make_folders(path.parent)
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        sync_folder(path.parent)
+        try:
+            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            sync_folder(path.parent)
+        except OSError as error:
+            raise StorageTrouble(path, error) from error
         self._thread = threading.Thread(target=self._work, name="lafka-feed", daemon=True)
         self._thread.start()
 

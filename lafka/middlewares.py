@@ -10,8 +10,10 @@ import logging
 import os
 import socket
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import scrapy
@@ -90,7 +92,8 @@ class RawWarcMiddleware:
     def open(self, archive: Archive) -> RawRun:
         """The run's raw WARC, made when it is first asked for; call it in :meth:`in_order`."""
         if self._raw is None:
-            self._raw = RawRun(archive, self.run, **self._options)
+            with storage(archive.root / "raw"):
+                self._raw = RawRun(archive, self.run, **self._options)
         return self._raw
 
     async def in_order(self, work: Any, *args: Any) -> Any:
@@ -132,10 +135,11 @@ class RawWarcMiddleware:
     def _write(
         self, exchange: Exchange, ask: Ask | None, known: Recorded | None
     ) -> Recorded | None:
-        raw = self.open(self._crawler.spider.archive)  # type: ignore[union-attr]
         try:
+            raw = self.open(self._crawler.spider.archive)  # type: ignore[union-attr]
             info = (known.warcinfo_id, known.warcinfo) if known else None
-            return raw.record(exchange, ask, info)
+            with storage(raw.folder):
+                return raw.record(exchange, ask, info)
         finally:
             exchange.response.close()
 
@@ -145,13 +149,29 @@ class RawWarcMiddleware:
         self._threads.stop()
 
 
-def stop_for_storage(crawler: Crawler, error: StorageTrouble) -> None:
-    """Stop the crawl, once, with one sentence: the same command goes on when there is room."""
+@contextmanager
+def storage(path: Path) -> Iterator[None]:
+    """An OSError of what is done to the archive is a ``StorageTrouble``."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageTrouble(error.filename or path, error) from error
+
+
+def note_storage_trouble(crawler: Crawler, error: StorageTrouble) -> bool:
+    """Say, once, in one sentence, that the crawl stops; whether this was the first time."""
     assert crawler.stats is not None
     if crawler.stats.get_value("lafka/storage_trouble"):
-        return
+        return False
     crawler.stats.set_value("lafka/storage_trouble", str(error))
     logger.error("The disk stopped the crawl: %s. The same command goes on afterwards.", error)
+    return True
+
+
+def stop_for_storage(crawler: Crawler, error: StorageTrouble) -> None:
+    """Stop the open spider: the same command goes on when there is room."""
+    if not note_storage_trouble(crawler, error):
+        return
     assert crawler.engine is not None
     from scrapy.utils.defer import _schedule_coro  # noqa: PLC0415
 

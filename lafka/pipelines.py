@@ -5,12 +5,18 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Self
 
-from scrapy.exceptions import DropItem
+from scrapy.exceptions import CloseSpider, DropItem
 
 from lafka.archives import Archive
 from lafka.errors import KeeperError, StorageTrouble
 from lafka.items import TrailItem
-from lafka.middlewares import RawWarcMiddleware, stop_for_storage
+from lafka.middlewares import (
+    STORAGE_TROUBLE,
+    RawWarcMiddleware,
+    note_storage_trouble,
+    stop_for_storage,
+    storage,
+)
 from lafka.papers import Added
 from lafka.raws import recover
 from lafka.threads import Threads
@@ -58,7 +64,8 @@ class PaperWarcPipeline:
         try:
             await self._threads.run(self._recover)
         except StorageTrouble as error:
-            stop_for_storage(self._crawler, error)
+            note_storage_trouble(self._crawler, error)
+            raise CloseSpider(STORAGE_TROUBLE) from error
 
     def _recover(self) -> None:
         for found in recover(self._archive, keep=self._keep):
@@ -77,31 +84,37 @@ class PaperWarcPipeline:
         trail = item.ended
         try:
             await self._raw.in_order(self._end, trail)
-            if trail.captures:
-                await self._copy(item, trail)
-            await self._raw.in_order(self._copied, trail)
+            if await self._is_copied(item, trail):
+                await self._raw.in_order(self._copied, trail)
         except StorageTrouble as error:
             stop_for_storage(self._crawler, error)
             raise DropItem(f"{item.pid}: not stored: {error}", log_level="INFO") from error
         return item
 
     def _end(self, trail: Trail) -> None:
-        self._raw.open(self._archive).end(trail)
+        with storage(self._archive.root / "raw"):
+            self._raw.open(self._archive).end(trail)
 
     def _copied(self, trail: Trail) -> None:
-        self._raw.open(self._archive).copied(trail.number)
+        with storage(self._archive.root / "raw"):
+            self._raw.open(self._archive).copied(trail.number)
 
-    async def _copy(self, item: TrailItem, trail: Trail) -> None:
+    async def _is_copied(self, item: TrailItem, trail: Trail) -> bool:
+        """Copy *trail*; False where its paper is damaged, and the raw WARC has to keep it."""
+        if not trail.captures:
+            return True
         try:
             added = await self._threads.run(self._append, trail)
         except KeeperError as error:
             logger.error("%s: nothing is stored: %s", item.pid, error)
             item.outcome, item.error = str(Outcome.DAMAGED), str(error)
-            return
+            return False
         item.futs = [_fut(entry) for entry in added]
+        return True
 
     def _append(self, trail: Trail) -> list[Added]:
-        with self._archive.paper(trail.futli.pid) as paper:
+        archive = self._archive
+        with storage(archive.warc_path(trail.futli.pid)), archive.paper(trail.futli.pid) as paper:
             return paper.append(trail.captures)
 
     async def close_spider(self) -> None:

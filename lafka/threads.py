@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThreadPool
+from twisted.python.failure import Failure
 from twisted.python.threadpool import ThreadPool
 
 P = ParamSpec("P")
@@ -35,3 +39,23 @@ class Threads:
         """Wait for what was begun; no work is taken any more."""
         if self._started:
             self._pool.stop()
+
+
+async def run_aside(name: str, work: Callable[[], T]) -> T:
+    """What *work* returns or raises, done in a thread that nothing waits for at the end.
+
+    For what can block for ever, as reading a pipe does.
+    """
+    from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
+
+    deferred: Deferred[T] = Deferred()
+
+    def run() -> None:
+        try:
+            tell = partial(deferred.callback, work())
+        except BaseException:
+            tell = partial(deferred.errback, Failure())  # type: ignore[no-untyped-call]
+        reactor.callFromThread(tell)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return await maybe_deferred_to_future(deferred)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,7 +16,7 @@ from twisted.python.failure import Failure
 
 import lafka
 from lafka.archives import Archive
-from lafka.arguments import Arguments, positive
+from lafka.arguments import Arguments
 from lafka.errors import BadList, KeeperError, StorageTrouble, printable
 from lafka.feeder import Feeder
 from lafka.feeds import add_outcome_feed
@@ -23,7 +24,7 @@ from lafka.finders import Page, describe, find
 from lafka.futlis import Line
 from lafka.items import TrailItem, item_of
 from lafka.middlewares import ASK_KEY, WAY_KEY, RawWarcMiddleware, capture_of, stop_for_storage
-from lafka.threads import Threads
+from lafka.threads import Threads, run_aside
 from lafka.trails import Ask, Capture, Outcome, Trail
 from lafka.warc import dates
 
@@ -69,9 +70,10 @@ class FutliSpider(Spider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.arguments = arguments
         spider.archive = arguments.archive()
-        spider.trails_max = positive(settings, "LAFKA_TRAILS_MAX")
-        spider.per_host = positive(settings, "CONCURRENT_REQUESTS_PER_DOMAIN") + 1
+        spider.trails_max = settings.getint("LAFKA_TRAILS_MAX")
+        spider.per_host = max(1, settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")) + 1
         crawler.signals.connect(spider.request_scheduled, signal=signals.request_scheduled)
+        crawler.signals.connect(spider.callback_failed, signal=signals.spider_error)
         crawler.signals.connect(spider.spider_closed, signal=signals.spider_closed)
         return spider
 
@@ -80,7 +82,7 @@ class FutliSpider(Spider):
         self.arguments: Arguments
         self.trails_max = 0
         self.per_host = 1
-        self._threads = Threads("lafka-list", 2)  # one loads, one looks up what is held
+        self._threads = Threads("lafka-list", 1)  # looks up what is held
         self._starting: dict[int, Line] = {}  # lines whose host has not answered yet
         self._open: dict[int, Line] = {}  # lines whose trail has not ended
         self._open_at: Counter[str] = Counter()  # how many of those began at a host
@@ -90,27 +92,26 @@ class FutliSpider(Spider):
 
     async def start(self) -> AsyncIterator[Any]:
         """Requests and items for the list's lines, as hosts get idle and trails end."""
-        raw = self.crawler.get_downloader_middleware(RawWarcMiddleware)
-        assert isinstance(raw, RawWarcMiddleware)
-        folder = (await raw.in_order(raw.open, self.archive)).folder
-        self.feeder = Feeder(folder / "list.sqlite", per_host=self.per_host)
-        loading = asyncio.ensure_future(self._load(self.feeder))
         try:
-            while not self.feeder.exhausted:
+            raw = self.crawler.get_downloader_middleware(RawWarcMiddleware)
+            assert isinstance(raw, RawWarcMiddleware)
+            folder = (await raw.in_order(raw.open, self.archive)).folder
+            feeder = self.feeder = Feeder(folder / "list.sqlite", per_host=self.per_host)
+            loading = asyncio.ensure_future(self._load(feeder))
+            while not feeder.exhausted:
                 room = min(_BATCH, self.trails_max - len(self._open))
-                lines = self.feeder.take(room) if room > 0 else []
+                lines = feeder.take(room) if room > 0 else []
                 for started in await self._started(lines):
                     yield started
                 if not lines:
-                    await self._woken()
+                    await self._woken(feeder)
+            await loading
         except StorageTrouble as error:
             stop_for_storage(self.crawler, error)
-        finally:
-            await loading
 
     async def _load(self, feeder: Feeder) -> None:
         try:
-            await self._threads.run(self._load_in_thread, feeder)
+            await run_aside("lafka-load", lambda: self._load_in_thread(feeder))
         except BadList as error:
             logger.error("The list ends early: %s", error)
             assert self.crawler.stats is not None
@@ -125,11 +126,10 @@ class FutliSpider(Spider):
         finally:
             feeder.loaded = True
 
-    async def _woken(self) -> None:
+    async def _woken(self, feeder: Feeder) -> None:
         """Wait until a host gets idle or a trail ends, or for more of the list to be loaded."""
         self._wake.clear()
-        assert self.feeder is not None
-        wait = None if self.feeder.loaded else 0.1
+        wait = None if feeder.loaded else 0.1
         try:
             await asyncio.wait_for(self._wake.wait(), wait)
         except TimeoutError:
@@ -259,12 +259,28 @@ class FutliSpider(Spider):
                 printable(capture.payload.content_type) or "no Content-Type",
             )
         if capture.is_page and response is not None:
-            page = _page(capture, response)
-            verdict = _VERDICTS.get(describe(page).kind, Outcome.SPLAP_ONLY)
-            trail = trail.answered(capture, find(page), verdict=verdict)
+            trail = self._read(trail, capture, response)
         else:
             trail = trail.answered(capture)
         yield from self._go_on(trail)
+
+    def _read(self, trail: Trail, capture: Capture, response: Response) -> Trail:
+        """The trail after a page; one that the finders stumble over is a splap without links."""
+        try:
+            page = _page(capture, response)
+            verdict = _VERDICTS.get(describe(page).kind, Outcome.SPLAP_ONLY)
+            found = find(page)
+        except Exception as error:
+            logger.exception("%s: %s could not be read", trail.futli.pid, capture.url)
+            sentence = f"the page could not be read: {printable(repr(error))}"
+            return replace(trail.answered(capture), error=sentence)
+        return trail.answered(capture, found, verdict=verdict)
+
+    def callback_failed(self, failure: Failure, response: Response | None) -> None:  # noqa: ARG002
+        """Free the place of a line whose callback raised; the next run asks for it again."""
+        ask = response.meta.get(ASK_KEY) if response else None
+        if isinstance(ask, Ask):
+            self._forget(ask.number)
 
     async def spider_closed(self) -> None:
         if self.feeder is not None:

@@ -1,0 +1,112 @@
+"""The settings named ``LAFKA_*``, checked before a crawl begins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy.utils.misc import load_object
+
+from lafka import settings as defaults
+from lafka.addresses import networks
+from lafka.errors import BadArgument
+from lafka.warc.rawfiles import load_settings
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+PREFIX = "LAFKA_"
+
+
+def check(settings: BaseSettings) -> None:
+    """``BadArgument``, one sentence, for a setting that is unknown or has a bad value.
+
+    A misspelt LAFKA_ARCHIVE would else fill another folder, without a word.
+    """
+    names = sorted(name for name in settings if str(name).startswith(PREFIX))
+    unknown = [name for name in names if name not in _KNOWN]
+    if unknown:
+        raise BadArgument(f"unknown setting {unknown[0]!r}; docs/reference.md has all of Lafka's")
+    for name, checked in _CHECKS.items():
+        checked(settings, name)
+
+
+def positive(settings: BaseSettings, name: str) -> int:
+    """The setting *name* as a whole number from 1; ``BadArgument``."""
+    return _whole(settings, name, 1)
+
+
+def _natural(settings: BaseSettings, name: str) -> int:
+    return _whole(settings, name, 0)
+
+
+def _whole(settings: BaseSettings, name: str, least: int) -> int:
+    value = settings.get(name)
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        number = least - 1
+    if number < least:
+        raise BadArgument(f"{name}={value!r} has to be a whole number from {least}")
+    return number
+
+
+def _seconds(settings: BaseSettings, name: str) -> None:
+    value = settings.get(name)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise BadArgument(f"{name}={value!r} has to be a number of seconds from 0")
+
+
+def _truth(settings: BaseSettings, name: str) -> None:
+    try:
+        settings.getbool(name)
+    except ValueError:
+        raise BadArgument(f"{name}={settings.get(name)!r} is neither true nor false") from None
+
+
+def _networks(settings: BaseSettings, name: str) -> None:
+    networks(settings.getlist(name))
+
+
+def _warc_settings(settings: BaseSettings, name: str) -> None:
+    if settings.get(name):
+        load_settings(settings[name])
+
+
+def _handler(settings: BaseSettings, name: str) -> None:
+    try:
+        load_object(settings.get(name))
+    except (ImportError, NameError, TypeError, ValueError) as error:
+        raise BadArgument(f"{name}={settings.get(name)!r}: {error}") from None
+
+
+def _folder(settings: BaseSettings, name: str) -> None:
+    if settings.get(name) and not Path(settings[name]).is_dir():
+        raise BadArgument(f"{name}={settings[name]!r} is no folder")
+
+
+_SPOOL_DIR = "LAFKA_SPOOL_DIR"  # none by default: the system's temporary folder
+_KNOWN = {name for name in dir(defaults) if name.startswith(PREFIX)} | {_SPOOL_DIR}
+_CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
+    "LAFKA_LINKS_MAX": positive,
+    "LAFKA_TRAILS_MAX": positive,
+    "LAFKA_WRITERS": positive,
+    "LAFKA_RAW_SIZE": positive,
+    "LAFKA_MAX_PAYLOAD": _natural,
+    "LAFKA_HOST_FAILURES_MAX": _natural,
+    "LAFKA_STALL_TIMEOUT": _seconds,
+    "LAFKA_RETRY_AFTER_MAX": _seconds,
+    "LAFKA_CRAWL_DELAY_MAX": _seconds,
+    "LAFKA_PROGRESS_INTERVAL": _seconds,
+    "LAFKA_KEEP_RAW": _truth,
+    "LAFKA_ALLOWED_NETWORKS": _networks,
+    "LAFKA_WARC_SETTINGS": _warc_settings,
+    "LAFKA_DOWNLOAD_HANDLER": _handler,
+    _SPOOL_DIR: _folder,
+}
