@@ -94,7 +94,7 @@ class Writer:
         about["WARC-Concurrent-To"] = asked
         kind = {"Content-Type": "application/http; msgtype=response"}
         mark = entity.find(b"%PDF-")
-        digest = sha256(entity[mark:] if mark >= 0 else entity)
+        digest = sha256(entity[mark:] if mark >= 0 else body)
         front = head.encode() + b"\r\n"
         if digest in self.held and " 200 " in head:
             held, held_url, held_date, _, _ = self.held[digest]
