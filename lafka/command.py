@@ -5,6 +5,7 @@ It stands outside ``lafka.commands`` because Scrapy takes every command class in
 
 from __future__ import annotations
 
+import os
 import sys
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,6 +28,15 @@ def refused(verb: str, error: LafkaError) -> int:
     return 1 if isinstance(error, KeeperError) else 2
 
 
+def check_args(args: list[str], most: int | None) -> None:
+    """``BadArgument`` for an option that is not known, or for more than *most* arguments."""
+    for arg in args:
+        if arg.startswith("-"):
+            raise BadArgument(f"unknown option {arg}")
+    if most is not None and len(args) > most:
+        raise BadArgument(f"unexpected argument {args[most]!r}")
+
+
 class ArchiveCommand(ScrapyCommand):
     """A command that works on the archive of the settings, without a crawl."""
 
@@ -42,17 +52,14 @@ class ArchiveCommand(ScrapyCommand):
     def run(self, args: list[str], opts: Namespace) -> None:
         verb = type(self).__module__.rpartition(".")[2]
         try:
-            self._check(args)
+            check_args(args, self.most_args)
             self.act(args, opts)
+            sys.stdout.flush()
         except LafkaError as error:
             self.exitcode = refused(verb, error)
-
-    def _check(self, args: list[str]) -> None:
-        for arg in args:
-            if arg.startswith("-"):
-                raise BadArgument(f"unknown option {arg}")
-        if self.most_args is not None and len(args) > self.most_args:
-            raise BadArgument(f"unexpected argument {args[self.most_args]!r}")
+        except BrokenPipeError:  # whoever read has read enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            self.exitcode = 1
 
     def archive(self) -> Archive:
         """The archive that LAFKA_ARCHIVE names; ``BadArchive``."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import crawl
 
-from lafka.command import refused
-from lafka.errors import LafkaError
+from lafka.command import check_args, refused
+from lafka.errors import BadArgument, LafkaError
 from lafka.middlewares import STORAGE_TROUBLE
 
 if TYPE_CHECKING:
@@ -29,16 +29,25 @@ class Command(crawl.Command):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         assert self.settings is not None
         assert self.crawler_process is not None
-        if len(args) == 1 and args[0] in self.crawler_process.spider_loader.list():
-            spider = self.crawler_process.spider_loader.load(args[0])
-            if hasattr(spider, "check"):
-                try:
-                    spider.check(self.settings, opts.spargs)
-                except LafkaError as error:
-                    raise SystemExit(refused("crawl", error)) from None
+        try:
+            check_args(args, 1)
+            if args:
+                self._check(args[0], opts)
+        except LafkaError as error:
+            raise SystemExit(refused("crawl", error)) from None
         super().run(args, opts)
         if any(_stopped(crawler) for crawler in self._crawlers):
             self.exitcode = 1
+
+    def _check(self, name: str, opts: argparse.Namespace) -> None:
+        assert self.crawler_process is not None
+        try:
+            spider = self.crawler_process.spider_loader.load(name)
+        except KeyError:
+            known = ", ".join(self.crawler_process.spider_loader.list())
+            raise BadArgument(f"no spider is called {name!r}; there is {known}") from None
+        if hasattr(spider, "check"):
+            spider.check(self.settings, opts.spargs)
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
         crawler = super()._create_crawler(spidercls)

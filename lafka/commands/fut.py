@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from contextlib import nullcontext
@@ -9,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from lafka.command import ArchiveCommand
-from lafka.errors import StorageTrouble
+from lafka.errors import BadArgument, StorageTrouble
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from contextlib import AbstractContextManager
+
+FORM = "0000-00-00T00:00:00.000000"
 
 
 class Command(ArchiveCommand):
@@ -34,18 +36,28 @@ class Command(ArchiveCommand):
         parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE, not to stdout")
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        time = opts.time.removesuffix("Z") if opts.time else None
+        time = _time(opts.time) if opts.time else None
         fut = self.archive().fut(self.the_pid(args), opts.futli, time)
-        with fut.open() as source, _target(opts.output) as target:
-            shutil.copyfileobj(source, target, 1 << 20)
+        with fut.open() as source:
+            _copy(source, opts.output)
         if opts.output:
             print(f"{fut.length} bytes, {fut.time}, {fut.digest}, {fut.url}", file=sys.stderr)
 
 
-def _target(output: str | None) -> AbstractContextManager[BinaryIO]:
-    if not output:
-        return nullcontext(sys.stdout.buffer)
+def _time(text: str) -> str:
+    """*text* without its Z; ``BadArgument`` where it is no beginning of a time in a suwaf."""
+    time = text.removesuffix("Z")
+    if not FORM.startswith(re.sub(r"\d", "0", time)):
+        raise BadArgument(f"--time {text!r} is not like 2026, 2026-11-20 or 2026-11-20T10:11:12Z")
+    return time
+
+
+def _copy(source: BinaryIO, output: str | None) -> None:
     try:
-        return Path(output).open("wb")
+        with Path(output).open("wb") if output else nullcontext(sys.stdout.buffer) as target:
+            shutil.copyfileobj(source, target, 1 << 20)
+            target.flush()
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        raise StorageTrouble(output, error) from error
+        raise StorageTrouble(output or "standard output", error) from error

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lafka.command import ArchiveCommand
-from lafka.errors import BadPid, KeeperError, LafkaError
+from lafka.errors import BadPid, KeeperError, LafkaError, NotHeld
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -36,18 +36,20 @@ class Command(ArchiveCommand):
         done = 0
         for found in pids or _all(archive, adopt=opts.adopt):
             if isinstance(found, LafkaError):
-                self._tell(found)
+                self._tell(found, 1)
                 continue
             try:
                 archive.rebuild(found)
                 done += 1
-            except (KeeperError, LookupError) as error:
-                self._tell(error)
+            except KeeperError as error:
+                self._tell(error, 1)
+            except NotHeld as error:
+                self._tell(error, 2)
         print(f"{done} suwafs made", file=sys.stderr)
 
-    def _tell(self, error: Exception) -> None:
+    def _tell(self, error: LafkaError, code: int) -> None:
         print(f"scrapy rebuild: {error}", file=sys.stderr)
-        self.exitcode = 1
+        self.exitcode = max(self.exitcode, code)
 
 
 def _all(archive: Archive, *, adopt: bool) -> Iterator[Pid | LafkaError]:
