@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from lxml import etree
 
@@ -22,6 +23,7 @@ _DATA_NAMES = (
     "data-file", "data-download", "data-src", "data-target-url", "data-pdfurl", "data-file-url",
     "ng-href", "formaction",
 )  # fmt: skip
+MAX_INSIDE = 10  # pictures looked at in one link
 _SPOKEN = ("title", "aria-label", "download")
 _HINTS = frozenset({"class", "id", "rel", "name"})
 _ICON_NAMES = frozenset({"src", "class", "href", "xlink:href", "data-icon", "title"})
@@ -340,7 +342,7 @@ def _add_type(given: dict[str, str], score: Score) -> None:
 
 def _has_icon(node: etree._Element) -> bool:
     """Whether a picture in the link is named for PDF."""
-    for image in node.iter("img", "i", "svg", "use", "span"):
+    for image in islice(node.iter("img", "i", "svg", "use", "span"), MAX_INSIDE):
         for name, value in image.items():
             if name in _ICON_NAMES and "pdf" in str(value).lower():
                 return True
@@ -360,8 +362,8 @@ def _said(node: etree._Element) -> str:
     """What a reader sees of a link: its text, else what its images and labels say."""
     text = text_of(node)
     if len(node):
-        for image in node.iter("img"):
+        for image in islice(node.iter("img"), MAX_INSIDE):
             said = image.get("alt") or image.get("title")
             if said:
-                text = f"{text} {said}"
+                text = f"{text} {said[: weights.LONG_TEXT]}"
     return text or (node.get("value") or node.get("aria-label") or "")[: weights.LONG_TEXT]

@@ -181,6 +181,11 @@ def identify(
     )
 
 
+def _bare(path: str) -> str:
+    """*path* without the words at its end that name a view; they are looked for in the tail."""
+    return path[:-100] + _SUFFIX.sub("", path[-100:])
+
+
 def _addresses(url: str, canonical: Iterable[str]) -> tuple[str, ...]:
     found = {urls.path_and_query(url): None}
     for value in canonical:
@@ -194,7 +199,7 @@ def _dois(values: Iterable[str]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for value in values:
         for doi in _DOI.findall(value[:2048])[:3]:
-            doi = _SUFFIX.sub("", doi.lower().rstrip(".,;/)"))
+            doi = _bare(doi.lower().rstrip(".,;/)"))
             doi = _TAIL.sub("", doi)
             if "/" in doi and len(doi) > 9:
                 found[doi] = None
@@ -204,7 +209,7 @@ def _dois(values: Iterable[str]) -> tuple[str, ...]:
 def _tokens(address: str, strong: dict[str, None], numbers: dict[str, None]) -> None:
     """The parts of an address that may stand for the paper."""
     path, _, query = address.partition("?")
-    segments = [s for s in _SUFFIX.sub("", _LEADING.sub("/", path)).split("/") if s]
+    segments = [s for s in _bare(_LEADING.sub("/", path)).split("/") if s]
     values = [v for _, v in parse_qsl(query[:2048])]
     if len(segments) > 1 and segments[-2].isdigit() and segments[-1].isdigit():
         numbers[f"{segments[-2]}/{segments[-1]}"] = None
@@ -224,7 +229,7 @@ def _tokens(address: str, strong: dict[str, None], numbers: dict[str, None]) -> 
 
 def _slug(path: str) -> str:
     """The last segment of an address where it is a word that may stand for the paper."""
-    last = _SUFFIX.sub("", path).rpartition("/")[2]
+    last = _bare(path).rpartition("/")[2]
     plain = last.replace("-", "").replace("_", "")
     return last if len(last) >= 5 and plain.isalpha() and last not in _GENERIC else ""
 
@@ -255,12 +260,12 @@ def _is_id(name: str, value: str) -> bool:
 
 
 def _stem(path: str) -> str:
-    stem = _SUFFIX.sub("", _LEADING.sub("/", path)).rstrip("/")
+    stem = _bare(_LEADING.sub("/", path)).rstrip("/")
     return stem if stem.count("/") >= 2 or _DIGITS.search(stem) else ""
 
 
 def _path_slots(path: str) -> tuple[tuple[str, str], ...]:
-    segments = [s for s in _SUFFIX.sub("", path).split("/") if s]
+    segments = [s for s in _bare(path).split("/") if s]
     found = []
     for before, after in pairwise(segments):
         if before.isalpha() and after[-1:].isalnum() and _DIGITS.search(after):

@@ -9,6 +9,8 @@ from lafka.candidates import Candidate
 from lafka.finders import urls, weights
 from lafka.finders.pages import Page
 
+MAX_HEADER = 16_384  # characters of one header
+
 # A link value: <target> and its parameters up to the comma before the next one.
 _VALUE = re.compile(r'<([^<>]{0,8192})>((?:\s*;\s*[^\s;,=]+\s*(?:=\s*(?:"[^"]*"|[^\s;,]*))?)*)')
 _PARAMETER = re.compile(r';\s*([^\s;,=]+)\s*=\s*(?:"([^"]*)"|([^\s;,]*))')
@@ -23,7 +25,7 @@ _PDF_PATH = re.compile(r"\.pdf(?:$|[?;])|/pdf(?:$|[/?])")
 def link_header(page: Page) -> Iterator[Candidate]:
     """``Link: <...>; rel="item"; type="application/pdf"``."""
     for value in page.link_headers:
-        for target, rest in _VALUE.findall(value[:65_536]):
+        for target, rest in _VALUE.findall(" ".join(value[:MAX_HEADER].split())):
             parameters = {n.lower(): a or b for n, a, b in _PARAMETER.findall(rest)}
             rels = frozenset(parameters.get("rel", "").lower().split())
             yield from _typed(

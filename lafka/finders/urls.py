@@ -10,6 +10,8 @@ from w3lib.url import safe_url_string
 
 MAX_URL = 8_192  # bytes; servers refuse far shorter ones, data: payloads are far longer
 
+MAX_LOOKED = 800  # characters at either end of an address that rules look at
+
 _SAFE = re.compile(r"[!#$%&'()*+,\-./0-9:;=?@A-Z_a-z~\[\]]*\Z")
 _BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _PLAIN = re.compile(
@@ -114,6 +116,8 @@ def path_and_query(url: str) -> str:
     rest = url.partition("://")[2]
     slash = rest.find("/")
     text = rest[slash:] if slash >= 0 else "/"
+    if len(text) > 2 * MAX_LOOKED:
+        text = text[:MAX_LOOKED] + text[-MAX_LOOKED:]
     if "%" in text:
         text = unquote(text, errors="replace")
     return text.lower()

@@ -233,7 +233,7 @@ HREF: tuple[Pattern, ...] = (
         stems=(
             ".pdf",
         ),
-        pattern=_p(r"\.pdf(?:$|[?;&]|/\d*$|\.gz$)|\.pdf/download|=[^&]*\.pdf(?:&|$)"),
+        pattern=_p(r"\.pdf(?:$|[?;&]|/\d*$|\.gz$)|\.pdf/download|=[^&]{0,300}\.pdf(?:&|$)"),
     ),
     Pattern(
         name="pdf-path",
@@ -257,7 +257,7 @@ HREF: tuple[Pattern, ...] = (
         ),
         pattern=_p(
             r"[?&;](?:type|format|fmt|mimetype|mime|ext|output|filetype|fileext|rendition|export)"
-            r"=[^&]*(?:pdf|printable)|[?&]pdf=|[?&](?:view|action|op|mode|task|do|cmd)=[^&]*pdf"
+            r"=[^&]{0,200}(?:pdf|printable)|[?&]pdf=|[?&](?:view|action|op|mode|task|do|cmd)=[^&]{0,200}pdf"
         ),
     ),
     Pattern(
