@@ -24,10 +24,11 @@ import logging
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from http.client import responses
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urldefrag, urlsplit
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.settings import BaseSettings
 
 logger = logging.getLogger(__name__)
 
@@ -161,7 +163,7 @@ class ExactDownloadHandler:
                 payload=settings.getint("LAFKA_MAX_PAYLOAD"),
                 stall=settings.getfloat("LAFKA_STALL_TIMEOUT", 60.0),
             ),
-            spool_dir=settings.get("LAFKA_SPOOL_DIR"),
+            spool_dir=_spool_dir(settings),
         )
 
     async def close(self) -> None:
@@ -172,8 +174,8 @@ class ExactDownloadHandler:
         exchange = Exchange(url=url, method=request.method, response=Spool(self._spool_dir))
         request.meta[EXCHANGE_KEY] = exchange
         await self._judge_early(request)
-        wants_pdf = getattr(request.meta.get("lafka_ask"), "wants", None) == "pdf"
-        tap = _Tap(exchange, self._limits, self._clock, wants_pdf=wants_pdf)
+        miss_max = getattr(request.meta.get("lafka_ask"), "miss_max", 0)
+        tap = _Tap(exchange, self._limits_of(request), self._clock, miss_max=miss_max)
         token = _TAP.set(tap)
         try:
             response: Response = await self._wrapped.download_request(request)
@@ -190,6 +192,12 @@ class ExactDownloadHandler:
         if exchange.started is None or not (exchange.ended or exchange.truncated):
             _put_together(exchange, request, response, self._clock())
         return response
+
+    def _limits_of(self, request: Request) -> Limits:
+        """The limits, with Scrapy's own ``download_maxsize`` of a request: robots.txt has one."""
+        own = request.meta.get("download_maxsize") or self._limits.payload
+        size = min(own, self._limits.payload or own)
+        return replace(self._limits, payload=size)
 
     async def _judge_early(self, request: Request) -> None:
         """Refuse an address in the URL: a proxy would ask it for us.
@@ -220,6 +228,14 @@ class ExactDownloadHandler:
             return
         if address is None or not is_allowed(address, self._allowed):
             raise AddressRefused(f"{response.url}: came unguarded, from {address}")
+
+
+def _spool_dir(settings: BaseSettings) -> str | None:
+    """LAFKA_SPOOL_DIR, else the archive's folder of raw WARCs, for that is where it goes next."""
+    if own := settings.get("LAFKA_SPOOL_DIR"):
+        return str(own)
+    raw = Path(settings.get("LAFKA_ARCHIVE") or "") / "raw"
+    return str(raw) if raw.is_dir() else None
 
 
 def _reason_of(error: BaseException) -> Truncated:
@@ -272,11 +288,11 @@ class _Tap:
         limits: Limits,
         clock: Callable[[], datetime],
         *,
-        wants_pdf: bool,
+        miss_max: int,
     ) -> None:
         self.exchange = exchange
         self.limits = limits
-        self.wants_pdf = wants_pdf
+        self.miss_max = miss_max
         self.deferred: Deferred[Any] | None = None
         self.guarded = False
         self.flags: list[str] = []
@@ -549,6 +565,7 @@ class _Limiter:
         self._opening: bytes | None = b""  # None once it has told what the body is
         self._size = 0
         self._left = BODY_HANDED_ON
+        self._read_max = 0  # bytes after which this body is not read on; 0 to its end
 
     def makeConnection(self, transport: Any) -> None:  # noqa: N802
         self._reader.makeConnection(transport)
@@ -558,6 +575,8 @@ class _Limiter:
             self._look(self._opening + data)
         self._size += len(data)
         self._tap.refuse_bigger(self._size)
+        if 0 < self._read_max <= self._size:
+            self._tap.halting = True
         if self._left and self._reader is not None:
             self._reader.dataReceived(data[: self._left])
         if len(data) > self._left:
@@ -571,8 +590,9 @@ class _Limiter:
         self._left = max((TEXT_HANDED_ON if kind == "text" else BODY_HANDED_ON) - self._size, 0)
         certain = opening is None or kind == "pdf" or len(opening) >= OPENING
         self._opening = None if certain or len(data) >= BODY_HANDED_ON else data
-        if certain and self._tap.wants_pdf and kind in ("text", "binary"):
-            self._tap.halting = True
+        if certain and kind in ("text", "binary"):
+            # A page can be a viewer that leads on; anything else that is no PDF is a miss.
+            self._read_max = self._tap.miss_max if kind == "text" else self._tap.miss_max and 1
 
     def _field(self, name: str) -> str:
         return ",".join(self._headers.getRawHeaders(name, ()))

@@ -88,7 +88,7 @@ class Case:
     method: str = "GET"
     headers: dict[str, str] = field(default_factory=dict)
     data: str = ""
-    wants: str = "page"
+    miss_max: int = 0
     ended: str = "complete"
     truncated: str | None = None
     error: str | None = None
@@ -249,17 +249,17 @@ CASES = {
         sent=sized(b"junk\r\n" + PDF),
         body=(b"junk\r\n" + PDF)[:BODY_HANDED_ON],
         flags=(SHORTENED,),
-        wants="pdf",
+        miss_max=1024,
     ),
     "wanted-pdf-gzip": Case(
         sent=sized(gzip.compress(PDF), b"Content-Encoding: gzip"),
         body=gzip.compress(PDF)[:BODY_HANDED_ON],
         flags=(SHORTENED,),
-        wants="pdf",
+        miss_max=1024,
     ),
     "unwanted": Case(
         sent=sized(LONG_HTML),
-        wants="pdf",
+        miss_max=1024,
         ended="",
         truncated="length",
         exact_end=False,
@@ -271,20 +271,39 @@ CASES = {
             gzip.compress(LONG_HTML + random.Random(2).randbytes(500_000)),
             b"Content-Encoding: gzip",
         ),
-        wants="pdf",
+        miss_max=1024,
         ended="",
         truncated="length",
         exact_end=False,
         dropped=True,
         flags=(DROPPED,),
     ),
-    "unwanted-but-whole": Case(sent=sized(HTML), body=HTML, wants="pdf"),
-    "unwanted-short": Case(sent=sized(b"no"), body=b"no", wants="pdf"),
+    "viewer": Case(sent=sized(HTML * 30), body=HTML * 30, miss_max=65_536),
+    "viewer-too-long": Case(
+        sent=sized(LONG_HTML * 4),
+        miss_max=65_536,
+        ended="",
+        truncated="length",
+        exact_end=False,
+        dropped=True,
+        flags=(DROPPED,),
+    ),
+    "no-viewer": Case(
+        sent=sized(random.Random(3).randbytes(900_000)),
+        miss_max=65_536,
+        ended="",
+        truncated="length",
+        exact_end=False,
+        dropped=True,
+        flags=(DROPPED,),
+    ),
+    "unwanted-but-whole": Case(sent=sized(HTML), body=HTML, miss_max=1024),
+    "unwanted-short": Case(sent=sized(b"no"), body=b"no", miss_max=1024),
     "undecodable": Case(
         sent=sized(PDF, b"Content-Encoding: compress"),
         body=PDF[:BODY_HANDED_ON],
         flags=(SHORTENED,),
-        wants="pdf",
+        miss_max=1024,
     ),
     "slow": Case(
         sent=OK + b"Content-Length: 99\r\n\r\nhalf",
@@ -381,7 +400,7 @@ def asked(site_url: str, name: str, case: Case, **meta: Any) -> dict[str, Any]:
         "method": case.method,
         "headers": case.headers,
         "body": case.data,
-        "wants": case.wants,
+        "miss_max": case.miss_max,
         "meta": {**case.meta, **meta},
     }
 
@@ -778,7 +797,9 @@ def spider_class() -> Any:
 
         async def start(self):
             for number, request in enumerate(self.asked):
-                meta = request["meta"] | {"lafka_ask": SimpleNamespace(wants=request["wants"])}
+                meta = request["meta"] | {
+                    "lafka_ask": SimpleNamespace(miss_max=request["miss_max"])
+                }
                 yield scrapy.Request(
                     request["url"],
                     method=request["method"],
