@@ -7,6 +7,7 @@ for a terminal: control characters of foreign text are shown as escapes.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 
 def printable(text: object) -> str:
@@ -51,6 +52,9 @@ class StorageTrouble(OperatorError):
         self.path = Path(path)
         self.error = error
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path, self.error)
+
 
 class CallerError(LafkaError, ValueError):
     """The caller gave a value that is not one."""
@@ -86,7 +90,11 @@ class KeeperError(LafkaError):
         place = f"{path}" if offset is None else f"{path} at byte {offset}"
         super().__init__(f"{place}: {message}")
         self.path = Path(path)
+        self.message = message
         self.offset = offset
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path, self.message, self.offset)
 
 
 class BadSuwaf(KeeperError):

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 
 _DATE = re.compile(
-    r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?Z)?)?)?"
+    r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?Z)?)?)?", re.ASCII
 )
 
 
@@ -16,17 +16,22 @@ def now() -> datetime:
 
 def to_text(time: datetime) -> str:
     """*time* (aware) as ``YYYY-MM-DDThh:mm:ss.ffffffZ``."""
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return _iso(time, "microseconds")
 
 
 def to_seconds(time: datetime) -> str:
     """*time* (aware) cut to seconds, ``YYYY-MM-DDThh:mm:ssZ`` (requirement paper, section 4)."""
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _iso(time, "seconds")
 
 
 def to_milliseconds(time: datetime) -> str:
     """*time* (aware) cut to milliseconds, ``YYYY-MM-DDThh:mm:ss.mmmZ``."""
-    return to_text(time)[:-4] + "Z"
+    return _iso(time, "milliseconds")
+
+
+def _iso(time: datetime, precision: str) -> str:
+    # Not strftime, which writes the year 999 with three digits.
+    return time.astimezone(UTC).isoformat(timespec=precision).removesuffix("+00:00") + "Z"
 
 
 def parse(text: str) -> datetime:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-_FORBIDDEN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_FORBIDDEN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
+_SPACE = " \t\r"
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
@@ -74,20 +75,22 @@ class Fields:
     def parse(cls, data: bytes) -> Fields:
         """The fields in *data*, leniently: bare LF, folded lines, lines without a colon skipped.
 
-        UTF-8; other bytes become U+FFFD.
+        UTF-8; other bytes become U+FFFD. Only ASCII whitespace around a value is none of it.
         """
-        items: list[tuple[str, str]] = []
+        items: list[tuple[str, list[str]]] = []
         for line in data.decode("utf-8", "replace").split("\n"):
-            line = line.removesuffix("\r")
-            if line[:1] in (" ", "\t") and items:
-                name, value = items[-1]
-                items[-1] = (name, f"{value} {line.strip()}".strip())
+            if line[:1] in (" ", "\t"):
+                if items:
+                    items[-1][1].append(line.strip(_SPACE))
             elif ":" in line:
                 name, value = line.split(":", 1)
-                items.append((name.strip(), value.strip()))
-        return cls(items)
+                items.append((name.strip(_SPACE), [value.strip(_SPACE)]))
+        return cls((name, " ".join(filter(None, parts))) for name, parts in items)
 
 
 def one_line(value: str) -> str:
-    """*value* without line breaks and control characters, each percent-encoded."""
-    return _FORBIDDEN.sub(lambda found: f"%{ord(found[0]):02X}", value)
+    """*value* without line breaks, control characters and surrogates, each percent-encoded."""
+    return _FORBIDDEN.sub(
+        lambda found: "".join(f"%{b:02X}" for b in found[0].encode("utf-8", "surrogatepass")),
+        value,
+    )
