@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from scrapy.commands import ScrapyCommand
 
 from lafka.archives import Archive
-from lafka.errors import BadArgument, KeeperError, LafkaError
+from lafka.errors import BadArgument, KeeperError, LafkaError, StorageTrouble
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Callable
 
 
 def refused(verb: str, error: LafkaError) -> int:
@@ -26,6 +27,21 @@ def refused(verb: str, error: LafkaError) -> int:
     """
     print(f"scrapy {verb}: {error}", file=sys.stderr)  # noqa: T201
     return 1 if isinstance(error, KeeperError) else 2
+
+
+def attempt(verb: str, work: Callable[[], None]) -> int:
+    """Do *work*; the exit code, 0 where nothing was raised."""
+    try:
+        work()
+        sys.stdout.flush()
+    except LafkaError as error:
+        return refused(verb, error)
+    except BrokenPipeError:  # whoever read has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        return refused(verb, StorageTrouble(error.filename or "standard output", error))
+    return 0
 
 
 def check_args(args: list[str], most: int | None) -> None:
@@ -50,16 +66,12 @@ class ArchiveCommand(ScrapyCommand):
         """Do it; a LafkaError ends as a sentence on stderr."""
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        verb = type(self).__module__.rpartition(".")[2]
-        try:
+        def act() -> None:
             check_args(args, self.most_args)
             self.act(args, opts)
-            sys.stdout.flush()
-        except LafkaError as error:
-            self.exitcode = refused(verb, error)
-        except BrokenPipeError:  # whoever read has read enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            self.exitcode = 1
+
+        verb = type(self).__module__.rpartition(".")[2]
+        self.exitcode = attempt(verb, act) or self.exitcode
 
     def archive(self) -> Archive:
         """The archive that LAFKA_ARCHIVE names; ``BadArchive``."""

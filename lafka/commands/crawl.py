@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import crawl
 
-from lafka.command import check_args, refused
-from lafka.errors import BadArgument, LafkaError
+from lafka.command import attempt, check_args
+from lafka.errors import BadArgument
 from lafka.middlewares import STORAGE_TROUBLE
 
 if TYPE_CHECKING:
@@ -29,18 +29,19 @@ class Command(crawl.Command):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         assert self.settings is not None
         assert self.crawler_process is not None
-        try:
-            check_args(args, 1)
-            if args:
-                self._check(args[0], opts)
-        except LafkaError as error:
-            raise SystemExit(refused("crawl", error)) from None
+        code = attempt("crawl", lambda: self._check(args, opts))
+        if code:
+            raise SystemExit(code)
         super().run(args, opts)
         if any(_stopped(crawler) for crawler in self._crawlers):
             self.exitcode = 1
 
-    def _check(self, name: str, opts: argparse.Namespace) -> None:
+    def _check(self, args: list[str], opts: argparse.Namespace) -> None:
+        check_args(args, 1)
         assert self.crawler_process is not None
+        if not args:
+            return  # Scrapy shows its usage
+        name = args[0]
         try:
             spider = self.crawler_process.spider_loader.load(name)
         except KeyError:

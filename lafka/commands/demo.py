@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 
 from lafka.archives import Archive
-from lafka.command import check_args, refused
+from lafka.command import attempt, check_args
 from lafka.demo.account import account
 from lafka.demo.site import list_of, serving
-from lafka.errors import LafkaError
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -38,10 +37,10 @@ class Command(ScrapyCommand):
             self.settings.set("LOG_LEVEL", "ERROR", priority="cmdline")
 
     def run(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
-        try:
-            check_args(args, 0)
-        except LafkaError as error:
-            raise SystemExit(refused("demo", error)) from None
+        self.exitcode = attempt("demo", lambda: self._act(args))
+
+    def _act(self, args: list[str]) -> None:
+        check_args(args, 0)
         assert self.crawler_process is not None
         folder = Path(tempfile.mkdtemp(prefix="lafka-demo-"))
         listed, root = folder / "list.tsv", folder / "archive"

@@ -57,7 +57,7 @@ def _copy(source: BinaryIO, output: str | None) -> None:
         with Path(output).open("wb") if output else nullcontext(sys.stdout.buffer) as target:
             shutil.copyfileobj(source, target, 1 << 20)
             target.flush()
-    except BrokenPipeError:
-        raise
     except OSError as error:
-        raise StorageTrouble(output or "standard output", error) from error
+        if output:
+            raise StorageTrouble(output, error) from error
+        raise
