@@ -1,0 +1,61 @@
+"""``scrapy finders URL-or-FILE [--url URL]``: a page's candidates, best first, and why."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar
+
+from scrapy import Spider, commands
+
+from lafka.command import check_args, refused
+from lafka.errors import BadArgument, LafkaError
+from lafka.finders import Page, find
+
+
+class PageSpider(Spider):
+    """Fetches one page as the settings allow; no archive is touched."""
+
+    name = "page"
+    pages: ClassVar[list[Page]] = []
+
+    @classmethod
+    def update_settings(cls, settings: Any) -> None:
+        settings["DOWNLOADER_MIDDLEWARES"]["lafka.middlewares.RawWarcMiddleware"] = None
+        settings["ITEM_PIPELINES"] = {}
+
+    def parse(self, response: Any) -> None:
+        kind, links = response.headers.get("Content-Type", b""), response.headers.getlist("Link")
+        links = tuple(v.decode("latin-1") for v in links)
+        self.pages.append(Page(response.url, response.body, kind.decode("latin-1"), links))
+
+
+class Command(commands.ScrapyCommand):
+    requires_project = True
+
+    def short_desc(self) -> str:
+        return "Print the candidates of a page, URL or FILE --url URL, as JSON lines, best first"
+
+    def add_options(self, parser: Any) -> None:
+        super().add_options(parser)
+        self.settings.set("LOG_LEVEL", "ERROR", priority="cmdline")  # type: ignore[union-attr]
+        parser.add_argument("--url", default="", help="where the page in FILE came from")
+
+    def run(self, args: list[str], opts: Any) -> None:
+        try:
+            check_args(args, 1)
+            for candidate in find(self._page("".join(args), opts.url)):
+                print(json.dumps(asdict(candidate), ensure_ascii=False))
+        except (LafkaError, OSError) as error:
+            raise SystemExit(refused("finders", BadArgument(str(error)))) from None
+
+    def _page(self, given: str, url: str) -> Page:
+        if given.startswith(("http://", "https://")):
+            process: Any = self.crawler_process
+            process.crawl(PageSpider, start_urls=[given])
+            process.start()
+            if PageSpider.pages:
+                return PageSpider.pages.pop()
+            raise BadArgument(f"{given}: no page came; -L INFO says why")
+        if not Path(given).is_file() or not url.startswith(("http://", "https://")):
+            raise BadArgument(f"{given!r}: say a URL, or a file and with --url its http address")
+        return Page(url, Path(given).read_bytes())
