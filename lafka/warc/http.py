@@ -6,10 +6,13 @@ once content codings are undone too. Where neither is used both stand literally 
 
 from __future__ import annotations
 
+import itertools
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import brotli
 
@@ -17,9 +20,15 @@ from lafka.errors import BadHttp
 from lafka.warc.fields import Fields
 from lafka.warc.sources import Source
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 HEAD_MAX = 1 << 20
 _STATUS = re.compile(r"(?:HTTP/(\d+(?:\.\d+)?)|ICY) +(\d{3})(?: (.*))?", re.IGNORECASE)
 _HEAD_END = re.compile(rb"\n\r?\n")
+_BODILESS = (204, 304)  # whatever their fields say (RFC 9112 section 6.3)
 _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?")
 
 
@@ -34,25 +43,33 @@ class Head:
 
     @property
     def chunked(self) -> bool:
-        codings = ",".join(self.fields.all("Transfer-Encoding")).lower()
-        return "chunked" in codings
+        return "chunked" in self._codings("Transfer-Encoding") and self.status not in _BODILESS
+
+    @property
+    def transfer_codings(self) -> tuple[str, ...]:
+        """Transfer codings in the order in which they were applied, but for ``chunked``."""
+        return tuple(n for n in self._codings("Transfer-Encoding") if n != "chunked")
 
     @property
     def content_codings(self) -> tuple[str, ...]:
         """Content codings in the order in which they were applied, without ``identity``."""
-        names = ",".join(self.fields.all("Content-Encoding")).lower().split(",")
-        return tuple(n.strip() for n in names if n.strip() not in ("", "identity", "none"))
+        return self._codings("Content-Encoding")
+
+    def _codings(self, name: str) -> tuple[str, ...]:
+        names = (n.strip() for n in ",".join(self.fields.all(name)).lower().split(","))
+        return tuple(n for n in names if n not in ("", "identity", "none"))
 
     @property
     def literal(self) -> bool:
         """Whether the entity stands in the block as it is."""
-        return not self.chunked and not self.content_codings
+        return not (self.chunked or self.transfer_codings or self.content_codings)
 
     @property
     def content_length(self) -> int | None:
         """Content-Length where it is one number; None where a transfer coding overrides it."""
         values = {v.strip() for text in self.fields.all("Content-Length") for v in text.split(",")}
-        if self.chunked or len(values) != 1:
+        coded = self.chunked or self.transfer_codings
+        if coded or len(values) != 1 or self.status in _BODILESS:
             return None
         value = values.pop()
         return int(value) if value.isascii() and value.isdigit() and len(value) < 19 else None
@@ -78,7 +95,7 @@ def head(source: Source) -> Head:
             return Head(status=status, reason=reason, fields=fields, end=found.end())
         if read >= HEAD_MAX or read >= source.size:
             raise BadHttp("no HTTP head is found")
-        read *= 4
+        read = min(4 * read, HEAD_MAX)
         data = source.read(0, read)
 
 
@@ -93,30 +110,39 @@ class Dechunker:
     """Undoes the chunked transfer coding, with extensions and trailers (RFC 9112 section 7.1)."""
 
     def __init__(self) -> None:
-        self._buffer = b""
+        self._rest = b""
         self._left = 0
         self._state = "size"
         self.done = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """The payload bytes in *data*; ``BadHttp`` where the coding is broken."""
-        self._buffer += data
-        while self._buffer and not self.done:
-            if self._state == "data":
-                piece = self._buffer[: self._left]
-                self._buffer = self._buffer[len(piece) :]
+        """The payload bytes in *data*, in one piece; ``BadHttp`` where the coding is broken."""
+        parts: list[bytes] = []
+        try:
+            self._take(self._rest + data, parts)
+        except BadHttp:
+            yield b"".join(parts)
+            raise
+        if parts:
+            yield b"".join(parts)
+
+    def _take(self, data: bytes, parts: list[bytes]) -> None:
+        place = 0
+        while place < len(data) and not self.done:
+            if self._left:
+                piece = data[place : place + self._left]
+                place += len(piece)
                 self._left -= len(piece)
-                if not self._left:
-                    self._state = "data end"
-                yield piece
-            else:
-                line, newline, rest = self._buffer.partition(b"\n")
-                if not newline:
-                    if len(line) > HEAD_MAX:
-                        raise BadHttp("a line of the chunked coding is over 1 MiB")
-                    return
-                self._buffer = rest
-                self._line(line.removesuffix(b"\r"))
+                parts.append(piece)
+                continue
+            newline = data.find(b"\n", place)
+            if newline < 0:
+                break
+            self._line(data[place:newline].removesuffix(b"\r"))
+            place = newline + 1
+        self._rest = data[place:]
+        if len(self._rest) > HEAD_MAX and not self.done:
+            raise BadHttp("a line of the chunked coding is over 1 MiB")
 
     def _line(self, line: bytes) -> None:
         if self._state == "size":
@@ -124,7 +150,7 @@ class Dechunker:
             if not found:
                 raise BadHttp(f"not a chunk size: {line[:40]!r}")
             self._left = int(found[1], 16)
-            self._state = "data" if self._left else "trailer"
+            self._state = "data end" if self._left else "trailer"
         elif self._state == "data end":
             if line:
                 raise BadHttp("a chunk is longer than its size says")
@@ -134,17 +160,24 @@ class Dechunker:
 
 
 def payload(source: Source, message: Head) -> Iterator[bytes]:
-    """The payload of the answer in *source*, transfer coding undone, in pieces.
+    """The payload of the answer in *source*, transfer codings undone, in pieces.
 
     ``BadHttp`` where the body ends before the coding or Content-Length says.
     """
-    if message.chunked:
-        dechunker = Dechunker()
-        for data in source.chunks(message.end):
-            yield from dechunker.feed(data)
-        if not dechunker.done:
-            raise BadHttp("the chunked body ends early")
-        return
+    pieces = _dechunked(source, message) if message.chunked else _counted(source, message)
+    return decode(pieces, message.transfer_codings)
+
+
+def _dechunked(source: Source, message: Head) -> Iterator[bytes]:
+    dechunker = Dechunker()
+    for data in source.chunks(message.end):
+        yield from dechunker.feed(data)
+        if dechunker.done:
+            return
+    raise BadHttp("the chunked body ends early")
+
+
+def _counted(source: Source, message: Head) -> Iterator[bytes]:
     left = message.content_length
     for data in source.chunks(message.end):
         piece = data if left is None else data[:left]
@@ -152,109 +185,172 @@ def payload(source: Source, message: Head) -> Iterator[bytes]:
             left -= len(piece)
         if piece:
             yield piece
-    if left and message.status not in (204, 304):
+    if left:
         raise BadHttp(f"the body ends {left} bytes early")
 
 
-Decode = Callable[[bytes], bytes]
+_PIECE = 1 << 16
+_OUT = 1 << 20
+_CODINGS_MAX = 8
 
 
-class _Zlib:
-    """gzip (also of several members) and deflate, with or without its zlib wrapper."""
+class _Decoder(Protocol):
+    def feed(self, data: bytes) -> Iterator[bytes]: ...
 
-    def __init__(self, coding: str) -> None:
-        self._gzip = coding in ("gzip", "x-gzip")
-        self._inner = zlib.decompressobj(31 if self._gzip else 15)
-        self._begun = False
+    @property
+    def done(self) -> bool: ...
 
-    def feed(self, data: bytes) -> bytes:
-        try:
-            out = self._inner.decompress(data)
-        except zlib.error:
-            if self._gzip or self._begun:
-                raise
-            self._inner = zlib.decompressobj(-15)
-            out = self._inner.decompress(data)
-        self._begun = True
-        while self._gzip and self._inner.eof and self._inner.unused_data.startswith(b"\x1f\x8b"):
-            rest = self._inner.unused_data
-            self._inner = zlib.decompressobj(31)
-            out += self._inner.decompress(rest)
-        return out
+
+class _Inflate:
+    """One stream of zlib's, in pieces of at most 1 MiB; what stands behind it is ``rest``."""
+
+    def __init__(self, window: int) -> None:
+        self._inner = zlib.decompressobj(window)
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        if self.done:
+            return
+        out = self._inner.decompress(data, _OUT)
+        while out:
+            yield out
+            # What zlib holds back beyond the limit is no unconsumed input.
+            out = b"" if self.done else self._inner.decompress(self._inner.unconsumed_tail, _OUT)
+
+    @property
+    def rest(self) -> bytes:
+        return self._inner.unused_data
+
+    @property
+    def done(self) -> bool:
+        return self._inner.eof
+
+
+class _Zstd:
+    """One frame; an 8 MiB window is all that RFC 9659 allows a server to ask for."""
+
+    def __init__(self) -> None:
+        self._inner = zstd.ZstdDecompressor(
+            options={zstd.DecompressionParameter.window_log_max: 23}
+        )
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        out = self._inner.decompress(data, _OUT)
+        while out:
+            yield out
+            out = b"" if self.done else self._inner.decompress(b"", _OUT)
+
+    @property
+    def rest(self) -> bytes:
+        return bytes(self._inner.unused_data)
 
     @property
     def done(self) -> bool:
         return bool(self._inner.eof)
+
+
+class _Members:
+    """Streams of one kind, one behind the other: gzip members, zstd frames.
+
+    What stands behind the last one and does not begin as another does is dropped: padding.
+    """
+
+    def __init__(self, new: Callable[[], _Inflate | _Zstd], magic: re.Pattern[bytes]) -> None:
+        self._new = new
+        self._magic = magic
+        self._inner = new()
+        self._behind = b""
+        self._over = False
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        while data and not self._over:
+            if self._inner.done:
+                data = self._next(data)
+                continue
+            yield from self._inner.feed(data)
+            data = self._inner.rest if self._inner.done else b""
+
+    def _next(self, data: bytes) -> bytes:
+        data = self._behind + data
+        self._behind = b""
+        if self._magic.match(data):
+            self._inner = self._new()
+            return data
+        self._over = len(data) >= _MAGIC_MAX
+        self._behind = b"" if self._over else data
+        return b""
+
+    @property
+    def done(self) -> bool:
+        return self._inner.done
 
 
 class _Brotli:
     def __init__(self) -> None:
         self._inner = brotli.Decompressor()
 
-    def feed(self, data: bytes) -> bytes:
-        return bytes(self._inner.process(data))
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        if self.done:
+            return
+        yield bytes(self._inner.process(data, output_buffer_limit=_OUT))
+        while not self.done and not self._inner.can_accept_more_data():
+            yield bytes(self._inner.process(b"", output_buffer_limit=_OUT))
 
     @property
     def done(self) -> bool:
         return bool(self._inner.is_finished())
 
 
-class _Zstd:
-    def __init__(self) -> None:
-        # Imported where it is needed: zstd answers are rare, since we ask for identity.
-        try:
-            from compression import zstd  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
-        except ImportError:
-            from backports import zstd  # type: ignore[no-redef,unused-ignore]  # noqa: PLC0415
-        self._inner = zstd.ZstdDecompressor()
-
-    def feed(self, data: bytes) -> bytes:
-        return b"" if self._inner.eof else bytes(self._inner.decompress(data))
-
-    @property
-    def done(self) -> bool:
-        return bool(self._inner.eof)
+_GZIP = re.compile(rb"\x1f\x8b")
+_ZSTD = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
+_MAGIC_MAX = 4
 
 
-_DECODERS: dict[str, Callable[[], _Zlib | _Brotli | _Zstd]] = {
-    "gzip": lambda: _Zlib("gzip"),
-    "x-gzip": lambda: _Zlib("gzip"),
-    "deflate": lambda: _Zlib("deflate"),
-    "br": _Brotli,
-    "zstd": _Zstd,
-}
-_PIECE = 1 << 16
+def _decoder(coding: str, opening: bytes) -> _Decoder | None:
+    """What undoes *coding*; None where it is unknown or *opening* shows that it was not applied."""
+    if coding in ("gzip", "x-gzip"):
+        begins = _GZIP.match(opening) or opening == b"\x1f"
+        return _Members(lambda: _Inflate(31), _GZIP) if begins else None
+    if coding == "zstd":
+        begins = _ZSTD.match(opening) or len(opening) < _MAGIC_MAX
+        return _Members(_Zstd, _ZSTD) if begins else None
+    if coding == "deflate":
+        # Many servers send it without its zlib wrapper (RFC 9110 section 8.4.1.2).
+        wrapped = opening[0] & 15 == 8 and int.from_bytes(opening[:2]) % 31 == 0
+        return _Inflate(15 if wrapped else -15)
+    return _Brotli() if coding == "br" else None
 
 
 def decode(pieces: Iterable[bytes], codings: tuple[str, ...]) -> Iterator[bytes]:
     """*pieces* with *codings* (as applied, so undone from the last) undone.
 
-    Fed in pieces of 64 KiB, so that a bomb is met piece by piece and the caller can stop.
-    ``BadHttp`` for an unknown coding, a broken stream, or one that ends early.
+    A piece that is given is at most 1 MiB where a coding was undone, so a bomb is met piece by
+    piece and the caller can stop. Bytes decide here too: a coding that is unknown, or that the
+    first bytes contradict, was not applied. ``BadHttp`` for a broken stream, or one that ends
+    early, or more than eight codings.
     """
+    if len(codings) > _CODINGS_MAX:
+        raise BadHttp(f"{len(codings)} codings")
     for coding in reversed(codings):
-        if coding not in _DECODERS:
-            raise BadHttp(f"unknown content coding {coding!r}")
         pieces = _undo(pieces, coding)
     yield from pieces
 
 
 def _undo(pieces: Iterable[bytes], coding: str) -> Iterator[bytes]:
-    decoder, fed = _DECODERS[coding](), False
+    rest = iter(pieces)
+    opening = b""
+    while len(opening) < _MAGIC_MAX and (piece := next(rest, None)) is not None:
+        opening += piece
+    decoder = _decoder(coding, opening) if opening else None
+    if decoder is None:
+        yield from itertools.chain((opening,), rest)
+        return
     try:
-        for piece in pieces:
+        for piece in itertools.chain((opening,), rest):
             for start in range(0, len(piece), _PIECE):
-                fed = True
-                out = decoder.feed(piece[start : start + _PIECE])
-                if out:
-                    yield out
-    except (zlib.error, brotli.error, ValueError, EOFError, OSError) as error:
+                yield from filter(None, decoder.feed(piece[start : start + _PIECE]))
+    except (zlib.error, brotli.error, zstd.ZstdError) as error:
         raise BadHttp(f"broken {coding} body: {error}") from None
-    except Exception as error:
-        if type(error).__name__ == "ZstdError":  # either package's, without importing them
-            raise BadHttp(f"broken {coding} body: {error}") from None
-        raise
-    if fed and not decoder.done:
+    if not decoder.done:
         raise BadHttp(f"the {coding} body ends early")
 
 
