@@ -50,9 +50,8 @@ class Command(commands.ScrapyCommand):
 
     def _page(self, given: str, url: str) -> Page:
         if given.startswith(("http://", "https://")):
-            process: Any = self.crawler_process
-            process.crawl(PageSpider, start_urls=[given])
-            process.start()
+            self.crawler_process.crawl(PageSpider, start_urls=[given])  # type: ignore[union-attr]
+            self.crawler_process.start()  # type: ignore[union-attr]
             if PageSpider.pages:
                 return PageSpider.pages.pop()
             raise BadArgument(f"{given}: no page came; -L INFO says why")
