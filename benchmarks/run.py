@@ -1,0 +1,41 @@
+"""Lafka's benchmarks, each against its peer in the same run.
+
+    python benchmarks/run.py crawl|read|memory|verify|list [--write]
+
+Prints a Markdown table; ``--write`` puts it into docs/benchmarks.md, with machine and date. Needs
+nginx (Debian: ``apt-get install nginx-light``) and, for ``crawl``, wget. Nothing leaves loopback.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULES = {
+    "crawl": "benchmarks.crawl",
+    "read": "benchmarks.read",
+    "memory": "benchmarks.memory",
+    "verify": "benchmarks.verify",
+    "list": "benchmarks.long_list",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure Lafka against its peers.")
+    parser.add_argument("name", choices=MODULES)
+    parser.add_argument("--write", action="store_true", help="into docs/benchmarks.md too")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the work, to try it out")
+    args = parser.parse_args()
+    sys.path.insert(0, str(ROOT))  # Python has put this file's own folder there
+    table = importlib.import_module(MODULES[args.name]).table(quick=args.quick)
+    print(table)
+    if args.write:
+        tables = importlib.import_module("benchmarks.tables")
+        tables.write(args.name, table, ROOT / "docs" / "benchmarks.md")
+
+
+if __name__ == "__main__":
+    main()

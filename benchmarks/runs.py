@@ -1,0 +1,79 @@
+"""Programs run in a process of their own: what CPU, time and memory they took."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CONCURRENCY = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """CPU (user and system, children included) and wall time in seconds, peak RSS in bytes."""
+
+    cpu: float
+    wall: float
+    peak: int
+
+
+def run(
+    args: Sequence[str | Path],
+    *,
+    cwd: Path,
+    log: Path,
+    each_second: Callable[[int], None] | None = None,
+) -> Run:
+    """Run a program to its end; *each_second* is called with its process id meanwhile."""
+    begun = time.perf_counter()
+    with log.open("wb") as output:
+        process = subprocess.Popen(args, cwd=cwd, stdout=output, stderr=output)
+    ended = 0
+    while not ended:
+        ended, status, usage = os.wait4(process.pid, os.WNOHANG if each_second else 0)
+        if each_second and not ended:
+            each_second(process.pid)
+            time.sleep(1)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.perf_counter() - begun
+    if process.returncode:
+        raise SystemExit(f"{args}: exit code {process.returncode}\n{log.read_text()[-3000:]}")
+    return Run(cpu=usage.ru_utime + usage.ru_stime, wall=wall, peak=usage.ru_maxrss * 1024)
+
+
+# What both sides get: as many requests at once, no manners, no line a request in the log.
+SAME = {
+    "CONCURRENT_REQUESTS": CONCURRENCY,
+    "CONCURRENT_REQUESTS_PER_DOMAIN": CONCURRENCY,
+    "ROBOTSTXT_OBEY": False,
+    "AUTOTHROTTLE_ENABLED": False,
+    "LOG_LEVEL": "INFO",
+}
+
+
+def lafka(path: Path, archive: Path, **settings: object) -> list[str]:
+    """``scrapy crawl futli`` with the list at *path*; run it in ROOT."""
+    own = {
+        "LAFKA_ARCHIVE": archive,
+        "LAFKA_ALLOWED_NETWORKS": "127.0.0.0/8",
+        "LAFKA_CONTACT": "nobody@example.org",
+    }
+    return [*_scrapy("crawl", "futli", {**SAME, **own, **settings}), "-a", f"input={path}"]
+
+
+def peer(spider: str, path: Path, **settings: object) -> list[str]:
+    """A spider of this folder in plain Scrapy with the list at *path*; run it out of ROOT."""
+    file = str(Path(__file__).with_name(spider))
+    return [*_scrapy("runspider", file, {**SAME, **settings}), "-a", f"path={path}"]
+
+
+def _scrapy(verb: str, what: str, settings: dict[str, object]) -> list[str]:
+    given = [f"{name}={value}" for name, value in settings.items()]
+    flags = [part for text in given for part in ("-s", text)]
+    return [sys.executable, "-m", "scrapy", verb, what, *flags]
