@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -18,6 +19,12 @@ _HTML = re.compile(
     rb"(?:<!doctype\s+html|<(?:html|head|body|title|meta|script|frameset)\b)", re.IGNORECASE
 )
 _HTML_LEAD = re.compile(rb"(?:\s|<!--.*?-->|<\?xml[^>]*>)*", re.DOTALL)
+# What else browsers take for HTML (WHATWG MIME sniffing, 7.1); but PHP puts a <br> before a PDF.
+_FRAGMENT = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*<(?:!--|(?:iframe|h1|div|font|table|a|style|b|br|p)[\s/>])",
+    re.IGNORECASE,
+)
+_UTF_16 = re.compile(rb"\xff\xfe|\xfe\xff|(?:\s\0)*<\0|(?:\0\s)*\0<")
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _TAIL = 2048
 
@@ -43,8 +50,9 @@ class Payload:
     before it), ``length`` the fut's length, or the entity's where it is no PDF. ``digest`` is that
     of the fut, else of the payload (transfer coding undone); ``payload_digest`` always of the
     payload, ``block_digest`` of the whole block; all ``sha256:`` and hex. ``whole`` is false where
-    a framing, a coding or the end of a PDF shows that bytes are missing; ``trouble`` says which.
-    ``prefix`` is the first 1,024 bytes of the entity.
+    a framing, a coding or the end of a PDF shows that bytes are missing; ``trouble`` says which,
+    and ``too_big`` that a coded body was not decoded to its end. ``chunked`` stands for any
+    transfer coding. ``prefix`` is the first 1,024 bytes of the entity.
     """
 
     kind: Kind
@@ -60,6 +68,7 @@ class Payload:
     block_digest: str
     whole: bool
     trouble: str = ""
+    too_big: bool = False
     prefix: bytes = b""
 
 
@@ -87,9 +96,9 @@ def kind_of(prefix: bytes, content_type: str = "") -> Kind:
 
 
 def _is_html(prefix: bytes, content_type: str) -> bool:
-    if prefix[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        prefix = prefix[2:].replace(b"\0", b"")
-    if _begins_as_html(prefix):
+    if _UTF_16.match(prefix):
+        prefix = prefix.removeprefix(b"\xff\xfe").removeprefix(b"\xfe\xff").replace(b"\0", b"")
+    if _begins_as_html(prefix) or _FRAGMENT.match(prefix):
         return True
     declared = content_type.partition(";")[0].strip().lower() in _HTML_TYPES
     return declared and b"\0" not in prefix and not prefix.startswith(_BINARY)
@@ -156,12 +165,14 @@ def inspect(block: Source, *, max_entity: int = 0) -> Payload:
     message = http.head(block)
     seen = _Entity()
     whole, body = hashlib.sha256(block.read(0, message.end)), hashlib.sha256()
+    too_big = False
     if message.literal:
         trouble = _feed_literal(block, message, seen, whole)
     else:
         for data in block.chunks(message.end):
             whole.update(data)
         trouble = _feed_decoded(block, message, seen, body, max_entity)
+        too_big = trouble == _TOO_BIG
     fut, everything = seen.digests()
     kind = kind_of(seen.first, message.fields.first("Content-Type"))
     payload_digest = _text(body) if message.content_codings else everything
@@ -172,7 +183,7 @@ def inspect(block: Source, *, max_entity: int = 0) -> Payload:
         content_type=message.fields.first("Content-Type"),
         body=message.end,
         literal=message.literal,
-        chunked=message.chunked,
+        chunked=message.chunked or bool(message.transfer_codings),
         start=seen.start,
         length=seen.size - seen.start,
         digest=fut if kind is Kind.PDF else payload_digest,
@@ -180,6 +191,7 @@ def inspect(block: Source, *, max_entity: int = 0) -> Payload:
         block_digest=_text(whole),
         whole=not trouble,
         trouble=trouble,
+        too_big=too_big,
         prefix=seen.first,
     )
 
@@ -193,25 +205,39 @@ def _feed_literal(block: Source, message: http.Head, seen: _Entity, whole: hashl
             left -= len(piece)
         if piece:
             seen.feed(piece)
-    if left and message.status not in (204, 304):
+    if left:
         return f"the body ends {left} bytes early"
     return ""
+
+
+_TOO_BIG = "the decoded body is too big"
 
 
 def _feed_decoded(
     block: Source, message: http.Head, seen: _Entity, body: hashlib._Hash, max_entity: int
 ) -> str:
-    def pieces() -> Iterator[bytes]:
+    if not message.content_codings:
+        return _feed(http.payload(block, message), seen, 0)
+
+    def hashed() -> Iterator[bytes]:
         for piece in http.payload(block, message):
-            if message.content_codings:
-                body.update(piece)
+            body.update(piece)
             yield piece
 
+    payload = hashed()
+    trouble = _feed(http.decode(map(bytes, payload), message.content_codings), seen, max_entity)
+    with suppress(BadHttp):
+        for _ in payload:  # where decoding stopped early: the payload's digest is of all of it
+            pass
+    return trouble
+
+
+def _feed(entity: Iterator[bytes], seen: _Entity, max_entity: int) -> str:
     try:
-        for piece in http.decode(pieces(), message.content_codings):
+        for piece in entity:
             seen.feed(piece)
-            if max_entity and seen.size > max_entity:
-                return "the decoded body is too big"
+            if 0 < max_entity < seen.size:
+                return _TOO_BIG
     except BadHttp as error:
         return str(error)
     return ""
@@ -219,7 +245,7 @@ def _feed_decoded(
 
 def _unended(kind: Kind, message: http.Head, tail: bytes) -> str:
     """Without a length a reset looks like an end; then only the PDF itself can tell."""
-    unframed = not message.chunked and message.content_length is None
+    unframed = message.literal and message.content_length is None
     if kind is Kind.PDF and unframed and b"%%EOF" not in tail:
         return "a PDF without a length does not end with %%EOF"
     return ""
@@ -227,6 +253,9 @@ def _unended(kind: Kind, message: http.Head, tail: bytes) -> str:
 
 def _text(digest: hashlib._Hash) -> str:
     return "sha256:" + digest.hexdigest()
+
+
+_MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 
 
 def identified_type(facts: Payload) -> str:
@@ -240,4 +269,8 @@ def identified_type(facts: Payload) -> str:
 
     import magic  # noqa: PLC0415  isort: skip
 
-    return str(magic.from_buffer(facts.prefix, mime=True))
+    try:
+        media_type = str(magic.from_buffer(facts.prefix, mime=True))
+    except magic.MagicException:
+        return ""
+    return media_type if _MEDIA_TYPE.fullmatch(media_type) else ""
