@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lafka.contents import Scanner
+from lafka.contents import paper_ids
 from lafka.errors import BadArchive, BadPid, BadWarc, NotHeld, ShortWarc, StorageTrouble
 from lafka.futlis import Futli
-from lafka.papers import PaperWarc, locked, make_folders
+from lafka.papers import PaperWarc, locked, make_folders, vacant
 from lafka.pids import COLLECTIONS, Collection, Pid
 from lafka.suwafs import Suwaf, sync_folder
 
@@ -74,10 +74,14 @@ def _warc_file(path: Path, pid: Pid) -> io.FileIO:
         return io.FileIO(path)
     except FileNotFoundError:
         raise NotHeld(f"{pid}: its suwaf is here, but {path} is missing") from None
+    except OSError as error:
+        raise StorageTrouble(path, error) from error
 
 
 class _Range(io.RawIOBase):
     """The bytes of a fut as a file of their own."""
+
+    _file: io.FileIO | None = None  # where opening fails, closing still works
 
     def __init__(self, fut: StoredFut) -> None:
         self._file = _warc_file(fut.warc, fut.pid)
@@ -91,24 +95,29 @@ class _Range(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._fut.length}[whence]
-        self._place = max(0, base + offset)
+        bases = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._fut.length}
+        if whence not in bases or bases[whence] + offset < 0:
+            raise ValueError(f"cannot seek to {offset} from {whence}")
+        self._place = bases[whence] + offset
         return self._place
 
     def tell(self) -> int:
         return self._place
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        if self._file is None or self.closed:
+            raise ValueError("I/O operation on closed file")
         size = max(0, min(len(buffer), self._fut.length - self._place))
         data = os.pread(self._file.fileno(), size, self._fut.start + self._place)
-        if len(data) < size and not data:
+        if size and not data:
             raise ShortWarc(self._fut.warc, "ends inside a fut of its suwaf", self._fut.start)
         buffer[: len(data)] = data
         self._place += len(data)
         return len(data)
 
     def close(self) -> None:
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
         super().close()
 
 
@@ -238,17 +247,18 @@ class Archive:
 
         ``BadPid`` where the path is that of no pid.
         """
-        relative = warc.relative_to(self.root / "warc").with_suffix("").as_posix()
+        relative = warc.relative_to(self.root / "warc").as_posix().removesuffix(".warc")
         pid = self.collection.inverse(relative)
         if pid is None:  # a cut path
             pid = self._pid_inside(warc, relative)
         return pid
 
     def _pid_inside(self, warc: Path, relative: str) -> Pid:
-        for text in paper_ids(warc):
-            pid = self.collection.pid(text)
-            if pid.path == relative:
-                return pid
+        for text in (*_pids_of(self.root / "suwaf" / f"{relative}.json"), *paper_ids(warc)):
+            with suppress(BadPid):
+                pid = self.collection.pid(text)
+                if pid.path == relative:
+                    return pid
         raise BadPid(f"{warc}: no Paper-Id in it has this path")
 
     def rebuild(self, pid: Pid) -> Suwaf:
@@ -276,29 +286,27 @@ class Archive:
         path = self.warc_path(pid)
         if path == warc:
             return pid
-        make_folders(path.parent)
         try:
-            os.link(warc, path)  # unlike a rename it never replaces
-            sync_folder(path.parent)
+            if not (path.exists() and path.samefile(warc)):  # else killed between link and unlink
+                with vacant(path):
+                    os.link(warc, path)  # unlike a rename it never replaces
+                    sync_folder(path.parent)
             warc.unlink()
             sync_folder(warc.parent)
-        except FileExistsError:
+        except BadWarc:
             raise BadWarc(warc, f"is of {pid}, but {path} exists already") from None
         except OSError as error:
             raise StorageTrouble(path, error) from error
         return pid
 
 
-def paper_ids(warc: Path) -> set[str]:
-    """The Paper-Ids in the warcinfo records of the WARC at *warc*, as they stand there."""
-    fd = os.open(warc, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        scanner = Scanner(fd, warc, trusted_to=os.fstat(fd).st_size)
-        with suppress(BadWarc):  # what was read before the trouble names the paper
-            scanner.read()
-        return scanner.contents.pid_texts()
-    finally:
-        os.close(fd)
+def _pids_of(suwaf: Path) -> list[str]:
+    """The pids in a suwaf; none where it cannot be read."""
+    with suppress(OSError, ValueError, RecursionError):
+        values = json.loads(suwaf.read_bytes())
+        if isinstance(values, dict):
+            return [key for key in values if key != "_warc"]
+    return []
 
 
 def _collection(name: str) -> Collection:

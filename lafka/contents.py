@@ -8,6 +8,10 @@ in the record's header tells what is needed and may be trusted.
 from __future__ import annotations
 
 import hashlib
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +23,7 @@ from lafka.suwafs import Fut, Suwaf
 from lafka.warc import dates, http
 from lafka.warc.fields import Fields
 from lafka.warc.reader import StoredRecord, records
-from lafka.warc.sources import CHUNK
+from lafka.warc.sources import CHUNK, FileSource
 
 NO_CHAIN = bytes(32)
 
@@ -105,9 +109,6 @@ class Contents:
                 suwaf.add(visit.info.futli, visit.time, fut_of(visit, held))
         return suwaf
 
-    def pid_texts(self) -> set[str]:
-        return {info.pid_text for info in self.infos.values() if info.pid_text}
-
 
 def fut_of(visit: Visit, held: Held) -> Fut:
     """The suwaf's entry for *visit* of the fut that *held* tells the place of."""
@@ -185,15 +186,18 @@ class Scanner:
             head = http.head(block)
         except BadHttp:
             return
-        if not 200 <= head.status < 300 or record.fields.first("WARC-Truncated"):
+        if head.status == 206 or not 200 <= head.status < 300:
+            return
+        if record.fields.first("WARC-Truncated"):
             return
         stated = record.fields.first("WARC-Payload-Digest")
         trusted = record.offset < self._trusted_to and stated.startswith("sha256:")
         prefix = block.read(head.end, SNIFF)
-        start = max(0, pdf_start(prefix))
-        if trusted and head.literal and not start:
+        start, size = max(0, pdf_start(prefix)), block.size - head.end
+        framed = head.content_length == size  # else only the bytes tell where the entity ends
+        if trusted and head.literal and framed and not start:
             kind = kind_of(prefix, head.fields.first("Content-Type"))
-            size, digest = block.size - head.end, stated
+            digest = stated
         else:
             payload = inspect(block)
             if not payload.whole and payload.kind is Kind.PDF:
@@ -224,8 +228,9 @@ class Scanner:
 
     def _take_conversion(self, record: StoredRecord) -> None:
         digest = record.fields.first("WARC-Block-Digest")
-        self.contents.unconverted.pop(digest, None)
-        self._place(digest, record, record.block, record.block_length)
+        if pdf_start(record.source(self._fd).read(0, SNIFF)) == 0:
+            self.contents.unconverted.pop(digest, None)
+            self._place(digest, record, record.block, record.block_length)
 
     def _visit(self, record: StoredRecord, digest: str) -> None:
         info = self.contents.infos.get(record.fields.first("WARC-Warcinfo-ID"))
@@ -241,6 +246,34 @@ class Scanner:
             digest,
             Held(record_id=record.id, url=record.url, date=record.date, s=start, l=length),
         )
+
+
+def paper_ids(warc: Path) -> Iterator[str]:
+    """The Paper-Ids in the WARC at *warc*, as they stand there, up to any trouble in it."""
+    fd = os.open(warc, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with suppress(BadWarc):  # what was read before the trouble names the paper
+            for record in records(fd, warc):
+                if record.type == "warcinfo":
+                    body = Fields.parse(record.source(fd).read(0, CHUNK))
+                    yield from filter(None, [body.first("Paper-Id")])
+    finally:
+        os.close(fd)
+
+
+def begins_record(fd: int, offset: int) -> bool:
+    """Whether a record seems to begin at *offset* of the open file *fd*, or anywhere behind."""
+    tail = FileSource(fd, offset, max(0, os.fstat(fd).st_size - offset))
+    last = b""
+    for data in tail.chunks():
+        if _RECORD_BEGINS.search(last + data):
+            return True
+        last = data[-_OVERLAP:]
+    return False
+
+
+_RECORD_BEGINS = re.compile(rb"\r\n\r\nWARC/1\.[01]\r?\n[A-Za-z-]{1,60}:")
+_OVERLAP = 80
 
 
 def html_date(time: datetime | None) -> str:

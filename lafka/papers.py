@@ -1,17 +1,22 @@
 """The paper WARC: lock, recover, append a trail, commit the suwaf (docs/formats.md, "Append").
 
 Nothing is lost at any kill: the lock dies with its process, the next writer rolls whole records
-forward and keeps a torn tail aside, and only a WARC that was synced is named by a suwaf.
+forward and keeps a torn tail aside, and only a WARC that was synced is named by a suwaf. A new WARC
+is a draft until its first commit, so that bytes under a final name were always synced once.
+
+Record ids of what is made here are derived from the id of the response that it is made of: copying
+a trail a second time finds what is there already, record by record.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
+import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from lafka.contents import (
@@ -21,6 +26,7 @@ from lafka.contents import (
     Scanner,
     Unconverted,
     Visit,
+    begins_record,
     chained,
     fut_of,
     html_date,
@@ -28,23 +34,20 @@ from lafka.contents import (
 from lafka.errors import BadSuwaf, BadWarc, ShortWarc, StorageTrouble, TornWarc
 from lafka.payloads import Kind
 from lafka.pids import Pid
-from lafka.suwafs import Fut, Suwaf, sync_folder
-from lafka.trails import Capture, Exchanged, Span
+from lafka.suwafs import DRAFT, Fut, Suwaf, sync_folder
+from lafka.trails import Capture, Span
 from lafka.warc import dates, http
+from lafka.warc.fields import one_line
 from lafka.warc.reader import StoredRecord, record_at
 from lafka.warc.records import (
     HTTP_RESPONSE,
     IDENTICAL_PAYLOAD,
     RECORD_END,
-    NewId,
     Record,
     header,
     start,
-    uuid_urn,
 )
 from lafka.warc.sources import FileSource
-
-Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,36 +62,20 @@ class Added:
 class PaperWarc:
     """One paper's WARC and suwaf, locked and recovered; made by :func:`locked`."""
 
-    def __init__(
-        self,
-        warc: Path,
-        suwaf_path: Path,
-        pid: Pid,
-        fd: int,
-        *,
-        clock: Clock = dates.now,
-        new_id: NewId = uuid_urn,
-    ) -> None:
-        self.path = warc
+    def __init__(self, suwaf_path: Path, pid: Pid, lock: Lock) -> None:
+        self.path = lock.warc
         self.suwaf_path = suwaf_path
         self.pid = pid
         self.suwaf = Suwaf(pid=pid)
-        self._fd = fd
-        self._clock = clock
-        self._new_id = new_id
+        self._lock = lock
+        self._fd = lock.fd
         self._contents: Contents | None = None
-
-    def now(self) -> str:
-        return dates.to_text(self._clock())
-
-    def new_id(self) -> str:
-        return self._new_id()
 
     @property
     def contents(self) -> Contents:
         """What the WARC holds; read from its headers when first asked for."""
         if self._contents is None:
-            scanner = Scanner(self._fd, self.path, trusted_to=self.suwaf.end)
+            scanner = Scanner(self._fd, self._lock.path, trusted_to=self.suwaf.end)
             self._contents = scanner.read()
         return self._contents
 
@@ -120,17 +107,19 @@ class PaperWarc:
 
         Digests in headers are believed before byte *trusted_to*, the bytes are read after it.
         """
-        scanner = Scanner(self._fd, self.path, trusted_to=trusted_to)
+        scanner = Scanner(self._fd, self._lock.path, trusted_to=trusted_to)
         try:
             scanner.read()
         except BadWarc as error:
             tail = scanner.contents.end
             if tail < self.suwaf.end and isinstance(error, TornWarc):
                 raise ShortWarc(self.path, "records that its suwaf knows are torn", tail) from None
-            if tail < self.suwaf.end or (not self.suwaf.end and self._records_after(tail)):
+            if tail < self.suwaf.end or not (self._is_watched() or self._is_last(tail)):
                 raise
             self._set_tail_aside(tail)
         self._contents = scanner.contents
+        if self._lock.is_draft and not self._contents.end:
+            return
         opened = self.suwaf.open
         plan = Plan(self)
         for unconverted in list(self._contents.unconverted.values()):
@@ -140,26 +129,25 @@ class PaperWarc:
         self.suwaf.open = opened
         self._commit()
 
-    def _records_after(self, offset: int) -> bool:
-        """Whether a record seems to begin behind the trouble at *offset*: then it is no tail."""
-        tail = FileSource(self._fd, offset + 1, os.fstat(self._fd).st_size - offset - 1)
-        last = b""
-        for data in tail.chunks():
-            if b"\r\n\r\nWARC/1." in last + data:
-                return True
-            last = data[-10:]
-        return False
+    def _is_watched(self) -> bool:
+        """Whether it is known how far the WARC was committed: what lies behind is no one's yet."""
+        return bool(self.suwaf.end) or self._lock.is_draft
+
+    def _is_last(self, offset: int) -> bool:
+        return not begins_record(self._fd, offset + 1)
 
     def _set_tail_aside(self, offset: int) -> None:
         """Keep the bytes from *offset* on as ``<name>.torn-<offset>`` and cut them off."""
         aside = _free_name(self.path.with_name(f"{self.path.name}.torn-{offset}"))
+        draft = aside.with_name(f"{DRAFT}{self.path.name}.torn")
         tail = FileSource(self._fd, offset, os.fstat(self._fd).st_size - offset)
         try:
-            with aside.open("xb") as file:
+            with draft.open("wb") as file:
                 for data in tail.chunks():
                     file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
+            draft.rename(aside)
             sync_folder(aside.parent)
             os.ftruncate(self._fd, offset)
             os.fsync(self._fd)
@@ -170,14 +158,13 @@ class PaperWarc:
         """Copy *captures*, a trail's, and commit; the futs among them as the suwaf now names them.
 
         A payload that is held already becomes a revisit; a page that is held already adds nothing
-        at all where no fut was had. A capture whose warcinfo the WARC holds was copied before and
-        is passed over. *opened* marks the futli as one to be asked again.
+        at all where no fut was had. Records that the WARC holds were copied before and are passed
+        over. *opened* marks the futli as one to be asked again.
         """
         plan = Plan(self)
         had_fut = any(capture.is_pdf for capture in captures)
         for capture in captures:
-            if capture.warcinfo_id not in self.contents.ids:
-                plan.add(capture, had_fut=had_fut)
+            plan.add(capture, had_fut=had_fut)
         if captures and self._mark(captures[0].ask.futli.url, opened=opened) | bool(plan.pieces):
             self._write(plan)
             self._commit()
@@ -200,10 +187,9 @@ class PaperWarc:
         """Append what *plan* holds; rolled back to the known end where the disk refuses."""
         begin = self.contents.end
         try:
-            with ExitStack() as files:
-                os.lseek(self._fd, begin, os.SEEK_SET)
-                for piece in plan.pieces:
-                    piece(self._fd, files)
+            os.lseek(self._fd, begin, os.SEEK_SET)
+            for piece in plan.pieces:
+                piece(self._fd)
             if plan.pieces:
                 os.fdatasync(self._fd)
         except OSError as error:
@@ -220,18 +206,21 @@ class PaperWarc:
     def _commit(self) -> None:
         self.suwaf.end = self.contents.end
         self.suwaf.chain = "sha256:" + self.contents.chain.hex()
+        try:
+            self._lock.name_for_good()
+        except OSError as error:
+            raise StorageTrouble(self.path, error) from error
         make_folders(self.suwaf_path.parent)
         self.suwaf.save(self.suwaf_path)
 
 
-Piece = Callable[[int, ExitStack], None]
+Piece = Callable[[int], None]
 
 
 class Plan:
     """The records to be appended, their places known before the first byte is written."""
 
     def __init__(self, paper: PaperWarc) -> None:
-        self._paper = paper
         self._contents = paper.contents
         self.end = self._contents.end
         self.chain = self._contents.chain
@@ -265,8 +254,8 @@ class Plan:
         new = not self._holds(digest)
         if digest in self._contents.unconverted and new:
             self.convert_stored(self._contents.unconverted[digest])
-        self._copy(capture, self._fut(digest))
-        self.visits.append(_visit(capture, digest))
+        if self._copy(capture, self._fut(digest)):
+            self.visits.append(_visit(capture, digest))
         self.added.append((capture, digest, new))
 
     def _holds(self, digest: str) -> bool:
@@ -278,50 +267,48 @@ class Plan:
             self.held.setdefault(digest, held)
         return held
 
-    def _copy(self, capture: Capture, held: Held | None) -> None:
-        assert capture.warcinfo is not None
-        self._span(capture.warcinfo)
-        self.ids.add(capture.warcinfo_id)
+    def _is_here(self, record_id: str) -> bool:
+        return record_id in self.ids or record_id in self._contents.ids
+
+    def _copy(self, capture: Capture, held: Held | None) -> bool:
+        """Plan what is not here yet of *capture*; whether its last answer was not."""
         *hops, last = capture.exchanges
-        for hop in hops:
-            self._exchange(hop)
-        if last.request:
-            self._span(last.request)
-        assert last.response is not None
-        if held:
-            self._revisit(capture, last.response, held)
-        else:
-            self._response(capture, last.response)
-
-    def _exchange(self, exchanged: Exchanged) -> None:
-        for span in (exchanged.request, exchanged.response):
+        way = [span for hop in hops for span in (hop.request, hop.response)]
+        for span in (capture.warcinfo, *way, last.request):
             if span:
-                self._span(span)
+                self._span(*_stored(span))
+        assert last.response is not None
+        record, head = _stored(last.response)
+        if self._is_here(record.id) or self._is_here(_derived_id(record, "revisit")):
+            return False
+        if held:
+            self._revisit(capture, record, held)
+        else:
+            self._response(capture, record, head)
+        return True
 
-    def _span(self, span: Span) -> tuple[StoredRecord, int]:
-        """Plan a record's bytes as they stand in the raw WARC; the record, and its place here."""
-        with _opened(span.path) as fd:
-            record = record_at(fd, Path(span.path), span.offset, os.fstat(fd).st_size)
-            head = os.pread(fd, record.block - record.offset, record.offset)
+    def _span(self, record: StoredRecord, head: bytes) -> int:
+        """Plan a record's bytes as they stand in the raw WARC; their place here, -1 if they are."""
+        if self._is_here(record.id):
+            return -1
         place = self.end
-        self.pieces.append(lambda out, files: _copy_span(out, files, span))
+        self.pieces.append(lambda out: _copy_record(out, record))
         self.chain = chained(self.chain, head)
-        self.end += span.length
+        self.end += record.end - record.offset
         self.ids.add(record.id)
-        return record, place
+        return place
 
     def _record(self, record: Record) -> None:
         data = record.to_bytes()
-        self.pieces.append(lambda out, _files: _write_all(out, data))
+        self.pieces.append(lambda out: _write_all(out, data))
         self.chain = chained(self.chain, record.header())
         self.end += len(data)
         self.ids.add(record.id)
 
-    def _response(self, capture: Capture, span: Span) -> None:
+    def _response(self, capture: Capture, record: StoredRecord, head: bytes) -> None:
         payload = capture.payload
         assert payload is not None
-        record, place = self._span(span)
-        block = place + record.block - record.offset
+        block = self._span(record, head) + record.block - record.offset
         held = Held(record_id=record.id, url=record.url, date=record.date)
         if payload.kind is not Kind.PDF:
             self.payloads.setdefault(payload.digest, held)
@@ -336,10 +323,12 @@ class Plan:
     def convert_stored(self, unconverted: Unconverted) -> None:
         """Plan a conversion record whose block is the fut of a response (WARC/1.1 section 6.8).
 
-        The response is wherever ``unconverted.record`` says: a raw WARC, or this one.
+        The response is wherever ``unconverted.record`` says: a raw WARC, or this one. Both are of
+        one capture event, so they have one WARC-Date (section 5.4).
         """
         record, payload = unconverted.record, unconverted.payload
-        fields = start("conversion", self._paper.new_id(), self._paper.now(), record.url)
+        date = record.fields.first("WARC-Date")
+        fields = start("conversion", _derived_id(record, "conversion"), date, record.url)
         fields.add("WARC-Refers-To", record.id)
         if info := record.fields.first("WARC-Warcinfo-ID"):
             fields.add("WARC-Warcinfo-ID", info)
@@ -351,20 +340,18 @@ class Plan:
             record_id=fields.first("WARC-Record-ID"), url=record.url, date=record.date,
             s=self.end + len(head), l=payload.length,
         )  # fmt: skip
-        self.pieces.append(lambda out, files: _write_conversion(out, files, head, unconverted))
+        self.pieces.append(lambda out: _write_conversion(out, head, unconverted))
         self.chain = chained(self.chain, head)
         self.end += len(head) + payload.length + len(RECORD_END)
         self.ids.add(fields.first("WARC-Record-ID"))
 
-    def _revisit(self, capture: Capture, span: Span, held: Held) -> None:
+    def _revisit(self, capture: Capture, record: StoredRecord, held: Held) -> None:
         """Plan a revisit, identical-payload-digest, whose block is the answer's HTTP head."""
-        with _opened(span.path) as fd:
-            record = record_at(fd, Path(span.path), span.offset, os.fstat(fd).st_size)
-            assert capture.payload is not None
+        assert capture.payload is not None
+        with _opened(record.path) as fd:
             block = record.source(fd).read(0, capture.payload.body)
-        fields = start(
-            "revisit", self._paper.new_id(), record.fields.first("WARC-Date"), record.url
-        )
+        date = record.fields.first("WARC-Date")
+        fields = start("revisit", _derived_id(record, "revisit"), date, record.url)
         fields.add("WARC-Profile", IDENTICAL_PAYLOAD)
         for name in ("WARC-Warcinfo-ID", "WARC-Concurrent-To", "WARC-IP-Address"):
             if value := record.fields.first(name):
@@ -383,12 +370,27 @@ def _visit(capture: Capture, digest: str) -> Visit:
         id=capture.warcinfo_id,
         pid_text=str(ask.futli.pid),
         futli=ask.futli.url,
-        found_by=ask.found_by,
-        html_url=ask.html_url,
+        found_by=one_line(ask.found_by),
+        html_url=one_line(ask.html_url),
         html_date=html_date(ask.html_date),
-        label=ask.label,
+        label=one_line(ask.label),
     )
-    return Visit(info=info, time=capture.time, url=capture.url, digest=digest)
+    return Visit(info=info, time=capture.time, url=one_line(capture.url), digest=digest)
+
+
+def _stored(span: Span) -> tuple[StoredRecord, bytes]:
+    """The record at *span* of a raw WARC, and its header; ``BadWarc`` where none is just there."""
+    path = Path(span.path)
+    with _opened(path) as fd:
+        record = record_at(fd, path, span.offset, os.fstat(fd).st_size)
+        if record.end - record.offset != span.length:
+            raise BadWarc(path, "not the record that was written here", span.offset)
+        return record, os.pread(fd, record.block - record.offset, record.offset)
+
+
+def _derived_id(record: StoredRecord, kind: str) -> str:
+    """The id of the *kind* of record that is made of *record*: always the same."""
+    return f"<urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, f'{record.id} {kind}')}>"
 
 
 @contextmanager
@@ -406,27 +408,30 @@ def _write_all(out: int, data: bytes) -> None:
         view = view[os.write(out, view) :]
 
 
-def _copy_span(out: int, files: ExitStack, span: Span) -> None:
-    source = files.enter_context(_opened(span.path))
-    offset, left = span.offset, span.length
-    while left:
-        sent = os.sendfile(out, source, offset, left)
-        if not sent:
-            raise BadWarc(span.path, "the raw WARC ends inside a record", offset)
-        offset += sent
-        left -= sent
+def _copy_record(out: int, record: StoredRecord) -> None:
+    offset = record.offset
+    with _opened(record.path) as source:
+        while offset < record.end:
+            sent = os.sendfile(out, source, offset, record.end - offset)
+            if not sent:
+                raise BadWarc(record.path, "the raw WARC ends inside a record", record.offset)
+            offset += sent
 
 
-def _write_conversion(out: int, files: ExitStack, head: bytes, unconverted: Unconverted) -> None:
+def _write_conversion(out: int, head: bytes, unconverted: Unconverted) -> None:
     record, payload = unconverted.record, unconverted.payload
-    block = record.source(files.enter_context(_opened(record.path)))
     _write_all(out, head)
-    skip, left = payload.start, payload.length
-    for piece in http.entity(block, http.head(block)):
-        taken = piece[skip : skip + left]
-        skip = max(0, skip - len(piece))
-        left -= len(taken)
-        _write_all(out, taken)
+    skip, left, digest = payload.start, payload.length, hashlib.sha256()
+    with _opened(record.path) as fd:
+        block = record.source(fd)
+        for piece in http.entity(block, http.head(block)):
+            taken = piece[skip : skip + left]
+            skip = max(0, skip - len(piece))
+            left -= len(taken)
+            digest.update(taken)
+            _write_all(out, taken)
+    if payload.digest != "sha256:" + digest.hexdigest():
+        raise BadWarc(record.path, "decodes to another fut than before", record.offset)
     _write_all(out, RECORD_END)
 
 
@@ -457,43 +462,99 @@ def locked(
     pid: Pid,
     *,
     recover: bool = True,
-    clock: Clock = dates.now,
-    new_id: NewId = uuid_urn,
 ) -> Iterator[PaperWarc]:
-    """The paper at *warc*, locked against every other writer, and recovered; made if missing.
+    """The paper at *warc*, locked against every other writer, and recovered.
 
-    Raises as :meth:`PaperWarc.recover` does, and ``StorageTrouble``.
+    A paper that is not here yet comes to be with its first commit. Raises as
+    :meth:`PaperWarc.recover` does, and ``StorageTrouble`` for any ``OSError`` while it is locked.
     """
-    fd = _lock(warc)
-    try:
-        paper = PaperWarc(warc, suwaf, pid, fd, clock=clock, new_id=new_id)
+    with _locked(warc) as lock:
+        paper = PaperWarc(suwaf, pid, lock)
         if recover:
             paper.recover()
         yield paper
-    finally:
-        os.close(fd)
 
 
-def _lock(warc: Path) -> int:
-    """An open descriptor of *warc* that holds its lock, made durable where it is new."""
+@contextmanager
+def vacant(warc: Path) -> Iterator[None]:
+    """Keep the place *warc* free of writers, so that a file can be linked to it.
+
+    ``BadWarc`` where a WARC or the draft of one is there, ``StorageTrouble``.
+    """
+    with _locked(warc) as lock:
+        if not lock.is_draft or os.fstat(lock.fd).st_size:
+            raise BadWarc(warc, "exists already")
+        yield
+
+
+@dataclass(slots=True, kw_only=True)
+class Lock:
+    """The lock of the WARC *warc* on the open file *fd*, which is its draft before a commit."""
+
+    warc: Path
+    fd: int
+    is_draft: bool
+
+    @property
+    def path(self) -> Path:
+        """Where the file stands now."""
+        return _draft(self.warc) if self.is_draft else self.warc
+
+    def name_for_good(self) -> None:
+        """Give a draft, which is synced, its final name, durably."""
+        if self.is_draft:
+            self.path.rename(self.warc)
+            self.is_draft = False
+            sync_folder(self.warc.parent)
+
+    def release(self) -> None:
+        try:
+            if self.is_draft and not os.fstat(self.fd).st_size:
+                self.path.unlink(missing_ok=True)
+        finally:
+            os.close(self.fd)
+
+
+def _draft(warc: Path) -> Path:
+    return warc.with_name(DRAFT + warc.name)
+
+
+@contextmanager
+def _locked(warc: Path) -> Iterator[Lock]:
     try:
-        while True:
-            new = not warc.exists()
-            if new:
-                make_folders(warc.parent)
-            fd = os.open(warc, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX)
-                if _is_at(fd, warc):
-                    if new:
-                        sync_folder(warc.parent)
-                    return fd
-            except BaseException:
-                os.close(fd)
-                raise
-            os.close(fd)
+        lock = None
+        while lock is None:
+            lock = _try_lock(warc)
+        try:
+            yield lock
+        finally:
+            lock.release()
     except OSError as error:
-        raise StorageTrouble(warc, error) from error
+        raise StorageTrouble(error.filename or warc, error) from error
+
+
+def _try_lock(warc: Path) -> Lock | None:
+    """Wait for the lock; None where the file got another name meanwhile: then try again."""
+    is_draft = not warc.exists()
+    if is_draft:
+        make_folders(warc.parent)
+    path = _draft(warc) if is_draft else warc
+    try:
+        # As anyone else may do, by the umask: several users may write to one archive.
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | (is_draft and os.O_CREAT), 0o666)
+    except FileNotFoundError:
+        return None
+    lock = Lock(warc=warc, fd=fd, is_draft=is_draft)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        if _is_at(fd, path) and not (is_draft and warc.exists()):
+            return lock
+    except BaseException:
+        os.close(fd)
+        raise
+    lock.is_draft = is_draft and _is_at(fd, path)
+    lock.release()
+    return None
 
 
 def _is_at(fd: int, path: Path) -> bool:

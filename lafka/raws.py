@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import re
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -20,8 +21,16 @@ from pathlib import Path
 from typing import Any
 
 from lafka.archives import Archive
-from lafka.contents import html_date
-from lafka.errors import BadHttp, BadPid, BadWarc, KeeperError, StorageTrouble
+from lafka.contents import begins_record, html_date
+from lafka.errors import (
+    ArchiveBusy,
+    BadHttp,
+    BadPid,
+    BadWarc,
+    KeeperError,
+    StorageTrouble,
+    TornWarc,
+)
 from lafka.exchanges import Exchange
 from lafka.futlis import Futli
 from lafka.papers import make_folders
@@ -226,31 +235,51 @@ class RawRun:
 
 
 def _locked_folder(folder: Path) -> int:
-    """Make *folder* and lock it; again where a recovery took it for an empty leftover."""
-    while True:
+    """Make *folder* and lock it; again where a recovery took it for an empty leftover.
+
+    ``ArchiveBusy`` where another run of this name lives, ``StorageTrouble``.
+    """
+    for _ in range(_TRIES):
         make_folders(folder)
-        with suppress(FileNotFoundError, BlockingIOError):
+        try:
             fd = _lock(folder)
-            if (folder / LOCK).exists():
-                return fd
-            os.close(fd)
+        except OSError as error:
+            raise StorageTrouble(folder, error) from error
+        if fd is not None:
+            return fd
+        time.sleep(0.01)
+    raise ArchiveBusy(f"{folder}: another run has this name")
 
 
-def _lock(folder: Path) -> int:
-    fd = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+_TRIES = 500
+
+
+def _lock(folder: Path) -> int | None:
+    """The lock of a run's folder, held; None where another has it or the folder goes just now."""
+    path = folder / LOCK
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except FileNotFoundError:
+        return None
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(fd), path.stat()):
+            return fd
+    except (BlockingIOError, FileNotFoundError):
+        pass
     except BaseException:
         os.close(fd)
         raise
-    return fd
+    os.close(fd)
+    return None
 
 
 def _remove(folder: Path) -> None:
     """Remove *folder* and its files; the lock last, so that a killed removal is taken up again."""
     for path in sorted(folder.iterdir(), key=lambda path: path.name == LOCK):
         path.unlink(missing_ok=True)
-    folder.rmdir()
+    with suppress(OSError):  # another recovery may have put its lock there: then it removes all
+        folder.rmdir()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,7 +306,9 @@ def recover(
             continue
         try:
             lock = _lock(run)
-        except (BlockingIOError, FileNotFoundError):
+        except OSError as error:
+            raise StorageTrouble(run, error) from error
+        if lock is None:
             continue
         try:
             found = _recover_run(archive, run)
@@ -341,8 +372,13 @@ class _Log:
         try:
             for record in records(fd, path):
                 self._take(record, fd)
-        except BadWarc as error:
+        except TornWarc as error:
             logger.info("%s", error)  # what a kill leaves; what stands before it was read
+        except BadWarc as error:
+            # Zeros are what a power cut leaves. Never read on behind damage: the bytes of a site
+            # could look like records there.
+            if begins_record(fd, error.offset or 0):
+                self.problems.append(str(error))
         finally:
             os.close(fd)
 
@@ -356,7 +392,7 @@ class _Log:
                 self._captures[record.id] = _Capture(record.id, span, body)
         elif record.type == "metadata":
             with suppress(ValueError):
-                self._ends.append(json.loads(block.read(0, block.size)))
+                self._ends.append(dict(json.loads(block.read(0, block.size))))
         elif capture and record.type == "request":
             capture.requests[record.id] = span
         elif capture and record.type == "response":
@@ -394,17 +430,17 @@ class _Log:
         answers = _without_retries(found.answers)
         if not answers:
             return None
+        last, payload = answers[-1]
         try:
-            ask = _ask(found.body, self._archive)
-        except BadPid as error:
+            ask, date = _ask(found.body, self._archive), last.date
+        except (BadPid, BadWarc) as error:
             self.problems.append(str(error))
             return None
-        last, payload = answers[-1]
         truncated = last.fields.first("WARC-Truncated")
         return Capture(
             ask=ask,
             url=last.url,
-            time=last.date,
+            time=date,
             outcome=judge(payload, truncated=truncated),
             payload=payload,
             warcinfo_id=warcinfo_id,

@@ -15,13 +15,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from lafka.errors import BadSuwaf, NotHeld, StorageTrouble
+from lafka.errors import BadSuwaf, CallerError, NotHeld, StorageTrouble
 from lafka.pids import Pid
 
 FORMAT = 1
 DRAFT = ".draft-"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3}|\.\d{6})?Z")
+_TIME_SHAPE = "0000-00-00T00:00:00.000000"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,11 +82,16 @@ class Suwaf:
 
     @classmethod
     def load(cls, path: Path, pid: Pid) -> Suwaf | None:
-        """The suwaf of *pid* at *path*, None where there is none; ``BadSuwaf`` where it is none."""
+        """The suwaf of *pid* at *path*, None where there is none.
+
+        ``BadSuwaf`` where it is none, ``StorageTrouble`` where it cannot be read.
+        """
         try:
             data = path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as error:
+            raise StorageTrouble(path, error) from error
         try:
             return cls.parse(data, pid)
         except (ValueError, RecursionError) as error:
@@ -132,7 +138,9 @@ class Suwaf:
             futli: {time: fut.as_json() for time, fut in times.items()}
             for futli, times in self.futlis.items()
         }
-        return json.dumps({str(self.pid): futs, "_warc": writer}, indent=1).encode() + b"\n"
+        values = {str(self.pid): futs, "_warc": writer}
+        text = json.dumps(values, ensure_ascii=False, indent=1)
+        return text.encode("utf-8", "surrogatepass") + b"\n"
 
     def save(self, path: Path) -> None:
         """Put the suwaf in place, durably: draft, fsync, replace, fsync of the folder.
@@ -176,20 +184,27 @@ class Suwaf:
 
         *time* is any prefix of ``YYYY-MM-DDThh:mm:ssZ``; the latest entry not after it is given. A
         PDF that is labelled as a supplement is given only where there is nothing else.
-        ``NotHeld`` where there is none.
+        ``NotHeld`` where there is none, ``CallerError`` where *time* is no time.
         """
+        if time is not None and not _begins_time(time):
+            raise CallerError(f"{time}: not a time as YYYY-MM-DDThh:mm:ssZ, or a beginning of one")
+        latest = (time or "").removesuffix("Z")
         found = [
             (not fut.label, key[:-1], name, fut, key)
             for name, times in self.futlis.items()
             if futli is None or name == futli
             for key, fut in times.items()
-            if time is None or key[: len(time)] <= time
+            if time is None or key[:-1][: len(latest)] <= latest
         ]
         if not found:
             asked = " ".join(filter(None, (futli and f"of {futli}", time and f"by {time}")))
             raise NotHeld(f"{self.pid}: no fut {asked}".rstrip() + " is held")
         _, _, name, fut, key = max(found, key=lambda entry: entry[:3])
         return name, key, fut
+
+
+def _begins_time(text: str) -> bool:
+    return _TIME_SHAPE.startswith(re.sub("[0-9]", "0", text.removesuffix("Z")))
 
 
 def _time(key: str) -> str:
@@ -199,11 +214,12 @@ def _time(key: str) -> str:
 
 
 def _free_key(times: dict[str, Fut], time: datetime) -> str:
-    text = time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    for key in (text[:19] + "Z", text[:23] + "Z", text):
-        if key not in times:
-            return key
-    return _free_key(times, time + timedelta(microseconds=1))
+    while True:
+        text = time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        for key in (text[:19] + "Z", text[:23] + "Z", text):
+            if key not in times:
+                return key
+        time += timedelta(microseconds=1)
 
 
 def sync_folder(folder: Path) -> None:

@@ -1,0 +1,224 @@
+"""Archives for tests, filled from answers at hand: no network, the same code as in a crawl."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from lafka.archives import Archive
+from lafka.exchanges import Exchange
+from lafka.futlis import Futli
+from lafka.papers import Added
+from lafka.raws import RawRun, Recorded
+from lafka.trails import Ask, Capture, Outcome, Trail, judge
+from lafka.verify import Verifier
+
+START = datetime(2026, 11, 20, 10, 11, 12, 250_000, tzinfo=UTC)
+PID = "RePEc:abc:wpaper:1"
+FUTLI = "http://x.example/abs/1"
+
+
+def pdf(name: object = "", size: int = 300) -> bytes:
+    """A PDF of about *size* bytes that no other *name* has; it has bytes that look like framing."""
+    filler = f"{name}".encode() + b"\r\n\r\nWARC/1.1\r\n0\r\n\r\n" + bytes(range(256))
+    body = (filler * (size // len(filler) + 1))[:size]
+    return b"%PDF-1.4\n" + body + f"\n% {name}\n%%EOF\n".encode()
+
+
+def page(name: object = "") -> bytes:
+    return f"<!DOCTYPE html><html><body><a href='/1.pdf'>{name}</a></body></html>\n".encode()
+
+
+def chunked(body: bytes, *, trailers: bytes = b"", step: int = 100) -> bytes:
+    pieces = (body[place : place + step] for place in range(0, len(body), step))
+    framed = b"".join(b"%x;q=1\r\n%b\r\n" % (len(piece), piece) for piece in pieces)
+    return framed + b"0\r\n" + trailers + b"\r\n"
+
+
+def answer(body: bytes, kind: str = "literal", *, status: str = "200 OK") -> bytes:
+    """What the wire carries of *body*: *kind* names its framing and coding."""
+    head = [f"HTTP/1.1 {status}", "Content-Type: application/octet-stream", "X-Odd:  a  b"]
+    if kind == "junk-led":
+        body = b"\r\njunk " + body
+    if "gzip" in kind:
+        body = gzip.compress(body, mtime=0)
+        head.append("Content-Encoding: gzip")
+    if "deflate" in kind:
+        body = zlib.compress(body)
+        head.append("Content-Encoding: deflate")
+    if "chunked" in kind:
+        body = chunked(body, trailers=b"X-Sum: 1\r\n" if "trailers" in kind else b"")
+        head.append("Transfer-Encoding: chunked")
+    elif kind != "until-close":
+        head.append(f"Content-Length: {len(body)}")
+    return "\r\n".join(head).encode() + b"\r\n\r\n" + body
+
+
+KINDS = ("literal", "until-close", "chunked", "chunked trailers", "gzip", "gzip chunked",
+         "deflate", "junk-led")  # fmt: skip
+
+
+def redirect(url: str) -> bytes:
+    return f"HTTP/1.1 302 Found\r\nLocation: {url}\r\nContent-Length: 4\r\n\r\ngone".encode()
+
+
+def exchange(url: str, response: bytes, *, at: datetime = START, **more: Any) -> Exchange:
+    made = Exchange(url=url, method="GET")
+    made.begin(at, "127.0.0.1")
+    made.request = f"GET {url} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    made.response.append(response)
+    made.ended = "complete"
+    for name, value in more.items():
+        setattr(made, name, value)
+    return made
+
+
+@dataclass
+class Store:
+    """An archive at *root* and one run of it."""
+
+    root: Path
+    run: str = "run-1"
+    config: dict[str, Any] = field(default_factory=dict)
+    keep: bool = False
+    number: int = 0
+
+    def __post_init__(self) -> None:
+        self.archive = Archive.create(self.root)
+        self.raw = RawRun(self.archive, self.run, config=self.config, keep=self.keep)
+
+    def ask(self, pid: str = PID, futli: str = FUTLI, **more: Any) -> Ask:
+        found = Futli(pid=self.archive.pid(pid), url=futli)
+        return Ask(**{"futli": found, "number": self.number, "url": futli} | more)
+
+    def capture(
+        self,
+        ask: Ask,
+        *responses: bytes,
+        at: datetime = START,
+        url: str = "",
+        **more: Any,
+    ) -> Capture:
+        """What a crawl makes of *responses*: redirect hops, then the last answer."""
+        url = url or ask.url
+        urls = [f"{url}?hop={n}" for n in range(len(responses) - 1)] + [url]
+        steps: list[Recorded] = []
+        for place, response in zip(urls, responses, strict=True):
+            info = (steps[0].warcinfo_id, steps[0].warcinfo) if steps else None
+            step = self.raw.record(exchange(place, response, at=at, **more), ask, info)
+            assert step is not None
+            steps.append(step)
+        last = steps[-1]
+        return Capture(
+            ask=ask,
+            url=url,
+            time=last.time,
+            outcome=judge(
+                last.payload,
+                truncated=more.get("truncated", ""),
+                dropped=more.get("dropped", False),
+            ),
+            payload=last.payload,
+            warcinfo_id=last.warcinfo_id,
+            warcinfo=last.warcinfo,
+            exchanges=tuple(step.exchanged for step in steps),
+        )
+
+    def fut(self, body: bytes, kind: str = "literal", *, hops: int = 0, **more: Any) -> Capture:
+        """The capture of a fut straight from its futli."""
+        at = more.pop("at", START)
+        ask = self.ask(**more)
+        hop = redirect(ask.url)
+        return self.capture(ask, *[hop] * hops, answer(body, kind), at=at)
+
+    def splap(self, body: bytes, **more: Any) -> Capture:
+        at = more.pop("at", START)
+        return self.capture(self.ask(**more), answer(body), at=at)
+
+    def found(self, splap: Capture, url: str, body: bytes, kind: str = "literal",
+              **more: Any) -> Capture:  # fmt: skip
+        """The capture of a fut that was found on *splap*."""
+        at = more.pop("at", splap.time + timedelta(seconds=1))
+        ask = replace(
+            splap.ask,
+            url=url,
+            **{"found_by": "citation_pdf_url", "html_url": splap.url, "html_date": splap.time}
+            | more,
+        )
+        return self.capture(ask, answer(body, kind), at=at)
+
+    def end(self, captures: Sequence[Capture], *, futli: Futli | None = None) -> Trail:
+        """End the trail of *captures* in the raw WARC."""
+        found = captures[0].ask.futli if captures else futli
+        assert found is not None
+        outcome = Outcome.FUT if any(c.is_pdf for c in captures) else Outcome.SPLAP_ONLY
+        stored = tuple(c for c in captures if c.outcome.is_stored)
+        trail = Trail(futli=found, number=self.number, captures=stored, outcome=outcome)
+        self.raw.end(trail)
+        return trail
+
+    def append(self, captures: Sequence[Capture], **more: Any) -> list[Added]:
+        with self.archive.paper(captures[0].ask.futli.pid) as paper:
+            return paper.append(captures, **more)
+
+    def put(self, *captures: Capture) -> list[Added]:
+        """The whole way of a trail: end, append, copied."""
+        trail = self.end(captures)
+        added = self.append(trail.captures)
+        self.raw.copied(self.number)
+        self.number += 1
+        return added
+
+    def warc(self, pid: str = PID) -> Path:
+        return self.archive.warc_path(self.archive.pid(pid))
+
+    def suwaf(self, pid: str = PID) -> Path:
+        return self.archive.suwaf_path(self.archive.pid(pid))
+
+
+def problems(root: Path, *passed_over: str) -> list[str]:
+    """What the verifier says of the archive, without codes that are *passed_over*."""
+    found = Verifier(root).verify_all()
+    return [problem.as_json() for problem in found if problem.code not in passed_over]
+
+
+def cuts(archive: Archive, pid: str = PID) -> dict[tuple[str, str], bytes]:
+    """What the suwaf's s and l cut out of the WARC: futli and time -> bytes, by plain JSON."""
+    found = archive.pid(pid)
+    data = archive.warc_path(found).read_bytes()
+    values = json.loads(archive.suwaf_path(found).read_bytes())[str(found)]
+    return {
+        (futli, time): data[fut["s"] : fut["s"] + fut["l"]]
+        for futli, times in values.items()
+        for time, fut in times.items()
+    }
+
+
+def warcio_faults(warc: Path) -> list[str]:
+    """The records that warcio's own checker complains about."""
+    from warcio.archiveiterator import ArchiveIterator
+
+    faults = []
+    with warc.open("rb") as file:
+        for record in ArchiveIterator(file, check_digests=True):
+            record.content_stream().read()
+            if record.digest_checker.passed is False:
+                faults.extend(record.digest_checker.problems)
+    return faults
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Every file below *folder* by its relative path."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(_walk(folder))
+    }
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_file())
