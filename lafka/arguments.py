@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from lafka import futlis, options
 from lafka.archives import Archive
@@ -75,7 +76,9 @@ class Arguments:
 
     def lines(self, collection: Collection) -> Iterator[Line]:
         """The lines of the list; ``BadList`` at once where it cannot be opened."""
-        return futlis.read(self.input, collection)
+        # Unbuffered: Python aborts where a thread holds the lock of sys.stdin at the end.
+        stdin = cast("BinaryIO", FileIO(0, closefd=False)) if self.input == "-" else None
+        return futlis.read(self.input, collection, stdin=stdin)
 
     def archive(self) -> Archive:
         """The archive, made where there is none; ``BadArchive``."""

@@ -1,0 +1,141 @@
+"""A real ``scrapy crawl futli`` in its own process, and what it left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from warcio.archiveiterator import ArchiveIterator
+
+from lafka.archives import Archive
+from lafka.verify import Verifier
+
+ROOT = Path(__file__).parents[2]
+SETTINGS: dict[str, Any] = {
+    "AUTOTHROTTLE_ENABLED": 0,
+    "LAFKA_ALLOWED_NETWORKS": "127.0.0.0/8",
+    "LAFKA_CONTACT": "operator@example.org",
+    "LAFKA_PROGRESS_INTERVAL": 0,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """How a crawl ended: exit code, standard output, log."""
+
+    code: int
+    out: str
+    log: str
+
+    @property
+    def stats(self) -> dict[str, int]:
+        """The stats that are whole numbers, as Scrapy dumps them into the log."""
+        return {name: int(n) for name, n in re.findall(r"'([^']+)': (\d+)[,}]", self.log)}
+
+    def troubles(self, *expected: str) -> list[str]:
+        """Lines of the log that no undisturbed crawl has, but for those that match *expected*."""
+        signs = re.compile(r" (ERROR|WARNING|CRITICAL): |Traceback|lafka/.*Warning:|Deprecat")
+        lines = [line for line in self.log.splitlines() if signs.search(line)]
+        return [line for line in lines if not any(re.search(e, line) for e in expected)]
+
+
+class Crawl:
+    """A crawl that is going on; a context manager that ends it at the latest."""
+
+    def __init__(self, archive: Path, *arguments: str, limit: str = "", **settings: Any) -> None:
+        command = [sys.executable, "-m", "scrapy", "crawl", "futli"]
+        for name, value in (SETTINGS | {"LAFKA_ARCHIVE": archive} | settings).items():
+            command += ["-s", f"{name}={value}"]
+        command += arguments
+        if limit:  # what a shell says before it becomes the crawl
+            command = ["bash", "-c", f'{limit} && exec "$0" "$@"', *command]
+        self.process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=os.environ | {"PYTHONWARNINGS": "default::DeprecationWarning"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> Crawl:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
+
+    def ended(self, stdin: str = "") -> Run:
+        out, log = self.process.communicate(stdin, timeout=100)
+        return Run(code=self.process.returncode, out=out, log=log)
+
+    def kill(self) -> Run:
+        self.process.kill()
+        return self.ended()
+
+    def interrupt(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+
+
+def crawl(
+    archive: Path, list_: Path | str, *arguments: str, stdin: str = "", **options: Any
+) -> Run:
+    """Crawl *list_* to the end."""
+    with Crawl(archive, "-a", f"input={list_}", *arguments, **options) as going:
+        return going.ended(stdin)
+
+
+def outcomes(archive: Path) -> list[list[dict[str, Any]]]:
+    """The outcome feeds, oldest first."""
+    feeds = sorted((archive / "runs").glob("*.jsonl"))
+    return [[json.loads(line) for line in feed.read_bytes().splitlines()] for feed in feeds]
+
+
+def files(archive: Path, *, without: str = "runs") -> dict[str, bytes]:
+    """Every file below *archive*, by its relative path, but for those in the folder *without*."""
+    found = (p for p in archive.rglob("*") if p.is_file())
+    named = {p.relative_to(archive).as_posix(): p.read_bytes() for p in found}
+    return {name: data for name, data in named.items() if not name.startswith(without + "/")}
+
+
+def futs(archive: Path) -> Iterator[tuple[str, str, bytes]]:
+    """Each ``s``, ``l`` of every suwaf, read without any code of Lafka's: pid, futli, the bytes."""
+    for suwaf in (archive / "suwaf").rglob("*.json"):
+        warc = archive / "warc" / suwaf.relative_to(archive / "suwaf").with_suffix(".warc")
+        entries = json.loads(suwaf.read_bytes())
+        entries.pop("_warc")
+        for pid, futlis in entries.items():
+            for futli, times in futlis.items():
+                for entry in times.values():
+                    with warc.open("rb") as file:
+                        file.seek(entry["s"])
+                        yield pid, futli, file.read(entry["l"])
+
+
+def check(archive: Path) -> None:
+    """Fail where the archive is not sound: by ``lafka.verify``, by warcio, and raw/ is empty."""
+    problems = [p.as_json() for p in Verifier(archive).verify_all() if p.severity == "error"]
+    assert not problems, problems
+    for warc in Archive(archive).warcs():
+        _warcio_check(warc)
+    assert list((archive / "raw").iterdir()) == []
+
+
+def _warcio_check(warc: Path) -> None:
+    """What ``warcio check`` does, without its process."""
+    with warc.open("rb") as file:
+        records = ArchiveIterator(file, check_digests=True)
+        for record in records:
+            while record.raw_stream.read(1 << 20):
+                pass
+            assert record.digest_checker.passed is not False, (warc, record.digest_checker.problems)

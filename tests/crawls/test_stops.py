@@ -1,0 +1,133 @@
+"""Crawls that are killed, stopped, or not alone: the same command again completes them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crawls.running import Crawl, check, crawl, futs, outcomes
+from tests.sites.papers import MAIN, OTHER, SmallSite
+
+WAIT = 20
+
+
+@pytest.fixture
+def site() -> Iterator[SmallSite]:
+    with SmallSite((MAIN, OTHER)) as site:
+        yield site
+
+
+@pytest.fixture
+def list_(site: SmallSite, tmp_path: Path) -> Path:
+    path = tmp_path / "list.tsv"
+    path.write_text(site.list())
+    return path
+
+
+def assert_complete(archive: Path, site: SmallSite) -> None:
+    """All futs are there, each once; the last run has told every line's outcome."""
+    check(archive)
+    cut: dict[str, list[bytes]] = defaultdict(list)
+    for pid, _, data in futs(archive):
+        cut[pid].append(data)
+    assert {pid: set(found) for pid, found in cut.items()} == {
+        p.pid: set(p.futs) for p in site.papers if p.futs
+    }
+    for paper in site.papers:
+        warc = archive / "warc" / (paper.pid.replace(":", "/") + ".warc")
+        for data in paper.futs:
+            assert warc.read_bytes().count(data) == 1, paper.name
+    last = outcomes(archive)[-1]
+    assert Counter((line["pid"], line["outcome"]) for line in last) == Counter(
+        (p.pid, p.outcome) for p in site.papers
+    )
+
+
+def assert_kept(archive: Path) -> None:
+    """Whatever any run has acknowledged as a fut was not asked for again by a later one."""
+    acknowledged: set[str] = set()
+    for run in outcomes(archive):
+        for line in run:
+            if line["pid"] in acknowledged:
+                assert (line["outcome"], line["requests"]) == ("fut", 0)
+        acknowledged |= {line["pid"] for line in run if line["outcome"] == "fut"}
+
+
+def test_a_killed_crawl_is_completed_by_the_same_command(
+    site: SmallSite, list_: Path, tmp_path: Path
+) -> None:
+    archive = tmp_path / "archive"
+    for answers in (1, 5, 9, 14):
+        site.pause_after(answers)
+        with Crawl(archive, "-a", f"input={list_}") as going:
+            assert site.paused.wait(WAIT)
+            going.kill()
+        site.resume()
+    run = crawl(archive, list_)
+    assert run.code == 0
+    assert not run.troubles()
+    assert_complete(archive, site)
+    assert_kept(archive)
+    assert sum(line["outcome"] == "fut" for run in outcomes(archive)[:-1] for line in run) > 3
+
+
+def test_a_stopped_crawl_is_completed_by_the_same_command(
+    site: SmallSite, list_: Path, tmp_path: Path
+) -> None:
+    archive = tmp_path / "archive"
+    for answers in (4, 9):
+        site.pause_after(answers)
+        with Crawl(archive, "-a", f"input={list_}") as going:
+            assert site.paused.wait(WAIT)
+            going.interrupt()
+            site.resume()
+            stopped = going.ended()
+        assert stopped.code == 0
+        assert not stopped.troubles()
+        assert "Closing spider (shutdown)" in stopped.log
+    told = sum(len(run) for run in outcomes(archive))
+    assert 0 < told < 2 * len(site.papers)
+    assert not crawl(archive, list_).troubles()
+    assert_complete(archive, site)
+    assert_kept(archive)
+
+
+def test_a_crawl_that_waits_for_standard_input_can_be_stopped(
+    site: SmallSite, tmp_path: Path
+) -> None:
+    site.pause_after(1)
+    with Crawl(tmp_path / "archive", "-a", "input=-") as going:
+        assert going.process.stdin is not None
+        going.process.stdin.write(site.papers[0].line)
+        going.process.stdin.flush()
+        assert site.paused.wait(WAIT)
+        going.interrupt()
+        site.resume()
+        assert going.process.wait(WAIT) == 0
+
+
+def test_two_crawls_of_one_list_share_an_archive(
+    site: SmallSite, list_: Path, tmp_path: Path
+) -> None:
+    archive = tmp_path / "archive"
+    site.pause_after(1)
+    with (
+        Crawl(archive, "-a", f"input={list_}") as one,
+        Crawl(archive, "-a", f"input={list_}") as other,
+    ):
+        assert site.paused.wait(WAIT)
+        site.resume()
+        runs = [one.ended(), other.ended()]
+    assert [run.code for run in runs] == [0, 0]
+    assert not [line for run in runs for line in run.troubles()]
+    assert_complete(archive, site)
+    for run in outcomes(archive):
+        assert len(run) == len(site.papers)
+    stored = Counter(
+        line["pid"] for run in outcomes(archive) for line in run for fut in line["futs"]
+        if fut["new"]
+    )  # fmt: skip
+    assert stored == Counter(p.pid for p in site.papers if p.futs)
