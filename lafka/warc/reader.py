@@ -21,6 +21,7 @@ from lafka.warc.sources import FileSource
 _FIRST_READ = 2048
 _HEADER_MAX = 1 << 20
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
+_LENGTH = re.compile(r"[0-9]{1,18}")
 _VERSION = re.compile(rb"WARC/(\d+\.\d+)\r?\n")
 
 
@@ -78,14 +79,15 @@ def record_at(fd: int, path: Path, offset: int, size: int) -> StoredRecord:
     if not version:
         if size - offset < 12 and b"WARC/1.".startswith(data[:7]):
             raise TornWarc(path, "the file ends inside a record", offset)
-        raise BadWarc(path, "no WARC record begins here", offset)
+        gzipped = " (it is compressed)" if data.startswith(b"\x1f\x8b") else ""
+        raise BadWarc(path, f"no WARC record begins here{gzipped}", offset)
     blank = _BLANK_LINE.search(data)
     if not blank:
         raise TornWarc(path, "the file ends inside a record's header", offset)
     fields = Fields.parse(data[version.end() : blank.start()])
-    length = fields.first("Content-Length")
-    if not (length.isascii() and length.isdigit()):
-        raise BadWarc(path, f"Content-Length is {length!r}", offset)
+    length = ", ".join(sorted(set(fields.all("Content-Length"))))
+    if not _LENGTH.fullmatch(length):
+        raise BadWarc(path, f"Content-Length is {length[:80]!r}", offset)
     record = StoredRecord(
         path=path,
         offset=offset,
@@ -103,7 +105,7 @@ def record_at(fd: int, path: Path, offset: int, size: int) -> StoredRecord:
 def _header_bytes(fd: int, path: Path, offset: int) -> bytes:
     """What stands at *offset*, at least through the header's blank line where there is one."""
     data = os.pread(fd, _FIRST_READ, offset)
-    while not _BLANK_LINE.search(data):
+    while _VERSION.match(data) and not _BLANK_LINE.search(data):
         more = os.pread(fd, len(data), offset + len(data))
         if not more:
             break
