@@ -6,7 +6,7 @@
 by blanks) and ``pages/ID.html``. Nothing is fetched: a request brings the fut when its address is
 one of the expected ones (scheme, ``www.``, escapes, session and display queries aside), another
 PDF when its address looks like a file (``.pdf`` at the end of the path, ``/pdfft``, ``/doi/pdf/``),
-and no PDF otherwise. A fut is asked for once, however many addresses it has.
+and no PDF otherwise. Viewers are not stepped into.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import csv
 import re
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -27,6 +27,7 @@ from lafka.finders.urls import twin_key
 
 MODES = ("literal", "ranked", "first", "all")
 MARKERS = ("<!-- finders -->", "<!-- /finders -->")
+CAP = 50  # LAFKA_LINKS_MAX; not for `literal` and `all`, whose whole cost is shown
 GUESSED = ("url-pattern",)  # reached by guessing only: nothing in the page names the PDF
 _FILE = re.compile(r"\.pdf$|/pdfft$|/doi/pdf(?:plus|direct)?/10\.", re.IGNORECASE)
 
@@ -74,27 +75,25 @@ def load(folder: Path) -> list[Splap]:
 def answer(splap: Splap, candidate: Candidate) -> str:
     if twin_key(candidate.url) in splap.expected:
         return "fut"
+    if candidate.found_by.startswith("platform:"):
+        return "miss"  # guessed from this page's address: never another paper's
     return "pdf" if _FILE.search(urlsplit(candidate.url).path) else "miss"
 
 
 def asked(mode: str, splap: Splap, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates that *mode* asks for, in order."""
-    if mode in ("literal", "all"):
-        return list(candidates)
-    if mode == "first":
-        return _until_fut(splap, candidates)
-    promising = [c for c in candidates if c.promising]
-    if any(answer(splap, c) == "fut" for c in promising):
-        return promising
-    return promising + _until_fut(splap, [c for c in candidates if not c.promising])
-
-
-def _until_fut(splap: Splap, candidates: Iterable[Candidate]) -> list[Candidate]:
-    found = []
+    """The candidates that *mode* asks for, in order, by the rules of docs/finding.md."""
+    found: list[Candidate] = []
+    has_fut = False
     for candidate in candidates:
-        found.append(candidate)
-        if answer(splap, candidate) == "fut":
+        if mode in ("ranked", "first") and len(found) == CAP:
             break
+        if has_fut and (mode == "first" or (mode == "ranked" and not candidate.promising)):
+            continue
+        found.append(candidate)
+        if answer(splap, candidate) != "miss":
+            has_fut = has_fut or mode == "literal" or candidate.label == "fut"
+            if has_fut and candidate.found_by == "citation_pdf_url":
+                break
     return found
 
 
@@ -103,7 +102,7 @@ def walk(mode: str, splap: Splap) -> Walked:
     start = time.process_time()
     candidates = literal(page) if mode == "literal" else find(page)
     seconds = time.process_time() - start
-    if describe(page).kind == "bot-challenge":
+    if mode != "literal" and describe(page).kind == "bot-challenge":
         candidates = ()
     requests = asked(mode, splap, candidates)
     return Walked(

@@ -58,9 +58,8 @@ class Score:
             return "fut"
         if "supplement" in self.labels:
             return "supplement"
-        if "other" in self.labels or self.value < weights.LABELLED_FUT:
-            return "other"
-        return "fut"
+        enough = weights.FUT_ELSEWHERE if "other-site" in self.reasons else weights.FUT_HERE
+        return "other" if "other" in self.labels or self.value < enough else "fut"
 
 
 def anchors(page: Page) -> Iterator[Candidate]:

@@ -97,12 +97,12 @@ class Identity:
             found = [key(p) for p in _PII.findall(text)]
             if found:
                 mine = any(p in f or f in p for f in found for p in self.piis)
-                return "own-identifier" if mine else "other-identifier"
+                return self._own(text) if mine else "other-identifier"
         if self.arxivs:
             found = _ARXIV.findall(text)
             if found:
                 mine = any(f in self.arxivs for f in found)
-                return "own-identifier" if mine else "other-identifier"
+                return self._own(text) if mine else "other-identifier"
         return ""
 
     def _own(self, text: str) -> str:

@@ -70,7 +70,7 @@ def _both(one: Candidate, other: Candidate) -> Candidate:
         score=(score := surer.score + witnessed),
         place=min(one.place, other.place),
         reasons=tuple(reasons),
-        label=surer.label if score >= weights.LABELLED_FUT or surer.label != "fut" else "other",
+        label=surer.label if score >= weights.FUT_ELSEWHERE or surer.label != "fut" else "other",
     )
 
 
@@ -90,7 +90,7 @@ def judged(page: Page, candidate: Candidate) -> Candidate:
             score += rule.weight
             reasons.append(rule.name)
             label = rule.label
-    if score < weights.LABELLED_FUT and label == "fut":
+    if score < weights.FUT_ELSEWHERE and label == "fut":
         label = "other"
     return replace(candidate, score=score, reasons=tuple(reasons), label=label)
 

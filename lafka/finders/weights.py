@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass, field
 
 PROMISING = 4.0  # one strong sign (PDF in text, .pdf in href) and another that agrees
-LABELLED_FUT = 2.0  # below it a PDF is `other`: nothing said that it is this paper's
+FUT_ELSEWHERE = 2.0  # below it a PDF is `other`: nothing said that it is this paper's
+FUT_HERE = 1.0  # the same for a link within the site, where nothing speaks against it
 MAX_PROMISING = 5  # asked on score alone, siblings aside: a page without a fut costs no more
 MAX_SIBLINGS = 20  # files beside a surely right one: chapters of a thesis, parts of a report
 MAX_SCORED = 5_000  # links scored in full; of those after, the ones whose href has a PDF sign
@@ -265,14 +266,14 @@ HREF: tuple[Pattern, ...] = (
         weight=1.8,
         why="repositories' and journals' file addresses",
         stems=(
-            "bitstream", "viewcontent", "getfile", "at_download", "download", "delivery",
-            "datastream", "viewfile", "galley", "retrieve", "get_", "getd", "showdoc", "document",
-            "/file", "file_", "fileid", "fulltext", "full_", "attachment", "portalfile", "eprint",
-            "/obj/", "docid", "render", "descargar", "deliver", "scholarworks", "/open", "asset",
-            "volltext",
+            "bitstream", "datafile", "viewcontent", "getfile", "at_download", "download",
+            "delivery", "datastream", "viewfile", "galley", "retrieve", "get_", "getd", "showdoc",
+            "document", "/file", "file_", "fileid", "fulltext", "full_", "attachment",
+            "portalfile", "eprint", "/obj/", "docid", "render", "descargar", "deliver",
+            "scholarworks", "/open", "asset", "volltext",
         ),
         pattern=_p(
-            r"/bitstreams?/|viewcontent\.cgi|/getfile|getfile\.php|at_download|/download(?:s|file)?/"
+            r"/bitstreams?/|/datafile/|viewcontent\.cgi|/getfile|getfile\.php|at_download|/download(?:s|file)?/"
             r"|/download$|/download\?|/downloads?/|delivery\.cfm|/datastream/|/content/download"
             r"|article/(?:download|viewfile)|/galley|/retrieve/|get_?document|getdoc|showdoc"
             r"|/document$|/documents/\d|/files?/|fulltext\.(?:php|asp|jsp|cgi)|download_?file"
@@ -292,6 +293,14 @@ HREF: tuple[Pattern, ...] = (
             r"\.pdf\+html|/doi/(?:epdf|reader|epub)/|/epdf/|viewer\.html|pdfviewer|/article/view/\d+/\d+"
             r"|[?&]embed=true|/reader/"
         ),
+    ),
+    Pattern(
+        name="html-page",
+        weight=-2.0,
+        why="a page: where a file name leads to its description first",
+        stems=(".htm", ".xht"),
+        pattern=_p(r"\.x?html?(?:$|[?;])"),
+        label="fut",
     ),
     Pattern(
         name="supplement-path",
@@ -339,7 +348,7 @@ HREF: tuple[Pattern, ...] = (
             "subject", "comment", "related", "similar", "references", "servlet", "crossref",
         ),
         pattern=_p(
-            r"cit(?:e|ation)s?(?:[/?_=.&-]|$)|citmgr|bibtex|endnote|refworks|/export|[?&]export=|\.ris\b"
+            r"cit(?:e|ation)s?(?:[/?_=.&-]|$)|citmgr|citationstyle|bibtex|endnote|refworks|/export|[?&]export=|\.ris\b"
             r"|/share|sharer|/login|signin|/register|/account|/cart|addtocart|/purchase|/subscri|/alert"
             r"|permission|rightslink|copyright|/emailfriend|mailto|/search|/author/|/authors?\?|/browse"
             r"|/statistics|/stats|/metrics|/rss|/feed|/oai|/help|/about|/contact|/submi|/policies|/policy"
