@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import socket
+import sys
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +29,8 @@ from lafka.warc.records import RECORD_END, uuid_urn, warcinfo
 from lafka.warc.sources import CHUNK, Source
 
 SPEC = "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
+_PREFIX = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 DEFAULTS: Mapping[str, Any] = {
-    "warc_spec": SPEC,
     "max_warc_size": 1_000_000_000,
     "collection": "",
     "description": "",
@@ -47,30 +50,36 @@ def load_settings(path: Path | str) -> dict[str, Any]:
         values = yaml.safe_load(Path(path).read_bytes())
     except OSError as error:
         raise BadArgument(f"{path}: {error.strerror}") from None
-    except yaml.YAMLError as error:
-        raise BadArgument(f"{path}: not YAML: {str(error).splitlines()[0]}") from None
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError) as error:
+        # Its constructors let errors of int(), float() and date() through.
+        raise BadArgument(f"{path}: not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(values, dict):
         raise BadArgument(f"{path}: not a scrapy-warcio settings file")
     size = values.get("max_warc_size")
     if size is not None and (type(size) is not int or size <= 0):
         raise BadArgument(f"{path}: max_warc_size has to be a number of bytes")
+    prefix = values.get("warc_prefix")
+    if prefix is not None and not _PREFIX.fullmatch(str(prefix)):
+        raise BadArgument(f"{path}: warc_prefix {str(prefix)!r} cannot begin a file name")
     return {key: value for key, value in values.items() if value is not None}
 
 
 class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no types
     """The WARC files of one run in *folder*, appended to by one thread at a time.
 
-    *config* has the keys of a scrapy-warcio settings file; ``warc_dest`` is not looked at, raw
-    WARCs belong to their archive.
+    *config* has the keys of a scrapy-warcio settings file. ``warc_dest`` is not looked at, raw
+    WARCs belong to their archive, nor is ``warc_spec``: what is written is WARC/1.1.
     """
 
     def __init__(self, folder: Path, config: Mapping[str, Any], software: str) -> None:
         # Not super().__init__: it insists on an environment variable and every key of its file.
         self.log = logging.getLogger(__name__)
-        self.max_serial = 10**self.WARC_SERIAL_ZFILL - 1
+        self.max_serial = sys.maxsize  # a sixth digit is better than an end
         self.config = {**DEFAULTS, **config, "warc_dest": str(folder)}
+        self.config["warc_prefix"] = str(self.config["warc_prefix"])
         self.folder = folder
         self.software = software
+        self.warc_fname: str | None = None
         self.position = 0
         self._fd = -1
 
@@ -83,7 +92,7 @@ class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no type
     def write_warcinfo(self) -> None:
         """Begin the file that ``bump_serial`` named, with its warcinfo."""
         self.close()
-        path = Path(self.warc_fname)
+        path = self.path
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         self._fd, self.position = os.open(path, flags, 0o644), 0
         config = {key: one_line(str(value)) for key, value in self.config.items()}
@@ -92,7 +101,7 @@ class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no type
             ("software", self.software),
             ("hostname", socket.gethostname()),
             ("format", "WARC File Format 1.1"),
-            ("conformsTo", config["warc_spec"]),
+            ("conformsTo", SPEC),
             ("operator", config["operator"]),
             ("isPartOf", config["collection"]),
             ("description", config["description"]),
@@ -105,14 +114,24 @@ class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no type
 
     @property
     def path(self) -> Path:
-        """The file that is written now."""
-        return Path(self.warc_fname)
+        """The file that is written now; the folder before there is one."""
+        return Path(self.warc_fname or self.folder)
 
     def room_for(self, size: int) -> None:
-        """Begin a file where there is none, or where *size* bytes more would be too many."""
+        """Begin a file where there is none, or where *size* bytes more would be too many.
+
+        ``StorageTrouble`` where the disk refuses; no file is left that begins with half a record.
+        """
+        if self._fd < 0 or not self.path.exists():
+            self.warc_fname = None
+        before = self.warc_fname
         try:
             self.bump_serial(size)
         except OSError as error:
+            if self.warc_fname != before and self._fd >= 0:
+                self.close()
+                with suppress(OSError):
+                    self.path.unlink()
             raise StorageTrouble(self.folder, error) from error
 
     def append(self, header: bytes, block: Source | bytes) -> tuple[Path, int, int]:
@@ -153,6 +172,7 @@ class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no type
             self.position = offset
         except OSError:
             self.log.warning("%s: a torn record stays at byte %d", self.path, offset)
+            self.close()  # a reader stops there, so what follows goes into a new file
 
     def close(self) -> None:
         if self._fd >= 0:
