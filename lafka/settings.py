@@ -92,6 +92,9 @@ DOWNLOAD_TIMEOUT = 3600  # 180; the stall timeout ends what does not move
 DOWNLOAD_MAXSIZE = 0  # 1 GiB; LAFKA_MAX_PAYLOAD cuts instead of throwing away
 DOWNLOAD_WARNSIZE = 0  # 32 MiB
 SCRAPER_SLOT_MAX_ACTIVE_SIZE = 50_000_000  # 5 MB
+CONCURRENT_ITEMS = 1  # 100 tasks a response, which has at most one request or item here
+# True, which parses the source of each callback again and again, as its cache never hits.
+WARN_ON_GENERATOR_RETURN_VALUE = False
 SPIDER_MIDDLEWARES: dict[str, Any] = {
     "scrapy.spidermiddlewares.depth.DepthMiddleware": None,  # a stat for each depth
 }
