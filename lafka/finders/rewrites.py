@@ -13,6 +13,7 @@ from lafka.finders.frames import viewed_file
 from lafka.finders.pages import Page
 
 MAX_REWRITTEN = 40
+MIN_SCORE = -3.0  # what scores lower is no viewer of this paper
 _TARGET_KEYS = frozenset({
     "u", "url", "uri", "target", "to", "link", "goto", "dest", "destination", "redirect",
     "redirect_uri", "location", "href",
@@ -120,10 +121,9 @@ REWRITES: tuple[Rewrite, ...] = (
 def rewritten(page: Page, found: list[Candidate]) -> Iterator[Candidate]:
     """What *found*, best first, leads to when its viewers are stepped over."""
     for candidate in found[:MAX_REWRITTEN]:
-        if "other-identifier" in candidate.reasons:
+        if candidate.score < MIN_SCORE or "other-identifier" in candidate.reasons:
             continue
-        steps = _steps(page, candidate.url) if candidate.score > 0 else ()
-        for name, url in steps:
+        for name, url in _steps(page, candidate):
             if url != candidate.url and not urls.same_page(url, page.url):
                 yield Candidate(
                     url=url,
@@ -135,7 +135,8 @@ def rewritten(page: Page, found: list[Candidate]) -> Iterator[Candidate]:
                 )
 
 
-def _steps(page: Page, url: str) -> Iterator[tuple[str, str]]:
+def _steps(page: Page, candidate: Candidate) -> Iterator[tuple[str, str]]:
+    url = candidate.url
     for rewrite in REWRITES:
         made = rewrite.pattern.sub(rewrite.replace, url, count=1)
         if made != url:
@@ -143,7 +144,7 @@ def _steps(page: Page, url: str) -> Iterator[tuple[str, str]]:
     shown = viewed_file(page, url)
     if shown:
         yield "viewer-file", shown
-    meant = _target(url)
+    meant = _target(url) if candidate.score > 0 else None
     if meant and meant != shown:
         yield "redirect-target", meant
 

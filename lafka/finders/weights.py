@@ -403,7 +403,7 @@ OTHER_SITE_NOT_PDF = -1.5  # ... and a link there with no sign of a PDF in the h
 NO_HREF_SIGN = -0.5  # nothing in the address speaks for a file
 HOME = -4.0  # the root of a site
 LONG_TEXT = 160  # characters: a button is short, a reference or news teaser is not
-LONG_TEXT_MINUS = -1.0
+LONG_TEXT_MINUS = -1.0  # for a text that is longer
 
 # Sections a link stands in, told by tag, role, class and id of what is around it.
 SECTIONS: tuple[Words, ...] = (
