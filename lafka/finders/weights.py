@@ -548,4 +548,4 @@ NEVER_HOSTS = (
     "bibsonomy.org", "researchgate.net", "academia.edu", "t.me", "vk.com", "googletagmanager.com",
     "doubleclick.net", "apple.com", "play.google.com", "publons.com", "researcherid.com",
 )  # fmt: skip
-NEVER_HOST = -8.0
+NEVER_HOST = -8.0  # stays a candidate, behind all others
