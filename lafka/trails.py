@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from itertools import islice
 
 from lafka.candidates import Candidate
 from lafka.futlis import Futli
@@ -154,7 +155,8 @@ def judge(
 
     *truncated* is the WARC-Truncated reason where reading stopped early; *dropped*: because its
     first bytes showed that it is no PDF. An answer with an error status is no splap and no fut,
-    whatever it holds; a 206 is a part that nobody asked for.
+    whatever it holds; a 206 is a part that nobody asked for; a 202 without a body is how some
+    guards answer a robot.
     """
     if payload is None:
         return Outcome.BAD_HTTP
@@ -162,7 +164,9 @@ def judge(
         return _by_status(payload.status)
     if payload.status == 206:
         return Outcome.REFUSED
-    if too_big:
+    if payload.status == 202 and payload.kind is Kind.EMPTY:
+        return Outcome.BOT_CHALLENGE
+    if too_big or payload.too_big:
         return Outcome.TOO_BIG
     if not dropped and (truncated or not payload.whole):
         return Outcome.TRUNCATED
@@ -230,19 +234,18 @@ class Trail:
             return self, None
         if self.splap is None:
             return self, Ask(futli=self.futli, number=self.number, url=self.futli.url)
-        page, candidate = self.splap, None
         if self.viewer and self.viewer_pending and not self.has_fut:
             page, candidate = self.viewer, self.viewer_pending[0]
-        elif self.pending and self._goes_on_to(self.pending[0]):
-            candidate = self.pending[0]
-        if candidate is None:
+        elif found := next(filter(self._goes_on_to, self.pending), None):
+            page, candidate = self.splap, found
+        else:
             return self._ended(), None
         if len(self.tried) >= self.policy.links_max:
             return replace(self, capped=True)._ended(), None
-        return self._ask_for(candidate, page)
+        return self._without({candidate.url}, asked=candidate), self._ask(candidate, page)
 
-    def _ask_for(self, candidate: Candidate, page: Capture) -> tuple[Trail, Ask]:
-        ask = Ask(
+    def _ask(self, candidate: Candidate, page: Capture) -> Ask:
+        return Ask(
             futli=self.futli,
             number=self.number,
             url=candidate.url,
@@ -252,12 +255,22 @@ class Trail:
             label="" if candidate.label == "fut" else candidate.label,
             miss_max=VIEWER_MAX if self._may_be_viewer(candidate) else MISS_MAX,
         )
-        if page is self.viewer:
-            return replace(self, asked=candidate, viewer_pending=self.viewer_pending[1:]), ask
-        return replace(self, asked=candidate, pending=self.pending[1:]), ask
+
+    def _without(self, urls: set[str], asked: Candidate | None) -> Trail:
+        """The trail that will not ask for *urls* any more, and waits for *asked*."""
+        return replace(
+            self,
+            asked=asked,
+            pending=tuple(c for c in self.pending if c.url not in urls),
+            viewer_pending=tuple(c for c in self.viewer_pending if c.url not in urls),
+        )
 
     def _goes_on_to(self, candidate: Candidate) -> bool:
-        """Whether *candidate* is asked for, after all that was found so far."""
+        """Whether *candidate* is asked for, after all that was found so far.
+
+        The first for which it is so is next: promising ones go before others, wherever they stand,
+        once there is a fut.
+        """
         if self._citation_gave_it():
             return False
         if self.policy.links is Links.FIRST:
@@ -267,15 +280,18 @@ class Trail:
         return True
 
     def _citation_gave_it(self) -> bool:
-        by = {CITATION_PDF_URL}
-        if self.viewer and self.viewer.ask.found_by in by:
-            return self.has_fut
-        return any(t.candidate.found_by in by and t.outcome == Outcome.FUT for t in self.tried)
+        """Whether a fut is had, and from ``citation_pdf_url`` or the viewer that it led to."""
+        asks = [c.ask for c in self.captures if c.is_pdf and not c.ask.label]
+        if any(ask.found_by == CITATION_PDF_URL for ask in asks):
+            return True
+        way = self.viewer
+        if way is None or way.ask.found_by != CITATION_PDF_URL:
+            return False
+        return any(ask.html_url == way.url for ask in asks)
 
     def _may_be_viewer(self, candidate: Candidate) -> bool:
         """A sure candidate can be an HTML viewer of the same paper: one is looked into, once."""
-        sure = candidate.promising or candidate.found_by == CITATION_PDF_URL
-        return self.viewer is None and sure and self.policy.links is not Links.ALL
+        return self.viewer is None and _is_sure(candidate) and self.policy.links is not Links.ALL
 
     def answered(
         self,
@@ -286,31 +302,60 @@ class Trail:
     ) -> Trail:
         """The trail after *capture* answered the ask.
 
-        *candidates* are those of the page that it is, surest first; *verdict* is what the page is,
-        where it is a page: ``splap-only``, ``bot-challenge`` or ``login``.
+        *candidates* are those of the page that it is, surest first; *verdict* is what the page is:
+        ``splap-only``, ``bot-challenge`` or ``login``. An error status with a bot challenge for its
+        page is a bot challenge.
         """
+        if verdict is Outcome.BOT_CHALLENGE and capture.outcome in _GUARDED:
+            capture = replace(capture, outcome=verdict, error="the page is a bot challenge")
         trail = replace(self, requests=self.requests + capture.requests)
         if self.splap is None:
             return trail._begun(capture, candidates, verdict)
         assert self.asked is not None
-        outcome = "html" if capture.is_page else str(capture.outcome)
-        trail = replace(trail, asked=None, tried=(*self.tried, Tried(self.asked, outcome)))
+        return trail._tried(self.asked, capture, candidates, verdict)
+
+    def _tried(
+        self,
+        candidate: Candidate,
+        capture: Capture,
+        candidates: tuple[Candidate, ...],
+        verdict: Outcome,
+    ) -> Trail:
+        outcome = str(capture.outcome)
+        if capture.is_page:
+            outcome = "html" if verdict is Outcome.SPLAP_ONLY else str(verdict)
+        trail = replace(self, tried=(*self.tried, Tried(candidate, outcome)))
+        # What it was redirected to has answered too.
+        trail = trail._without({capture.url, *(e.url for e in capture.exchanges)}, asked=None)
         if capture.is_pdf:
             return trail._found(capture)
-        if capture.is_page and self._may_be_viewer(self.asked):
+        if _is_sure(candidate) and outcome in _NAMED and trail.no_fut is Outcome.SPLAP_ONLY:
+            trail = replace(trail, no_fut=Outcome(outcome), error=_NAMED[Outcome(outcome)])
+        if outcome == "html" and self._may_be_viewer(candidate) and not self._is_splap(capture):
             return trail._viewed(capture, candidates)
         return trail
+
+    def _is_splap(self, capture: Capture) -> bool:
+        """Whether *capture* is the splap once more: what many sites show who may not have it."""
+        assert self.splap is not None
+        if capture.url == self.splap.url:
+            return True
+        digests = [c.payload and c.payload.digest for c in (capture, self.splap)]
+        return digests[0] is not None and digests[0] == digests[1]
 
     def _begun(
         self, capture: Capture, candidates: tuple[Candidate, ...], verdict: Outcome
     ) -> Trail:
-        if capture.is_page and verdict is Outcome.BOT_CHALLENGE:
-            # Not what the futli leads to, and another page at each visit: told, not stored.
-            return replace(self, outcome=verdict, error="the page is a bot challenge")
         if capture.is_page:
             pending = self._new(candidates, {self.futli.url, capture.url})
+            error = _NAMED.get(verdict, "")
             return replace(
-                self, splap=capture, captures=(capture,), pending=pending, no_fut=verdict
+                self,
+                splap=capture,
+                captures=(capture,),
+                pending=pending,
+                no_fut=verdict,
+                error=error,
             )
         return replace(
             self,
@@ -329,16 +374,38 @@ class Trail:
         promising = tuple(c for c in candidates if c.promising or c.found_by == CITATION_PDF_URL)
         assert self.splap is not None
         known = {self.futli.url, self.splap.url, capture.url}
+        known.update(e.url for e in capture.exchanges)
         known.update(t.candidate.url for t in self.tried)
         found = self._new(promising, known)
         urls = {c.url for c in found}
         rest = tuple(c for c in self.pending if c.url not in urls)
         return replace(self, viewer=capture, viewer_pending=found, pending=rest)
 
-    @staticmethod
-    def _new(candidates: tuple[Candidate, ...], known: set[str]) -> tuple[Candidate, ...]:
-        """*candidates* each URL once, without those in *known* (which grows)."""
-        return tuple(c for c in candidates if not (c.url in known or known.add(c.url)))  # type: ignore[func-returns-value]
+    def _new(self, candidates: tuple[Candidate, ...], known: set[str]) -> tuple[Candidate, ...]:
+        """*candidates*, each URL once, without those *known*: as many as can ever be asked for.
+
+        Twice as many, since some are passed over where others were redirected to them.
+        """
+        once: dict[str, Candidate] = {}
+        for candidate in candidates:
+            if candidate.url not in known:
+                once.setdefault(candidate.url, candidate)
+        return tuple(islice(once.values(), 2 * self.policy.links_max + 1))
 
     def _ended(self) -> Trail:
-        return replace(self, outcome=Outcome.FUT if self.has_fut else self.no_fut)
+        if self.has_fut:
+            return replace(self, outcome=Outcome.FUT, error="")
+        return replace(self, outcome=self.no_fut)
+
+
+def _is_sure(candidate: Candidate) -> bool:
+    """Whether *candidate* promises the fut, and not a supplement."""
+    promising = candidate.promising or candidate.found_by == CITATION_PDF_URL
+    return promising and candidate.label == "fut"
+
+
+_GUARDED = (Outcome.SPLAP_ONLY, Outcome.REFUSED, Outcome.SERVER_ERROR)
+_NAMED = {
+    Outcome.BOT_CHALLENGE: "a bot challenge stands where a fut was promised",
+    Outcome.LOGIN: "a page asks for a login or a payment where a fut was promised",
+}
