@@ -1,0 +1,151 @@
+"""Imports have a direction (docs/architecture.md); this reads it out of the syntax trees."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+# What a module may import of ours, for those below the Scrapy line; a package stands for all of it.
+BELOW = {
+    "errors": "",
+    "candidates": "",
+    "pids": "errors",
+    "futlis": "errors pids",
+    "feeder": "errors pids futlis",
+    "warc": "errors",
+    "payloads": "errors warc",
+    "trails": "errors pids futlis payloads candidates",
+    "finders": "errors candidates",
+    "suwafs": "errors pids",
+    "contents": "errors pids payloads suwafs warc",
+    "papers": "errors pids trails suwafs warc payloads contents",
+    "archives": "errors pids futlis payloads trails suwafs warc contents papers",
+    "exchanges": "errors payloads warc",
+    "raws": "errors pids futlis payloads trails suwafs warc contents papers archives exchanges",
+    "addresses": "errors",
+    "strict": "errors",
+    "verify": "errors pids archives strict suwafs",
+}
+# Other people's packages that only one of ours may know.
+ONLY_IN = {"warcio": {"warc"}, "scrapy_warcio": {"warc"}, "yaml": {"warc"}, "hanzo": {"warc"}}
+SCRAPY = {"scrapy", "twisted", "itemadapter"}
+
+
+def files() -> list[Path]:
+    return sorted((ROOT / "lafka").rglob("*.py"))
+
+
+def module_of(path: Path) -> str:
+    """``lafka.warc.fields`` for its file, ``lafka.warc`` for the package's own."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def modules() -> frozenset[str]:
+    return frozenset(map(module_of, files()))
+
+
+def area(module: str) -> str:
+    """The part of the house a module of ours is in; empty for the package itself."""
+    return [*module.split("."), ""][1]
+
+
+def imports(path: Path) -> Iterator[tuple[str, ast.stmt]]:
+    """Every module that a file names in an import, wherever in the file that stands."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                yield name.name, node
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: a relative import"
+            assert node.module is not None
+            inside = [f"{node.module}.{name.name}" for name in node.names]
+            yield from ((name, node) for name in inside if name in modules())
+            if any(name not in modules() for name in inside):
+                yield node.module, node
+
+
+def at_run_time(path: Path) -> Iterator[str]:
+    """The modules that importing a file imports: no function's imports, none for types only."""
+
+    def walk(nodes: list[ast.stmt]) -> Iterator[ast.stmt]:
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+                continue
+            yield node
+            for part in ("body", "orelse", "finalbody"):
+                yield from walk(getattr(node, part, []))
+
+    tree = ast.parse(path.read_text())
+    wanted = {(node.lineno, node.col_offset) for node in walk(tree.body)}
+    for module, node in imports(path):
+        if (node.lineno, node.col_offset) in wanted:
+            yield module
+
+
+@pytest.mark.parametrize("path", files(), ids=module_of)
+def test_who_may_import_whom(path: Path) -> None:
+    mine = area(module_of(path))
+    for module, node in imports(path):
+        place = f"{path}:{node.lineno} imports {module}"
+        top = module.partition(".")[0]
+        assert mine in ONLY_IN.get(top, {mine}), place
+        if mine not in BELOW:
+            continue
+        assert top not in SCRAPY, place
+        if top == "lafka" and area(module) != mine:
+            assert area(module) in BELOW[mine].split(), place
+
+
+@pytest.mark.parametrize("path", files(), ids=module_of)
+def test_spiders_and_finders_reach_no_writer_and_commands_no_crawl(path: Path) -> None:
+    mine = area(module_of(path))
+    forbidden = {
+        "spiders": {"papers", "raws", "suwafs", "pipelines"},
+        "finders": {"papers", "raws", "suwafs", "archives"},
+        "commands": {"middlewares", "pipelines", "wire"},
+    }.get(mine, set())
+    if module_of(path) == "lafka.commands.crawl":
+        return  # it is the crawl, and asks why it finished
+    for module, node in imports(path):
+        if module.startswith("lafka."):
+            assert area(module) not in forbidden, f"{path}:{node.lineno} imports {module}"
+
+
+def test_every_part_below_the_line_is_there() -> None:
+    areas = {area(module_of(path)) for path in files()}
+    assert set(BELOW) <= areas
+
+
+def test_the_verifier_shares_no_code_with_the_writer() -> None:
+    writers = {"papers", "raws", "contents", "payloads", "warc", "suwafs", "trails", "pipelines"}
+    for name in ("strict", "verify"):
+        used = {area(module) for module, _ in imports(ROOT / "lafka" / f"{name}.py")}
+        assert not used & writers, name
+
+
+def test_there_are_no_cycles() -> None:
+    known = {module_of(path): path for path in files()}
+    graph = {
+        module: {m for m in at_run_time(path) if m in known and m != "lafka"}
+        for module, path in known.items()
+    }
+    done: set[str] = set()
+
+    def visit(module: str, way: tuple[str, ...]) -> None:
+        assert module not in way, " -> ".join((*way, module))
+        if module in done:
+            return
+        for other in graph[module]:
+            visit(other, (*way, module))
+        done.add(module)
+
+    for module in graph:
+        visit(module, ())
