@@ -225,14 +225,27 @@ class Archive:
         )
 
     def has_fut(self, futli: Futli, since: datetime | None = None) -> bool:
-        """Whether *futli* has its fut, had not before *since*, and was not left open."""
+        """Whether *futli* has its fut, had not before *since*, and was not left open.
+
+        ``BadSuwaf``, and ``ShortWarc`` where the WARC is missing or shorter than its suwaf says.
+        """
         suwaf = Suwaf.load(self.suwaf_path(futli.pid), futli.pid)
-        if suwaf is None or futli.url in suwaf.open:
+        if suwaf is None:
+            return False
+        self._check_length(futli.pid, suwaf)
+        if futli.url in suwaf.open:
             return False
         times = [time for time, fut in suwaf.futlis.get(futli.url, {}).items() if not fut.label]
         if not times or since is None:
             return bool(times)
         return max(times)[:19] >= since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+    def _check_length(self, pid: Pid, suwaf: Suwaf) -> None:
+        warc, size = self.warc_path(pid), 0
+        with suppress(FileNotFoundError):
+            size = warc.stat().st_size
+        if size < suwaf.end:
+            raise ShortWarc(warc, f"{size} bytes long, but its suwaf knows {suwaf.end} bytes")
 
     def paper(self, pid: Pid, *, recover: bool = True) -> AbstractContextManager[PaperWarc]:
         """The paper's WARC, locked for writing; see :func:`lafka.papers.locked`."""
