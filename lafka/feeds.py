@@ -53,7 +53,8 @@ def add_outcome_feed(settings: BaseSettings) -> None:
     """Put the outcome feed among FEEDS, beside those that ``-o`` or scrapyd set."""
     feeds = dict(settings.getdict("FEEDS"))
     feeds.setdefault(URI, OPTIONS)
-    settings.set("FEEDS", feeds, priority=settings.getpriority("FEEDS") or "project")
+    # Above the user's own: Scrapy puts those over a crawler's settings once more.
+    settings.set("FEEDS", feeds, priority=(settings.getpriority("FEEDS") or 0) + 1)
 
 
 class OutcomeFeedStorage:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
 
 from scrapy import Request, Spider, signals
 from scrapy.http import Response
@@ -17,7 +18,7 @@ from twisted.python.failure import Failure
 import lafka
 from lafka.archives import Archive
 from lafka.arguments import Arguments
-from lafka.errors import BadList, KeeperError, StorageTrouble, printable
+from lafka.errors import BadList, BadUrl, KeeperError, StorageTrouble, printable
 from lafka.feeder import Feeder
 from lafka.feeds import add_outcome_feed
 from lafka.finders import Page, describe, find
@@ -217,6 +218,8 @@ class FutliSpider(Spider):
                 trail = trail.answered(_unasked(ask, error))
 
     def _request(self, ask: Ask, trail: Trail) -> Request:
+        if "@" in urlsplit(ask.url).netloc:
+            raise BadUrl("a user name or password in the URL; it would stand in a WARC")
         return Request(
             ask.url,
             callback=self.parse,
