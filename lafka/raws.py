@@ -231,7 +231,8 @@ class RawRun:
             elif not self._waiting:
                 _remove(self.folder)
         finally:
-            os.close(self._lock)
+            lock, self._lock = self._lock, -1
+            os.close(lock)
 
 
 def _locked_folder(folder: Path) -> int:

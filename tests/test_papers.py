@@ -72,6 +72,10 @@ def sound(store: Store, *passed_over: str) -> None:
         assert warc.read_bytes() == bytes_kept
 
 
+def open_files() -> list[int]:
+    return sorted(int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208
+
+
 def long_trail(store: Store) -> list[Capture]:
     """A changed splap, a chunked fut and a literal one behind a redirect."""
     at = START + timedelta(days=1)
@@ -332,13 +336,13 @@ def test_garbage_behind_the_end_is_kept_aside(store: Store, tail: bytes) -> None
 def untouched(store: Store, error: type[Exception], message: str) -> None:
     """Appending raises *error*, in one sentence, and changes no byte of the paper."""
     before = files(store.root / "warc"), files(store.root / "suwaf")
-    fds = len(os.listdir("/proc/self/fd"))
+    fds = len(open_files())
     with pytest.raises(error, match=message) as caught:
         store.append([store.fut(pdf("more"), at=START + timedelta(days=9))])
     assert str(store.warc()) in str(caught.value) or str(store.suwaf()) in str(caught.value)
     assert "\n" not in str(caught.value)
     assert (files(store.root / "warc"), files(store.root / "suwaf")) == before
-    assert len(os.listdir("/proc/self/fd")) == fds
+    assert len(open_files()) == fds
 
 
 def test_a_warc_shorter_than_its_suwaf_says_is_left_alone(store: Store) -> None:
@@ -468,7 +472,7 @@ def test_a_trail_of_many_captures_holds_few_files_open(store: Store) -> None:
     urls = (f"http://x.example/{n}.pdf" for n in range(60))
     futs = [store.found(splap, url, pdf(url), "chunked") for url in urls]
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    used = max(map(int, os.listdir("/proc/self/fd"))) + 1
+    used = max(open_files()) + 1
     resource.setrlimit(resource.RLIMIT_NOFILE, (used + 6, hard))
     try:
         store.put(splap, *futs)
@@ -622,11 +626,11 @@ def test_a_refusal_at_any_call_rolls_back_and_goes_on_afterwards(store: Store, n
 
         def work() -> None:
             tamper(when, half_then_refuse(number))  # noqa: B023
-            fds = os.listdir("/proc/self/fd")
+            fds = open_files()
             try:
                 store.append(torn.trail)
             finally:
-                assert os.listdir("/proc/self/fd") == fds
+                assert open_files() == fds
 
         code = in_child(work)
         read_by_a_reader(store, torn.old_warc)
@@ -798,9 +802,12 @@ def test_threads_that_write_at_once(tmp_path: Path) -> None:
 def test_the_lock_is_that_of_the_warc_itself(store: Store) -> None:
     fut = store.fut(pdf())
     store.append([fut])
-    with store.archive.paper(fut.ask.futli.pid), store.warc().open("rb") as file:
-        with pytest.raises(BlockingIOError):
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with (
+        store.archive.paper(fut.ask.futli.pid),
+        store.warc().open("rb") as file,
+        pytest.raises(BlockingIOError),
+    ):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     with store.warc().open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
