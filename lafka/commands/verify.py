@@ -1,3 +1,5 @@
+"""``scrapy verify [PID...]``: what is not as it was left, one JSON line a problem."""
+
 from __future__ import annotations
 
 import os

@@ -1,0 +1,203 @@
+"""The house as a whole: imports have a direction, docs hang together, habits are kept."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = sorted((ROOT / "lafka").rglob("*.py"))
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+CORE = {
+    "errors": "",
+    "settings": "",
+    "candidates": "",
+    "pids": "errors",
+    "futlis": "errors pids",
+    "feeder": "errors futlis pids",
+    "payloads": "errors warc",
+    "trails": "errors pids futlis payloads candidates",
+    "warc": "errors",
+    "addresses": "errors",
+    "exchanges": "errors",
+    "finders": "errors candidates",
+    "suwafs": "errors pids",
+    "contents": "errors pids suwafs payloads warc",
+    "papers": "errors pids futlis trails suwafs warc payloads contents",
+    "raws": "errors pids futlis trails suwafs warc payloads contents papers exchanges archives",
+    "archives": "errors pids futlis trails suwafs warc payloads contents papers",
+    "strict": "errors",
+    "verify": "errors pids strict",
+}
+"""Module or package: those of Lafka's that it may import. None of them imports Scrapy."""
+
+
+def room(path: Path) -> str:
+    return path.relative_to(ROOT / "lafka").with_suffix("").parts[0]
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """Dotted names of what a module imports, wherever, but for types alone."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module == "lafka":
+            yield from (f"lafka.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+        else:
+            yield from imported(node)
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", CORE)
+def test_imports_have_a_direction(name):
+    allowed = {name, *CORE[name].split()}
+    for path in SOURCES:
+        if room(path) == name:
+            names = set(imported(parsed(path)))
+            ours = {n.split(".")[1] for n in names if n.startswith("lafka.")}
+            assert ours <= allowed, f"{path.name} imports {sorted(ours - allowed)}"
+            assert not {n for n in names if n.split(".")[0] in ("scrapy", "twisted")}, path.name
+
+
+def test_the_core_is_there():
+    assert set(CORE) <= {room(path) for path in SOURCES}
+
+
+def test_only_the_package_warc_knows_scrapy_warcio_and_warcio():
+    for path in SOURCES:
+        if room(path) != "warc":
+            roots = {name.split(".")[0] for name in imported(parsed(path))}
+            assert not roots & {"warcio", "scrapy_warcio", "hanzo"}, path
+
+
+def test_spiders_and_finders_reach_no_writer():
+    for path in SOURCES:
+        if room(path) in ("spiders", "finders"):
+            assert not set(imported(parsed(path))) & {"lafka.papers", "lafka.pipelines"}, path
+
+
+def test_each_module_with_code_says_what_it_is():
+    bare = [
+        path.relative_to(ROOT).as_posix()
+        for path in SOURCES
+        if path.read_bytes().strip() and not ast.get_docstring(parsed(path))
+    ]
+    assert not bare
+
+
+def test_commands_are_short():
+    for path in (ROOT / "lafka" / "commands").glob("*.py"):
+        assert len(path.read_text("utf-8").splitlines()) <= 75, path.name
+
+
+def test_nothing_is_called_for_what_everything_is():
+    names = [path.stem for path in SOURCES]
+    classes = [
+        node.name
+        for path in SOURCES
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.ClassDef)
+    ]
+    assert not {"utils", "util", "helpers", "helper", "common", "misc"} & set(names)
+    assert not [name for name in classes if re.search(r"(Manager|Helper|Utils?)$", name)]
+
+
+def test_print_is_for_commands():
+    for path in SOURCES:
+        if room(path) in ("commands", "command"):
+            continue
+        for node in ast.walk(parsed(path)):
+            assert not (isinstance(node, ast.Call) and ast.unparse(node.func) == "print"), path
+
+
+def tracked() -> list[Path]:
+    done = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.skip("not in a git work tree")
+    return [ROOT / name for name in done.stdout.splitlines()]
+
+
+def test_no_file_names_a_place_on_one_machine():
+    signs = re.compile(rb"/(?:home|root|Users)/[a-z]|/work/[a-z]|/tmp/[a-z]")
+    found = [
+        path.relative_to(ROOT).as_posix()
+        for path in tracked()
+        if path.is_file() and path != Path(__file__) and signs.search(path.read_bytes())
+    ]
+    assert not found
+
+
+def test_the_changelog_has_unreleased_with_formats_first():
+    lines = (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()
+    headings = [line for line in lines if line.startswith("#")]
+    assert headings[1] == "## Unreleased"
+    assert headings[2] == "### On disk"
+    assert all(line.endswith(".") for line in lines if line.startswith("- "))
+
+
+def decisions() -> list[Path]:
+    return sorted((ROOT / "docs" / "adr").glob("*.md"))
+
+
+def test_decisions_are_numbered_without_a_gap():
+    assert [int(path.name[:4]) for path in decisions()] == [*range(1, len(decisions()) + 1)]
+
+
+@pytest.mark.parametrize("path", decisions(), ids=lambda path: path.stem)
+def test_a_decision_is_short_and_whole(path):
+    text = path.read_text("utf-8")
+    assert len(text.splitlines()) <= 60
+    assert text.startswith(f"# {int(path.name[:4])}. ")
+    assert re.search(r"(?m)^Status: (proposed|accepted|superseded)", text)
+    for heading in ("Context", "Decision", "Consequences", "Rejected"):
+        assert f"\n## {heading}\n" in text
+
+
+def anchors(text: str) -> set[str]:
+    """The ids that GitHub gives to the headings of a page."""
+    headings = re.findall(r"(?m)^#+ +(.+?) *$", text)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page):
+    text = re.sub(r"(?s)```.*?```", "", page.read_text("utf-8"))
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        place = (page.parent / file).resolve() if file else page
+        assert place.exists(), target
+        if anchor and place.suffix == ".md":
+            assert anchor in anchors(place.read_text("utf-8")), target
+
+
+def test_each_page_is_in_the_index():
+    index = (ROOT / "docs" / "README.md").read_text("utf-8")
+    for page in [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "how-to").glob("*.md")]:
+        if page.name != "README.md":
+            assert f"({page.relative_to(ROOT / 'docs').as_posix()})" in index, page.name
+
+
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / "docs" / "how-to").glob("*.md")), ids=lambda path: path.stem
+)
+def test_a_how_to_names_tests_that_are_there(page):
+    named = re.findall(r"(?<!\w)tests/[\w/]*\w(?:\.py)?", page.read_text("utf-8"))
+    assert named
+    for name in named:
+        assert (ROOT / name).exists(), name
