@@ -151,9 +151,9 @@ class Archive:
             if not (root / MARKER).exists():
                 _refuse_foreign(root)
                 _mark(root, name)
+            archive = cls(root, collection)
             for folder in ("warc", "suwaf", "raw", "runs"):
                 make_folders(root / folder)
-            archive = cls(root, collection)
             archive.probe()
         except (OSError, StorageTrouble) as error:
             raise BadArchive(f"{root}: cannot be written: {_reason(error)}") from error
