@@ -270,7 +270,7 @@ class FutliSpider(Spider):
     def _read(self, trail: Trail, capture: Capture, response: Response) -> Trail:
         """The trail after a page; one that the finders stumble over is a splap without links."""
         try:
-            page = _page(capture, response)
+            page = self.page(capture, response)
             verdict = _VERDICTS.get(describe(page).kind, Outcome.SPLAP_ONLY)
             found = find(page)
         except Exception as error:
@@ -278,6 +278,15 @@ class FutliSpider(Spider):
             sentence = f"the page could not be read: {printable(repr(error))}"
             return replace(trail.answered(capture), error=sentence)
         return trail.answered(capture, found, verdict=verdict)
+
+    def page(self, capture: Capture, response: Response) -> Page:
+        """What the finders see of a capture."""
+        return Page(
+            url=capture.url,
+            body=response.body,
+            content_type=b"".join(response.headers.getlist("Content-Type")[:1]).decode("latin-1"),
+            link_headers=tuple(v.decode("latin-1") for v in response.headers.getlist("Link")),
+        )
 
     def callback_failed(self, failure: Failure, response: Response | None) -> None:  # noqa: ARG002
         """Free the place of a line whose callback raised; the next run asks for it again."""
@@ -289,15 +298,6 @@ class FutliSpider(Spider):
         if self.feeder is not None:
             self.feeder.close()
         self._threads.stop()
-
-
-def _page(capture: Capture, response: Response) -> Page:
-    return Page(
-        url=capture.url,
-        body=response.body,
-        content_type=b"".join(response.headers.getlist("Content-Type")[:1]).decode("latin-1"),
-        link_headers=tuple(v.decode("latin-1") for v in response.headers.getlist("Link")),
-    )
 
 
 def _unasked(ask: Ask, error: ValueError) -> Capture:
