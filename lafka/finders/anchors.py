@@ -27,6 +27,9 @@ MAX_INSIDE = 10  # pictures looked at in one link
 _SPOKEN = ("title", "aria-label", "download")
 _HINTS = frozenset({"class", "id", "rel", "name"})
 _ICON_NAMES = frozenset({"src", "class", "href", "xlink:href", "data-icon", "title"})
+_SEGMENT = re.compile(r"[/?&=.;:]+")
+_TOOLS = frozenset(weights.SEGMENTS.words)
+_DATA_SET = frozenset(_DATA_NAMES)
 _BLOCKS = frozenset({"tr", "li", "dd", "p", "figure"})
 _OFF_SITE = frozenset({"other-site", "no-href-sign"})
 _GOOD_WORDS = frozenset({"says-pdf", "says-download", "says-full-text", "says-cjk-download"})
@@ -137,7 +140,7 @@ def _hidden(page: Page, element: Element) -> str | None:
 
 def _attributes(page: Page, element: Element) -> str | None:
     given = element.attributes
-    if len(given) > 1:
+    if not _DATA_SET.isdisjoint(given):
         for name in _DATA_NAMES:
             value = given.get(name)
             if value and ("/" in value or ".pdf" in value.lower()):
@@ -189,6 +192,8 @@ class Scorer:
         for rule in weights.HREF:
             if rule.fits(text):
                 score.add(rule.name, rule.weight, rule.label)
+        if not _TOOLS.isdisjoint(_SEGMENT.split(text)):
+            score.add(weights.SEGMENTS.name, weights.SEGMENTS.weight, weights.SEGMENTS.label)
         signs = bool(score.value > 0)
         self._add_identity(text, score)
         self._add_host(url, text, signs, score)

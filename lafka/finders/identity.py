@@ -16,6 +16,7 @@ _ARXIV = re.compile(r"(?<![\d.])\d{4}\.\d{4,5}(?!\d)")
 _TAIL = re.compile(r"\.pdf.*$|v\d+$")
 _NOT_WORD = re.compile(r"[\W_]+")
 _WORDS = re.compile(r"[^\W_]+")
+_ENDED = re.compile(r"$|[\W_]|v\d")  # what may follow a DOI: nothing of its name, or a version
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _ISSN = re.compile(r"\d{4}-\d{3}[\dxX]")
 _DIGIT = re.compile(r"\d")
@@ -116,7 +117,7 @@ class Identity:
                 for before, after in pairwise(segments):
                     if _SLOTS.get(before, before) != word or not _DIGITS.search(after):
                         continue
-                    if after != value and not after.startswith(value):
+                    if not after.startswith(value) or after[len(value) :][:1].isdigit():
                         return True
         if self.queries and query:
             asked = dict(parse_qsl(query[:2048], max_num_fields=None))
@@ -134,7 +135,7 @@ class Identity:
 
 
 def _goes_on(text: str, start: str) -> bool:
-    return text.startswith(start) and not _word_at(text, len(start))
+    return text.startswith(start) and _ENDED.match(text, len(start)) is not None
 
 
 def _word_at(text: str, position: int) -> bool:

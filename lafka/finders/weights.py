@@ -59,10 +59,8 @@ class Pattern:
     label: str = "fut"
 
     def fits(self, text: str) -> bool:
-        for stem in self.stems:
-            if stem in text:
-                return self.pattern.search(text) is not None
-        return False
+        seen = any(map(text.__contains__, self.stems))
+        return seen and self.pattern.search(text) is not None
 
 
 # Of a link's text, image alt and aria-label; title and name at half weight.
@@ -336,28 +334,6 @@ HREF: tuple[Pattern, ...] = (
         label="other",
     ),
     Pattern(
-        name="tool-path",
-        weight=-5.0,
-        why="citation export, sharing, accounts, rights, mail",
-        stems=(
-            "cit", "bibtex", "endnote", "refworks", "export", ".ris", "share", "login", "signin",
-            "register", "account", "cart", "purchase", "subscri", "alert", "permission", "rights",
-            "copyright", "email", "mailto", "search", "author", "browse", "stat", "metric", "rss",
-            "feed", "oai", "help", "about", "contact", "submi", "polic", "guideline",
-            "instruction", "privacy", "terms", "advert", "news", "faq", "user", "profile", "/tag",
-            "subject", "comment", "related", "similar", "references", "servlet", "crossref",
-        ),
-        pattern=_p(
-            r"cit(?:e|ation)s?(?:[/?_=.&-]|$)|citmgr|citationstyle|bibtex|endnote|refworks|/export|[?&]export=|\.ris\b"
-            r"|/share|sharer|/login|signin|/register|/account|/cart|addtocart|/purchase|/subscri|/alert"
-            r"|permission|rightslink|copyright|/emailfriend|mailto|/search|/author/|/authors?\?|/browse"
-            r"|/statistics|/stats|/metrics|/rss|/feed|/oai|/help|/about|/contact|/submi|/policies|/policy"
-            r"|guideline|instructions|/privacy|/terms|advertis|/news/|/faq|/user/|/profile|/tag/|/subject"
-            r"|/comments?\b|/related|/similar|/showcit|/references|/servlet/linkout|crossref"
-        ),
-        label="other",
-    ),
-    Pattern(
         name="other-type",
         weight=-6.0,
         why="an ending that is not PDF",
@@ -371,6 +347,37 @@ HREF: tuple[Pattern, ...] = (
         ),
         label="other",
     ),
+)  # fmt: skip
+
+# Whole parts of an address, between / ? & = . and the like.
+SEGMENTS = Words(
+    name="tool-path",
+    weight=-5.0,
+    why="citation export, sharing, accounts, rights, menus",
+    words=(
+        "cite", "cites", "citation", "citations", "cited", "citing", "citmgr", "citationstyle",
+        "citationstylelanguage", "citation-export", "citationexport", "exportcitation",
+        "downloadcitation", "showcitformats", "addcitation", "getcitation", "bibtex", "endnote",
+        "refworks", "ris", "refman", "export", "exports", "exportdata", "share", "sharer",
+        "sharing", "sendto", "email", "emailfriend", "mail", "mailto", "print-friendly", "login",
+        "log-in", "logon", "signin", "sign-in", "logout", "sso", "register", "registration",
+        "signup", "account", "accounts", "myaccount", "my-account", "cart", "basket", "checkout",
+        "addtocart", "purchase", "buy", "order", "subscribe", "subscription", "subscriptions",
+        "getaccess", "institutional", "alert", "alerts", "emailalert", "emailalerts",
+        "savedsearch", "permission", "permissions", "rightslink", "copyright", "reprints",
+        "search", "advsearch", "advancedsearch", "quicksearch", "results", "find", "author",
+        "authors", "creator", "contributor", "browse", "explore", "discover", "statistics",
+        "stats", "metrics", "altmetric", "usage", "rss", "feed", "feeds", "atom", "oai", "help",
+        "about", "about-us", "aboutus", "contact", "contact-us", "contacts", "submit",
+        "submission", "submissions", "policy", "policies", "guidelines", "guideline",
+        "instructions", "authorguidelines", "privacy", "privacy-policy", "terms", "terms-of-use",
+        "terms-conditions", "cookies", "advertise", "advertising", "ads", "news", "blog", "events",
+        "faq", "faqs", "user", "users", "profile", "profiles", "tag", "tags", "subject",
+        "subjects", "comment", "comments", "related", "similar", "references", "linkout",
+        "crossref", "crossmark", "toc", "issues", "editorial-board", "editorialboard", "masthead",
+        "imprint", "impressum", "community", "communities", "collections", "showtoc",
+    ),
+    label="other",
 )  # fmt: skip
 
 # Of class, id, title, data attributes and rel: half-said things.

@@ -75,6 +75,7 @@ def test_names_of_rules_are_told_apart():
         ("/doi/pdf/10.5555/slow.12", "own-identifier"),
         ("/doi/pdf/10.5555%2Fslow.12", "own-identifier"),
         ("/doi/pdf/10.5555/slow.12.s1", "own-identifier"),
+        ("/content/10.5555/slow.12v3.full.pdf", "own-identifier"),
         ("/doi/pdf/10.5555/slow.123", "other-identifier"),
         ("/doi/pdf/10.5555/quick.12", "other-identifier"),
         ("/doi/abs/10.5555/slow.12", "own-view"),
