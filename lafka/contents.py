@@ -23,7 +23,7 @@ from lafka.suwafs import Fut, Suwaf
 from lafka.warc import dates, http
 from lafka.warc.fields import Fields
 from lafka.warc.reader import StoredRecord, records
-from lafka.warc.sources import CHUNK, FileSource
+from lafka.warc.sources import CHUNK, FileSource, Source
 
 NO_CHAIN = bytes(32)
 
@@ -181,7 +181,7 @@ class Scanner:
             raise BadWarc(self._path, "the block is not what its digest says", record.offset)
 
     def _take_response(self, record: StoredRecord) -> None:
-        block = record.source(self._fd)
+        block = answer_in(record, self._fd)
         try:
             head = http.head(block)
         except BadHttp:
@@ -274,6 +274,40 @@ def begins_record(fd: int, offset: int) -> bool:
 
 _RECORD_BEGINS = re.compile(rb"\r\n\r\nWARC/1\.[01]\r?\n[A-Za-z-]{1,60}:")
 _OVERLAP = 80
+
+
+class _Ended:
+    """A block and a CRLF behind it."""
+
+    def __init__(self, block: FileSource) -> None:
+        self._block = block
+        self.size = block.size + 2
+
+    def read(self, start: int, length: int) -> bytes:
+        behind = start - self._block.size
+        data = self._block.read(start, length)
+        return data + b"\r\n"[max(0, behind) : max(0, behind + length)]
+
+    def chunks(self, start: int = 0, size: int = CHUNK) -> Iterator[bytes]:
+        while start < self.size:
+            data = self.read(start, size)
+            yield data
+            start += len(data)
+
+
+def answer_in(record: StoredRecord, fd: int) -> Source:
+    """The block of a response, ended as HTTP wants it.
+
+    wget 1.21 leaves out the blank line behind the last chunk (RFC 9112 section 7.1) when it writes
+    a chunked body into its WARC.
+    """
+    block = record.source(fd)
+    if block.read(max(0, block.size - 4), 4) == b"\r\n\r\n":
+        return block
+    with suppress(BadHttp):
+        if http.head(block).chunked:
+            return _Ended(block)
+    return block
 
 
 def html_date(time: datetime | None) -> str:

@@ -26,6 +26,7 @@ from lafka.contents import (
     Scanner,
     Unconverted,
     Visit,
+    answer_in,
     begins_record,
     chained,
     fut_of,
@@ -423,7 +424,7 @@ def _write_conversion(out: int, head: bytes, unconverted: Unconverted) -> None:
     _write_all(out, head)
     skip, left, digest = payload.start, payload.length, hashlib.sha256()
     with _opened(record.path) as fd:
-        block = record.source(fd)
+        block = answer_in(record, fd)
         for piece in http.entity(block, http.head(block)):
             taken = piece[skip : skip + left]
             skip = max(0, skip - len(piece))
