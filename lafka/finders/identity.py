@@ -243,6 +243,8 @@ def _loose(token: str) -> str:
 
 def _last(segments: list[str]) -> list[str]:
     """The last segment, and the one before it where the last is a bare number or a slug."""
+    if len(segments) > 2 and segments[-3] in ("handle", "hdl"):
+        return segments[-1:]  # the one before is the repository's
     named = len(segments) > 1 and not segments[-1].isdigit() and _DIGITS.search(segments[-1])
     return segments[-1:] if named else segments[-2:]
 
