@@ -141,6 +141,7 @@ class Scanner:
         self._fd = fd
         self._path = path
         self._trusted_to = trusted_to
+        self._conversions: dict[str, str] | None = None
 
     def read(self) -> Contents:
         """All records; raises ``TornWarc`` or ``BadWarc`` after the whole ones were taken in."""
@@ -194,7 +195,10 @@ class Scanner:
         trusted = record.offset < self._trusted_to and stated.startswith("sha256:")
         prefix = block.read(head.end, SNIFF)
         start, size = max(0, pdf_start(prefix)), block.size - head.end
-        framed = head.content_length == size  # else only the bytes tell where the entity ends
+        framed = head.content_length in (None, size)  # else there is more than the entity
+        if not head.literal and (converted := self._converted().get(record.id)):
+            self._visit(record, converted)
+            return
         if trusted and head.literal and framed and not start:
             kind = kind_of(prefix, head.fields.first("Content-Type"))
             digest = stated
@@ -212,6 +216,22 @@ class Scanner:
         else:
             held = Held(record_id=record.id, url=record.url, date=record.date)
             self.contents.payloads.setdefault(digest, held)
+
+    def _converted(self) -> dict[str, str]:
+        """Response id -> digest of its conversion, of those whose headers are believed.
+
+        It saves decoding a fut at each visit to its paper.
+        """
+        if self._conversions is None:
+            self._conversions = {}
+            with suppress(BadWarc):  # read() will come to it
+                for record in records(self._fd, self._path):
+                    if record.offset >= self._trusted_to:
+                        break
+                    if record.type == "conversion":
+                        digest = record.fields.first("WARC-Block-Digest")
+                        self._conversions[record.fields.first("WARC-Refers-To")] = digest
+        return self._conversions
 
     def _take_resource(self, record: StoredRecord) -> None:
         """A resource is its own payload: what wget kept of an ftp futli."""
