@@ -59,6 +59,7 @@ def _measure(papers: Papers, folder: Path, rounds: int) -> dict[str, Run]:
     papers.make(folder / "site")
     with sites.serving(folder / "site") as port:
         path = papers.list(folder / "list.tsv", port)
+        by_lafka(papers, path, folder)  # compiles the modules
         found: dict[str, list[Run]] = {way.__name__: [] for way in WAYS.values()}
         for _ in range(rounds):
             for way in WAYS.values():

@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--top", type=int, default=40)
     args = parser.parse_args()
     sys.path.insert(0, str(ROOT))
-    from benchmarks import runs, sites
+    from benchmarks import runs, sites  # noqa: PLC0415
 
     papers = sites.Papers(count=args.count, size=args.size)
     with TemporaryDirectory(prefix="lafka-profile-") as name:
@@ -65,7 +65,7 @@ def _child(out: str, args: list[str]) -> None:
     threading.Thread.run = profiled  # type: ignore[method-assign]
     sys.path[0] = str(Path.cwd())
     sys.argv = ["scrapy", *args]
-    from scrapy.cmdline import execute
+    from scrapy.cmdline import execute  # noqa: PLC0415
 
     try:
         profiles[0].runcall(execute)

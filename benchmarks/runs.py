@@ -33,7 +33,7 @@ def run(
     """Run a program to its end; *each_second* is called with its process id meanwhile."""
     begun = time.perf_counter()
     with log.open("wb") as output:
-        process = subprocess.Popen(args, cwd=cwd, stdout=output, stderr=output)
+        process = subprocess.Popen(args, cwd=cwd, stdout=output, stderr=output, env=environment())
     ended = 0
     while not ended:
         ended, status, usage = os.wait4(process.pid, os.WNOHANG if each_second else 0)
@@ -45,6 +45,11 @@ def run(
     if process.returncode:
         raise SystemExit(f"{args}: exit code {process.returncode}\n{log.read_text()[-3000:]}")
     return Run(cpu=usage.ru_utime + usage.ru_stime, wall=wall, peak=usage.ru_maxrss * 1024)
+
+
+def environment() -> dict[str, str]:
+    """Ours, but compiled modules are kept: otherwise each run would compile Lafka again."""
+    return {name: v for name, v in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 # What both sides get: as many requests at once, no manners, no line a request in the log.
