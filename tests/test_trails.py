@@ -466,7 +466,7 @@ ANSWERS = st.tuples(
 
 
 @given(st.data(), st.sampled_from([*Links]), st.integers(1, 6))
-@settings(max_examples=400)
+@settings(deadline=None, max_examples=400)
 def test_any_answers_end_the_trail(data: st.DataObject, links: Links, most: int) -> None:
     trail = Trail.begin(FUTLI, 1, Policy(links=links, links_max=most))
     asked: list[str] = []

@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lafka.warc import dates
@@ -14,11 +14,13 @@ TIMES = st.datetimes(
 
 
 @given(TIMES)
+@settings(deadline=None)
 def test_what_is_written_is_read_back(time: datetime) -> None:
     assert dates.parse(dates.to_text(time)) == time
 
 
 @given(TIMES)
+@settings(deadline=None)
 def test_less_precision_cuts(time: datetime) -> None:
     assert dates.parse(dates.to_seconds(time)) == time.replace(microsecond=0)
     cut = time.replace(microsecond=time.microsecond // 1000 * 1000)
@@ -26,6 +28,7 @@ def test_less_precision_cuts(time: datetime) -> None:
 
 
 @given(TIMES, TIMES)
+@settings(deadline=None)
 def test_texts_of_one_precision_sort_as_times(one: datetime, other: datetime) -> None:
     assert (dates.to_text(one) < dates.to_text(other)) == (one < other)
 

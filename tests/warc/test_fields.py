@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lafka.warc.fields import Fields, one_line
@@ -11,6 +11,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
 
 @given(st.lists(st.tuples(NAMES, TEXT.map(one_line).map(lambda v: v.strip(" \t"))), max_size=8))
+@settings(deadline=None)
 def test_what_is_written_is_read_back(items: list[tuple[str, str]]) -> None:
     fields = Fields(items)
     assert Fields.parse(fields.to_bytes()) == fields
@@ -18,6 +19,7 @@ def test_what_is_written_is_read_back(items: list[tuple[str, str]]) -> None:
 
 
 @given(st.text())
+@settings(deadline=None)
 def test_one_line_makes_any_text_fit_for_one_line(text: str) -> None:
     data = Fields([("A", one_line(text))]).to_bytes()
     assert data.count(b"\n") == data.count(b"\r") == 1
@@ -25,6 +27,7 @@ def test_one_line_makes_any_text_fit_for_one_line(text: str) -> None:
 
 
 @given(st.binary(max_size=200))
+@settings(deadline=None)
 def test_parsing_takes_anything(data: bytes) -> None:
     for name, value in Fields.parse(data):
         assert "\n" not in name + value

@@ -108,6 +108,7 @@ def test_what_is_no_head(block: bytes) -> None:
 
 
 @given(st.binary(max_size=300), st.sampled_from([b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 "]))
+@settings(deadline=None)
 def test_a_head_is_found_or_is_bad(data: bytes, lead: bytes) -> None:
     try:
         head = head_of(lead + data)
@@ -165,6 +166,7 @@ def chunked(draw: st.DrawFn) -> tuple[bytes, bytes]:
 
 
 @given(chunked(), SPLITS, st.binary(max_size=20))
+@settings(deadline=None)
 def test_dechunking_undoes_chunking(
     body: tuple[bytes, bytes], sizes: list[int], behind: bytes
 ) -> None:
@@ -176,6 +178,7 @@ def test_dechunking_undoes_chunking(
 
 
 @given(chunked(), st.data())
+@settings(deadline=None)
 def test_a_chunked_body_that_ends_early_is_told(
     body: tuple[bytes, bytes], data: st.DataObject
 ) -> None:
@@ -188,6 +191,7 @@ def test_a_chunked_body_that_ends_early_is_told(
 
 
 @given(st.binary(max_size=80), SPLITS)
+@settings(deadline=None)
 def test_dechunking_anything_gives_bytes_or_is_bad(data: bytes, sizes: list[int]) -> None:
     dechunker = Dechunker()
     try:
@@ -234,7 +238,7 @@ def test_transfer_codings_are_undone() -> None:
 
 @pytest.mark.parametrize("encoders", [ENCODERS, RAW])
 @given(st.binary(max_size=400), st.lists(st.sampled_from([*ENCODERS]), max_size=4), SPLITS)
-@settings(max_examples=60)
+@settings(deadline=None, max_examples=60)
 def test_decoding_undoes_encoding(
     encoders: dict[str, Callable[[bytes], bytes]],
     data: bytes,
@@ -249,7 +253,7 @@ def test_decoding_undoes_encoding(
 
 @pytest.mark.parametrize("coding", ["gzip", "zstd"])
 @given(st.lists(st.binary(max_size=60), min_size=1, max_size=4), SPLITS, st.booleans())
-@settings(max_examples=50)
+@settings(deadline=None, max_examples=50)
 def test_members_follow_each_other(
     coding: str, members: list[bytes], sizes: list[int], padded: bool
 ) -> None:
@@ -259,7 +263,7 @@ def test_members_follow_each_other(
 
 @pytest.mark.parametrize("coding", [*ENCODERS])
 @given(st.binary(min_size=1, max_size=300), st.data())
-@settings(max_examples=50)
+@settings(deadline=None, max_examples=50)
 def test_a_coded_body_that_ends_early_is_told(
     coding: str, entity: bytes, data: st.DataObject
 ) -> None:
@@ -274,7 +278,7 @@ def test_a_coded_body_that_ends_early_is_told(
 @pytest.mark.parametrize("encoders", [ENCODERS, RAW])
 @pytest.mark.parametrize("coding", [*ENCODERS])
 @given(st.binary(max_size=120), st.binary(max_size=60), SPLITS)
-@settings(max_examples=50)
+@settings(deadline=None, max_examples=50)
 def test_decoding_anything_gives_bytes_or_is_bad(
     coding: str,
     encoders: dict[str, Callable[[bytes], bytes]],

@@ -2,7 +2,7 @@ import hashlib
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
@@ -48,6 +48,7 @@ def test_a_foreign_value_cannot_write_a_header_line() -> None:
 
 
 @given(st.lists(st.binary(max_size=200), min_size=1, max_size=4))
+@settings(deadline=None)
 def test_others_read_what_is_written(blocks: list[bytes]) -> None:
     data = b"".join(
         Record(fields=start("resource", uuid_urn(), DATE, "urn:x"), block=block).to_bytes()

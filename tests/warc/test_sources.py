@@ -3,7 +3,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lafka.warc.sources import FileSource, MemorySource, Source
@@ -49,6 +49,7 @@ def test_a_file_that_is_too_short_is_an_error(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=60), st.integers(0, 70), st.integers(1, 70))
+@settings(deadline=None)
 def test_chunks_are_a_split(data: bytes, start: int, size: int) -> None:
     chunks = list(MemorySource(data).chunks(start, size))
     assert b"".join(chunks) == data[start:]
