@@ -9,6 +9,7 @@ from lafka.finders.frames import frames
 from lafka.finders.pages import Page
 
 SHORT = 2_500  # visible characters: challenges and login forms say little
+BARE = 800  # ... and some hardly anything
 FEW_LINKS = 30
 
 
@@ -20,23 +21,16 @@ class PageVerdict:
     reason: str = ""
 
 
-# Strings of the source that only a challenge has. A site's ordinary pages carry the scripts of
-# its guard as well, so each counts on short pages without the metas of a paper only.
+# Strings of the source that only a challenge has.
 CHALLENGES: tuple[tuple[str, str], ...] = (
     ("_cf_chl_opt", "Cloudflare"),
     ("cf-browser-verification", "Cloudflare"),
     ("cf-challenge", "Cloudflare"),
-    ("cf-turnstile", "Cloudflare Turnstile"),
-    ("challenges.cloudflare.com", "Cloudflare Turnstile"),
     ("cf-error-details", "Cloudflare"),
     ("captcha-delivery.com", "DataDome"),
-    ("_incapsula_resource", "Imperva"),
     ("incapsula incident id", "Imperva"),
     ("px-captcha", "PerimeterX"),
-    ("_pxappid", "PerimeterX"),
     ("human-challenge", "PerimeterX"),
-    ("awswafintegration", "AWS WAF"),
-    ("awswafcookiedomainlist", "AWS WAF"),
     ("gokuprops", "AWS WAF"),
     ("captcha-sdk.awswaf.com", "AWS WAF"),
     ("sec-if-cpt-container", "Akamai"),
@@ -44,22 +38,33 @@ CHALLENGES: tuple[tuple[str, str], ...] = (
     ("bm-verify", "Akamai"),
     ("errors.edgesuite.net", "Akamai"),
     ("validate.perfdrive.com", "Radware"),
-    ("ddos-guard", "DDoS-Guard"),
     ("anubis_challenge", "Anubis"),
     ("/.within.website/", "Anubis"),
-    ("smartcaptcha", "SmartCaptcha"),
     ("/showcaptcha", "SmartCaptcha"),
     ("sucuri_cloudproxy", "Sucuri"),
     ("slowaes", "a script challenge"),
-    ("/tspd/", "F5"),
     ("the requested url was rejected. please consult", "F5"),
-    ("go-away", "go-away"),
     ("vercel security checkpoint", "Vercel"),
+)
+# Strings that a guarded site's ordinary pages and forms have as well: they count where a page
+# says next to nothing else.
+GUARDS: tuple[tuple[str, str], ...] = (
+    ("cf-turnstile", "Cloudflare Turnstile"),
+    ("challenges.cloudflare.com", "Cloudflare Turnstile"),
+    ("_incapsula_resource", "Imperva"),
+    ("_pxappid", "PerimeterX"),
+    ("awswafintegration", "AWS WAF"),
+    ("awswafcookiedomainlist", "AWS WAF"),
+    ("ddos-guard", "DDoS-Guard"),
+    ("smartcaptcha", "SmartCaptcha"),
+    ("/tspd/", "F5"),
     ("g-recaptcha", "reCAPTCHA"),
     ("h-captcha", "hCaptcha"),
     ("friendlycaptcha", "Friendly Captcha"),
+    ("frc-captcha", "Friendly Captcha"),
     ("altcha-widget", "Altcha"),
 )
+_FILE_SIGNS = ("pdf", "download", "bitstream", "getfile", "viewcontent", "/files/")
 _CHALLENGE_TITLE = re.compile(
     r"just a moment|attention required|checking your browser|verify(?:ing)? (?:that )?you are"
     r"|are you a (?:robot|human)|robot check|human verification|client challenge|security check"
@@ -124,16 +129,26 @@ def _short(page: Page) -> bool:
     return len(page.visible) < SHORT and len(page.elements.get("a", ())) < FEW_LINKS
 
 
+def _bare(page: Page) -> bool:
+    """Whether a page says next to nothing and links to no file."""
+    if len(page.visible) >= BARE or not _short(page):
+        return False
+    hrefs = [e.get("href").lower() for e in page.every("a")]
+    return not any(sign in href for href in hrefs for sign in _FILE_SIGNS)
+
+
 def _challenge(page: Page, source: str) -> PageVerdict | None:
     if not _short(page):
         return None
-    title = _CHALLENGE_TITLE.search(page.title)
-    said = _CHALLENGE_TEXT.search(page.visible)
-    guard = next((name for marker, name in CHALLENGES if marker in source), "")
-    if guard and not _password(page):
+    bare = _bare(page)
+    guards = CHALLENGES + GUARDS if bare and not _password(page) else CHALLENGES
+    guard = next((name for marker, name in guards if marker in source), "")
+    if guard:
         return PageVerdict(kind="bot-challenge", reason=f"{guard}: its script and little else")
+    title = _CHALLENGE_TITLE.search(page.title) if bare else None
     if title:
         return PageVerdict(kind="bot-challenge", reason=f"the title says {title[0]!r}")
+    said = _CHALLENGE_TEXT.search(page.visible)
     if said:
         return PageVerdict(kind="bot-challenge", reason=f"the page says {said[0][:60]!r}")
     return None
@@ -149,7 +164,7 @@ def _login(page: Page) -> PageVerdict | None:
     title = _LOGIN_TITLE.search(page.title)
     if form and (title or address):
         return PageVerdict(kind="login", reason="asks for a password, as its title or address says")
-    if form and _short(page):
+    if form and _bare(page):
         return PageVerdict(kind="login", reason="a password form and little else")
     if address and title and _short(page):
         return PageVerdict(kind="login", reason="an address and a title of a login, no form yet")
