@@ -10,6 +10,7 @@ from scrapy.exceptions import (
     ResponseDataLossError,
     UnsupportedURLSchemeError,
 )
+from twisted.internet.error import TCPTimedOutError
 
 from lafka.errors import BadHttp, BadUrl, printable
 from lafka.politeness.failures import causes, is_bad_http, is_tls
@@ -17,7 +18,7 @@ from lafka.politeness.redirects import RedirectLoop
 from lafka.politeness.retries import HostSetAside
 from lafka.politeness.robots import RobotsForbidden, RobotsUnreachable
 from lafka.trails import Outcome
-from lafka.wire import AddressRefused
+from lafka.wire import AddressRefused, BadTls
 
 _BY_TYPE: tuple[tuple[tuple[type[BaseException], ...], Outcome], ...] = (
     ((AddressRefused,), Outcome.REFUSED),
@@ -25,11 +26,18 @@ _BY_TYPE: tuple[tuple[tuple[type[BaseException], ...], Outcome], ...] = (
     ((RedirectLoop,), Outcome.LOOP),
     ((BadUrl, NotSupported, UnsupportedURLSchemeError), Outcome.BAD_URL),
     ((BadHttp,), Outcome.BAD_HTTP),
-    ((DownloadTimeoutError,), Outcome.TIMEOUT),
+    ((BadTls,), Outcome.TLS),
+    ((DownloadTimeoutError, TCPTimedOutError), Outcome.TIMEOUT),
     ((CannotResolveHostError,), Outcome.DNS),
     ((DownloadConnectionRefusedError,), Outcome.CONNECTION),
     ((ResponseDataLossError,), Outcome.TRUNCATED),
 )
+
+
+def is_bug(error: BaseException) -> bool:
+    """Whether *error* tells of a mistake in the code rather than of a site."""
+    foreign = isinstance(error, OSError | ValueError)
+    return type(error).__module__ == "builtins" and not foreign
 
 
 def outcome_of(error: BaseException) -> tuple[Outcome, str]:

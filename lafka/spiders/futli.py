@@ -19,6 +19,7 @@ import lafka
 from lafka.archives import Archive
 from lafka.arguments import Arguments
 from lafka.errors import BadList, BadUrl, KeeperError, StorageTrouble, printable
+from lafka.failures import is_bug
 from lafka.feeder import Feeder
 from lafka.feeds import add_outcome_feed
 from lafka.finders import Page, describe, find
@@ -242,8 +243,12 @@ class FutliSpider(Spider):
         error: BaseException = failure.value  # type: ignore[assignment]
         request: Request = failure.request  # type: ignore[attr-defined]
         if isinstance(error, StorageTrouble):
-            return  # the crawl stops; the next run asks again
+            stop_for_storage(self.crawler, error)  # the next run asks again
+            return
         trail: Trail = request.cb_kwargs["trail"]
+        if is_bug(error):
+            info = type(error), error, error.__traceback__
+            logger.error("%s: %s failed", trail.futli.pid, request.url, exc_info=info)
         capture = capture_of(request.meta[ASK_KEY], request.meta.get(WAY_KEY), error)
         yield from self._answered(trail, capture, None)
 

@@ -47,18 +47,22 @@ class Run:
         return [line for line in lines if not any(re.search(e, line) for e in expected)]
 
 
+def command(archive: Path, *arguments: str, **settings: Any) -> list[str]:
+    """The command line of a crawl."""
+    given = SETTINGS | {"LAFKA_ARCHIVE": archive} | settings
+    named = [part for name, value in given.items() for part in ("-s", f"{name}={value}")]
+    return [sys.executable, "-m", "scrapy", "crawl", "futli", *named, *arguments]
+
+
 class Crawl:
     """A crawl that is going on; a context manager that ends it at the latest."""
 
     def __init__(self, archive: Path, *arguments: str, limit: str = "", **settings: Any) -> None:
-        command = [sys.executable, "-m", "scrapy", "crawl", "futli"]
-        for name, value in (SETTINGS | {"LAFKA_ARCHIVE": archive} | settings).items():
-            command += ["-s", f"{name}={value}"]
-        command += arguments
+        line = command(archive, *arguments, **settings)
         if limit:  # what a shell says before it becomes the crawl
-            command = ["bash", "-c", f'{limit} && exec "$0" "$@"', *command]
+            line = ["bash", "-c", f'{limit} && exec "$0" "$@"', *line]
         self.process = subprocess.Popen(
-            command,
+            line,
             cwd=ROOT,
             env=os.environ | {"PYTHONWARNINGS": "default::DeprecationWarning"},
             stdin=subprocess.PIPE,

@@ -56,6 +56,7 @@ class Server:
         self._go_on = threading.Event()
         self._go_on.set()
         self.paused = threading.Event()
+        self._watched: tuple[set[str], int, threading.Event] | None = None
 
     def __enter__(self) -> Self:
         self._listeners = {host: socket.create_server((host, 0)) for host in self.hosts}
@@ -87,6 +88,13 @@ class Server:
             self.seen.clear()
             self.most_at_once.clear()
             self.answered = 0
+
+    def when_asked(self, targets: int, *origins: str) -> threading.Event:
+        """Set once the hosts at *origins* have been asked for so many different targets."""
+        hosts = {host for host in self.hosts if self.at(host) in origins}
+        event = threading.Event()
+        self._watched = (hosts, targets, event)
+        return event
 
     def pause_after(self, count: int) -> None:
         """Answer *count* more requests, then set ``paused`` and hold all others."""
@@ -131,6 +139,7 @@ class Server:
             self.seen.append(seen)
             self._now[host] += 1
             self.most_at_once[host] = max(self.most_at_once[host], self._now[host])
+            self._tell_watched()
         try:
             self._await_turn()
             reply = self._reply(seen)
@@ -140,6 +149,13 @@ class Server:
                 self._now[host] -= 1
         self._count()
         return _goes_on(connection, reply.then)
+
+    def _tell_watched(self) -> None:
+        if self._watched:
+            hosts, targets, event = self._watched
+            asked = {s.target for s in self.seen if s.host in hosts} - {"/robots.txt"}
+            if len(asked) >= targets:
+                event.set()
 
     def _await_turn(self) -> None:
         while self._limit is not None and self.answered >= self._limit:

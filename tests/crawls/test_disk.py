@@ -1,0 +1,94 @@
+"""A disk that says no: one sentence, exit 1, and the same command goes on when there is room."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crawls.running import ROOT, Crawl, Run, check, command, crawl, futs, outcomes
+from tests.sites.papers import MAIN, OTHER, SmallSite
+
+SENTENCE = "The disk stopped the crawl: "
+
+
+@pytest.fixture
+def site() -> Iterator[SmallSite]:
+    with SmallSite((MAIN, OTHER), 16) as site:
+        yield site
+
+
+def assert_stopped(run: Run) -> None:
+    assert run.code == 1, run.log
+    troubles = run.troubles()
+    assert len(troubles) == 1, troubles
+    assert SENTENCE in troubles[0]
+    assert "The same command goes on afterwards" in troubles[0]
+
+
+def assert_complete(archive: Path, site: SmallSite) -> None:
+    check(archive)
+    assert {(pid, data) for pid, _, data in futs(archive)} == {
+        (p.pid, data) for p in site.papers for data in p.futs
+    }
+    assert {line["pid"]: line["outcome"] for line in outcomes(archive)[-1]} == {
+        p.pid: p.outcome for p in site.papers
+    }
+
+
+@pytest.mark.parametrize("kib", [0, 1, 24])
+def test_files_that_cannot_grow(site: SmallSite, tmp_path: Path, kib: int) -> None:
+    archive, list_ = tmp_path / "a", tmp_path / "list.tsv"
+    list_.write_text(site.list())
+    with Crawl(archive, "-a", f"input={list_}", limit=f"ulimit -f {kib}") as going:
+        run = going.ended()
+    if kib == 0:  # even the marker cannot be written
+        assert run.code == 2
+        assert "cannot be written" in run.log.splitlines()[-1]
+    else:
+        assert_stopped(run)
+    again = crawl(archive, list_)
+    assert again.code == 0
+    assert not again.troubles()
+    assert_complete(archive, site)
+
+
+def can_mount() -> bool:
+    tried = ["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"]
+    return bool(shutil.which("unshare")) and not subprocess.call(tried, stderr=subprocess.DEVNULL)
+
+
+SCRIPT = """
+disk=$1; shift
+mount -t tmpfs -o size=$SIZE none $disk
+"$@" 2>$disk.full.log; echo $? >$disk.full.code
+mount -o remount,size=50m $disk
+"$@" 2>$disk.room.log; echo $? >$disk.room.code
+cp -r $disk $disk.kept
+"""
+
+
+@pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
+@pytest.mark.parametrize("size", ["60k", "120k"])
+def test_a_full_disk(site: SmallSite, tmp_path: Path, size: str) -> None:
+    disk, list_ = tmp_path / "disk", tmp_path / "list.tsv"
+    list_.write_text(site.list())
+    disk.mkdir()
+    crawling = command(disk / "a", "-a", f"input={list_}")
+    subprocess.run(
+        ["unshare", "-m", "bash", "-c", SCRIPT, "bash", disk, *crawling],
+        cwd=ROOT, env={"SIZE": size, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}, timeout=100,
+        check=True, capture_output=True,
+    )  # fmt: skip
+
+    def run(when: str) -> Run:
+        code = int((tmp_path / f"disk.{when}.code").read_text())
+        return Run(code=code, out="", log=(tmp_path / f"disk.{when}.log").read_text())
+
+    assert_stopped(run("full"))
+    assert run("room").code == 0
+    assert not run("room").troubles()
+    assert_complete(tmp_path / "disk.kept" / "a", site)
