@@ -291,9 +291,11 @@ class _Brotli:
     def feed(self, data: bytes) -> Iterator[bytes]:
         if self.done:
             return
-        yield bytes(self._inner.process(data, output_buffer_limit=_OUT))
-        while not self.done and not self._inner.can_accept_more_data():
-            yield bytes(self._inner.process(b"", output_buffer_limit=_OUT))
+        out = self._inner.process(data, output_buffer_limit=_OUT)
+        # It may have taken all of its input and still hold back output.
+        while out or not (self.done or self._inner.can_accept_more_data()):
+            yield bytes(out)
+            out = b"" if self.done else self._inner.process(b"", output_buffer_limit=_OUT)
 
     @property
     def done(self) -> bool:

@@ -331,6 +331,14 @@ def test_a_bomb_comes_piece_by_piece(coding: str) -> None:
         pytest.fail("it was not decoded")
 
 
+@pytest.mark.parametrize("size", [(1 << 20) - 1, 1 << 20, (1 << 20) + 1, 2_485_716, 5_000_000])
+@pytest.mark.parametrize("coding", [*ENCODERS])
+def test_what_expands_by_much_comes_whole(coding: str, size: int) -> None:
+    coded = ENCODERS[coding](bytes(size) + b"end")
+    for pieces in ([coded], split(coded, [1] * len(coded)), split(coded, [len(coded) - 1])):
+        assert b"".join(decode(pieces, (coding,))) == bytes(size) + b"end"
+
+
 def test_a_zstd_window_is_bounded() -> None:
     options = {zstd.CompressionParameter.window_log: 27}
     coder = zstd.ZstdCompressor(options=options)
