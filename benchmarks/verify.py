@@ -1,0 +1,80 @@
+"""Verifying and rebuilding an archive, against SHA-256 alone over the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+from benchmarks import archives, runs
+from benchmarks.sites import Papers
+from benchmarks.tables import markdown
+from lafka.archives import Archive
+from lafka.verify import Verifier
+
+ROUNDS = 3
+
+
+def table(*, quick: bool = False) -> str:
+    kinds = [Papers(count=900, size=200_000), Papers(count=400, size=1_000_000)]
+    if quick:
+        kinds = [Papers(count=kind.count // 10, size=kind.size) for kind in kinds]
+    small, big = (_measure(papers) for papers in kinds)
+    rows = [[name, *(f"{found[name]:.0f}" for found in (small, big))] for name in small]
+    return markdown(
+        ("MB a second", *(kind.label for kind in kinds)),
+        rows,
+        f"Wall time, files in the page cache, median of {ROUNDS} interleaved rounds. `scrapy"
+        " verify` is the whole command, start-up included, with a process a core.",
+    )
+
+
+def _measure(papers: Papers) -> dict[str, float]:
+    """Median MB/s of each way."""
+    with archives.crawled(papers) as root:
+        size = sum(path.stat().st_size for path in Archive(root).warcs())
+        seconds: dict[str, list[float]] = {name: [] for name in WAYS}
+        for _ in range(ROUNDS):
+            for name, way in WAYS.items():
+                begun = time.perf_counter()
+                way(root)
+                seconds[name].append(time.perf_counter() - begun)
+    return {name: size / 1e6 / median(found) for name, found in seconds.items()}
+
+
+def _hash(root: Path) -> None:
+    buffer = bytearray(1 << 20)
+    view = memoryview(buffer)
+    for path in Archive(root).warcs():
+        digest = hashlib.sha256()
+        with path.open("rb", buffering=0) as file:
+            while count := file.readinto(buffer):
+                digest.update(view[:count])
+
+
+def _verify(root: Path) -> None:
+    problems = list(Verifier(root).verify_all())
+    if problems:
+        raise SystemExit(f"{len(problems)} problems, the first: {problems[0]}")
+
+
+def _command(root: Path) -> None:
+    command = [sys.executable, "-m", "scrapy", "verify", "-s", f"LAFKA_ARCHIVE={root}"]
+    runs.run(command, cwd=runs.ROOT, log=root.with_name("verify-log"))
+
+
+def _rebuild(root: Path) -> None:
+    archive = Archive(root)
+    for warc in archive.warcs():
+        archive.rebuild(archive.pid_at(warc))
+
+
+WAYS: dict[str, Callable[[Path], None]] = {
+    "SHA-256 alone": _hash,
+    "`Verifier`, one process": _verify,
+    "`scrapy verify`": _command,
+    "`Archive.rebuild`, every paper": _rebuild,
+}
