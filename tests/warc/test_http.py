@@ -331,7 +331,7 @@ def test_a_bomb_comes_piece_by_piece(coding: str) -> None:
         pytest.fail("it was not decoded")
 
 
-@pytest.mark.parametrize("size", [(1 << 20) - 1, 1 << 20, (1 << 20) + 1, 2_485_716, 5_000_000])
+@pytest.mark.parametrize("size", [1 << 20, 2_485_716])
 @pytest.mark.parametrize("coding", [*ENCODERS])
 def test_what_expands_by_much_comes_whole(coding: str, size: int) -> None:
     coded = ENCODERS[coding](bytes(size) + b"end")
