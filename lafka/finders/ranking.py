@@ -14,6 +14,7 @@ from lafka.finders.pages import Page
 _DIGITS = re.compile(r"\d+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _OWN = frozenset({"own-identifier", "own-number", "own-address"})
+_TOLD = _OWN | {"other-number"}
 _FIRST = "citation_pdf_url"
 _TRUSTED = frozenset({"link-header", "link", "json-ld", "frame", "viewer", "meta", "script"})
 _BAD_PATH = frozenset({"supplement-path", "part-path", "other-type", "other-identifier"})
@@ -36,7 +37,7 @@ def _told_apart(found: list[Candidate]) -> Iterator[Candidate]:
         if c.score >= weights.PROMISING and not _OWN.isdisjoint(c.reasons)
     }
     for candidate in found:
-        other = own and candidate.score > 0 and _OWN.isdisjoint(candidate.reasons)
+        other = own and candidate.score > 0 and _TOLD.isdisjoint(candidate.reasons)
         if other and candidate.found_by != _FIRST and _pattern(candidate.url) in own:
             yield replace(
                 candidate,
