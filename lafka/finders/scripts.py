@@ -21,6 +21,7 @@ _QUOTED = re.compile(
     r"""["']((?:https?:)?(?:\\?/)?[^"'\s<>\\]{0,400}(?:\\/[^"'\s<>\\]{0,400})*\.pdf(?:\?[^"'\s<>\\]{0,800})?)["']""",
     re.IGNORECASE,
 )
+_PARTS = re.compile(r'extension"\s*:\s*"[^"]{0,40}pdf', re.IGNORECASE)
 _CODE_ENDING = re.compile(r"\.(?:js|css|mjs|map|wasm|html?|svg|png|gif|jpe?g|json)(?:$|\?)")
 
 
@@ -52,7 +53,7 @@ def scripts(page: Page) -> Iterator[Candidate]:
 
 
 def _addresses(text: str, *, json_first: bool) -> Iterator[tuple[str, str]]:
-    value = read_json(text) if json_first else None
+    value = read_json(text) if json_first and _PARTS.search(text) else None
     if value is not None:
         for node in walk(value):
             if isinstance(node, dict):
