@@ -209,8 +209,9 @@ class Scanner:
             kind, start, size, digest = payload.kind, payload.start, payload.length, payload.digest
         if kind is Kind.PDF:
             self._visit(record, digest)
-            if head.literal:
-                self._place(digest, record, record.block + head.end + start, size)
+            place = head.end + start if head.literal else literal_place(block, payload)
+            if place >= 0:
+                self._place(digest, record, record.block + place, size)
             elif digest not in self.contents.futs:
                 self.contents.unconverted[digest] = Unconverted(record=record, payload=payload)
         else:
@@ -294,6 +295,22 @@ def begins_record(fd: int, offset: int) -> bool:
 
 _RECORD_BEGINS = re.compile(rb"\r\n\r\nWARC/1\.[01]\r?\n[A-Za-z-]{1,60}:")
 _OVERLAP = 80
+
+
+def literal_place(block: Source, payload: Payload) -> int:
+    """Where in the response *block* its fut stands as it is, -1 where it does not.
+
+    A server may name a content coding that it has not applied.
+    """
+    place = payload.body + payload.start
+    if payload.literal:
+        return place
+    if payload.chunked or pdf_start(block.read(place, SNIFF)):
+        return -1
+    digest, end = hashlib.sha256(), place + payload.length
+    for start in range(place, end, CHUNK):
+        digest.update(block.read(start, min(CHUNK, end - start)))
+    return place if payload.digest == "sha256:" + digest.hexdigest() else -1
 
 
 class _Ended:

@@ -16,7 +16,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lafka.contents import (
@@ -31,6 +31,7 @@ from lafka.contents import (
     chained,
     fut_of,
     html_date,
+    literal_place,
 )
 from lafka.errors import BadSuwaf, BadWarc, ShortWarc, StorageTrouble, TornWarc
 from lafka.payloads import Kind
@@ -313,11 +314,11 @@ class Plan:
         held = Held(record_id=record.id, url=record.url, date=record.date)
         if payload.kind is not Kind.PDF:
             self.payloads.setdefault(payload.digest, held)
-        elif payload.literal:
-            self.held[payload.digest] = Held(
-                record_id=record.id, url=record.url, date=record.date,
-                s=block + payload.body + payload.start, l=payload.length,
-            )  # fmt: skip
+            return
+        with _opened(record.path) as fd:
+            place = literal_place(record.source(fd), payload)
+        if place >= 0:
+            self.held[payload.digest] = replace(held, s=block + place, l=payload.length)
         else:
             self.convert_stored(Unconverted(record=record, payload=payload))
 

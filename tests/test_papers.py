@@ -41,6 +41,7 @@ from tests.stores import (
     page,
     pdf,
     problems,
+    quick_folder,
     warcio_faults,
 )
 
@@ -49,10 +50,11 @@ OF_A_KILL = ("torn-aside", "raw-left")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "archive")
-    yield made
-    made.raw.close()
+def store() -> Iterator[Store]:
+    with quick_folder() as root:
+        made = Store(root / "archive")
+        yield made
+        made.raw.close()
 
 
 def boundaries(warc: Path) -> list[int]:
@@ -108,6 +110,16 @@ def test_a_fut_of_every_kind_is_cut_out_by_its_suwaf(store: Store, kind: str) ->
     assert len(cuts(store.archive)) == 3
     assert store.warc().read_bytes().count(pdf(kind)) == 1
     sound(store)
+
+
+def test_a_coding_that_was_not_applied_needs_no_conversion(store: Store) -> None:
+    store.put(store.fut(pdf(), "said to be gzip"))
+    store.put(store.fut(pdf(), "gzip", futli="http://y.example/"))
+    assert list(cuts(store.archive).values()) == [pdf()] * 2
+    assert store.warc().read_bytes().count(pdf()) == 1
+    kept = store.suwaf().read_bytes()
+    store.archive.rebuild(store.archive.pid(PID))
+    assert store.suwaf().read_bytes() == kept
 
 
 def test_three_futs_of_one_second_have_keys_of_their_own(store: Store) -> None:

@@ -30,16 +30,18 @@ from tests.stores import (
     page,
     pdf,
     problems,
+    quick_folder,
     redirect,
     warcio_faults,
 )
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "archive")
-    yield made
-    die(made)
+def store() -> Iterator[Store]:
+    with quick_folder() as root:
+        made = Store(root / "archive")
+        yield made
+        die(made)
 
 
 def die(store: Store) -> None:
