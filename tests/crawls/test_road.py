@@ -113,8 +113,10 @@ def test_requests_are_what_the_site_has_seen(road: Road) -> None:
     for paper in road.site.papers:
         if paper.requests is not None:
             assert road.lines[paper.pid]["requests"] == paper.requests, paper.name
-    told = sum(line["requests"] for line in outcomes(road.archive)[0])
-    assert told == len(road.asked), Counter(road.asked)
+    # A reset on a kept connection can mean that it was stale: Twisted asks once more, in silence.
+    lines = [line for line in outcomes(road.archive)[0] if not line["futli"].endswith("/p/reset")]
+    asked = [target for target in road.asked if target != "/p/reset"]
+    assert sum(line["requests"] for line in lines) == len(asked), Counter(asked)
 
 
 def test_no_host_is_asked_twice_at_once(road: Road) -> None:
@@ -168,11 +170,12 @@ def test_asking_again_for_all_stores_revisits_only(road: Road) -> None:
     run, lines, asked = road.again("-a", "refresh=all")
     assert run.code == 0
     assert not run.troubles(*EXPECTED)
-    check(road.archive)
+    # A page that only leads on is part of the way, which is copied at each visit.
+    check(road.archive, but=r"(meta-refresh|refresh-header)\.warc.*stored-twice")
     after = files(road.archive)
     assert after.keys() == before.keys()
     for name, data in before.items():
-        if name.endswith(".warc"):
+        if name.endswith(".warc") and Path(name).stem not in ("meta-refresh", "refresh-header"):
             assert after[name].startswith(data)
             assert b"\r\nWARC-Type: response\r\n" not in _records(after[name][len(data) :]), name
     assert len(asked) >= len([p for p in road.site.papers if _has_fut(road, p)])
