@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from lafka.candidates import Candidate
 from lafka.finders import Page, describe, find, literal
 from lafka.finders.urls import twin_key
