@@ -15,6 +15,7 @@ from typing import BinaryIO, Literal, Protocol
 import brotli
 
 from lafka.errors import StorageTrouble
+from lafka.payloads import pdf_start
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -188,12 +189,12 @@ def without_secrets(request: bytes) -> bytes:
 def kind_of_opening(opening: bytes | None, content_type: str = "") -> Kind:
     """What an entity is by *opening*, its first 1,024 bytes (see :func:`decoded_opening`).
 
-    ``pdf``: ``%PDF-`` lies in it; ``text``: it reads as text, or its Content-Type says so;
+    ``pdf``: as :func:`lafka.payloads.pdf_start` has it; ``text``: it reads as text, or its Content-Type says so;
     ``unknown``: None was given, for it could not be decoded; ``binary``: the rest.
     """
     if opening is None:
         return "unknown"
-    if b"%PDF-" in opening:
+    if pdf_start(opening) >= 0:
         return "pdf"
     if opening.startswith(_BOMS) or opening.translate(None, _CONTROLS) == opening:
         return "text"
