@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -419,3 +420,34 @@ def test_times_are_those_of_the_answers(store: Store) -> None:
     at = datetime(2026, 1, 2, 3, 4, 5, 999_999, tzinfo=UTC)
     store.put(store.fut(pdf(), at=at))
     assert [time for _, time in cuts(store.archive)] == ["2026-01-02T03:04:05Z"]
+
+
+def _without_lafka(language: str) -> str:
+    """The program of *language* in the how-to page."""
+    text = (ROOT / "docs" / "how-to" / "read-a-fut-without-lafka.md").read_text()
+    return text.split(f"```{language}\n", 1)[1].split("```", 1)[0]
+
+
+@pytest.mark.parametrize(
+    ("language", "command"),
+    [
+        ("python", [sys.executable, "-I", "-c"]),
+        ("perl", ["perl", "-e"]),
+        ("sh", ["sh", "-c"]),
+    ],
+)
+def test_reading_without_lafka(store: Store, language: str, command: list[str]) -> None:
+    if not shutil.which(command[0]) or (language == "sh" and not shutil.which("jq")):
+        pytest.skip(f"{language} or what it needs is not on this machine")
+    for name, milliseconds in (("a", 0), ("b", 200), ("c", 300)):
+        fut = store.fut(pdf(name), "gzip chunked", futli=f"http://x.example/é?{name}",
+                        at=START + timedelta(milliseconds=milliseconds))  # fmt: skip
+        store.put(fut)
+    arguments = [str(store.root), store.archive.pid(PID).path]
+    program = [*command, _without_lafka(language), *["sh"] * (language == "sh"), *arguments]
+    done = subprocess.run(program, capture_output=True, check=True)
+    # Each futli has a key of its own, so all three times are cut to the same second.
+    assert done.stdout in (pdf("a"), pdf("b"), pdf("c"))
+    store.put(store.fut(pdf("d"), at=START + timedelta(seconds=1)))
+    done = subprocess.run(program, capture_output=True, check=True)
+    assert done.stdout == pdf("d")
