@@ -326,7 +326,7 @@ HREF: tuple[Pattern, ...] = (
             "summary", "errat", "corrigend", "full", "/table/",
         ),
         pattern=_p(
-            r"/preview|cover[_.-]|[/_-]cover|frontmatter|front-matter|/toc[_./-]|_toc|thumbnail|thumb"
+            r"/preview|(?<![a-z])cover[_.-]|[/_-]cover|frontmatter|front-matter|/toc[_./-]|_toc|thumbnail|thumb"
             r"|/figures?/|downloadtable|downloadfigure|/fig\d|abstract\.pdf|_abs(?:tract)?\.pdf|/abstract"
             r"|license\.txt|licen[sc]e|first-?page|contents?\.pdf|/powerpoint|\.ppt|inhalt|titelblatt"
             r"|resumo\.pdf|resumen|_summary|errat|corrigend|full-?issue|/table/"
@@ -353,7 +353,7 @@ HREF: tuple[Pattern, ...] = (
 SEGMENTS = Words(
     name="tool-path",
     weight=-5.0,
-    why="citation export, sharing, accounts, rights, menus",
+    why="citation export, sharing, accounts, rights; no words that a topic may have",
     words=(
         "cite", "cites", "citation", "citations", "cited", "citing", "citmgr", "citationstyle",
         "citationstylelanguage", "citation-export", "citationexport", "exportcitation",
@@ -362,20 +362,17 @@ SEGMENTS = Words(
         "sharing", "sendto", "email", "emailfriend", "mail", "mailto", "print-friendly", "login",
         "log-in", "logon", "signin", "sign-in", "logout", "sso", "register", "registration",
         "signup", "account", "accounts", "myaccount", "my-account", "cart", "basket", "checkout",
-        "addtocart", "purchase", "buy", "order", "subscribe", "subscription", "subscriptions",
-        "getaccess", "institutional", "alert", "alerts", "emailalert", "emailalerts",
-        "savedsearch", "permission", "permissions", "rightslink", "copyright", "reprints",
-        "search", "advsearch", "advancedsearch", "quicksearch", "results", "find", "author",
-        "authors", "creator", "contributor", "browse", "explore", "discover", "statistics",
-        "stats", "metrics", "altmetric", "usage", "rss", "feed", "feeds", "atom", "oai", "help",
-        "about", "about-us", "aboutus", "contact", "contact-us", "contacts", "submit",
-        "submission", "submissions", "policy", "policies", "guidelines", "guideline",
-        "instructions", "authorguidelines", "privacy", "privacy-policy", "terms", "terms-of-use",
-        "terms-conditions", "cookies", "advertise", "advertising", "ads", "news", "blog", "events",
-        "faq", "faqs", "user", "users", "profile", "profiles", "tag", "tags", "subject",
-        "subjects", "comment", "comments", "related", "similar", "references", "linkout",
-        "crossref", "crossmark", "toc", "issues", "editorial-board", "editorialboard", "masthead",
-        "imprint", "impressum", "community", "communities", "collections", "showtoc",
+        "addtocart", "purchase", "buy", "subscribe", "subscription", "subscriptions", "getaccess",
+        "alert", "alerts", "emailalert", "emailalerts", "savedsearch", "permission", "permissions",
+        "rightslink", "copyright", "reprints", "search", "advsearch", "advancedsearch",
+        "quicksearch", "author", "authors", "creator", "contributor", "browse", "discover",
+        "stats", "metrics", "altmetric", "rss", "feed", "feeds", "oai", "help", "about-us",
+        "aboutus", "contact", "contact-us", "contacts", "submit", "submission", "submissions",
+        "policies", "guidelines", "guideline", "instructions", "authorguidelines", "privacy",
+        "privacy-policy", "terms", "terms-of-use", "terms-conditions", "cookies", "advertise",
+        "advertising", "faq", "faqs", "profile", "profiles", "tag", "tags", "comment", "comments",
+        "related", "similar", "references", "linkout", "crossref", "crossmark", "toc",
+        "editorial-board", "editorialboard", "masthead", "imprint", "impressum", "showtoc",
     ),
     label="other",
 )  # fmt: skip
