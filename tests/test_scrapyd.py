@@ -1,0 +1,225 @@
+"""Lafka under a real scrapyd on loopback: deployed as an egg, several jobs on one archive."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.parse import urlencode
+from urllib.request import ProxyHandler, build_opener
+
+import pytest
+
+from lafka.demo import site
+from lafka.verify import Verifier
+
+ROOT = Path(__file__).resolve().parents[1]
+BIN = Path(sys.executable).parent
+PATIENCE = 120.0  # seconds
+BAD_LINE = "RePEc:dem:wpaper:nowhere\tmailto:someone@example.org\n"
+
+pytestmark = pytest.mark.skipif(
+    int(version("setuptools").partition(".")[0]) < 77,
+    reason="pyproject.toml needs setuptools 77 or later, as in requirements.txt",
+)
+
+_open = build_opener(ProxyHandler({})).open
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Daemon:
+    """A scrapyd that runs, and the folder that is its working directory."""
+
+    url: str
+    folder: Path
+
+    def get(self, what: str, **fields: str) -> dict[str, Any]:
+        with _open(f"{self.url}/{what}.json?{urlencode(fields)}", timeout=30) as answer:
+            return _ok(json.load(answer))
+
+    def schedule(self, path: Path, archive: Path) -> str:
+        """The id of a job that crawls the list at *path*."""
+        settings = {
+            "LAFKA_ARCHIVE": archive,
+            "LAFKA_ALLOWED_NETWORKS": "127.0.0.0/8",
+            "LAFKA_CONTACT": "tests@example.org",
+            "AUTOTHROTTLE_ENABLED": "False",
+        }
+        fields = [("project", "lafka"), ("spider", "futli"), ("input", str(path))]
+        fields += [("setting", f"{name}={value}") for name, value in settings.items()]
+        with _open(f"{self.url}/schedule.json", urlencode(fields).encode(), timeout=30) as answer:
+            return str(_ok(json.load(answer))["jobid"])
+
+    def wait_for(self, *jobs: str) -> None:
+        def ended() -> bool:
+            finished = self.get("listjobs", project="lafka")["finished"]
+            return set(jobs) <= {job["id"] for job in finished}
+
+        _wait(ended, f"jobs {jobs}")
+
+    def log(self, job: str) -> str:
+        return (self.folder / "logs" / "lafka" / "futli" / f"{job}.log").read_text()
+
+
+def _ok(answer: dict[str, Any]) -> dict[str, Any]:
+    assert answer["status"] == "ok", answer
+    return answer
+
+
+def _wait(happened: Callable[[], bool], what: str) -> None:
+    until = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < until, f"still waiting for {what}"
+        time.sleep(0.1)
+
+
+def _environment(home: Path) -> dict[str, str]:
+    """Ours, without what would lead a job to the checkout or anybody to a proxy."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SCRAPY")}
+    paths = [p for p in kept.pop("PYTHONPATH", "").split(os.pathsep) if p and Path(p) != ROOT]
+    paths = [path for path in paths if not (Path(path) / "lafka").exists()]
+    return {**kept, "PYTHONPATH": os.pathsep.join(paths), "HOME": str(home), "NO_PROXY": "*"}
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Daemon]:
+    folder = tmp_path / "scrapyd"
+    folder.mkdir()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (folder / "scrapyd.conf").write_text(
+        "[scrapyd]\nbind_address = 127.0.0.1\nmax_proc = 3\npoll_interval = 0.1\n"
+        f"http_port = {port}\nitems_dir = items\n"
+    )
+    with (folder / "scrapyd.log").open("wb") as log:
+        process = subprocess.Popen(
+            [BIN / "scrapyd", "--pidfile="], cwd=folder, env=_environment(folder),
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+        )  # fmt: skip
+    daemon = Daemon(url=f"http://127.0.0.1:{port}", folder=folder)
+
+    def answers() -> bool:
+        assert process.poll() is None, (folder / "scrapyd.log").read_text()
+        with suppress(URLError):
+            return bool(daemon.get("daemonstatus"))
+        return False
+
+    try:
+        _wait(answers, "scrapyd")
+        yield daemon
+    finally:
+        process.terminate()
+        process.wait(30)
+        with suppress(ProcessLookupError):  # jobs, which are of its process group
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def deployed(daemon: Daemon, tmp_path: Path) -> Daemon:
+    """scrapyd-deploy from a copy of what git has: it leaves build/ and setup.py behind."""
+    copy = tmp_path / "deployed"
+    _copy_project(copy)
+    cfg = copy / "scrapy.cfg"
+    cfg.write_text(cfg.read_text().replace("http://127.0.0.1:6800", daemon.url))
+    done = subprocess.run(
+        [BIN / "scrapyd-deploy"], cwd=copy, env=_environment(daemon.folder),
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert '"spiders": 1' in done.stdout, done.stdout
+    return daemon
+
+
+def _copy_project(copy: Path) -> None:
+    """The files that an egg is made of; those of the checkout that git does not have stay out."""
+    left_out = shutil.ignore_patterns("__pycache__", "*.egg-info", ".*")
+    shutil.copytree(ROOT / "lafka", copy / "lafka", ignore=left_out)
+    for name in ("pyproject.toml", "scrapy.cfg", "README.md", "LICENSE"):
+        if (ROOT / name).exists():
+            shutil.copy(ROOT / name, copy / name)
+
+
+@pytest.fixture
+def base() -> Iterator[str]:
+    with site.serving() as base:
+        yield base
+
+
+def test_several_jobs_share_one_archive(deployed: Daemon, base: str, tmp_path: Path) -> None:
+    _assert_egg_is_whole(deployed)
+    lines = site.list_of(base).splitlines(keepends=True)
+    lists = [lines, [*reversed(lines), BAD_LINE], lines[:5]]
+    paths = [tmp_path / f"{number}.tsv" for number in range(len(lists))]
+    for path, content in zip(paths, lists, strict=True):
+        path.write_text("".join(content))
+    archive = tmp_path / "archive"
+
+    jobs = [deployed.schedule(path, archive) for path in paths]
+    deployed.wait_for(*jobs)
+
+    for job in jobs:
+        _assert_clean(deployed.log(job))
+    feeds = [_lines(path) for path in (archive / "runs").iterdir()]
+    assert sorted(map(_asked, feeds), key=str) == sorted(map(_listed, lists), key=str)
+    assert list(Verifier(archive).verify_all()) == []
+    new = Counter(line["pid"] for feed in feeds for line in feed for f in line["futs"] if f["new"])
+    assert all(_outcome(f, "nowhere") == "bad-url" for f in feeds if len(f) > len(lines))
+    with_fut = {line["pid"] for feed in feeds for line in feed if line["outcome"] == "fut"}
+    assert {"RePEc:dem:wpaper:straight", "RePEc:dem:wpaper:tagged"} <= with_fut
+    assert new == Counter(with_fut)  # each stored once, by whichever job was first
+
+    again = deployed.schedule(paths[0], archive)
+    deployed.wait_for(again)
+    _assert_clean(deployed.log(again))
+    latest = _lines(max((archive / "runs").iterdir()))
+    assert _asked(latest) == _listed(lines)
+    assert {line["pid"] for line in latest if line["requests"] == 0} >= with_fut
+    assert not any(fut["new"] for line in latest for fut in line["futs"])
+    items = deployed.folder / "items" / "lafka" / "futli" / f"{again}.jl"
+    assert _asked(_lines(items)) == _asked(latest)  # scrapyd's own feed goes on beside ours
+
+
+def _assert_egg_is_whole(daemon: Daemon) -> None:
+    (egg,) = (daemon.folder / "eggs" / "lafka").glob("*.egg")
+    modules = {str(path.relative_to(ROOT)) for path in (ROOT / "lafka").rglob("*.py")}
+    assert modules | {"lafka/py.typed"} <= set(zipfile.ZipFile(egg).namelist())
+    assert daemon.get("listspiders", project="lafka")["spiders"] == ["futli"]
+
+
+def _assert_clean(log: str) -> None:
+    assert "Traceback" not in log
+    assert " ERROR: " not in log
+    assert "'finish_reason': 'finished'" in log
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def _outcome(feed: list[dict[str, Any]], number: str) -> str:
+    (line,) = (line for line in feed if line["pid"].endswith(f":{number}"))
+    return str(line["outcome"])
+
+
+def _asked(feed: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return sorted((line["pid"], line["futli"]) for line in feed)
+
+
+def _listed(lines: list[str]) -> list[tuple[str, str]]:
+    pairs = [line.rstrip("\n").split("\t") for line in lines]
+    return sorted((pid, futli) for pid, futli in pairs)
