@@ -126,7 +126,7 @@ class PaperWarc:
         plan = Plan(self)
         for unconverted in list(self._contents.unconverted.values()):
             plan.convert_stored(unconverted)
-        self._write(plan)
+        self._write(plan, sync=True)  # what a killed writer left may not be on the disk yet
         self.suwaf = self._contents.suwaf(self.pid)
         self.suwaf.open = opened
         self._commit()
@@ -185,14 +185,14 @@ class PaperWarc:
         self.suwaf.open = wanted
         return changed
 
-    def _write(self, plan: Plan) -> None:
+    def _write(self, plan: Plan, *, sync: bool = False) -> None:
         """Append what *plan* holds; rolled back to the known end where the disk refuses."""
         begin = self.contents.end
         try:
             os.lseek(self._fd, begin, os.SEEK_SET)
             for piece in plan.pieces:
                 piece(self._fd)
-            if plan.pieces:
+            if plan.pieces or sync:
                 os.fdatasync(self._fd)
         except OSError as error:
             with suppress(OSError):

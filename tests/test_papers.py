@@ -754,6 +754,71 @@ def test_random_kills_of_a_busy_writer(tmp_path: Path) -> None:
     assert acknowledged.stat().st_size
 
 
+# Syncs
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Each call that makes or moves bytes for good, with the name of the file it is about."""
+    seen: list[str] = []
+
+    def told(name: str) -> None:
+        call = getattr(os, name)
+
+        def tell(first: Any, *rest: Any, **more: Any) -> Any:
+            path = Path(f"/proc/self/fd/{first}").readlink() if isinstance(first, int) else first
+            to = f" {Path(rest[0]).name}" if name in ("rename", "replace") else ""
+            seen.append(f"{name} {Path(path).name}{to}")
+            return call(first, *rest, **more)
+
+        monkeypatch.setattr(os, name, tell)
+
+    for name in ("write", "sendfile", "fdatasync", "fsync", "ftruncate", "rename", "replace"):
+        told(name)
+    return seen
+
+
+def short(calls: list[str]) -> list[str]:
+    """*calls* without writes that follow a write to the same file."""
+    calls[:] = [call.replace("sendfile", "write") for call in calls]
+    found = [call for n, call in enumerate(calls) if n == 0 or call != calls[n - 1]]
+    calls.clear()
+    return found
+
+
+SUWAF = ["fsync .draft-1.json", "replace .draft-1.json 1.json", "fsync wpaper"]
+
+
+def test_what_is_named_was_synced_before(store: Store, calls: list[str]) -> None:
+    first, second = store.fut(pdf(1), "gzip"), store.fut(pdf(2))
+    store.archive.suwaf_path(first.ask.futli.pid).parent.mkdir(parents=True)
+    store.warc().parent.mkdir(parents=True)
+    calls.clear()
+    store.append([first])
+    assert short(calls) == [
+        "write .draft-1.warc", "fdatasync .draft-1.warc", "rename .draft-1.warc 1.warc",
+        "fsync wpaper", *SUWAF,
+    ]  # fmt: skip
+    suwaf = store.suwaf().read_bytes()
+    store.append([second])
+    assert short(calls) == ["write 1.warc", "fdatasync 1.warc", *SUWAF]
+    store.suwaf().write_bytes(suwaf)  # the kill came before the suwaf
+    with store.archive.paper(first.ask.futli.pid):
+        pass
+    assert short(calls) == ["fdatasync 1.warc", *SUWAF]
+    store.suwaf().write_bytes(suwaf)
+    with store.warc().open("ab") as file:
+        file.write(b"torn")
+    calls.clear()
+    with store.archive.paper(first.ask.futli.pid):
+        pass
+    aside, draft = f"1.warc.torn-{len(store.warc().read_bytes())}", ".draft-1.warc.torn"
+    assert short(calls) == [
+        f"fsync {draft}", f"rename {draft} {aside}", "fsync wpaper",
+        "ftruncate 1.warc", "fsync 1.warc", "fdatasync 1.warc", *SUWAF,
+    ]  # fmt: skip
+
+
 # Several writers at once
 
 
