@@ -7,28 +7,22 @@ the disk once it is there, after the suwaf it speaks of; lines that come togethe
 from __future__ import annotations
 
 import io
-import logging
 import os
 import queue
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self, cast
 
-from scrapy.exceptions import CloseSpider
 from scrapy.settings import BaseSettings
 
 from lafka.errors import StorageTrouble
-from lafka.middlewares import (
-    STORAGE_TROUBLE,
-    RawWarcMiddleware,
-    note_storage_trouble,
-    stop_for_storage,
-)
+from lafka.middlewares import RawWarcMiddleware, close_for_storage, note_storage_trouble
 from lafka.papers import make_folders
 from lafka.suwafs import sync_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
@@ -46,8 +40,6 @@ OPTIONS: dict[str, Any] = {
     "batch_item_count": 0,
 }
 
-logger = logging.getLogger(__name__)
-
 
 def add_outcome_feed(settings: BaseSettings) -> None:
     """Put the outcome feed among FEEDS, beside those that ``-o`` or scrapyd set."""
@@ -60,7 +52,7 @@ def add_outcome_feed(settings: BaseSettings) -> None:
 class OutcomeFeedStorage:
     """Storage of the feed ``lafka:outcomes``: ``runs/<run>.jsonl`` of the archive.
 
-    Where the file cannot be made, nothing could be acknowledged: the crawl does not begin.
+    Where the file cannot be made or written, nothing can be acknowledged: the crawl stops.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -81,16 +73,13 @@ class OutcomeFeedStorage:
         assert isinstance(raw, RawWarcMiddleware)
         root: Path = spider.archive.root  # type: ignore[attr-defined]
         path = root / "runs" / f"{raw.run}.jsonl"
-        try:
-            return cast("IO[bytes]", SyncedLines(path, self._refused))
-        except StorageTrouble as error:
-            note_storage_trouble(self._crawler, error)
-            raise CloseSpider(STORAGE_TROUBLE) from error
+        return cast("IO[bytes]", SyncedLines(path, self._refused))
 
     def _refused(self, error: StorageTrouble) -> None:
         from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
 
-        reactor.callFromThread(stop_for_storage, self._crawler, error)
+        if note_storage_trouble(self._crawler, error):
+            reactor.callFromThread(close_for_storage, self._crawler)
 
     def store(self, file: IO[bytes]) -> None:
         file.close()
@@ -106,13 +95,8 @@ class SyncedLines(io.RawIOBase):
     def __init__(self, path: Path, refused: Callable[[StorageTrouble], None]) -> None:
         self._path = path
         self._refused = refused
+        self._size = 0
         self._waiting: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        make_folders(path.parent)
-        try:
-            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-            sync_folder(path.parent)
-        except OSError as error:
-            raise StorageTrouble(path, error) from error
         self._thread = threading.Thread(target=self._work, name="lafka-feed", daemon=True)
         self._thread.start()
 
@@ -121,22 +105,24 @@ class SyncedLines(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         self._waiting.put(bytes(data))
+        self._size += len(data)
         return len(data)
 
     def tell(self) -> int:
-        return os.fstat(self._fd).st_size
+        return self._size
 
     def _work(self) -> None:
-        trouble = False
-        ended = False
-        while not ended:
-            lines, ended = self._batch()
-            if lines and not trouble:
-                try:
-                    _append(self._fd, lines)
-                except OSError as error:
-                    trouble = True
-                    self._refused(StorageTrouble(self._path, error))
+        try:
+            with _made(self._path) as fd:
+                ended = False
+                while not ended:
+                    lines, ended = self._batch()
+                    if lines:
+                        _append(fd, lines)
+        except StorageTrouble as error:
+            self._refused(error)
+        except OSError as error:
+            self._refused(StorageTrouble(self._path, error))
 
     def _batch(self) -> tuple[bytes, bool]:
         """What waits, at least one piece; and whether the file is closed behind it."""
@@ -149,8 +135,19 @@ class SyncedLines(io.RawIOBase):
         if not self.closed:
             self._waiting.put(None)
             self._thread.join()
-            os.close(self._fd)
         super().close()
+
+
+@contextmanager
+def _made(path: Path) -> Iterator[int]:
+    """A descriptor that appends to *path*, whose name is on the disk."""
+    make_folders(path.parent)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    try:
+        sync_folder(path.parent)
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def _append(fd: int, data: bytes) -> None:

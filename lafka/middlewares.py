@@ -43,6 +43,8 @@ WAY_KEY = "lafka_way"
 """Key of ``request.meta``, this module's: the Way of the ask so far."""
 STORAGE_TROUBLE = "storage-trouble"
 """Finish reason of a crawl that the disk stopped."""
+TROUBLE_STAT = "lafka/storage_trouble"
+"""Stat: the sentence about the disk, which may have refused after the crawl had finished."""
 PAGE_MAX = 4 * 1024 * 1024
 
 logger = logging.getLogger(__name__)
@@ -161,18 +163,24 @@ def storage(path: Path) -> Iterator[None]:
 def note_storage_trouble(crawler: Crawler, error: StorageTrouble) -> bool:
     """Say, once, in one sentence, that the crawl stops; whether this was the first time."""
     assert crawler.stats is not None
-    if crawler.stats.get_value("lafka/storage_trouble"):
+    if crawler.stats.get_value(TROUBLE_STAT):
         return False
-    crawler.stats.set_value("lafka/storage_trouble", str(error))
+    crawler.stats.set_value(TROUBLE_STAT, str(error))
     logger.error("The disk stopped the crawl: %s. The same command goes on afterwards.", error)
     return True
 
 
 def stop_for_storage(crawler: Crawler, error: StorageTrouble) -> None:
     """Stop the open spider: the same command goes on when there is room."""
-    if not note_storage_trouble(crawler, error):
-        return
+    if note_storage_trouble(crawler, error):
+        close_for_storage(crawler)
+
+
+def close_for_storage(crawler: Crawler) -> None:
+    """Close the spider, unless it is closed already."""
     assert crawler.engine is not None
+    if crawler.engine.spider is None:
+        return
     from scrapy.utils.defer import _schedule_coro  # noqa: PLC0415
 
     _schedule_coro(crawler.engine.close_spider_async(reason=STORAGE_TROUBLE))

@@ -12,7 +12,7 @@ from scrapy.commands import crawl
 
 from lafka.command import attempt, check_args
 from lafka.errors import BadArgument
-from lafka.middlewares import STORAGE_TROUBLE
+from lafka.middlewares import TROUBLE_STAT
 
 if TYPE_CHECKING:
     import argparse
@@ -58,4 +58,4 @@ class Command(crawl.Command):
 
 def _stopped(crawler: Crawler) -> bool:
     assert crawler.stats is not None
-    return bool(crawler.stats.get_value("finish_reason") == STORAGE_TROUBLE)
+    return crawler.stats.get_value(TROUBLE_STAT) is not None

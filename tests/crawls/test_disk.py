@@ -56,6 +56,14 @@ def test_files_that_cannot_grow(site: SmallSite, tmp_path: Path, kib: int) -> No
     assert_complete(archive, site)
 
 
+def test_a_feed_that_cannot_be_written(site: SmallSite, tmp_path: Path) -> None:
+    archive, list_ = tmp_path / "a", tmp_path / "list.tsv"
+    list_.write_text(site.papers[0].line)
+    (archive / "warc").mkdir(parents=True)
+    (archive / "runs").symlink_to("/proc/self/fdinfo")
+    assert_stopped(crawl(archive, list_))
+
+
 def can_mount() -> bool:
     tried = ["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"]
     return bool(shutil.which("unshare")) and not subprocess.call(tried, stderr=subprocess.DEVNULL)
