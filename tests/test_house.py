@@ -24,7 +24,7 @@ CORE = {
     "trails": "errors pids futlis payloads candidates",
     "warc": "errors",
     "addresses": "errors",
-    "exchanges": "errors",
+    "exchanges": "errors payloads warc",
     "finders": "errors candidates",
     "suwafs": "errors pids",
     "contents": "errors pids suwafs payloads warc",
