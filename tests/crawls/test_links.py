@@ -1,0 +1,41 @@
+"""How far the links of a splap are followed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.crawls.running import check, crawl, futs, outcomes
+from tests.sites.papers import MAIN, SmallSite, as_pdf, link, page, pdf
+from tests.sites.server import reply
+
+
+def test_every_pdf_among_the_links_is_kept_and_equal_ones_once(tmp_path: Path) -> None:
+    archive, pid = tmp_path / "a", "RePEc:tst:papers:"
+    with SmallSite((MAIN,), 0) as site:
+        for name, data in (("a", "a"), ("b", "b"), ("same", "a"), ("c", "c")):
+            site.routes[f"/{name}.pdf"] = as_pdf(pdf(data))
+        urls = ("/b.pdf", "/x.html", "/a.pdf", "/same.pdf", "mailto:a@example.org", "/b.pdf")
+        links = "".join(map(link, urls)) + link("/c.pdf", "Slides")
+        site.routes["/many"] = reply(page(links))
+        site.routes["/x.html"] = reply(page("nothing"))
+        site.routes["/capped"] = reply(page("".join(link(f"/{n}.html", f"{n}") for n in range(9))))
+        lines = (f"{pid}{name}\t{site.at(MAIN)}/{name}\n" for name in ("many", "capped"))
+        (tmp_path / "list.tsv").write_text("".join(lines))
+        run = crawl(archive, tmp_path / "list.tsv", "-a", "links=all", LAFKA_LINKS_MAX=6)
+        assert not run.troubles()
+        asked = site.targets()
+    check(archive)
+    assert len(asked) == len(set(asked))
+    got = {line["pid"]: line for line in outcomes(archive)[0]}
+    many, capped = got[pid + "many"], got[pid + "capped"]
+    assert many["outcome"] == "fut"
+    assert not many["capped"]
+    assert sorted(c["url"].rpartition("/")[2] for c in many["candidates"]) == [
+        "a.pdf", "b.pdf", "c.pdf", "same.pdf", "x.html",
+    ]  # fmt: skip
+    assert sum(fut["new"] for fut in many["futs"]) == 3
+    places = {fut["url"].rpartition("/")[2]: (fut["s"], fut["l"]) for fut in many["futs"]}
+    assert places["a.pdf"] == places["same.pdf"]
+    assert {data for _, _, data in futs(archive)} == {pdf("a"), pdf("b"), pdf("c")}
+    assert (capped["outcome"], capped["capped"]) == ("splap-only", True)
+    assert len(capped["candidates"]) == 6
