@@ -91,7 +91,7 @@ def _folder(settings: BaseSettings, name: str) -> None:
         raise BadArgument(f"{name}={settings[name]!r} is no folder")
 
 
-_SPOOL_DIR = "LAFKA_SPOOL_DIR"  # none by default: the system's temporary folder
+_SPOOL_DIR = "LAFKA_SPOOL_DIR"  # none by default: the folder of raw WARCs
 _KNOWN = {name for name in dir(defaults) if name.startswith(PREFIX)} | {_SPOOL_DIR}
 _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_LINKS_MAX": positive,
