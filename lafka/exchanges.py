@@ -189,8 +189,9 @@ def without_secrets(request: bytes) -> bytes:
 def kind_of_opening(opening: bytes | None, content_type: str = "") -> Kind:
     """What an entity is by *opening*, its first 1,024 bytes (see :func:`decoded_opening`).
 
-    ``pdf``: as :func:`lafka.payloads.pdf_start` has it; ``text``: it reads as text, or its Content-Type says so;
-    ``unknown``: None was given, for it could not be decoded; ``binary``: the rest.
+    ``pdf``: as :func:`lafka.payloads.pdf_start` has it; ``text``: it reads as text, or its
+    Content-Type says so; ``unknown``: None was given, for it could not be decoded; ``binary``:
+    the rest.
     """
     if opening is None:
         return "unknown"

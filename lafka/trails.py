@@ -200,7 +200,8 @@ class Trail:
     ``captures`` are those that go into the paper WARC, oldest first: the splap, a viewer that led
     to a PDF, PDFs, or a payload of another type. ``pending`` are candidates not asked yet, in
     order, those of a viewer in ``viewer_pending``; ``asked`` is the one whose answer is awaited.
-    ``outcome`` is None until the trail has ended.
+    ``partly``: the splap has more candidates than were looked for so far. ``outcome`` is None until
+    the trail has ended.
     """
 
     futli: Futli
@@ -213,6 +214,7 @@ class Trail:
     viewer_pending: tuple[Candidate, ...] = ()
     asked: Candidate | None = None
     tried: tuple[Tried, ...] = ()
+    partly: bool = False
     capped: bool = False
     requests: int = 0
     outcome: Outcome | None = None
@@ -227,6 +229,27 @@ class Trail:
     def has_fut(self) -> bool:
         """Whether a PDF that is not thought to be a supplement is among the captures."""
         return any(c.is_pdf and not c.ask.label for c in self.captures)
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether the rest of the splap's candidates is needed: see :meth:`widened`."""
+        waits = self.asked or self.pending or self.viewer_pending
+        return self.partly and self.outcome is None and not waits and not self.has_fut
+
+    def widened(
+        self,
+        candidates: tuple[Candidate, ...],
+        *,
+        verdict: Outcome = Outcome.SPLAP_ONLY,
+        reason: str = "",
+    ) -> Trail:
+        """The trail with all *candidates* of its splap; *verdict* and *reason* as in answered."""
+        assert self.splap is not None
+        known = {self.futli.url, self.splap.url, *(t.candidate.url for t in self.tried)}
+        trail = replace(self, pending=self._new(candidates, known), partly=False)
+        if self.no_fut is Outcome.SPLAP_ONLY:
+            trail = replace(trail, no_fut=verdict, error=_NAMED.get(verdict, reason))
+        return trail
 
     def next_ask(self) -> tuple[Trail, Ask | None]:
         """The trail that waits for an answer, and what to ask for; None where it has ended."""
@@ -299,18 +322,21 @@ class Trail:
         candidates: tuple[Candidate, ...] = (),
         *,
         verdict: Outcome = Outcome.SPLAP_ONLY,
+        reason: str = "",
+        partly: bool = False,
     ) -> Trail:
         """The trail after *capture* answered the ask.
 
-        *candidates* are those of the page that it is, surest first; *verdict* is what the page is:
-        ``splap-only``, ``bot-challenge`` or ``login``. An error status with a bot challenge for its
-        page is a bot challenge.
+        *candidates* are those of the page that it is, surest first; *partly*: as far as they were
+        looked for. *verdict* is what the page is: ``splap-only``, ``bot-challenge`` or ``login``,
+        *reason* a few words about it. An error status with a bot challenge for its page is a bot
+        challenge.
         """
         if verdict is Outcome.BOT_CHALLENGE and capture.outcome in _GUARDED:
             capture = replace(capture, outcome=verdict, error="the page is a bot challenge")
         trail = replace(self, requests=self.requests + capture.requests)
         if self.splap is None:
-            return trail._begun(capture, candidates, verdict)
+            return replace(trail._begun(capture, candidates, verdict, reason), partly=partly)
         assert self.asked is not None
         return trail._tried(self.asked, capture, candidates, verdict)
 
@@ -344,11 +370,15 @@ class Trail:
         return digests[0] is not None and digests[0] == digests[1]
 
     def _begun(
-        self, capture: Capture, candidates: tuple[Candidate, ...], verdict: Outcome
+        self,
+        capture: Capture,
+        candidates: tuple[Candidate, ...],
+        verdict: Outcome,
+        reason: str,
     ) -> Trail:
         if capture.is_page:
             pending = self._new(candidates, {self.futli.url, capture.url})
-            error = _NAMED.get(verdict, "")
+            error = _NAMED.get(verdict, reason)
             return replace(
                 self,
                 splap=capture,
@@ -395,7 +425,8 @@ class Trail:
     def _ended(self) -> Trail:
         if self.has_fut:
             return replace(self, outcome=Outcome.FUT, error="")
-        return replace(self, outcome=self.no_fut)
+        left = f"the cap of {self.policy.links_max} links was reached" if self.capped else ""
+        return replace(self, outcome=self.no_fut, error="; ".join(filter(None, (self.error, left))))
 
 
 def _is_sure(candidate: Candidate) -> bool:

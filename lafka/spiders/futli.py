@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
@@ -22,10 +21,11 @@ from lafka.errors import BadList, BadUrl, KeeperError, StorageTrouble, printable
 from lafka.failures import is_bug
 from lafka.feeder import Feeder
 from lafka.feeds import add_outcome_feed
-from lafka.finders import Page, describe, find
+from lafka.finders import Page
 from lafka.futlis import Line
 from lafka.items import TrailItem, item_of
 from lafka.middlewares import ASK_KEY, WAY_KEY, RawWarcMiddleware, capture_of, stop_for_storage
+from lafka.reading import page_of, read, read_first
 from lafka.threads import Threads, run_aside
 from lafka.trails import Ask, Capture, Outcome, Trail
 from lafka.warc import dates
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 GO_ON = 10
 """Priority of the requests of trails in progress: they go before new starts."""
 _BATCH = 64
-_VERDICTS = {"bot-challenge": Outcome.BOT_CHALLENGE, "login": Outcome.LOGIN}
 
 logger = logging.getLogger(__name__)
 
@@ -204,21 +203,27 @@ class FutliSpider(Spider):
 
     # Trails -----------------------------------------------------------------------------
 
-    def _go_on(self, trail: Trail) -> Iterator[Request | TrailItem]:
-        """The trail's next request, or its item where it has ended."""
+    def _go_on(self, trail: Trail, page: Page | None = None) -> Iterator[Request | TrailItem]:
+        """The trail's next request, or its item where it has ended.
+
+        *page* is its splap, where only a part of that page's candidates was looked for so far.
+        """
         while True:
+            if trail.wants_more and page is not None:
+                found = read(page, trail.futli.pid)
+                trail = trail.widened(found.candidates, verdict=found.verdict, reason=found.reason)
             trail, ask = trail.next_ask()
             if ask is None:
                 self._forget(trail.number)
                 yield item_of(trail, dates.to_seconds(datetime.now(UTC)))
                 return
             try:
-                yield self._request(ask, trail)
+                yield self._request(ask, trail, page if trail.partly else None)
                 return
             except ValueError as error:  # what Scrapy takes for no URL
                 trail = trail.answered(_unasked(ask, error))
 
-    def _request(self, ask: Ask, trail: Trail) -> Request:
+    def _request(self, ask: Ask, trail: Trail, page: Page | None) -> Request:
         if "@" in urlsplit(ask.url).netloc:
             raise BadUrl("a user name or password in the URL; it would stand in a WARC")
         return Request(
@@ -227,16 +232,18 @@ class FutliSpider(Spider):
             errback=self.failed,
             headers={"Referer": ask.html_url} if ask.html_url else None,
             meta={ASK_KEY: ask, "cookiejar": ask.number},
-            cb_kwargs={"trail": trail},
+            cb_kwargs={"trail": trail, "page": page},
             priority=GO_ON if ask.html_url else 0,
             dont_filter=True,
         )
 
-    def parse(self, response: Response, trail: Trail) -> Iterator[Request | TrailItem]:
+    def parse(
+        self, response: Response, trail: Trail, page: Page | None
+    ) -> Iterator[Request | TrailItem]:
         request = response.request
         assert request is not None
         capture = capture_of(request.meta[ASK_KEY], request.meta.get(WAY_KEY))
-        yield from self._answered(trail, capture, response)
+        yield from self._answered(trail, page, capture, response)
 
     def failed(self, failure: Failure) -> Iterator[Request | TrailItem]:
         """The errback: a download that gave no response."""
@@ -250,10 +257,10 @@ class FutliSpider(Spider):
             info = type(error), error, error.__traceback__
             logger.error("%s: %s failed", trail.futli.pid, request.url, exc_info=info)
         capture = capture_of(request.meta[ASK_KEY], request.meta.get(WAY_KEY), error)
-        yield from self._answered(trail, capture, None)
+        yield from self._answered(trail, request.cb_kwargs["page"], capture, None)
 
     def _answered(
-        self, trail: Trail, capture: Capture, response: Response | None
+        self, trail: Trail, page: Page | None, capture: Capture, response: Response | None
     ) -> Iterator[Request | TrailItem]:
         line = self._starting.get(trail.number)
         if line:
@@ -266,32 +273,21 @@ class FutliSpider(Spider):
                 capture.url,
                 printable(capture.payload.content_type) or "no Content-Type",
             )
-        if capture.is_page and response is not None:
-            trail = self._read(trail, capture, response)
-        else:
+        answer = page_of(capture, response)
+        if answer is None:
             trail = trail.answered(capture)
-        yield from self._go_on(trail)
-
-    def _read(self, trail: Trail, capture: Capture, response: Response) -> Trail:
-        """The trail after a page; one that the finders stumble over is a splap without links."""
-        try:
-            page = self.page(capture, response)
-            verdict = _VERDICTS.get(describe(page).kind, Outcome.SPLAP_ONLY)
-            found = find(page)
-        except Exception as error:
-            logger.exception("%s: %s could not be read", trail.futli.pid, capture.url)
-            sentence = f"the page could not be read: {printable(repr(error))}"
-            return replace(trail.answered(capture), error=sentence)
-        return trail.answered(capture, found, verdict=verdict)
-
-    def page(self, capture: Capture, response: Response) -> Page:
-        """What the finders see of a capture."""
-        return Page(
-            url=capture.url,
-            body=response.body,
-            content_type=b"".join(response.headers.getlist("Content-Type")[:1]).decode("latin-1"),
-            link_headers=tuple(v.decode("latin-1") for v in response.headers.getlist("Link")),
-        )
+        else:
+            found = read_first(answer) if trail.splap is None else None
+            found = found or read(answer, trail.futli.pid)
+            page = answer if found.partly else page
+            trail = trail.answered(
+                capture,
+                found.candidates,
+                verdict=found.verdict,
+                reason=found.reason,
+                partly=found.partly,
+            )
+        yield from self._go_on(trail, page)
 
     def callback_failed(self, failure: Failure, response: Response | None) -> None:  # noqa: ARG002
         """Free the place of a line whose callback raised; the next run asks for it again."""

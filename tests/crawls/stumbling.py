@@ -1,19 +1,33 @@
-"""The spider, with a page that its finders cannot read."""
+"""The spider, with pages that its finders cannot read."""
 
 from __future__ import annotations
 
-from scrapy.http import Response
-
-from lafka.finders import Page
+from lafka import reading
+from lafka.candidates import Candidate
+from lafka.finders import Page, PageVerdict, describe, sure
 from lafka.spiders.futli import FutliSpider
-from lafka.trails import Capture
+
+
+def stumble(page: Page) -> None:
+    if page.url.endswith("-1"):
+        raise RecursionError("stumbled")
+
+
+def stumbling_sure(page: Page) -> tuple[Candidate, ...]:
+    stumble(page)
+    return sure(page)
+
+
+def stumbling_describe(page: Page) -> PageVerdict:
+    stumble(page)
+    return describe(page)
+
+
+reading.sure, reading.describe = stumbling_sure, stumbling_describe
 
 
 class StumblingSpider(FutliSpider):
-    def page(self, capture: Capture, response: Response) -> Page:
-        if capture.url.endswith("-1"):
-            raise RecursionError("stumbled")
-        return super().page(capture, response)
+    pass
 
 
 del FutliSpider  # Scrapy takes every spider in here
