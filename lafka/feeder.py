@@ -174,9 +174,9 @@ class Feeder:
     def _queue_new(self, hosts: Iterable[int]) -> None:
         """Give a turn to each of *hosts* that has none, being without waiting lines."""
         added = self._db.executemany(
-            "INSERT INTO turn (host) SELECT ?1"
-            " WHERE NOT EXISTS (SELECT 1 FROM waiting WHERE host = ?1)",
-            ((host,) for host in hosts),
+            "INSERT INTO turn (host) SELECT ?"
+            " WHERE NOT EXISTS (SELECT 1 FROM waiting WHERE host = ?)",
+            ((host, host) for host in hosts),
         )
         self._turns += max(added.rowcount, 0)
 

@@ -44,6 +44,7 @@ WAY_KEY = "lafka_way"
 STORAGE_TROUBLE = "storage-trouble"
 """Finish reason of a crawl that the disk stopped."""
 TROUBLE_STAT = "lafka/storage_trouble"
+LIST_STAT = "lafka/list/error"
 """Stat: the sentence about the disk, which may have refused after the crawl had finished."""
 PAGE_MAX = 4 * 1024 * 1024
 
@@ -256,18 +257,22 @@ def _pieces(body: bytes, size: int = 16_384) -> Iterable[bytes]:
     return (body[start : start + size] for start in range(0, len(body), size))
 
 
+def warc_settings(settings: BaseSettings) -> dict[str, Any]:
+    """The values of a scrapy-warcio settings file, none where no setting names one."""
+    path = settings.get("LAFKA_WARC_SETTINGS") or os.environ.get("SCRAPY_WARCIO_SETTINGS")
+    return load_settings(path) if path else {}
+
+
 def raw_config(settings: BaseSettings) -> dict[str, Any]:
     """What goes into the raw WARCs' warcinfo: a scrapy-warcio settings file over our defaults."""
-    path = settings.get("LAFKA_WARC_SETTINGS") or os.environ.get("SCRAPY_WARCIO_SETTINGS")
-    robots = "obey" if settings.getbool("ROBOTSTXT_OBEY") else "ignore"
     defaults = {
         "operator": settings.get("LAFKA_CONTACT") or "",
         "collection": settings.get("LAFKA_COLLECTION") or "",
-        "robots": robots,
-        "user_agent": settings.get("USER_AGENT"),
+        "robots": "obey" if settings.getbool("ROBOTSTXT_OBEY") else "ignore",
         "max_warc_size": settings.getint("LAFKA_RAW_SIZE"),
     }
-    return {**defaults, **(load_settings(path) if path else {})}
+    # The user agent is what is sent, whatever the file says.
+    return {**defaults, **warc_settings(settings), "user_agent": settings.get("USER_AGENT")}
 
 
 def run_name() -> str:

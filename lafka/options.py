@@ -91,8 +91,7 @@ def _folder(settings: BaseSettings, name: str) -> None:
         raise BadArgument(f"{name}={settings[name]!r} is no folder")
 
 
-_SPOOL_DIR = "LAFKA_SPOOL_DIR"  # none by default: the folder of raw WARCs
-_KNOWN = {name for name in dir(defaults) if name.startswith(PREFIX)} | {_SPOOL_DIR}
+_KNOWN = {name for name in dir(defaults) if name.startswith(PREFIX)}
 _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_LINKS_MAX": positive,
     "LAFKA_TRAILS_MAX": positive,
@@ -108,5 +107,5 @@ _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_ALLOWED_NETWORKS": _networks,
     "LAFKA_WARC_SETTINGS": _warc_settings,
     "LAFKA_DOWNLOAD_HANDLER": _handler,
-    _SPOOL_DIR: _folder,
+    "LAFKA_SPOOL_DIR": _folder,
 }

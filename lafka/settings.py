@@ -23,6 +23,7 @@ LAFKA_KEEP_RAW = False
 LAFKA_RAW_SIZE = 1_000_000_000  # bytes after which a raw WARC file is followed by the next
 LAFKA_WARC_SETTINGS = None  # a scrapy-warcio settings.yml
 LAFKA_MAX_PAYLOAD = 4 * 1024**3  # bytes; bigger ones are cut, WARC-Truncated: length
+LAFKA_SPOOL_DIR = None  # where big answers wait to be recorded; None is the archive's raw/
 LAFKA_STALL_TIMEOUT = 60.0  # seconds without a byte
 LAFKA_WRITERS = 4  # threads that copy trails; four fill a quiet disk
 LAFKA_TRAILS_MAX = 500  # trails in progress; each costs some kilobytes
@@ -76,6 +77,7 @@ DOWNLOADER_MIDDLEWARES: dict[str, int | None] = {
 ITEM_PIPELINES = {"lafka.pipelines.PaperWarcPipeline": 300}
 FEED_STORAGES = {"lafka": "lafka.feeds.OutcomeFeedStorage"}
 EXTENSIONS: dict[str, int] = {
+    "lafka.politeness.HostDelays": 500,  # behind AutoThrottle, whose delays it raises
     "lafka.progress.TrailStats": 0,
     "lafka.progress.Progress": 0,
     "lafka.progress.ContactCheck": 0,

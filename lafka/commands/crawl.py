@@ -1,7 +1,8 @@
 """``scrapy crawl``, with one sentence and exit code 2 for what cannot be crawled.
 
 It replaces Scrapy's command on purpose (docs/adr/0005-crawl-command.md): everything is Scrapy's,
-but a bad argument is told before the crawl begins, and a crawl that the disk stopped exits with 1.
+but a bad argument is told before the crawl begins, and a crawl that the disk stopped or whose list
+ended early exits with 1.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy.commands import crawl
+from scrapy.spiderloader import get_spider_loader
 
 from lafka.command import attempt, check_args
 from lafka.errors import BadArgument
-from lafka.middlewares import TROUBLE_STAT
+from lafka.middlewares import LIST_STAT, TROUBLE_STAT
 
 if TYPE_CHECKING:
     import argparse
@@ -26,27 +28,29 @@ class Command(crawl.Command):
         super().__init__()
         self._crawlers: list[Crawler] = []
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        assert self.settings is not None
-        assert self.crawler_process is not None
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)
+        # Here, for later Scrapy has begun its log.
         code = attempt("crawl", lambda: self._check(args, opts))
         if code:
             raise SystemExit(code)
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
         super().run(args, opts)
-        if any(_stopped(crawler) for crawler in self._crawlers):
+        if any(_fell_short(crawler) for crawler in self._crawlers):
             self.exitcode = 1
 
     def _check(self, args: list[str], opts: argparse.Namespace) -> None:
         check_args(args, 1)
-        assert self.crawler_process is not None
         if not args:
             return  # Scrapy shows its usage
-        name = args[0]
+        assert self.settings is not None
+        loader = get_spider_loader(self.settings)
         try:
-            spider = self.crawler_process.spider_loader.load(name)
+            spider = loader.load(args[0])
         except KeyError:
-            known = ", ".join(self.crawler_process.spider_loader.list())
-            raise BadArgument(f"no spider is called {name!r}; there is {known}") from None
+            known = ", ".join(loader.list())
+            raise BadArgument(f"no spider is called {args[0]!r}; there is {known}") from None
         if hasattr(spider, "check"):
             spider.check(self.settings, opts.spargs)
 
@@ -56,6 +60,7 @@ class Command(crawl.Command):
         return crawler
 
 
-def _stopped(crawler: Crawler) -> bool:
+def _fell_short(crawler: Crawler) -> bool:
+    """Whether the disk stopped the crawl, or its list could not be read to the end."""
     assert crawler.stats is not None
-    return crawler.stats.get_value(TROUBLE_STAT) is not None
+    return any(crawler.stats.get_value(stat) for stat in (TROUBLE_STAT, LIST_STAT))

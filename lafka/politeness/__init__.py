@@ -2,11 +2,13 @@
 
 ``robots`` asks robots.txt first; ``retries`` waits as long as a host asks to and sets dead hosts
 aside; ``slots`` is the scheduler's queue, in which waiting hosts take no places; ``redirects``
-moves each hop to its own host's slot and names loops; ``cookies`` keeps one jar a trail. They
-meet in ``hosts`` (who is parked, who is set aside) and judge nothing about papers.
+moves each hop to its own host's slot and names loops; ``delays`` keeps a host's own delay;
+``cookies`` keeps one jar a trail. They meet in ``hosts`` (who is parked, who is set aside) and
+judge nothing about papers.
 """
 
 from lafka.politeness.cookies import TrailCookiesMiddleware
+from lafka.politeness.delays import HostDelays
 from lafka.politeness.failures import is_bad_http, is_connection_failure, is_tls
 from lafka.politeness.redirects import (
     RedirectLoop,
@@ -18,6 +20,7 @@ from lafka.politeness.robots import RobotsForbidden, RobotsMiddleware, RobotsUnr
 from lafka.politeness.slots import HostQueue
 
 __all__ = [
+    "HostDelays",
     "HostQueue",
     "HostSetAside",
     "RedirectLoop",

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
@@ -17,14 +18,22 @@ from twisted.python.failure import Failure
 import lafka
 from lafka.archives import Archive
 from lafka.arguments import Arguments
-from lafka.errors import BadList, BadUrl, KeeperError, StorageTrouble, printable
+from lafka.errors import BadArgument, BadList, BadUrl, KeeperError, StorageTrouble, printable
 from lafka.failures import is_bug
 from lafka.feeder import Feeder
 from lafka.feeds import add_outcome_feed
 from lafka.finders import Page
 from lafka.futlis import Line
 from lafka.items import TrailItem, item_of
-from lafka.middlewares import ASK_KEY, WAY_KEY, RawWarcMiddleware, capture_of, stop_for_storage
+from lafka.middlewares import (
+    ASK_KEY,
+    LIST_STAT,
+    WAY_KEY,
+    RawWarcMiddleware,
+    capture_of,
+    stop_for_storage,
+    warc_settings,
+)
 from lafka.reading import page_of, read, read_first
 from lafka.threads import Threads, run_aside
 from lafka.trails import Ask, Capture, Outcome, Trail
@@ -53,11 +62,8 @@ class FutliSpider(Spider):
     def update_settings(cls, settings: BaseSettings) -> None:
         super().update_settings(settings)
         add_outcome_feed(settings)
-        contact = settings.get("LAFKA_CONTACT")
         if settings.getpriority("USER_AGENT") == 0 or not settings.get("USER_AGENT"):
-            about = f" (+{contact})" if contact else ""
-            agent = f"Lafka/{lafka.__version__}{printable(about)}"
-            settings.set("USER_AGENT", agent, priority="spider")
+            settings.set("USER_AGENT", _user_agent(settings), priority="spider")
 
     @classmethod
     def check(cls, settings: BaseSettings, given: dict[str, str]) -> None:
@@ -116,7 +122,7 @@ class FutliSpider(Spider):
         except BadList as error:
             logger.error("The list ends early: %s", error)
             assert self.crawler.stats is not None
-            self.crawler.stats.set_value("lafka/list/error", str(error))
+            self.crawler.stats.set_value(LIST_STAT, str(error))
         except StorageTrouble as error:
             stop_for_storage(self.crawler, error)
         self._wake.set()
@@ -299,6 +305,16 @@ class FutliSpider(Spider):
         if self.feeder is not None:
             self.feeder.close()
         self._threads.stop()
+
+
+def _user_agent(settings: BaseSettings) -> str:
+    """What a scrapy-warcio settings file says, else Lafka and whom to turn to."""
+    own = None
+    with suppress(BadArgument):  # told by check
+        own = warc_settings(settings).get("user_agent")
+    contact = settings.get("LAFKA_CONTACT")
+    about = f" (+{contact})" if contact else ""
+    return printable(own or f"Lafka/{lafka.__version__}{about}")
 
 
 def _unasked(ask: Ask, error: ValueError) -> Capture:

@@ -319,7 +319,8 @@ def _decoder(coding: str, opening: bytes) -> _Decoder | None:
         # Many servers send it without its zlib wrapper (RFC 9110 section 8.4.1.2).
         wrapped = opening[0] & 15 == 8 and int.from_bytes(opening[:2]) % 31 == 0
         return _Inflate(15 if wrapped else -15)
-    return _Brotli() if coding == "br" else None
+    # Brotli has no signature: a PDF that names it all the same is told by its own.
+    return _Brotli() if coding == "br" and not opening.startswith(b"%PDF"[:_MAGIC_MAX]) else None
 
 
 def decode(pieces: Iterable[bytes], codings: tuple[str, ...]) -> Iterator[bytes]:

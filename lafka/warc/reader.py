@@ -50,7 +50,8 @@ class StoredRecord:
     @property
     def url(self) -> str:
         """The target URI, without the angle brackets that wget puts around it."""
-        return self.fields.first("WARC-Target-URI").removeprefix("<").removesuffix(">")
+        url = self.fields.first("WARC-Target-URI")
+        return url[1:-1] if url.startswith("<") and url.endswith(">") else url
 
     @property
     def date(self) -> datetime:

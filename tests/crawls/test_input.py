@@ -224,3 +224,12 @@ def test_a_page_that_the_finders_stumble_over_is_a_splap(tmp_path: Path) -> None
     assert [got[p.pid]["outcome"] for p in site.papers] == ["fut", "splap-only", "fut"]
     assert "stumbled" in got[site.papers[1].pid]["error"]
     check(tmp_path / "a")
+
+
+def test_a_list_that_is_cut_is_crawled_as_far_as_it_goes_and_told(tmp_path: Path) -> None:
+    with SmallSite((MAIN,), 40) as site:
+        whole = gzip.compress(site.list().encode())
+        (tmp_path / "list.tsv.gz").write_bytes(whole[:-12])
+        run = crawl(tmp_path / "a", tmp_path / "list.tsv.gz")
+    assert run.code == 1
+    assert "list.tsv.gz" in " ".join(run.troubles())
