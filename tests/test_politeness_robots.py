@@ -220,3 +220,10 @@ def test_scheme_and_port_have_rules_of_their_own_and_users_none(asked):
 
     asyncio.run(ask())
     assert urls == ["http://a/robots.txt", "https://a/robots.txt", "http://a:81/robots.txt"]
+
+
+def test_one_of_500_kib_is_parsed_beside_the_reactor():
+    rules = "User-agent: *\n" + "".join(f"Disallow: /{n}\n" for n in range(30_000))
+    with hosts({"/robots.txt": Answer(body=rules.encode())}) as [host]:
+        results = crawl([{"url": host.url + "/7"}, {"url": host.url + "/x"}])["results"]
+    assert [result.get("status") for result in results] == [None, 404]
