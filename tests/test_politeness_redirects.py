@@ -39,6 +39,23 @@ def test_a_meta_refresh_runs_in_the_slot_of_its_own_host():
     assert result["slot"] == publisher.address
 
 
+def test_a_refresh_counts_from_the_base_and_is_read_in_any_charset():
+    tag = "<base href=/b/><meta http-equiv=refresh content='0; url=\u00fc'>"
+    pages = {
+        "/base64": (tag, "text/html; charset=base64"),
+        "/utf-16": ("\ufeff" + tag, "text/html"),
+        "/latin-1": (tag, "text/html; charset=latin-1"),
+    }
+    codecs = {"/utf-16": "utf-16-le", "/latin-1": "latin-1"}
+    answers = {
+        path: Answer(body=text.encode(codecs.get(path, "utf-8")), headers={"Content-Type": kind})
+        for path, (text, kind) in pages.items()
+    }
+    with hosts(answers) as [host]:
+        results = run(*({"url": host.url + path} for path in pages))
+    assert [result["url"] for result in results] == [host.url + "/b/%C3%BC"] * 3
+
+
 LOCATIONS = [
     "ftp://127.0.0.2/a",
     "file:///etc/passwd",

@@ -15,7 +15,8 @@ from scrapy.downloadermiddlewares.redirect import (
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse
 from scrapy.utils.httpobj import urlparse_cached
-from scrapy.utils.response import get_meta_refresh
+from w3lib.encoding import html_to_unicode
+from w3lib.html import get_base_url, get_meta_refresh
 
 from lafka.errors import SiteError
 from lafka.politeness.retries import ASKS_TO_WAIT
@@ -27,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 HOPS = "lafka_hops"  # meta key: the hops before this request, each (method, url, Cookie header)
 Hop = tuple[str, str, bytes]
+OPENING = 4096  # bytes of a page in which a refresh is looked for, as Scrapy does
 REFRESH = re.compile(
     r"""\s*(?P<seconds>\d{1,9}(?:\.\d*)?|\.\d+)\s*[;,]\s*url\s*=\s*(?P<quote>["']?)(?P<url>.*)""",
     re.IGNORECASE | re.DOTALL,
@@ -127,10 +129,25 @@ class TrailRefreshMiddleware(_Hops, MetaRefreshMiddleware):
 
     def _refresh(self, response: Response) -> tuple[float, str | None]:
         if isinstance(response, HtmlResponse):
-            seconds, url = get_meta_refresh(response, ignore_tags=self._ignore_tags)
+            encoding, text = _opening(response)
+            base = get_base_url(text, response.url, encoding)
+            seconds, url = get_meta_refresh(text, base, encoding, ignore_tags=self._ignore_tags)
             if url:
                 return seconds or 0.0, url
         return header_refresh(response)
+
+
+def _opening(response: HtmlResponse) -> tuple[str, str]:
+    """Charset and text of a page's beginning.
+
+    Not ``response.text``: its guess at the charset of some MiB stops the reactor for a second.
+    """
+    declared = (response.headers.get("Content-Type") or b"").decode("latin-1")
+    body = response.body[:OPENING]
+    try:
+        return html_to_unicode(declared, body, default_encoding="utf-8")
+    except (LookupError, ValueError):  # a codec that is none of text
+        return "utf-8", body.decode("utf-8", "replace")
 
 
 def header_refresh(response: Response) -> tuple[float, str | None]:
