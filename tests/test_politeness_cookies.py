@@ -5,6 +5,7 @@ import socket
 import pytest
 from scrapy import Request
 from scrapy.http import Response
+from scrapy.utils.test import get_crawler
 
 from lafka.politeness import TrailCookiesMiddleware
 from tests.sites.hosts import Answer, hosts
@@ -29,6 +30,13 @@ def no_network(monkeypatch):
 
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+def test_an_expiry_beyond_all_clocks_is_no_warning(recwarn):
+    middleware = TrailCookiesMiddleware.from_crawler(get_crawler())
+    assert exchange(middleware, "http://a.example/", "a=1; Max-Age=" + "9" * 400) is None
+    assert exchange(middleware, "http://a.example/", "a=1; Max-Age=99") == "a=1"
+    assert not recwarn.list
 
 
 def test_public_suffixes_are_known_without_the_network(no_network):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,8 @@ class TrailCookiesMiddleware(CookiesMiddleware):
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         middleware = super().from_crawler(crawler)
+        # An expiry that no clock has makes http.cookiejar print a traceback; the cookie is dropped.
+        warnings.filterwarnings("ignore", "http.cookiejar bug!", UserWarning)
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
             crawler.signals.connect(middleware.trail_ended, signal)
         return middleware
