@@ -21,6 +21,7 @@ missing, an exchange is put together from Scrapy's request and response and says
 from __future__ import annotations
 
 import logging
+import re
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
@@ -28,6 +29,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from http.client import responses
+from math import inf
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -92,6 +94,8 @@ BODY_HANDED_ON = 64 * 1024
 """Bytes of a body that is no text that Scrapy gets to see."""
 TEXT_HANDED_ON = 4 * 1024 * 1024
 """Bytes of a text body that Scrapy gets to see."""
+RATE_WINDOW = 5
+"""The minimum rate is looked at over so many stall timeouts: a pause is no slow answer yet."""
 
 
 class AddressRefused(SiteError, IgnoreRequest):
@@ -110,10 +114,14 @@ class BadTls(SiteError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How long and how much is read. Sizes in bytes, times in seconds, 0 for no limit."""
+    """How long and how much is read. Sizes in bytes, times in seconds, 0 for no limit.
+
+    ``rate`` is in bytes a second, over ``RATE_WINDOW`` times ``stall``.
+    """
 
     payload: int = 0
     stall: float = 60.0
+    rate: float = 0.0
 
 
 class ExactDownloadHandler:
@@ -124,7 +132,8 @@ class ExactDownloadHandler:
 
     - AddressRefused and BadTls, see there;
     - BadHttp where the answer is no HTTP, or its head is over 256 KiB (not retried);
-    - DownloadTimeoutError also where no byte came for LAFKA_STALL_TIMEOUT seconds;
+    - DownloadTimeoutError also where no byte came for LAFKA_STALL_TIMEOUT seconds, or in five
+      times that fewer than LAFKA_MIN_RATE bytes a second;
     - StorageTrouble where the spool could not be written (not retried).
     """
 
@@ -162,6 +171,7 @@ class ExactDownloadHandler:
             limits=Limits(
                 payload=settings.getint("LAFKA_MAX_PAYLOAD"),
                 stall=settings.getfloat("LAFKA_STALL_TIMEOUT", 60.0),
+                rate=settings.getfloat("LAFKA_MIN_RATE"),
             ),
             spool_dir=_spool_dir(settings),
         )
@@ -178,7 +188,7 @@ class ExactDownloadHandler:
         tap = _Tap(exchange, self._limits_of(request), self._clock, miss_max=miss_max)
         token = _TAP.set(tap)
         try:
-            response: Response = await self._wrapped.download_request(request)
+            response: Response = await self._wrapped.download_request(self._unlimited(request))
         except BaseException as error:
             tap.close(_reason_of(error))
             _raise_what_it_is(error, tap, request)
@@ -198,6 +208,12 @@ class ExactDownloadHandler:
         own = request.meta.get("download_maxsize") or self._limits.payload
         size = min(own, self._limits.payload or own)
         return replace(self._limits, payload=size)
+
+    def _unlimited(self, request: Request) -> Request:
+        """*request* without Scrapy's limit, which throws away what came: the tap cuts instead."""
+        if not self._hooked or not request.meta.get("download_maxsize"):
+            return request
+        return request.replace(meta={**request.meta, "download_maxsize": 0})
 
     async def _judge_early(self, request: Request) -> None:
         """Refuse an address in the URL: a proxy would ask it for us.
@@ -258,7 +274,16 @@ def _raise_what_it_is(error: BaseException, tap: _Tap, request: Request) -> NoRe
         if isinstance(cause, _NO_HTTP) and came and not tap.answered:
             said = f"{type(cause).__name__} {cause}"[:200]
             raise BadHttp(f"{request.url}: the answer is no HTTP ({said})") from error
+        if isinstance(cause, ConnectionDone) and not tap.answered and _is_no_head(tap.exchange):
+            raise BadHttp(f"{request.url}: closed after {came} bytes that are no answer") from error
     raise error
+
+
+def _is_no_head(exchange: Exchange) -> bool:
+    """Whether what came is more than the beginning of a head: no HTTP, or an interim answer."""
+    opening = exchange.response.read(0, HEAD_LIMIT)
+    begins = b"HTTP/".startswith(opening[:5].upper())
+    return bool(opening) and (not begins or re.search(rb"\n\r?\n", opening) is not None)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -305,6 +330,7 @@ class _Tap:
         self._written: list[bytes] = []
         self._receiving = False
         self._last = monotonic()
+        self._window = self._last, 0  # when it began, and how much was there then
         self._timer: Any = None
         self._reactor: Any = None
 
@@ -352,6 +378,7 @@ class _Tap:
     def begin(self, peer: Any) -> None:
         self._written.clear()
         self._last = monotonic()
+        self._window = self._last, 0
         self.exchange.begin(self._clock(), getattr(peer, "host", None))
 
     def wrote(self, data: bytes) -> None:
@@ -445,12 +472,25 @@ class _Tap:
 
     def _look(self) -> None:
         self._timer = None
-        idle = monotonic() - self._last
-        if idle < self.limits.stall:
+        now = monotonic()
+        idle = now - self._last
+        if idle >= self.limits.stall:
+            said = f"no byte for {self.limits.stall:g} seconds"
+        elif (rate := self._rate(now)) < self.limits.rate:
+            said = f"{rate:g} bytes a second, fewer than {self.limits.rate:g}"
+        else:
             self._watch(self.limits.stall - idle)
             return
-        message = f"{self.exchange.url}: no byte for {self.limits.stall:g} seconds"
-        self.fail(DownloadTimeoutError(message), "time")
+        self.fail(DownloadTimeoutError(f"{self.exchange.url}: {said}"), "time")
+
+    def _rate(self, now: float) -> float:
+        """Bytes a second over the window that has ended, infinite while none has."""
+        begun, had = self._window
+        if now - begun < RATE_WINDOW * self.limits.stall:
+            return inf
+        size = self.exchange.response.size
+        self._window = now, size
+        return (size - had) / (now - begun)
 
 
 _DONE = Failure(ResponseDone("the rest is not wanted"))  # type: ignore[no-untyped-call]
@@ -519,6 +559,8 @@ class _PatientParser(HTTPClientParser):
 
     def headerReceived(self, name: bytes, value: bytes) -> None:  # noqa: N802
         parent: Any = super()
+        if name.lower() == b"transfer-encoding" and value.strip().lower() == b"identity":
+            return  # of RFC 2616; it says nothing, but Twisted takes it for unknown
         try:
             parent.headerReceived(name, value)
         except ValueError:  # Twisted's InvalidHeaderName; curl and browsers go on

@@ -15,6 +15,8 @@ import ssl
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -30,6 +32,7 @@ from twisted.internet.testing import MemoryReactorClock
 
 from lafka.addresses import networks
 from lafka.errors import StorageTrouble
+from lafka.exchanges import Exchange
 from lafka.wire import (
     BODY_HANDED_ON,
     DROPPED,
@@ -41,8 +44,10 @@ from lafka.wire import (
     AddressRefused,
     BadTls,
     ExactDownloadHandler,
+    Limits,
     _guard,
     _GuardedReactor,
+    _Tap,
 )
 from tests.sites.raw_bytes import Answer, RawSite, server_context
 
@@ -305,6 +310,23 @@ CASES = {
         flags=(SHORTENED,),
         miss_max=1024,
     ),
+    "coding-of-rfc-2616": Case(
+        sent=OK + b"Transfer-Encoding: Identity\r\nContent-Length: 5\r\n\r\nhello", body=b"hello"
+    ),
+    "no-line-of-http": Case(
+        sent=b"\x15\x03\x01\x00\x02\x02\x46",
+        then="close",
+        ended="cut",
+        truncated="disconnect",
+        error="BadHttp",
+    ),
+    "interim-and-no-more": Case(
+        sent=b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nhello",
+        then="close",
+        ended="cut",
+        truncated="disconnect",
+        error="BadHttp",
+    ),
     "slow": Case(
         sent=OK + b"Content-Length: 99\r\n\r\nhalf",
         then="hold",
@@ -353,6 +375,15 @@ LIMITED = {
         exact_end=False,
         too_big=True,
         flags=(TOO_BIG, SHORTENED),
+    ),
+    "over-its-own-limit": Case(
+        sent=sized(HTML * 50),
+        meta={"download_maxsize": 1000},
+        ended="",
+        truncated="length",
+        exact_end=False,
+        too_big=True,
+        flags=(TOO_BIG,),
     ),
     "just-fits": Case(sent=sized(PDF[:200_000]), body=PDF[:BODY_HANDED_ON], flags=(SHORTENED,)),
     "head-of-a-big-one": Case(
@@ -613,6 +644,22 @@ def test_no_progress_is_told_apart_from_a_slow_whole(crawled):
     for name in ("stalled", "stalled-without-length"):
         assert "no byte for 0.5 seconds" in result_of(crawled, "limited", name)["message"]
     assert "took longer than 0.5 seconds" in result_of(crawled, "http", "slow")["message"]
+
+
+def test_the_rate_is_that_of_windows_of_five_stall_timeouts():
+    tap = _Tap(
+        Exchange(url="http://a/", method="GET"),
+        Limits(stall=2, rate=100),
+        lambda: datetime.now(UTC),
+        miss_max=0,
+    )
+    tap._window = 0.0, 0
+    tap.exchange.response.append(b"x" * 900)
+    assert tap._rate(9.9) == inf
+    assert tap._rate(10.0) == 90
+    assert tap._rate(19.0) == inf
+    tap.exchange.response.append(b"x" * 2000)
+    assert tap._rate(20.0) == 200
 
 
 def test_the_secret_went_to_the_site_and_not_into_the_exchange(crawled):
