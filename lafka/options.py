@@ -54,13 +54,21 @@ def _whole(settings: BaseSettings, name: str, least: int) -> int:
 
 
 def _seconds(settings: BaseSettings, name: str) -> None:
+    _number(settings, name, "a number of seconds")
+
+
+def _rate(settings: BaseSettings, name: str) -> None:
+    _number(settings, name, "a number of bytes a second")
+
+
+def _number(settings: BaseSettings, name: str, what: str) -> None:
     value = settings.get(name)
     try:
         number = float(value)
     except (TypeError, ValueError):
         number = math.nan
     if not 0 <= number < math.inf:
-        raise BadArgument(f"{name}={value!r} has to be a number of seconds from 0")
+        raise BadArgument(f"{name}={value!r} has to be {what} from 0")
 
 
 def _truth(settings: BaseSettings, name: str) -> None:
@@ -100,6 +108,7 @@ _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_MAX_PAYLOAD": _natural,
     "LAFKA_HOST_FAILURES_MAX": _natural,
     "LAFKA_STALL_TIMEOUT": _seconds,
+    "LAFKA_MIN_RATE": _rate,
     "LAFKA_RETRY_AFTER_MAX": _seconds,
     "LAFKA_CRAWL_DELAY_MAX": _seconds,
     "LAFKA_PROGRESS_INTERVAL": _seconds,

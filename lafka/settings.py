@@ -25,6 +25,7 @@ LAFKA_WARC_SETTINGS = None  # a scrapy-warcio settings.yml
 LAFKA_MAX_PAYLOAD = 4 * 1024**3  # bytes; bigger ones are cut, WARC-Truncated: length
 LAFKA_SPOOL_DIR = None  # where big answers wait to be recorded; None is the archive's raw/
 LAFKA_STALL_TIMEOUT = 60.0  # seconds without a byte
+LAFKA_MIN_RATE = 100.0  # bytes a second, over five stall timeouts
 LAFKA_WRITERS = 4  # threads that copy trails; four fill a quiet disk
 LAFKA_TRAILS_MAX = 500  # trails in progress; each costs some kilobytes
 LAFKA_ALLOWED_NETWORKS: list[str] = []  # beyond the public ones; ["127.0.0.0/8"] for loopback
