@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 from lafka.contents import (
     Contents,
@@ -123,10 +124,11 @@ class PaperWarc:
         if self._lock.is_draft and not self._contents.end:
             return
         opened = self.suwaf.open
-        plan = Plan(self)
-        for unconverted in list(self._contents.unconverted.values()):
-            plan.convert_stored(unconverted)
-        self._write(plan, sync=True)  # what a killed writer left may not be on the disk yet
+        with Files() as files:
+            plan = Plan(self, files)
+            for unconverted in list(self._contents.unconverted.values()):
+                plan.convert_stored(unconverted)
+            self._write(plan, sync=True)  # what a killed writer left may not be on the disk yet
         self.suwaf = self._contents.suwaf(self.pid)
         self.suwaf.open = opened
         self._commit()
@@ -163,13 +165,15 @@ class PaperWarc:
         at all where no fut was had. Records that the WARC holds were copied before and are passed
         over. *opened* marks the futli as one to be asked again.
         """
-        plan = Plan(self)
         had_fut = any(capture.is_pdf for capture in captures)
-        for capture in captures:
-            plan.add(capture, had_fut=had_fut)
-        if captures and self._mark(captures[0].ask.futli.url, opened=opened) | bool(plan.pieces):
-            self._write(plan)
-            self._commit()
+        with Files() as files:
+            plan = Plan(self, files)
+            for capture in captures:
+                plan.add(capture, had_fut=had_fut)
+            marked = captures and self._mark(captures[0].ask.futli.url, opened=opened)
+            if marked or plan.pieces:
+                self._write(plan)
+                self._commit()
         return [self._named(entry) for entry in plan.added]
 
     def _named(self, entry: tuple[Capture, str, bool]) -> Added:
@@ -222,8 +226,9 @@ Piece = Callable[[int], None]
 class Plan:
     """The records to be appended, their places known before the first byte is written."""
 
-    def __init__(self, paper: PaperWarc) -> None:
+    def __init__(self, paper: PaperWarc, files: Files) -> None:
         self._contents = paper.contents
+        self._files = files
         self.end = self._contents.end
         self.chain = self._contents.chain
         self.pieces: list[Piece] = []
@@ -278,9 +283,9 @@ class Plan:
         way = [span for hop in hops for span in (hop.request, hop.response)]
         for span in (capture.warcinfo, *way, last.request):
             if span:
-                self._span(*_stored(span))
+                self._span(*self._stored(span))
         assert last.response is not None
-        record, head = _stored(last.response)
+        record, head = self._stored(last.response)
         if self._is_here(record.id) or self._is_here(_derived_id(record, "revisit")):
             return False
         if held:
@@ -289,12 +294,25 @@ class Plan:
             self._response(capture, record, head)
         return True
 
+    def _stored(self, span: Span) -> tuple[StoredRecord, bytes]:
+        """The record at *span* of a raw WARC, and its header; ``BadWarc`` where none is there."""
+        path = Path(span.path)
+        fd = self._files.fd(path)
+        record = record_at(fd, path, span.offset, span.offset + span.length)
+        if record.end - record.offset != span.length:
+            raise BadWarc(path, "not the record that was written here", span.offset)
+        return record, os.pread(fd, record.block - record.offset, record.offset)
+
     def _span(self, record: StoredRecord, head: bytes) -> int:
         """Plan a record's bytes as they stand in the raw WARC; their place here, -1 if they are."""
         if self._is_here(record.id):
             return -1
         place = self.end
-        self.pieces.append(lambda out: _copy_record(out, record))
+        last = self.pieces[-1] if self.pieces else None
+        if not (isinstance(last, Copy) and last.goes_on_with(record)):
+            last = Copy(self._files, record.path, record.offset)
+            self.pieces.append(last)
+        last.end = record.end
         self.chain = chained(self.chain, head)
         self.end += record.end - record.offset
         self.ids.add(record.id)
@@ -315,8 +333,7 @@ class Plan:
         if payload.kind is not Kind.PDF:
             self.payloads.setdefault(payload.digest, held)
             return
-        with _opened(record.path) as fd:
-            place = literal_place(record.source(fd), payload)
+        place = literal_place(record.source(self._files.fd(record.path)), payload)
         if place >= 0:
             self.held[payload.digest] = replace(held, s=block + place, l=payload.length)
         else:
@@ -342,7 +359,8 @@ class Plan:
             record_id=fields.first("WARC-Record-ID"), url=record.url, date=record.date,
             s=self.end + len(head), l=payload.length,
         )  # fmt: skip
-        self.pieces.append(lambda out: _write_conversion(out, head, unconverted))
+        files = self._files
+        self.pieces.append(lambda out: _write_conversion(out, files, head, unconverted))
         self.chain = chained(self.chain, head)
         self.end += len(head) + payload.length + len(RECORD_END)
         self.ids.add(fields.first("WARC-Record-ID"))
@@ -350,8 +368,7 @@ class Plan:
     def _revisit(self, capture: Capture, record: StoredRecord, held: Held) -> None:
         """Plan a revisit, identical-payload-digest, whose block is the answer's HTTP head."""
         assert capture.payload is not None
-        with _opened(record.path) as fd:
-            block = record.source(fd).read(0, capture.payload.body)
+        block = record.source(self._files.fd(record.path)).read(0, capture.payload.body)
         date = record.fields.first("WARC-Date")
         fields = start("revisit", _derived_id(record, "revisit"), date, record.url)
         fields.add("WARC-Profile", IDENTICAL_PAYLOAD)
@@ -380,28 +397,54 @@ def _visit(capture: Capture, digest: str) -> Visit:
     return Visit(info=info, time=capture.time, url=one_line(capture.url), digest=digest)
 
 
-def _stored(span: Span) -> tuple[StoredRecord, bytes]:
-    """The record at *span* of a raw WARC, and its header; ``BadWarc`` where none is just there."""
-    path = Path(span.path)
-    with _opened(path) as fd:
-        record = record_at(fd, path, span.offset, os.fstat(fd).st_size)
-        if record.end - record.offset != span.length:
-            raise BadWarc(path, "not the record that was written here", span.offset)
-        return record, os.pread(fd, record.block - record.offset, record.offset)
-
-
 def _derived_id(record: StoredRecord, kind: str) -> str:
     """The id of the *kind* of record that is made of *record*: always the same."""
     return f"<urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, f'{record.id} {kind}')}>"
 
 
-@contextmanager
-def _opened(path: str | Path) -> Iterator[int]:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        yield fd
-    finally:
-        os.close(fd)
+class Files:
+    """Files open for reading, few at a time however many a trail lies in; a context."""
+
+    MOST = 8
+
+    def __init__(self) -> None:
+        self._open: dict[Path, int] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self._open:
+            os.close(self._open.popitem()[1])
+
+    def fd(self, path: Path) -> int:
+        """A descriptor of *path*, good until eight other files were asked for."""
+        if path not in self._open:
+            if len(self._open) == self.MOST:
+                os.close(self._open.pop(next(iter(self._open))))
+            self._open[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return self._open[path]
+
+
+class Copy:
+    """Records that lie side by side in one file, to be copied byte for byte by one call."""
+
+    def __init__(self, files: Files, path: Path, offset: int) -> None:
+        self.end = offset
+        self._files = files
+        self._path = path
+        self._offset = offset
+
+    def goes_on_with(self, record: StoredRecord) -> bool:
+        return self._path == record.path and self.end == record.offset
+
+    def __call__(self, out: int) -> None:
+        source, offset = self._files.fd(self._path), self._offset
+        while offset < self.end:
+            sent = os.sendfile(out, source, offset, self.end - offset)
+            if not sent:
+                raise BadWarc(self._path, "the raw WARC ends inside a record", offset)
+            offset += sent
 
 
 def _write_all(out: int, data: bytes) -> None:
@@ -410,28 +453,17 @@ def _write_all(out: int, data: bytes) -> None:
         view = view[os.write(out, view) :]
 
 
-def _copy_record(out: int, record: StoredRecord) -> None:
-    offset = record.offset
-    with _opened(record.path) as source:
-        while offset < record.end:
-            sent = os.sendfile(out, source, offset, record.end - offset)
-            if not sent:
-                raise BadWarc(record.path, "the raw WARC ends inside a record", record.offset)
-            offset += sent
-
-
-def _write_conversion(out: int, head: bytes, unconverted: Unconverted) -> None:
+def _write_conversion(out: int, files: Files, head: bytes, unconverted: Unconverted) -> None:
     record, payload = unconverted.record, unconverted.payload
     _write_all(out, head)
     skip, left, digest = payload.start, payload.length, hashlib.sha256()
-    with _opened(record.path) as fd:
-        block = answer_in(record, fd)
-        for piece in http.entity(block, http.head(block)):
-            taken = piece[skip : skip + left]
-            skip = max(0, skip - len(piece))
-            left -= len(taken)
-            digest.update(taken)
-            _write_all(out, taken)
+    block = answer_in(record, files.fd(record.path))
+    for piece in http.entity(block, http.head(block)):
+        taken = piece[skip : skip + left]
+        skip = max(0, skip - len(piece))
+        left -= len(taken)
+        digest.update(taken)
+        _write_all(out, taken)
     if payload.digest != "sha256:" + digest.hexdigest():
         raise BadWarc(record.path, "decodes to another fut than before", record.offset)
     _write_all(out, RECORD_END)

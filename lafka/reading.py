@@ -60,7 +60,7 @@ def read_first(page: Page) -> Found | None:
     if len(page.body) > KEPT_MAX or b"citation_pdf_url" not in page.body:
         return None
     with suppress(Exception):  # a whole look will meet it again, and tell
-        candidates = sure(replace(page))  # of a copy: what is parsed does not wait with the trail
+        candidates = sure(page)
         return Found(candidates=candidates, partly=True) if candidates else None
     return None
 

@@ -96,8 +96,7 @@ DOWNLOAD_MAXSIZE = 0  # 1 GiB; LAFKA_MAX_PAYLOAD cuts instead of throwing away
 DOWNLOAD_WARNSIZE = 0  # 32 MiB
 SCRAPER_SLOT_MAX_ACTIVE_SIZE = 50_000_000  # 5 MB
 CONCURRENT_ITEMS = 1  # 100 tasks a response, which has at most one request or item here
-# True, which parses the source of each callback again and again, as its cache never hits.
-WARN_ON_GENERATOR_RETURN_VALUE = False
+WARN_ON_GENERATOR_RETURN_VALUE = False  # True, which parses the sources of callbacks
 SPIDER_MIDDLEWARES: dict[str, Any] = {
     "scrapy.spidermiddlewares.depth.DepthMiddleware": None,  # a stat for each depth
 }

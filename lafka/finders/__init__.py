@@ -12,7 +12,9 @@ in docs/finding.md, the numbers are in ``weights``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from lafka.candidates import Candidate
 from lafka.finders.anchors import anchors
@@ -55,13 +57,28 @@ def find(page: Page) -> tuple[Candidate, ...]:
     return tuple(promised(found))
 
 
+# Tags that citation_pdf_url needs, and what may only look like them.
+_META = re.compile(
+    rb"""<!--.*?-->|<(script|style|textarea|title)\b.*?</\1\s*>"""
+    rb"""|(?P<tag><(?:meta|base)\b(?:"[^"]*"|'[^']*'|[^'">])*+>)""",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
 def sure(page: Page) -> tuple[Candidate, ...]:
-    """What ``citation_pdf_url`` names, as :func:`find` has it; cheap, for it looks at nothing else.
+    """What ``citation_pdf_url`` names, as :func:`find` has it; cheap, for it reads metas only.
 
     The requirement paper has it asked first and its fut ends the trail, so on most pages the rest
-    need never be looked for.
+    need never be looked for. None where it names nothing, or only a whole look would tell.
     """
-    return tuple(promised(merged(judged(page, c) for c in citation_pdf_url(page))))[:1]
+    last = page.body.rfind(b"citation_pdf_url")
+    end = page.body.find(b">", page.body.find(b"content", last)) + 1
+    if last < 0 or not end or b"<base" in page.body[end:]:
+        return ()
+    bom = page.body[:3] if page.body.startswith(b"\xef\xbb\xbf") else b""
+    tags = b"".join(found["tag"] or b"" for found in _META.finditer(page.body[:end]))
+    metas = replace(page, body=bom + b"<html><head>" + tags)
+    return tuple(promised(merged(judged(metas, c) for c in citation_pdf_url(metas))))[:1]
 
 
 def _all(page: Page) -> Iterator[Candidate]:
