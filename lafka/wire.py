@@ -627,8 +627,8 @@ class _Limiter:
 
     def _look(self, data: bytes) -> None:
         """What a body is decides how much of it is handed on, or even read."""
-        opening = decoded_opening(data, self._field("Content-Encoding"))
-        kind = kind_of_opening(opening, self._field("Content-Type"))
+        opening = decoded_opening(data, self._field(b"Content-Encoding"))
+        kind = kind_of_opening(opening, self._field(b"Content-Type"))
         self._left = max((TEXT_HANDED_ON if kind == "text" else BODY_HANDED_ON) - self._size, 0)
         certain = opening is None or kind == "pdf" or len(opening) >= OPENING
         self._opening = None if certain or len(data) >= BODY_HANDED_ON else data
@@ -636,8 +636,8 @@ class _Limiter:
             # A page can be a viewer that leads on; anything else that is no PDF is a miss.
             self._read_max = self._tap.miss_max if kind == "text" else self._tap.miss_max and 1
 
-    def _field(self, name: str) -> str:
-        return ",".join(self._headers.getRawHeaders(name, ()))
+    def _field(self, name: bytes) -> str:
+        return b",".join(self._headers.getRawHeaders(name, ())).decode("latin-1")
 
     def connectionLost(self, reason: Failure) -> None:  # noqa: N802
         reader, self._reader = self._reader, None

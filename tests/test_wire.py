@@ -310,6 +310,9 @@ CASES = {
         flags=(SHORTENED,),
         miss_max=1024,
     ),
+    "fields-not-utf-8": Case(
+        sent=sized(b"hello", b"Content-Type: \xff\xfe", b"Content-Encoding: \xff"), body=b"hello"
+    ),
     "coding-of-rfc-2616": Case(
         sent=OK + b"Transfer-Encoding: Identity\r\nContent-Length: 5\r\n\r\nhello", body=b"hello"
     ),
