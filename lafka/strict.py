@@ -192,16 +192,27 @@ class Problem:
 class Entity:
     """The payload of an HTTP block, ``file[offset:end]``.
 
-    It ends with the block, or before it where Content-Length says so. ``coded`` says that the
-    bytes are chunked or content-coded; ``declared`` is Content-Length, None where there is none.
+    It ends with the block, or before it where Content-Length says so. ``transfer`` and ``content``
+    are the codings that the head names, in the order in which they were applied; ``declared`` is
+    Content-Length, None where there is none.
     """
 
     offset: int
     end: int
     status: int | None
-    chunked: bool
-    coded: bool
+    transfer: tuple[str, ...]
+    content: tuple[str, ...]
     declared: int | None
+
+    @property
+    def chunked(self) -> bool:
+        """Whether any transfer coding was applied."""
+        return bool(self.transfer)
+
+    @property
+    def coded(self) -> bool:
+        """Whether the bytes may be other than the server's file."""
+        return bool(self.transfer or self.content)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -567,23 +578,24 @@ class StrictReader:
             start = found.end() if found else size
             if found is None or status is None or not 100 <= status < 200 or status == 101:
                 break
-        coding, declared, chunked = False, None, False
+        declared = None
+        codings: dict[bytes, tuple[str, ...]] = {}
         for name, value in _HTTP_FIELD.findall(head):
-            word = value.strip().lower()
-            if name.lower() == b"content-length":
+            name, word = name.lower(), value.strip().lower()
+            if name == b"content-length":
                 declared = int(word) if word.isdigit() and len(word) < 19 else None
-            elif word not in (b"identity", b""):
-                chunked = chunked or name.lower() == b"transfer-encoding"
-                coding = True
+            else:
+                codings[name] = codings.get(name, ()) + _codings(word)
+        transfer = codings.get(b"transfer-encoding", ())
         end = block + size
-        if declared is not None and not coding:
+        if declared is not None and not transfer:
             end = min(end, block + start + declared)
         return Entity(
             offset=block + start,
             end=end,
             status=status,
-            chunked=chunked,
-            coded=coding,
+            transfer=transfer,
+            content=codings.get(b"content-encoding", ()),
             declared=declared,
         )
 
@@ -592,7 +604,7 @@ class StrictReader:
     ) -> int | None:
         if kind not in ("response", "resource", "conversion"):
             return None
-        if entity is not None and entity.coded:
+        if entity is not None and entity.transfer:
             return None
         start = entity.offset - block if entity is not None else 0
         if len(front) < min(start + _MARK_WITHIN, size):
@@ -601,6 +613,8 @@ class StrictReader:
             front = front[start : start + _MARK_WITHIN]
         found = front.find(_MARK)
         if found < 0 or _MARKUP.match(front[:found]):
+            return None
+        if entity is not None and entity.content and not _is_bare(front[:found], entity.content):
             return None
         return block + start + found
 
@@ -747,6 +761,22 @@ def records(
     if problems is not None:
         reader.problems = problems
     return iter(reader)
+
+
+def _codings(value: bytes) -> tuple[str, ...]:
+    words = (word.strip() for word in value.decode("latin-1").split(","))
+    return tuple(word for word in words if word not in ("", "identity", "none"))
+
+
+def _is_bare(junk: bytes, codings: tuple[str, ...]) -> bool:
+    """Whether codings that a server names were not applied to a body of *junk* and a PDF.
+
+    No coded body begins with the mark of a PDF; one that cannot be compressed can hold it as it is
+    behind a first few bytes, by which only gzip and Zstandard can be told.
+    """
+    return not junk or not (
+        junk.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")) or {"deflate", "br"} & {*codings}
+    )
 
 
 def _unfolded(lines: list[str]) -> list[str]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
@@ -229,6 +230,19 @@ def test_a_fut_that_is_not_whole(path: Path, head: bytes, body: bytes) -> None:
     assert not found.fut.whole
 
 
+STORED = gzip.compress(PDF, compresslevel=0, mtime=0)
+
+
+def test_a_coding_that_was_not_applied_hides_no_fut(path: Path) -> None:
+    for coding in (b"gzip", b"deflate", b"br", b"x-unknown, identity"):
+        head = b"HTTP/1.1 200 OK\r\nContent-Encoding: %b\r\nContent-Length: 17\r\n\r\n" % coding
+        (found,), problems = read(path, response(head, PDF + b"behind"))
+        assert problems == []
+        assert found.fut is not None
+        assert (found.fut.length, found.fut.whole) == (17, True)
+    assert PDF in STORED
+
+
 @pytest.mark.parametrize(
     ("head", "body"),
     [
@@ -236,7 +250,8 @@ def test_a_fut_that_is_not_whole(path: Path, head: bytes, body: bytes) -> None:
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
             b"11\r\n" + PDF + b"\r\n0\r\n\r\n",
         ),
-        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", PDF),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", STORED),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n", b"\x78\x01\x01" + PDF),
         (b"HTTP/1.1 200 OK\r\n\r\n", b"<!doctype html><p>" + PDF),
         (b"HTTP/1.1 200 OK\r\n\r\n", bytes(1020) + PDF),
         (b"HTTP/1.1 200 OK\r\nno end of the head", b""),

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import uuid
+import zlib
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -181,9 +182,17 @@ def stamp(time: datetime) -> str:
 def encoded(body: bytes, coding: str) -> tuple[bytes, str]:
     """What the wire carries of *body*, and the head before it."""
     head = "HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\n"
-    if "gzip" in coding:
-        body = gzip.compress(body, mtime=0)
-        head += "Content-Encoding: gzip\r\n"
+    name = coding.replace(" chunked", "").rpartition(" ")[2]
+    if coding == "two members":
+        body, name = gzip.compress(body[:99], mtime=0) + gzip.compress(body[99:], mtime=0), "gzip"
+    elif coding == "raw deflate":
+        body = zlib.compress(body, wbits=-15)
+    elif coding == "deflate":
+        body = zlib.compress(body)
+    elif "gzip" in coding and "said to be" not in coding:
+        body = gzip.compress(body, mtime=0) + bytes("padded" in coding)
+    if name not in ("", "chunked", "trailer"):
+        head += f"Content-Encoding: {name}\r\n"
     if "chunked" not in coding:
         return body, head + f"Content-Length: {len(body)}\r\n"
     trailer = b"X-Sum: 1\r\n" if "trailer" in coding else b""
@@ -436,6 +445,20 @@ def chunked_with_digest(writer: Writer) -> None:
     writer.record("response", fields, head.encode() + b"\r\n" + body)
 
 
+def convert(writer: Writer, sent: bytes, stored: bytes, coding: str = "chunked") -> None:
+    """A fut that was *sent* in a coding and whose conversion is *stored*."""
+    futli, date = "http://x.example/9", stamp(START)
+    info = writer.begin(futli, date, {})
+    body, head = encoded(sent, coding)
+    about = {"WARC-Date": date, "WARC-Target-URI": futli, "WARC-Warcinfo-ID": info}
+    kind = {"Content-Type": "application/http; msgtype=response"}
+    answer, _ = writer.record("response", about | kind, head.encode() + b"\r\n" + body)
+    kind = {"WARC-Refers-To": answer, "Content-Type": "application/pdf"}
+    _, place = writer.record("conversion", about | kind, stored)
+    entry = {"s": place, "l": len(stored), "url": futli, "digest": sha256(stored)}
+    writer.futlis[futli] = {f"{date[:19]}Z": entry}
+
+
 TYPE = b"WARC-Type: request\r\n"
 DATE = b"WARC-Date: 2026-11-20T10:11:12.250000Z\r\n"
 IP = b"WARC-IP-Address: 127.0.0.1\r\n"
@@ -491,6 +514,7 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
                                          writer.begin("http://x.example/9", stamp(START), {}))),
     "dangling-reference": in_warc(b"Warcinfo-ID: <urn:uuid:", b"Warcinfo-ID: <urn:xuid:"),
     "revisit-differs": in_warc(b"Refers-To-Date: 2026", b"Refers-To-Date: 2025"),
+    "conversion-differs": grown(lambda writer: convert(writer, PDF, PDF.replace(b"4", b"5"))),
     "pair-differs": in_warc(b"URI: http://x.example/1.pdf", b"URI: http://x.example/2.pdf"),
     "bad-warcinfo": grown(info_without("Futli")),
     "payload-type": in_warc(b"Payload-Type: application/pdf", b"Payload-Type: application/pdg"),
@@ -550,6 +574,75 @@ def test_what_the_feeds_acknowledge_is_there(root: Path) -> None:
     (root / f"suwaf/{NAME}.json").unlink()
     (root / f"warc/{NAME}.warc").unlink()
     assert [p.code for p in problems(root)] == ["acknowledged-lost"] * 4
+
+
+@pytest.mark.parametrize(
+    ("stored", "said"),
+    [
+        (PDF, ""),
+        (PDF[:-1], "another byte"),
+        (PDF + b"x", "1 bytes fewer"),
+        (PDF[:400] + b"?" + PDF[401:], "another byte"),
+    ],
+)
+@pytest.mark.parametrize("coding", ["chunked", "gzip", "deflate", "raw deflate", "gzip chunked",
+                                    "two members", "padded gzip", "said to be gzip"])  # fmt: skip
+def test_a_conversion_is_its_answer_decoded(
+    tmp_path: Path, stored: bytes, said: str, coding: str
+) -> None:
+    writer = Writer()
+    convert(writer, PDF, stored, coding)
+    writer.save(tmp_path)
+    found = [p.sentence for p in problems(tmp_path) if p.code == "conversion-differs"]
+    assert len(found) == bool(said)
+    assert all(said in sentence for sentence in found)
+
+
+@pytest.mark.parametrize("body", [PDF[:200], b"junk" + PDF, b"nothing", b""])
+def test_an_answer_that_cannot_be_decoded_has_no_conversion(tmp_path: Path, body: bytes) -> None:
+    for coding in ("gzip", "chunked"):
+        writer = Writer()
+        convert(writer, body, PDF, coding)
+        if b"junk" not in body:
+            writer.warc = writer.warc.replace(b"\r\n0\r\n\r\n", b"\r\n!\r\n\r\n")
+        writer.save(tmp_path)
+        assert ("conversion-differs" in codes(tmp_path)) == (b"junk" not in body)
+
+
+def test_what_a_server_only_says_to_have_coded_stands_literally(tmp_path: Path) -> None:
+    for coding in ("gzip", "deflate", "br", "x-unknown"):
+        for junk in (b"", b"junk\n"):
+            if junk and coding in ("deflate", "br"):
+                continue  # these have no signature by which they could be told from junk
+            writer = Writer()
+            writer.capture("http://x.example/9", "http://x.example/9.pdf", START, junk + PDF,
+                           coding=f"said to be {coding}")  # fmt: skip
+            writer.save(tmp_path)
+            assert problems(tmp_path) == []
+
+
+def test_a_page_that_leads_on_is_stored_at_each_visit(tmp_path: Path) -> None:
+    """Whether the last answer is a fut, a revisit of one, or another page."""
+    writer, futli = Writer(), "http://x.example/abs/1"
+    for number, body in enumerate((PDF, PDF, PDF + b"new", PAGE)):
+        date = stamp(START + timedelta(hours=number))
+        info = writer.begin(futli, date, {})
+        head = "HTTP/1.1 200 OK\r\nRefresh: 0; url=/1.pdf\r\n"
+        writer.held.pop(sha256(b"<html>"), None)
+        writer.answer(info, futli, date, head, b"<html>", b"<html>", "text/html")
+        sent, head = encoded(body, "")
+        media = "text/html" if body == PAGE else "application/pdf"
+        digest, _ = writer.answer(info, f"{futli}.pdf", date, head, sent, body, media)
+        if body != PAGE:
+            _, _, _, place, length = writer.held[digest]
+            entry = {"s": place, "l": length, "url": f"{futli}.pdf", "digest": digest}
+            writer.futlis.setdefault(futli, {})[f"{date[:19]}Z"] = entry
+    writer.save(tmp_path)
+    assert problems(tmp_path) == []
+    writer.held.clear()
+    writer.capture(futli, futli, START + timedelta(days=1), PAGE)
+    writer.save(tmp_path)
+    assert codes(tmp_path) == {"stored-twice"}
 
 
 def test_one_bad_record_hides_no_other(root: Path) -> None:
@@ -663,6 +756,21 @@ def site() -> Iterator[str]:
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
+
+
+def test_one_futli_stored_twice_in_a_second_by_wget(tmp_path: Path) -> None:
+    writer, futli = Writer(with_chain=False), "http://x.example/1.pdf"
+    for _ in range(2):
+        writer.held.clear()
+        writer.capture(futli, futli, START.replace(microsecond=0))
+    warc = writer.warc.replace(b"WARC/1.1", b"WARC/1.0").replace(b".000000Z", b"Z")
+    entry = {"s": warc.index(b"%PDF-"), "l": len(PDF), "url": futli, "digest": sha256(PDF)}
+    writer.warc = warc
+    for times in (("12Z", "12.000Z"), ("12Z", "12.000000Z"), ("12Z",)):
+        writer.futlis = {futli: {f"2026-11-20T10:11:{time}": entry for time in times}}
+        writer.save(tmp_path)
+        missing = {"fut-not-in-suwaf"} if len(times) == 1 else set()
+        assert codes(tmp_path) == {"stored-twice"} | missing
 
 
 @pytest.mark.skipif(shutil.which("wget") is None, reason="wget is not installed")

@@ -173,11 +173,11 @@ def test_asking_again_for_all_stores_revisits_only(road: Road) -> None:
     run, lines, asked = road.again("-a", "refresh=all")
     assert run.code == 0
     assert not run.troubles(*EXPECTED)
-    # A page that only leads on is part of the way, which is copied at each visit.
-    check(road.archive, but=r"(meta-refresh|refresh-header)\.warc.*stored-twice")
+    check(road.archive)
     after = files(road.archive)
     assert after.keys() == before.keys()
     for name, data in before.items():
+        # A page that only leads on is part of the way, which is copied at each visit.
         if name.endswith(".warc") and Path(name).stem not in ("meta-refresh", "refresh-header"):
             assert after[name].startswith(data)
             assert b"\r\nWARC-Type: response\r\n" not in _records(after[name][len(data) :]), name
