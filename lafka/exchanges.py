@@ -22,8 +22,9 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-IN_MEMORY = 256 * 1024
-"""A spool of more bytes than this lies on the disk."""
+IN_MEMORY = 1280 * 1024
+"""A spool of more bytes than this lies on the disk: most futs are smaller, and copied once less."""
+_PIECES_MAX = 512
 OPENING = 1024
 """The bytes of an entity that decide what it is (PDF 1.7, annex H.3, note 13)."""
 
@@ -38,18 +39,18 @@ _CONTROLS = bytes({*range(0x20)} - set(b"\t\n\f\r\x1b"))
 
 
 class Spool:
-    """Bytes in order of arrival: in memory up to 256 KiB, then in an anonymous file in *folder*.
+    """Bytes in order of arrival: in memory up to 1.25 MiB, then in an anonymous file in *folder*.
 
     The file has no name and vanishes with the last reference to the spool, or at :meth:`close`.
     Reading does not move anything, so a thread may read while nobody appends. Each method raises
     StorageTrouble where the disk does not do it.
     """
 
-    __slots__ = ("_folder", "_memory", "file", "size")
+    __slots__ = ("_folder", "_pieces", "file", "size")
 
     def __init__(self, folder: Path | str | None = None) -> None:
         self._folder = folder
-        self._memory = bytearray()
+        self._pieces: list[bytes] = []  # as they came: most answers are never copied while read
         self.file: BinaryIO | None = None
         """The file once there is one, unbuffered; its position means nothing."""
         self.size = 0
@@ -57,17 +58,25 @@ class Spool:
 
     def append(self, data: bytes) -> None:
         if self.file is None and self.size + len(data) <= IN_MEMORY:
-            self._memory += data
+            self._pieces.append(data)
+            if len(self._pieces) > _PIECES_MAX:
+                self._memory()
         else:
             self._write(data)
         self.size += len(data)
+
+    def _memory(self) -> bytes:
+        """What is in memory, as one piece."""
+        if len(self._pieces) != 1:
+            self._pieces = [b"".join(self._pieces)]
+        return self._pieces[0]
 
     def _write(self, data: bytes) -> None:
         try:
             if self.file is None:
                 self.file = tempfile.TemporaryFile(buffering=0, dir=self._folder)  # noqa: SIM115
-                _write_at(self.file.fileno(), self._memory, 0)
-                self._memory = bytearray()
+                _write_at(self.file.fileno(), self._memory(), 0)
+                self._pieces = []
             _write_at(self.file.fileno(), data, self.size)
         except OSError as error:
             raise self._trouble(error) from error
@@ -78,8 +87,9 @@ class Spool:
     def trim(self, count: int) -> None:
         """Drop the last *count* bytes."""
         kept = max(self.size - count, 0)
-        del self._memory[kept:]
-        if self.file is not None:
+        if self.file is None:
+            self._pieces = [self._memory()[:kept]]
+        else:
             try:
                 os.ftruncate(self.file.fileno(), kept)
             except OSError as error:
@@ -89,7 +99,7 @@ class Spool:
     def read(self, start: int, length: int) -> bytes:
         """At most *length* bytes from byte *start* on."""
         if self.file is None:
-            return bytes(self._memory[start : start + length])
+            return self._memory()[start : start + length]
         try:
             return os.pread(self.file.fileno(), length, start)
         except OSError as error:
@@ -107,14 +117,14 @@ class Spool:
 
     def close(self) -> None:
         """Give up the bytes."""
-        self._memory = bytearray()
+        self._pieces = []
         self.size = 0
         if self.file is not None:
             self.file.close()
             self.file = None
 
 
-def _write_at(descriptor: int, data: bytes | bytearray, offset: int) -> None:
+def _write_at(descriptor: int, data: bytes, offset: int) -> None:
     rest = memoryview(data)
     while rest:
         written = os.pwrite(descriptor, rest, offset)
