@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from lafka.candidates import Candidate
-    from lafka.pids import Pid
     from lafka.trails import Capture
 
 KEPT_MAX = 256 * 1024
@@ -25,7 +23,8 @@ KEPT_MAX = 256 * 1024
 _VERDICTS = {"bot-challenge": Outcome.BOT_CHALLENGE, "login": Outcome.LOGIN}
 _GUARDED = (401, 403, 429, 503)  # what guards answer with, beside 200 and 202
 
-logger = logging.getLogger(__name__)
+UNREADABLE = "the page could not be read"
+"""With it begins the reason of a page that finders stumbled over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +54,14 @@ def page_of(capture: Capture, response: Response | None) -> Page | None:
     )
 
 
+def may_be_sure(page: Page) -> bool:
+    """Whether a first look at *page* can find something."""
+    return len(page.body) <= KEPT_MAX and b"citation_pdf_url" in page.body
+
+
 def read_first(page: Page) -> Found | None:
     """Only what ``citation_pdf_url`` names, None where it names nothing or the page is long."""
-    if len(page.body) > KEPT_MAX or b"citation_pdf_url" not in page.body:
+    if not may_be_sure(page):
         return None
     with suppress(Exception):  # a whole look will meet it again, and tell
         candidates = sure(page)
@@ -65,7 +69,7 @@ def read_first(page: Page) -> Found | None:
     return None
 
 
-def read(page: Page, pid: Pid) -> Found:
+def read(page: Page) -> Found:
     """All candidates of *page* and what it is; a page that finders stumble over has none."""
     try:
         page = replace(page)
@@ -76,5 +80,4 @@ def read(page: Page, pid: Pid) -> Found:
         reason = "a viewer without a PDF" if told.kind == "viewer" else told.reason
         return Found(candidates=find(page), verdict=verdict, reason=reason)
     except Exception as error:
-        logger.exception("%s: %s could not be read", pid, page.url)
-        return Found(reason=f"the page could not be read: {printable(repr(error))}")
+        return Found(reason=f"{UNREADABLE}: {printable(repr(error))}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
@@ -34,7 +34,8 @@ from lafka.middlewares import (
     stop_for_storage,
     warc_settings,
 )
-from lafka.reading import page_of, read, read_first
+from lafka.parsing import Pages
+from lafka.reading import page_of
 from lafka.threads import Threads, run_aside
 from lafka.trails import Ask, Capture, Outcome, Trail
 from lafka.warc import dates
@@ -78,6 +79,7 @@ class FutliSpider(Spider):
         spider.arguments = arguments
         spider.archive = arguments.archive()
         spider.trails_max = settings.getint("LAFKA_TRAILS_MAX")
+        spider.pages = Pages(arguments.policy.links_max)
         spider.per_host = max(1, settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")) + 1
         crawler.signals.connect(spider.request_scheduled, signal=signals.request_scheduled)
         crawler.signals.connect(spider.callback_failed, signal=signals.spider_error)
@@ -87,6 +89,7 @@ class FutliSpider(Spider):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.arguments: Arguments
+        self.pages: Pages
         self.trails_max = 0
         self.per_host = 1
         self._threads = Threads("lafka-list", 1)  # looks up what is held
@@ -150,7 +153,7 @@ class FutliSpider(Spider):
         started: list[Request | TrailItem] = []
         for line, (outcome, error) in zip(lines, verdicts, strict=True):
             if outcome is None:
-                started += self._begin(line)
+                started += await self._begin(line)
             else:
                 self._release(line)
                 started.append(_untried(line, outcome, error))
@@ -174,12 +177,12 @@ class FutliSpider(Spider):
             return str(Outcome.DAMAGED), str(error)
         return (str(Outcome.FUT), None) if held else (None, None)
 
-    def _begin(self, line: Line) -> list[Request | TrailItem]:
+    async def _begin(self, line: Line) -> list[Request | TrailItem]:
         assert line.futli is not None
         trail = Trail.begin(line.futli, line.number, self.arguments.policy)
         self._starting[line.number] = self._open[line.number] = line
         self._open_at[line.futli.host] += 1
-        return list(self._go_on(trail))
+        return [started async for started in self._go_on(trail)]
 
     # Hosts ------------------------------------------------------------------------------
 
@@ -209,14 +212,16 @@ class FutliSpider(Spider):
 
     # Trails -----------------------------------------------------------------------------
 
-    def _go_on(self, trail: Trail, page: Page | None = None) -> Iterator[Request | TrailItem]:
+    async def _go_on(
+        self, trail: Trail, page: Page | None = None
+    ) -> AsyncIterator[Request | TrailItem]:
         """The trail's next request, or its item where it has ended.
 
         *page* is its splap, where only a part of that page's candidates was looked for so far.
         """
         while True:
             if trail.wants_more and page is not None:
-                found = read(page, trail.futli.pid)
+                found = await self.pages.read(page, trail.futli.pid)
                 trail = trail.widened(found.candidates, verdict=found.verdict, reason=found.reason)
             trail, ask = trail.next_ask()
             if ask is None:
@@ -243,15 +248,16 @@ class FutliSpider(Spider):
             dont_filter=True,
         )
 
-    def parse(
+    async def parse(
         self, response: Response, trail: Trail, page: Page | None
-    ) -> Iterator[Request | TrailItem]:
+    ) -> AsyncIterator[Request | TrailItem]:
         request = response.request
         assert request is not None
         capture = capture_of(request.meta[ASK_KEY], request.meta.get(WAY_KEY))
-        yield from self._answered(trail, page, capture, response)
+        async for next_ in self._answered(trail, page, capture, response):
+            yield next_
 
-    def failed(self, failure: Failure) -> Iterator[Request | TrailItem]:
+    async def failed(self, failure: Failure) -> AsyncIterator[Request | TrailItem]:
         """The errback: a download that gave no response."""
         error: BaseException = failure.value  # type: ignore[assignment]
         request: Request = failure.request  # type: ignore[attr-defined]
@@ -263,11 +269,12 @@ class FutliSpider(Spider):
             info = type(error), error, error.__traceback__
             logger.error("%s: %s failed", trail.futli.pid, request.url, exc_info=info)
         capture = capture_of(request.meta[ASK_KEY], request.meta.get(WAY_KEY), error)
-        yield from self._answered(trail, request.cb_kwargs["page"], capture, None)
+        async for next_ in self._answered(trail, request.cb_kwargs["page"], capture, None):
+            yield next_
 
-    def _answered(
+    async def _answered(
         self, trail: Trail, page: Page | None, capture: Capture, response: Response | None
-    ) -> Iterator[Request | TrailItem]:
+    ) -> AsyncIterator[Request | TrailItem]:
         line = self._starting.get(trail.number)
         if line:
             self._release(line)
@@ -283,8 +290,8 @@ class FutliSpider(Spider):
         if answer is None:
             trail = trail.answered(capture)
         else:
-            found = read_first(answer) if trail.splap is None else None
-            found = found or read(answer, trail.futli.pid)
+            found = await self.pages.read_first(answer) if trail.splap is None else None
+            found = found or await self.pages.read(answer, trail.futli.pid)
             page = answer if found.partly else page
             trail = trail.answered(
                 capture,
@@ -293,7 +300,8 @@ class FutliSpider(Spider):
                 reason=found.reason,
                 partly=found.partly,
             )
-        yield from self._go_on(trail, page)
+        async for next_ in self._go_on(trail, page):
+            yield next_
 
     def callback_failed(self, failure: Failure, response: Response | None) -> None:  # noqa: ARG002
         """Free the place of a line whose callback raised; the next run asks for it again."""
@@ -305,6 +313,7 @@ class FutliSpider(Spider):
         if self.feeder is not None:
             self.feeder.close()
         self._threads.stop()
+        self.pages.stop()
 
 
 def _user_agent(settings: BaseSettings) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from lafka import reading
+from lafka import parsing, reading
 from lafka.candidates import Candidate
 from lafka.finders import Page, PageVerdict, describe, sure
+from lafka.parsing import serve
 from lafka.spiders.futli import FutliSpider
 
 
@@ -22,6 +23,9 @@ def stumbling_describe(page: Page) -> PageVerdict:
     stumble(page)
     return describe(page)
 
+
+__all__ = ["StumblingSpider", "serve"]
+parsing.MODULE = __name__  # children read with the functions below
 
 reading.sure, reading.describe = stumbling_sure, stumbling_describe
 

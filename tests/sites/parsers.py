@@ -1,0 +1,25 @@
+"""A parser's child that some pages stop: by their URL it dies, works without end, or is filled."""
+
+from __future__ import annotations
+
+import os
+
+from lafka import parsing, reading
+from lafka.finders import Page, PageVerdict, describe
+
+parsing.CPU_SECONDS = 1
+
+
+def troubled(page: Page) -> PageVerdict:
+    if page.url.endswith("/die"):
+        os._exit(7)
+    while page.url.endswith("/work"):
+        pass
+    if page.url.endswith("/fill"):
+        bytearray(2 * parsing.MEMORY)
+    return describe(page)
+
+
+def serve() -> None:
+    reading.describe = troubled
+    parsing.serve()
