@@ -315,12 +315,13 @@ def _decoder(coding: str, opening: bytes) -> _Decoder | None:
     if coding == "zstd":
         begins = _ZSTD.match(opening) or len(opening) < _MAGIC_MAX
         return _Members(_Zstd, _ZSTD) if begins else None
+    if opening.startswith(b"%PDF"):
+        return None  # the other codings have no signature of their own: the PDF's tells
     if coding == "deflate":
         # Many servers send it without its zlib wrapper (RFC 9110 section 8.4.1.2).
         wrapped = opening[0] & 15 == 8 and int.from_bytes(opening[:2]) % 31 == 0
         return _Inflate(15 if wrapped else -15)
-    # Brotli has no signature: a PDF that names it all the same is told by its own.
-    return _Brotli() if coding == "br" and not opening.startswith(b"%PDF"[:_MAGIC_MAX]) else None
+    return _Brotli() if coding == "br" else None
 
 
 def decode(pieces: Iterable[bytes], codings: tuple[str, ...]) -> Iterator[bytes]:

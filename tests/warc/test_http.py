@@ -294,7 +294,9 @@ def test_decoding_anything_gives_bytes_or_is_bad(
             continue
 
 
-@pytest.mark.parametrize("coding", ["gzip", "x-gzip", "zstd", "utf-8", "binary", "aes128gcm"])
+@pytest.mark.parametrize(
+    "coding", ["gzip", "x-gzip", "deflate", "br", "zstd", "utf-8", "binary", "aes128gcm"]
+)
 def test_a_coding_that_was_not_applied_changes_nothing(coding: str) -> None:
     assert b"".join(decode([b"%P", b"DF-1.4\n"], (coding,))) == b"%PDF-1.4\n"
 
