@@ -90,6 +90,11 @@ class Page:
             )
         except (LookupError, UnicodeError, ValueError):
             encoding, text = "cp1252", body.decode("cp1252", errors="replace")
+        if encoding.startswith(("utf-16", "utf-32")) and b"\0" not in body:
+            # A page cannot name them (HTML standard, 4.2.5.4): to read the name it was read as
+            # something else. Half the bytes of real ones are NUL.
+            encoding = _guess(body)
+            text = body.decode(encoding, errors="replace")
         return encoding, text.replace("\x00", "") if "\x00" in text else text
 
     @property

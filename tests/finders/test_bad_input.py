@@ -147,6 +147,8 @@ def test_the_end_of_a_huge_page_is_left():
         ("<meta charset=koi8-r><a href='/1'>скачать</a>".encode("koi8-r"), "", "скачать"),
         ("\ufeff<a href='/1'>скачать</a>".encode("utf-16"), "text/html; charset=utf-8", "скачать"),
         ("<a href='/1'>скачать</a>".encode("cp1251"), "text/html; charset=cp1251", "скачать"),
+        ("<meta charset=utf-16><a href='/1'>скачать</a>".encode(), "", "скачать"),
+        ("<a href='/1'>скачать</a>".encode(), "text/html; charset=utf-16", "скачать"),
         ("<meta charset='no-such'><a href='/1'>скачать</a>".encode(), "", "скачать"),
     ],
 )
