@@ -83,39 +83,37 @@ class PaperWarcPipeline:
             return item
         trail = item.ended
         try:
-            await self._raw.in_order(self._end, trail)
-            if await self._is_copied(item, trail):
-                await self._raw.in_order(self._copied, trail)
+            if trail.captures:
+                await self._threads.run(self._copy, item, trail)
+            else:
+                await self._raw.in_order(self._end, trail)
         except StorageTrouble as error:
             stop_for_storage(self._crawler, error)
             raise DropItem(f"{item.pid}: not stored: {error}", log_level="INFO") from error
         return item
 
     def _end(self, trail: Trail) -> None:
+        """Close a trail that has nothing to be copied."""
         with storage(self._archive.root / "raw"):
-            self._raw.open(self._archive).end(trail)
+            raw = self._raw.open(self._archive)
+            raw.end(trail)
+            raw.copied(trail.number)
 
-    def _copied(self, trail: Trail) -> None:
-        with storage(self._archive.root / "raw"):
-            self._raw.open(self._archive).copied(trail.number)
-
-    async def _is_copied(self, item: TrailItem, trail: Trail) -> bool:
-        """Copy *trail*; False where its paper is damaged, and the raw WARC has to keep it."""
-        if not trail.captures:
-            return True
+    def _copy(self, item: TrailItem, trail: Trail) -> None:
+        """Close *trail* and copy it; where its paper is damaged the raw WARC keeps it."""
+        archive, pid = self._archive, trail.futli.pid
+        with storage(archive.root / "raw"):
+            raw = self._raw.open(archive)
+            raw.end(trail)
         try:
-            added = await self._threads.run(self._append, trail)
+            with storage(archive.warc_path(pid)), archive.paper(pid) as paper:
+                item.futs = [_fut(added) for added in paper.append(trail.captures)]
         except KeeperError as error:
-            logger.error("%s: nothing is stored: %s", item.pid, error)
+            logger.error("%s: nothing is stored: %s", pid, error)
             item.outcome, item.error = str(Outcome.DAMAGED), str(error)
-            return False
-        item.futs = [_fut(entry) for entry in added]
-        return True
-
-    def _append(self, trail: Trail) -> list[Added]:
-        archive = self._archive
-        with storage(archive.warc_path(trail.futli.pid)), archive.paper(trail.futli.pid) as paper:
-            return paper.append(trail.captures)
+            return
+        with storage(archive.root / "raw"):
+            raw.copied(trail.number)
 
     async def close_spider(self) -> None:
         self._threads.stop()

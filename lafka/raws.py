@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import re
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -74,7 +75,7 @@ class Recorded:
 
 
 class RawRun:
-    """The raw WARC files of the run *name*, written by one thread at a time.
+    """The raw WARC files of the run *name*; threads take turns.
 
     *config*: the keys of a scrapy-warcio settings file. *keep*: files are never removed.
     *max_entity*: bytes after which decoding a content-coded body stops (0: never).
@@ -93,6 +94,7 @@ class RawRun:
         self.name = name
         self.folder = archive.root / "raw" / name
         self._lock = _locked_folder(self.folder)
+        self._turn = threading.Lock()
         self._files = RawFiles(self.folder, config, software)
         self._software = software
         self._keep = keep
@@ -110,19 +112,18 @@ class RawRun:
         """
         if exchange.started is None:
             return None
-        self._files.room_for(exchange.response.size + len(exchange.request) + 4096)
         date = dates.to_text(exchange.started)
-        info_id, info = known or self._warcinfo(ask, date, exact=exchange.exact)
-        request_id, request = self._request(exchange, date, info_id)
         payload, response = None, None
         if exchange.response.size:
             with suppress(BadHttp):
                 payload = inspect(exchange.response, max_entity=self._max_entity)
-            response = self._response(exchange, date, info_id, request_id, payload)
-        path = self._files.path
-        self._written.add(path)
-        if ask:
-            self._waiting[ask.number].add(path)
+        with self._turn:
+            self._files.room_for(exchange.response.size + len(exchange.request) + 4096)
+            info_id, info = known or self._warcinfo(ask, date, exact=exchange.exact)
+            request_id, request = self._request(exchange, date, info_id)
+            if exchange.response.size:
+                response = self._response(exchange, date, info_id, request_id, payload)
+            self._note(ask.number if ask else None)
         return Recorded(
             warcinfo_id=info_id,
             warcinfo=info,
@@ -130,6 +131,12 @@ class RawRun:
             payload=replace(payload, prefix=b"") if payload else None,
             time=exchange.started,
         )
+
+    def _note(self, number: int | None) -> None:
+        """The file that was written last is waited for by the trail *number*."""
+        self._written.add(self._files.path)
+        if number is not None:
+            self._waiting[number].add(self._files.path)
 
     def _span(self, head: bytes, block: Any) -> Span:
         path, offset, length = self._files.append(head, block)
@@ -202,15 +209,16 @@ class RawRun:
         )
         fields.add("Content-Type", END_TYPE)
         record = Record(fields=fields, block=json.dumps(body).encode())
-        self._files.room_for(0)
-        self._span(record.header(), record.block)
-        self._written.add(self._files.path)
-        self._waiting[trail.number].add(self._files.path)
+        with self._turn:
+            self._files.room_for(0)
+            self._span(record.header(), record.block)
+            self._note(trail.number)
 
     def copied(self, number: int) -> None:
         """The trail *number* is in its paper WARC (or has nothing there to be): forget it."""
-        self._waiting.pop(number, None)
-        self._remove_done(current=self._files.path if self._written else None)
+        with self._turn:
+            self._waiting.pop(number, None)
+            self._remove_done(current=self._files.path if self._written else None)
 
     def _remove_done(self, current: Path | None) -> None:
         if self._keep:
