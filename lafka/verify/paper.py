@@ -52,6 +52,8 @@ class Paper:
             return
         if not self.suwaf.exists():
             yield problem(self.warc, "no-suwaf", f"its suwaf {self.suwaf} is missing")
+        if summary is not None and summary.pid.path != self.name:
+            summary = None  # what it says is of another WARC
         end = summary.end if summary is not None else None
         story = Story(warc=self.warc, name=self.name, collection=self.collection)
         yield from settled(story.read(end, self.progress, self.pool), end)
@@ -68,6 +70,8 @@ class Paper:
             return
         size = self.warc.stat().st_size
         self.progress(size)
+        if summary is not None and summary.pid.path != self.name:
+            return
         if summary is None:
             if not problems:
                 code = "no-suwaf" if size else "empty-warc"
