@@ -273,4 +273,6 @@ def identified_type(facts: Payload) -> str:
         media_type = str(magic.from_buffer(facts.prefix, mime=True))
     except magic.MagicException:
         return ""
+    if media_type == MEDIA_TYPES[Kind.PDF]:
+        return ""  # libmagic takes less than a header for one
     return media_type if _MEDIA_TYPE.fullmatch(media_type) else ""

@@ -410,3 +410,9 @@ def zipped() -> bytes:
 )
 def test_the_media_type_that_the_bytes_show(body: bytes, media_type: str) -> None:
     assert identified_type(look(sized(body, b"Content-Type: x/y\r\n"))) == media_type
+
+
+def test_less_than_the_header_of_a_pdf_is_no_pdf_by_its_type_either() -> None:
+    for body in (b"%PDF", b"%PDF\n1 0 obj"):
+        assert look(sized(body)).kind is Kind.OTHER
+        assert identified_type(look(sized(body))) != "application/pdf"
