@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import queue
+import re
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,6 +40,11 @@ OPTIONS: dict[str, Any] = {
     "indent": None,
     "batch_item_count": 0,
 }
+
+# What ends a line for some readers, drives a terminal or hides in it; JSON may hold it as it is.
+_UNSAFE = re.compile(
+    r"[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+)
 
 
 def add_outcome_feed(settings: BaseSettings) -> None:
@@ -104,7 +110,8 @@ class SyncedLines(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        self._waiting.put(bytes(data))
+        data = _UNSAFE.sub(_escaped, bytes(data).decode()).encode()
+        self._waiting.put(data)
         self._size += len(data)
         return len(data)
 
@@ -148,6 +155,10 @@ def _made(path: Path) -> Iterator[int]:
         yield fd
     finally:
         os.close(fd)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def _append(fd: int, data: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 
@@ -24,6 +25,16 @@ def test_lines_are_there_in_their_order(tmp_path: Path) -> None:
     lines.close()
     lines.close()
     assert path.read_bytes().split() == [b"%d" % n for n in range(1000)]
+
+
+def test_a_line_is_one_for_every_reader_and_drives_no_terminal(tmp_path: Path) -> None:
+    text = "a\x85b\x9bc\u2028d\u202ee\u200bf\x7f größe \U0001f600"
+    with SyncedLines(tmp_path / "run.jsonl", unexpected) as lines:
+        lines.write(json.dumps({"pid": text}, ensure_ascii=False).encode() + b"\n")
+    (line,) = (tmp_path / "run.jsonl").read_text("utf-8").splitlines()
+    assert line.isprintable()
+    assert "größe \U0001f600" in line
+    assert json.loads(line) == {"pid": text}
 
 
 def test_lines_are_appended(tmp_path: Path) -> None:
