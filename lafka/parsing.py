@@ -2,8 +2,9 @@
 
 libxml2 takes seconds and hundreds of megabytes for some pages of 4 MiB, holding the interpreter's
 lock all the while, and a parser of foreign bytes may crash. Here that is one page without links;
-the reactor does not wait, and the child is started anew. What a child says comes back as JSON: it
-has read what a site wrote, so nothing of it is unpickled.
+the reactor does not wait, and the child is started anew. A first look, which is bounded, needs no
+child (``reading.read_first``), so on most pages none is asked. What a child says comes back as
+JSON: it has read what a site wrote, so nothing of it is unpickled.
 
 A message is eight bytes of length, then so many bytes.
 """
@@ -21,7 +22,6 @@ import signal
 import struct
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
@@ -75,30 +75,22 @@ class Pages:
         for _ in range(CHILDREN):
             self._idle.put(_Child())
 
-    async def read_first(self, page: Page) -> Found | None:
-        """See ``reading.read_first``."""
-        if not reading.may_be_sure(page):
-            return None
-        with suppress(Unread):  # a whole look will meet it again, and tell
-            return await self._threads.run(self._ask, "first", page)
-        return None
-
     async def read(self, page: Page, pid: Pid) -> Found:
         """See ``reading.read``; a page that cannot be read has no candidates."""
         try:
-            found = await self._threads.run(self._ask, "all", page)
-            assert found is not None
+            found = await self._threads.run(self._ask, page)
         except Unread as error:
             found = Found(reason=f"{reading.UNREADABLE}: {error}")
         if found.reason.startswith(reading.UNREADABLE):
             logger.error("%s: %s: %s", pid, page.url, found.reason)
         return found
 
-    def _ask(self, what: str, page: Page) -> Found | None:
+    def _ask(self, page: Page) -> Found:
         child = self._idle.get()
         try:
-            return child.ask((what, page.url, page.body, page.content_type, page.link_headers,
-                              self._most))  # fmt: skip
+            return child.ask(
+                (page.url, page.body, page.content_type, page.link_headers, self._most)
+            )
         finally:
             self._idle.put(child)
 
@@ -114,7 +106,7 @@ class _Child:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
-    def ask(self, question: tuple[Any, ...]) -> Found | None:
+    def ask(self, question: tuple[Any, ...]) -> Found:
         data = pickle.dumps(question)
         process = self._process
         if process is None or process.poll() is not None:
@@ -184,9 +176,7 @@ def _exactly(fd: int, length: int, deadline: float) -> bytes:
     return pieces
 
 
-def _found(told: dict[str, Any] | None) -> Found | None:
-    if told is None:
-        return None
+def _found(told: dict[str, Any]) -> Found:
     candidates = tuple(
         Candidate(url=str(url), found_by=str(found_by), score=float(score), place=int(place),
                   reasons=tuple(map(str, reasons)), promising=bool(promising), label=str(label))
@@ -196,7 +186,6 @@ def _found(told: dict[str, Any] | None) -> Found | None:
         candidates=candidates,
         verdict=Outcome(told["verdict"]),
         reason=str(told["reason"]),
-        partly=bool(told["partly"]),
     )
 
 
@@ -226,19 +215,16 @@ def _allow(seconds: int) -> None:
 
 
 def _answered(question: tuple[Any, ...]) -> bytes:
-    what, url, body, content_type, link_headers, most = question
-    page = Page(url, body, content_type, link_headers)
-    look: Callable[[Page], Found | None] = reading.read_first if what == "first" else reading.read
-    found = look(page)
-    told = None if found is None else {
+    url, body, content_type, link_headers, most = question
+    found = reading.read(Page(url, body, content_type, link_headers))
+    told = {
         "candidates": [
             (c.url, c.found_by, c.score, c.place, c.reasons, c.promising, c.label)
             for c in found.candidates[:most]
         ],
         "verdict": str(found.verdict),
         "reason": found.reason,
-        "partly": found.partly,
-    }  # fmt: skip
+    }
     return json.dumps(told).encode()
 
 

@@ -54,14 +54,9 @@ def page_of(capture: Capture, response: Response | None) -> Page | None:
     )
 
 
-def may_be_sure(page: Page) -> bool:
-    """Whether a first look at *page* can find something."""
-    return len(page.body) <= KEPT_MAX and b"citation_pdf_url" in page.body
-
-
 def read_first(page: Page) -> Found | None:
     """Only what ``citation_pdf_url`` names, None where it names nothing or the page is long."""
-    if not may_be_sure(page):
+    if len(page.body) > KEPT_MAX:
         return None
     with suppress(Exception):  # a whole look will meet it again, and tell
         candidates = sure(page)

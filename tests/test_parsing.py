@@ -26,11 +26,10 @@ def pages() -> Iterator[Pages]:
 @pytest.mark.parametrize("body", [SPLAP, CITED, b"", b"\0\xff", b"<title>Just a moment...</title>"])
 def test_a_child_finds_what_we_would_find_as_far_as_a_trail_can_go(pages, body):
     page = Page(URL, body, "text/html; charset=utf-8", ("</h.pdf>; rel=item",))
-    here, there = reading.read(page), pages._ask("all", page)
+    here, there = reading.read(page), pages._ask(page)
     assert here.candidates[: pages._most] == there.candidates
     assert len(there.candidates) <= 45
     assert (here.verdict, here.reason) == (there.verdict, there.reason)
-    assert pages._ask("first", page) == reading.read_first(page)
 
 
 @pytest.mark.parametrize(
@@ -41,26 +40,26 @@ def test_a_page_that_stops_its_parser_is_unread_and_the_next_is_read(
     pages, monkeypatch, path, said
 ):
     monkeypatch.setattr(parsing, "MODULE", "tests.sites.parsers")
-    assert pages._ask("all", Page(URL, SPLAP)).candidates
+    assert pages._ask(Page(URL, SPLAP)).candidates
     try:
-        reason = pages._ask("all", Page(URL + path, SPLAP)).reason
+        reason = pages._ask(Page(URL + path, SPLAP)).reason
     except Unread as error:
         reason = str(error)
     assert said in reason
-    assert pages._ask("all", Page(URL, SPLAP)).candidates
+    assert pages._ask(Page(URL, SPLAP)).candidates
 
 
 def test_a_child_that_has_gone_is_started_anew(pages):
-    assert pages._ask("all", Page(URL, SPLAP)).candidates
+    assert pages._ask(Page(URL, SPLAP)).candidates
     [child] = [c for c in pages._idle.queue if c._process]
     child._process.kill()
     child._process.wait()
-    assert pages._ask("all", Page(URL, SPLAP)).candidates
+    assert pages._ask(Page(URL, SPLAP)).candidates
 
 
 def test_children_end_with_the_crawl():
     made = Pages(links_max=5)
-    made._ask("all", Page(URL, SPLAP))
+    made._ask(Page(URL, SPLAP))
     [child] = [c for c in made._idle.queue if c._process]
     made.stop()
     assert child._process.returncode == 0

@@ -57,10 +57,13 @@ def find(page: Page) -> tuple[Candidate, ...]:
     return tuple(promised(found))
 
 
-# Tags that citation_pdf_url needs, and what may only look like them.
+SURE_MAX = 64 * 1024  # bytes of a page that a first look takes in
+_TAG_MAX = 4096
+# Tags that citation_pdf_url needs, and what may only look like them. Linear, whatever the page:
+# what is not closed goes on to the end, and a tag has its longest.
 _META = re.compile(
-    rb"""<!--.*?-->|<(script|style|textarea|title)\b.*?</\1\s*>"""
-    rb"""|(?P<tag><(?:meta|base)\b(?:"[^"]*"|'[^']*'|[^'">])*+>)""",
+    rb"""<!--.*?(?:-->|\Z)|<(script|style|textarea|title)\b.*?(?:</\1\s*>|\Z)"""
+    rb"""|(?P<tag><(?:meta|base)\b(?:"[^"<>]*"|'[^'<>]*'|[^'"<>]){0,2048}+>)""",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -69,15 +72,18 @@ def sure(page: Page) -> tuple[Candidate, ...]:
     """What ``citation_pdf_url`` names, as :func:`find` has it; cheap, for it reads metas only.
 
     The requirement paper has it asked first and its fut ends the trail, so on most pages the rest
-    need never be looked for. None where it names nothing, or only a whole look would tell.
+    need never be looked for. None where it names nothing, or only a whole look would tell. Bounded
+    in time, unlike that: no parser sees more than some short tags.
     """
     last = page.body.rfind(b"citation_pdf_url")
     end = page.body.find(b">", page.body.find(b"content", last)) + 1
-    if last < 0 or not end or b"<base" in page.body[end:]:
+    if last < 0 or not 0 < end <= SURE_MAX or b"<base" in page.body[end:]:
         return ()
     bom = page.body[:3] if page.body.startswith(b"\xef\xbb\xbf") else b""
-    tags = b"".join(found["tag"] or b"" for found in _META.finditer(page.body[:end]))
-    metas = replace(page, body=bom + b"<html><head>" + tags)
+    tags = [found["tag"] for found in _META.finditer(page.body[:end]) if found["tag"]]
+    if any(len(tag) > _TAG_MAX for tag in tags):
+        return ()
+    metas = replace(page, body=bom + b"<html><head>" + b"".join(tags))
     return tuple(promised(merged(judged(metas, c) for c in citation_pdf_url(metas))))[:1]
 
 

@@ -35,7 +35,7 @@ from lafka.middlewares import (
     warc_settings,
 )
 from lafka.parsing import Pages
-from lafka.reading import page_of
+from lafka.reading import page_of, read_first
 from lafka.threads import Threads, run_aside
 from lafka.trails import Ask, Capture, Outcome, Trail
 from lafka.warc import dates
@@ -290,7 +290,7 @@ class FutliSpider(Spider):
         if answer is None:
             trail = trail.answered(capture)
         else:
-            found = await self.pages.read_first(answer) if trail.splap is None else None
+            found = read_first(answer) if trail.splap is None else None
             found = found or await self.pages.read(answer, trail.futli.pid)
             page = answer if found.partly else page
             trail = trail.answered(

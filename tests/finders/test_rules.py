@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from lafka.finders import Page, find, urls, weights, words
+from lafka.finders import Page, find, sure, urls, weights, words
 from lafka.finders.identity import identify
 from lafka.finders.platforms import PLATFORMS
 from lafka.finders.rewrites import REWRITES
@@ -159,3 +159,35 @@ def test_longer_phrases_hide_the_words_in_them():
 def test_a_page_leaves_out_itself_but_for_the_scheme_only():
     page = Page("http://x.example/a?b=1", b"<a href='https://x.example/a?b=1'></a><a href='?b=2'>")
     assert [urlsplit(c.url).query for c in find(page)] == ["b=2"]
+
+
+CITED = b'<meta name="citation_pdf_url" content="/x.pdf">'
+
+
+@pytest.mark.parametrize(
+    ("body", "url"),
+    [
+        (CITED, "http://a.example/x.pdf"),
+        (b'<base href="http://b.example/">' + CITED, "http://b.example/x.pdf"),
+        (CITED + b'<base href="http://b.example/">', None),  # only a whole look would tell
+        (b"<!-- " + CITED + b" -->", None),
+        (b"<script>'" + CITED + b"'</script>", None),
+        (b"<title>" + CITED + b"</title>", None),
+        (b"\xef\xbb\xbf" + CITED, "http://a.example/x.pdf"),
+        (b"x" * 70_000 + CITED, None),
+        (b"<meta content='/x.pdf' name='citation_pdf_url'><a>", "http://a.example/x.pdf"),
+        (b'<meta name="citation_title" content="1 < 2">' + CITED, "http://a.example/x.pdf"),
+        (b"no metas", None),
+    ],
+)
+def test_a_first_look_sees_what_a_whole_look_puts_first(body, url):
+    page = Page(url="http://a.example/abs/1", body=b"<html><head>" + body)
+    assert [c.url for c in sure(page)] == ([url] if url else [])
+    if url:
+        assert find(page)[0].url == url
+
+
+@pytest.mark.parametrize("piece", [b"<!--", b"<meta", b"<meta '", b'<meta "', b"<script>", b"<"])
+def test_a_first_look_is_linear(piece):
+    page = Page(url="http://a.example/", body=piece * (60_000 // len(piece)) + CITED)
+    assert len(sure(page)) <= 1
