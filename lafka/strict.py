@@ -61,7 +61,8 @@ _CHUNK = 1 << 18
 _WINDOW = 1 << 14
 _HEADER_LIMIT = 1 << 20
 _LINE_LIMIT = 1 << 16
-_PARALLEL = 1 << 20  # below this it costs less to hash one after the other
+_SHARED_CHUNK = 1 << 17  # what a core's own cache holds
+_PARALLEL = 1 << 17  # below this it costs less to hash one after the other
 _MARK = b"%PDF-"
 _MARK_WITHIN = 1024
 _PDF_TAIL = 2048
@@ -276,6 +277,8 @@ def canonical_digest(value: str) -> str | None:
     Of one case throughout: a digest in mixed case was not written by any writer. An algorithm
     that is not known is returned as it is.
     """
+    if not value:
+        return None
     if _PLAIN_SHA256.fullmatch(value):
         return value
     algorithm, _, text = value.partition(":")
@@ -452,7 +455,8 @@ class StrictReader:
             self._add(offset, "bad-version", f"the version line is {version[:40]!r}")
         fields: dict[str, str] = {}
         concurrent_to: list[str] = []
-        for line in _unfolded(lines):
+        folded = "\n " in text or "\n\t" in text
+        for line in _unfolded(lines) if folded else lines:
             name, value = self._field(offset, line)
             if name == "warc-concurrent-to":
                 concurrent_to.append(value)
@@ -471,14 +475,16 @@ class StrictReader:
     def _field(self, offset: int, line: str) -> tuple[str, str]:
         spelled, colon, value = line.partition(":")
         value = value.strip(" \t")
-        name = _SPELLINGS.get(spelled) or spelled.lower()
-        if not colon or (name not in _FIELDS and not _NAME.fullmatch(name)):
-            self._add(offset, "bad-header", f"{line[:60]!r} is no header field")
-            return "", ""
+        name = _SPELLINGS.get(spelled, "")
+        if not colon or not name:
+            name = spelled.lower()
+            if not colon or not _NAME.fullmatch(name):
+                self._add(offset, "bad-header", f"{line[:60]!r} is no header field")
+                return "", ""
+            if name not in _FIELDS:
+                self._add(offset, "unknown-field", f"{name} is no field of WARC 1.1")
         if len(line) > _LINE_LIMIT:
             self._add(offset, "bad-header", f"{name} is longer than 64 KiB")
-        if name not in _FIELDS:
-            self._add(offset, "unknown-field", f"{name} is no field of WARC 1.1")
         syntax = _SYNTAX.get(name)
         if syntax is not None and not syntax[0].fullmatch(value):
             self._add(offset, syntax[1], f"{name} is {value[:80]!r}")
@@ -550,7 +556,7 @@ class StrictReader:
         if self._hashing:
             for claim in claims:
                 for part in claim.parts:
-                    hashers.setdefault(part, hashlib.new(part[0]))
+                    hashers.setdefault(part, _hasher(part[0]))
             if place is not None:
                 hashers.setdefault(("sha256", place, end), hashlib.sha256())
             self._hash(block, size, hashers, front)
@@ -684,26 +690,40 @@ class StrictReader:
             for (_, start, end), hasher in hashers.items():
                 hasher.update(view[start - block : end - block])
             return
-        if self._pool is None or size < _PARALLEL:
-            for part, hasher in hashers.items():
-                self._hash_range(hasher, part)
+        if self._pool is None or size < _PARALLEL or len(hashers) < 2:
+            self._hash_together(block, block + size, hashers)
             return
         # Each thread reads for itself: the second finds the bytes in the system's cache, and
         # that costs less than to meet for each chunk.
-        waiting = [
-            self._pool.submit(self._hash_range, hasher, part) for part, hasher in hashers.items()
-        ]
-        wait(waiting)
+        mine, *others = hashers.items()
+        waiting = [self._pool.submit(self._hash_range, hasher, part) for part, hasher in others]
+        try:
+            self._hash_range(mine[1], mine[0])
+        finally:
+            wait(waiting)
         for done in waiting:
             done.result()
+
+    def _hash_together(self, at: int, end: int, hashers: _Hashers) -> None:
+        buffer = memoryview(bytearray(min(_SHARED_CHUNK, end - at)))
+        while at < end:
+            view = buffer[: min(_SHARED_CHUNK, end - at)]
+            self._fill(view, at)
+            for (_, first, last), hasher in hashers.items():
+                if first < at + len(view) and last > at:
+                    hasher.update(view[max(0, first - at) : last - at])
+            at += len(view)
+
+    def _fill(self, view: memoryview, at: int) -> None:
+        if _read_into(self._fd, view, at) < len(view):
+            raise OSError(f"{self.path}: became shorter while it was read")
 
     def _hash_range(self, hasher: hashlib._Hash, part: tuple[str, int, int]) -> None:
         _, at, end = part
         buffer = memoryview(bytearray(min(_CHUNK, end - at)))
         while at < end:
             view = buffer[: min(_CHUNK, end - at)]
-            if _read_into(self._fd, view, at) < len(view):
-                raise OSError(f"{self.path}: became shorter while it was read")
+            self._fill(view, at)
             hasher.update(view)
             at += len(view)
 
@@ -763,6 +783,10 @@ def records(
     return iter(reader)
 
 
+def _hasher(algorithm: str) -> hashlib._Hash:
+    return hashlib.sha256() if algorithm == "sha256" else hashlib.new(algorithm)
+
+
 def _codings(value: bytes) -> tuple[str, ...]:
     words = (word.strip() for word in value.decode("latin-1").split(","))
     return tuple(word for word in words if word not in ("", "identity", "none"))
@@ -780,8 +804,6 @@ def _is_bare(junk: bytes, codings: tuple[str, ...]) -> bool:
 
 
 def _unfolded(lines: list[str]) -> list[str]:
-    if not any(line.startswith((" ", "\t")) for line in lines):
-        return lines
     whole: list[str] = []
     for line in lines:
         if line.startswith((" ", "\t")) and whole:
@@ -795,6 +817,7 @@ def _has_plain_lines(head: bytes) -> bool:
     return head.count(b"\r\n") == head.count(b"\n") == head.count(b"\r")
 
 
+@lru_cache(1024)
 def _is_date(value: str, version: str) -> bool:
     match = _DATE.fullmatch(value)
     if match is None:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections import deque
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import lru_cache
 from itertools import islice
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
     from lafka.strict import Problem
 
-_BATCH = 16
+_BATCH = 8
+_THREADS = 2
+_Batch = tuple[list[str], list["Problem"]]
 _TORN = re.compile(r".+\.torn-\d+(?:\.\d+)?")
 
 
@@ -55,7 +57,7 @@ class Verifier:
         self._alone = alone
         self._collection = _collection(self.root)
         self._progress = progress
-        self._pool = ThreadPoolExecutor(2, thread_name_prefix="lafka-verify")
+        self._pool: Executor | None = ThreadPoolExecutor(_THREADS, "lafka-verify")
 
     def papers(self) -> Iterator[str]:
         """The papers by path, ``RePEc/pra/mprapa/58120``: all that have a WARC or a suwaf."""
@@ -76,14 +78,14 @@ class Verifier:
         """The problems of the whole archive, marker and left-over files included."""
         yield from self._verify_marker()
         batches = self._batches()
-        begun = monotonic()
-        for names, strays in batches:
-            yield from strays
-            for name in names:
-                yield from self._verify(name, quick=quick)
-            if self._workers > 1 and monotonic() - begun >= self._alone:
-                break
-        yield from self._verify_beside(batches, quick=quick)
+        first = _until(monotonic() + self._alone, batches) if self._workers > 1 else batches
+        # Hashing lets go of the interpreter, so that threads keep two cores busy.
+        yield from self._share_out(first, lambda: ThreadPoolExecutor(_THREADS), quick=quick)
+        yield from self._share_out(
+            batches,
+            lambda: ProcessPoolExecutor(self._workers, mp_context=get_context("spawn")),
+            quick=quick,
+        )
         yield from self._verify_raw()
         yield from self._verify_feeds()
 
@@ -93,21 +95,19 @@ class Verifier:
         yield from self._verify_raw()
         yield from self._verify_feeds()
 
-    def _verify_beside(
-        self, batches: Iterator[tuple[list[str], list[Problem]]], *, quick: bool
+    def _share_out(
+        self, batches: Iterator[_Batch], new_pool: Callable[[], Executor], *, quick: bool
     ) -> Iterator[Problem]:
-        """Batches in processes of their own, a few ahead; their problems in order."""
+        """Batches in threads or processes, a few ahead; their problems in order."""
         waiting: deque[Future[tuple[list[Problem], int]]] = deque()
         with ExitStack() as stack:
-            pool: ProcessPoolExecutor | None = None
+            pool: Executor | None = None
             for names, strays in batches:
                 yield from strays
-                pool = pool or stack.enter_context(
-                    ProcessPoolExecutor(self._workers, mp_context=get_context("spawn"))
-                )
+                pool = pool or stack.enter_context(new_pool())
                 waiting.append(pool.submit(_verify_batch, self.root, names, quick))
                 self.papers_read += len(names)
-                if len(waiting) > 2 * self._workers:
+                if len(waiting) > 2 * max(_THREADS, self._workers):
                     yield from self._taken(waiting.popleft())
             while waiting:
                 yield from self._taken(waiting.popleft())
@@ -117,7 +117,7 @@ class Verifier:
         self._passed(count)
         return problems
 
-    def _batches(self) -> Iterator[tuple[list[str], list[Problem]]]:
+    def _batches(self) -> Iterator[_Batch]:
         """Some papers at a time, with the stray files found on the way to them."""
         walk = self._walk("")
         while batch := list(islice(walk, _BATCH)):
@@ -221,9 +221,15 @@ def _collection(root: Path) -> Collection:
         return COLLECTIONS["RePEc"]
 
 
+def _until(time: float, batches: Iterator[_Batch]) -> Iterator[_Batch]:
+    while monotonic() < time and (batch := next(batches, None)) is not None:
+        yield batch
+
+
 def _verify_batch(root: Path, names: list[str], quick: bool) -> tuple[list[Problem], int]:
     """The problems of papers, and the bytes that were read."""
     verifier = Verifier(root)
+    verifier._pool = None  # each core has a batch
     found = [problem for name in names for problem in verifier._verify(name, quick=quick)]
     return found, verifier.bytes_read
 

@@ -37,7 +37,7 @@ class Paper:
     warc: Path
     suwaf: Path
     collection: Collection
-    pool: Executor
+    pool: Executor | None
     progress: Callable[[int], None]
 
     def full(self) -> Iterator[Problem]:
@@ -47,10 +47,10 @@ class Paper:
         if not self.warc.exists():
             yield problem(self.suwaf, "no-warc", f"its WARC {self.warc} is missing")
             return
-        if self.warc.stat().st_size == 0 and not self.suwaf.exists():
-            yield problem(self.warc, "empty-warc", "no byte and no suwaf")
-            return
-        if not self.suwaf.exists():
+        if summary is None and not problems:
+            if self.warc.stat().st_size == 0:
+                yield problem(self.warc, "empty-warc", "no byte and no suwaf")
+                return
             yield problem(self.warc, "no-suwaf", f"its suwaf {self.suwaf} is missing")
         if summary is not None and summary.pid.path != self.name:
             summary = None  # what it says is of another WARC

@@ -69,7 +69,7 @@ class Story:
     _paper_ids: set[str] = field(default_factory=set)
 
     def read(
-        self, end: int | None, progress: Callable[[int], None], pool: Executor
+        self, end: int | None, progress: Callable[[int], None], pool: Executor | None
     ) -> Iterator[Problem]:
         """What is wrong with the WARC; *end* is where the suwaf says that it ends."""
         reader = StrictReader(self.warc, progress=progress, pool=pool)

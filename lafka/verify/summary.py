@@ -19,6 +19,8 @@ FORMAT = 1
 _ENTRY_KEYS = frozenset(("s", "l", "url", "digest", "found_by", "html_url", "html_date", "label"))
 _WRITER_KEYS = frozenset(("format", "end", "chain", "open"))
 
+_TEXT = json.JSONEncoder(ensure_ascii=False).encode
+
 Place = tuple[str, int, int]  # digest, s, l
 
 
@@ -50,9 +52,10 @@ def load(suwaf: Path, name: str, collection: Collection) -> tuple[Summary | None
 
     Raises OSError.
     """
-    if not suwaf.exists():
+    try:
+        data = suwaf.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
         return None, []
-    data = suwaf.read_bytes()
     try:
         values = json.loads(data, object_pairs_hook=_unique)
         summary = _summary(values, collection)
@@ -114,8 +117,18 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _spelled(values: object) -> bytes:
-    text = json.dumps(values, ensure_ascii=False, indent=1)
-    return text.encode("utf-8", "surrogatepass") + b"\n"
+    return (_indented(values, "\n") + "\n").encode("utf-8", "surrogatepass")
+
+
+def _indented(value: object, indent: str) -> str:
+    """As ``json.dumps`` with ``indent=1`` has it, which takes several times as long."""
+    inner = f"{indent} "
+    if isinstance(value, dict) and value:
+        members = [f"{_TEXT(key)}: {_indented(each, inner)}" for key, each in value.items()]
+        return f"{{{inner}{f',{inner}'.join(members)}{indent}}}"
+    if isinstance(value, list) and value:
+        return f"[{inner}{f',{inner}'.join(_indented(each, inner) for each in value)}{indent}]"
+    return _TEXT(value) if isinstance(value, str) else json.dumps(value)
 
 
 def _is_count(value: object) -> bool:
