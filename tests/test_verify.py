@@ -31,6 +31,7 @@ from lafka.commands.verify import Command
 from lafka.errors import BadPid, NotHeld
 from lafka.strict import Problem
 from lafka.verify import Verifier
+from lafka.verify.summary import _spelled
 from tests.damages import damages, same_values
 
 ROOT = Path(__file__).parents[1]
@@ -643,6 +644,18 @@ def test_a_page_that_leads_on_is_stored_at_each_visit(tmp_path: Path) -> None:
     writer.capture(futli, futli, START + timedelta(days=1), PAGE)
     writer.save(tmp_path)
     assert codes(tmp_path) == {"stored-twice"}
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text()),
+    lambda inner: st.one_of(st.lists(inner), st.dictionaries(st.text(), inner)),
+)
+
+
+@given(JSON)
+def test_a_suwaf_is_spelled_as_json_has_it(values: Any) -> None:
+    text = json.dumps(values, ensure_ascii=False, indent=1)
+    assert _spelled(values) == text.encode() + b"\n"
 
 
 def test_one_bad_record_hides_no_other(root: Path) -> None:

@@ -7,7 +7,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from lafka.command import ArchiveCommand
-from lafka.repairs import Repair
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -25,6 +24,9 @@ class Command(ArchiveCommand):
         parser.add_argument("--dry-run", action="store_true", help="tell, and change nothing")
 
     def act(self, args: list[str], opts: Namespace) -> None:
+        # Here, for Scrapy imports every command at the start of any.
+        from lafka.repairs import Repair  # noqa: PLC0415
+
         assert self.settings is not None
         archive = self.archive()
         pids = [archive.pid(arg) for arg in args]
