@@ -130,6 +130,7 @@ class Archive:
 
     def __init__(self, root: Path | str, collection: str | None = None) -> None:
         self.root = Path(root)
+        self._base = str(self.root)  # a path is made in one go: reading a fut costs little else
         marked = self._marked()
         if marked is None and not (self.root / "warc").is_dir():
             raise BadArchive(f"{self.root}: no archive is here")
@@ -192,10 +193,10 @@ class Archive:
         return text if isinstance(text, Pid) else self.collection.pid(text)
 
     def warc_path(self, pid: Pid) -> Path:
-        return self.root / "warc" / f"{pid.path}.warc"
+        return Path(f"{self._base}/warc/{pid.path}.warc")
 
     def suwaf_path(self, pid: Pid) -> Path:
-        return self.root / "suwaf" / f"{pid.path}.json"
+        return Path(f"{self._base}/suwaf/{pid.path}.json")
 
     def suwaf(self, pid: str | Pid) -> Suwaf:
         """The suwaf of a paper; ``NotHeld`` where there is none, ``BadSuwaf`` where it is none."""

@@ -61,6 +61,9 @@ DOWNLOAD_HANDLERS: dict[str, str | None] = {
     "s3": None,
 }
 DOWNLOADER_MIDDLEWARES: dict[str, int | None] = {
+    # What has nothing to do here is off: each costs every request some microseconds.
+    "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
+    "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "lafka.politeness.RobotsMiddleware": 100,
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
@@ -85,7 +88,6 @@ EXTENSIONS: dict[str, int] = {
 }
 SCHEDULER_PRIORITY_QUEUE = "lafka.politeness.HostQueue"
 DUPEFILTER_CLASS = "scrapy.dupefilters.BaseDupeFilter"  # RFPDupeFilter; trails share no URLs
-HTTPERROR_ALLOW_ALL = True  # False; an error status is an outcome
 RETRY_GIVE_UP_LOG_LEVEL = "INFO"  # ERROR; it ends as the line's outcome
 RETRY_PRIORITY_ADJUST = 1  # -1, which puts retries behind new starts
 REDIRECT_MAX_TIMES = 10  # 20
@@ -99,6 +101,8 @@ CONCURRENT_ITEMS = 1  # 100 tasks a response, which has at most one request or i
 WARN_ON_GENERATOR_RETURN_VALUE = False  # True, which parses the sources of callbacks
 SPIDER_MIDDLEWARES: dict[str, Any] = {
     "scrapy.spidermiddlewares.depth.DepthMiddleware": None,  # a stat for each depth
+    "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": None,  # all are allowed
+    "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,  # we copy none
 }
 
 # Off ----------------------------------------------------------------------------------------

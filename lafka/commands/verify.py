@@ -10,7 +10,6 @@ from pathlib import Path
 
 from lafka.command import ArchiveCommand
 from lafka.errors import BadArchive
-from lafka.verify import Verifier
 
 
 class Command(ArchiveCommand):
@@ -25,6 +24,9 @@ class Command(ArchiveCommand):
         parser.add_argument("--quick", action="store_true", help="sizes and tails only")
 
     def act(self, args: list[str], opts: Namespace) -> None:
+        # Here, for Scrapy imports every command at the start of any.
+        from lafka.verify import Verifier  # noqa: PLC0415
+
         assert self.settings is not None
         root = Path(self.settings["LAFKA_ARCHIVE"])
         if not root.is_dir():
