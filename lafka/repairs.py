@@ -24,7 +24,7 @@ from lafka.errors import BadPid, KeeperError, NotHeld
 from lafka.pids import Pid
 from lafka.strict import Problem
 from lafka.suwafs import DRAFT, sync_folder
-from lafka.verify import Verifier
+from lafka.verify import CODES, Verifier
 
 _TAIL = frozenset(("uncommitted-tail",))
 _NO_SUWAF = frozenset(("no-suwaf", "bad-suwaf", "wrong-path"))
@@ -40,6 +40,7 @@ _SUWAF = _NO_SUWAF | {
     "end-inside-record",
 }
 _HARMLESS = frozenset(("stored-twice",))
+_CUT = frozenset(("torn-tail", "stray-bytes", "bad-length", "bad-trailer", "block-digest"))
 _NOT_THIS_PAPER = frozenset(("no-warc", "wrong-pid", "unreadable"))
 
 
@@ -85,7 +86,7 @@ class Repair:
         for problem in self._verifier.verify_around():
             # What is acknowledged and not there may be there after the real repair.
             if not (self._dry and problem.code == "acknowledged-lost"):
-                yield from _left([problem])
+                yield from _left_of([problem])
 
     def paper(self, pid: Pid) -> Iterator[Deed]:
         """One paper and its drafts. ``NotHeld`` where the archive has nothing of it."""
@@ -103,14 +104,16 @@ class Repair:
         suwaf = self._archive.root / "suwaf" / f"{name}.json"
         problems = self._check(warc, suwaf)
         deed, codes = _wanted(problems)
-        if not deed:
-            yield from _left(problems)
+        in_the_way = _in_the_way(problems)
+        if in_the_way or not deed:
+            yield from _left(p for p in problems if p.severity == "error" or p in in_the_way)
             return
         path = warc if deed == "recover" else suwaf
         sentence = "; ".join(dict.fromkeys(p.sentence for p in problems if p.code in codes))
         if self._dry:
             yield _deed(path, deed, codes, sentence, done=False)
-            yield from _left(p for p in problems if p.code not in codes and p.code != "torn-tail")
+            later = (p for p in problems if p.code not in codes and p.code != "torn-tail")
+            yield from _left_of(later)
             return
         try:
             aside = self._mend(self._archive.pid_at(warc), rebuild=deed == "rebuild")
@@ -118,7 +121,7 @@ class Repair:
             yield _deed(path, "left", codes, str(error), done=False)
         else:
             yield _deed(path, deed, codes, sentence + aside, done=True)
-        yield from _left(self._check(warc, suwaf))
+        yield from _left_of(self._check(warc, suwaf))
 
     def _check(self, warc: Path, suwaf: Path) -> list[Problem]:
         return list(self._verifier.verify_paper(warc if warc.exists() else suwaf))
@@ -160,7 +163,7 @@ class Repair:
         yield _deed(draft, "finish", ("draft",), sentence, done=not self._dry)
 
     def _is_sound(self, warc: Path) -> bool:
-        return warc.exists() and not any(_left(self._verifier.verify_paper(warc)))
+        return warc.exists() and not any(_left_of(self._verifier.verify_paper(warc)))
 
     def _pid_of_draft(self, draft: Path, final: Path) -> Pid:
         base = self._archive.root / ("warc" if final.suffix == ".warc" else "suwaf")
@@ -194,22 +197,35 @@ class Repair:
 
 
 def _wanted(problems: list[Problem]) -> tuple[str, tuple[str, ...]]:
-    """The deed that mends *problems*, and the codes that ask for it; none where none may."""
+    """The deed that mends *problems*, and the codes that ask for it; none where none does."""
     codes = {problem.code for problem in problems}
-    errors = {problem.code for problem in problems if problem.severity == "error"}
-    # Without a suwaf nothing says what was acknowledged: the writer judges whether it can be made.
-    blocking = _NOT_THIS_PAPER if codes & _NO_SUWAF else errors - _SUWAF - _HARMLESS
-    if codes & blocking:
-        return "", ()
     if codes & _SUWAF:
         return "rebuild", tuple(sorted(codes & (_SUWAF | _TAIL)))
     return ("recover", tuple(_TAIL)) if codes & _TAIL else ("", ())
 
 
+def _in_the_way(problems: list[Problem]) -> list[Problem]:
+    """Those of *problems* that forbid to touch the paper."""
+    # Without a suwaf nothing says what was acknowledged: the writer judges whether it can be made.
+    if any(problem.code in _NO_SUWAF for problem in problems):
+        return [problem for problem in problems if problem.code in _NOT_THIS_PAPER]
+    harmless = _SUWAF | _HARMLESS
+    # A warning that is an error elsewhere lies behind the end: the writer takes in what stands
+    # there up to the first bytes that are no record.
+    tail = [p for p in problems if p.severity == "warning" and CODES[p.code] == "error"]
+    cut = min((p.offset for p in tail if p.code in _CUT and p.offset is not None), default=None)
+    return [p for p in problems if p.severity == "error" and p.code not in harmless] + [
+        p for p in tail if cut is None or p.offset is None or p.offset < cut
+    ]
+
+
 def _left(problems: Iterable[Problem]) -> Iterator[Deed]:
     for problem in problems:
-        if problem.severity == "error":
-            yield _deed(problem.path, "left", (problem.code,), problem.sentence, done=False)
+        yield _deed(problem.path, "left", (problem.code,), problem.sentence, done=False)
+
+
+def _left_of(problems: Iterable[Problem]) -> Iterator[Deed]:
+    return _left(problem for problem in problems if problem.severity == "error")
 
 
 def _deed(

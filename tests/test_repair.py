@@ -146,6 +146,7 @@ MENDED: dict[str, tuple[Callable[[Path], None], str]] = {
         "rebuild",
     ),
     "wrong URL": (edit(SUWAF, values(lambda s: first_entry(s).update(url="http://y/"))), "rebuild"),
+    "a chain that is none": (edit(SUWAF, values(lambda s: s["_warc"].update(chain=""))), "rebuild"),
     "another spelling": (edit(SUWAF, lambda data: data.replace(b"{", b"{ ", 1)), "rebuild"),
     "no end": (edit(SUWAF, values(lambda suwaf: suwaf.pop("_warc"))), "rebuild"),
     "end inside a record": (
@@ -244,6 +245,10 @@ LEFT: dict[str, tuple[Callable[[Path], None], str]] = {
     "damage and a bad suwaf": (
         both(put(SUWAF, b"{"), edit(WARC, lambda data: data.replace(b"\r\n\r\nWARC/1.1", b"", 1))),
         "bad-suwaf",
+    ),
+    "a record behind the end that was there before": (
+        edit(WARC, lambda data: data + data[: data.index(b"WARC/1.1", 9)]),
+        "repeated-id",
     ),
     "WARC of another paper": (swapped, "wrong-pid"),
     "WARC of another paper without a suwaf": (both(swapped, without(SUWAF)), "wrong-pid"),
@@ -373,8 +378,8 @@ def test_random_damages_lose_nothing(tmp_path: Path) -> None:
         planned = repair(root, "--dry-run")
         assert state(root) == before, damage.what
         code, deeds, _ = repair(root)
-        assert code == any(p.severity == "error" for p in Verifier(root).verify_all())
-        assert planned[0] <= code, damage.what
+        assert code >= any(p.severity == "error" for p in Verifier(root).verify_all())
+        assert planned[0] == code, damage.what
         assert_nothing_is_lost(before, root)
         if damage.file.suffix == ".json" and code:
             # These say that the WARC is shorter or other than it was: only a person can tell.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ FORMAT = 1
 _ENTRY_KEYS = frozenset(("s", "l", "url", "digest", "found_by", "html_url", "html_date", "label"))
 _WRITER_KEYS = frozenset(("format", "end", "chain", "open"))
 
+_CHAIN = re.compile(r"sha256:[0-9a-f]{64}")
 _TEXT = json.JSONEncoder(ensure_ascii=False).encode
 
 Place = tuple[str, int, int]  # digest, s, l
@@ -81,6 +83,8 @@ def _summary(values: object, collection: Collection) -> Summary:
         raise ValueError(f"_warc is not of format {FORMAT}, or has no end")
     if not isinstance(chain, str | None) or not isinstance(opened, list):
         raise ValueError("_warc holds a value of another type")
+    if chain is not None and not _CHAIN.fullmatch(chain):
+        raise ValueError("the chain is no digest")
     return Summary(
         pid=collection.pid(pids[0]),
         entries=dict(_entries_of(values[pids[0]])),
