@@ -102,7 +102,7 @@ def _drips(count: int) -> Iterator[Step]:
 def _zip() -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
-        packed.writestr("../../../tmp/evil.pdf", PDF)
+        packed.writestr("../../../evil.pdf", PDF)
         packed.writestr("bomb", bytes(10_000_000))
     return file.getvalue()
 
