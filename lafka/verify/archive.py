@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from lafka.strict import Problem
 
-_BATCH = 8
+_BATCH = 4
 _THREADS = 2
 _Batch = tuple[list[str], list["Problem"]]
 _TORN = re.compile(r".+\.torn-\d+(?:\.\d+)?")
