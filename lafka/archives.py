@@ -26,10 +26,12 @@ from pathlib import Path
 
 from lafka.contents import paper_ids
 from lafka.errors import BadArchive, BadPid, BadWarc, NotHeld, ShortWarc, StorageTrouble
+from lafka.folders import make_folders, sync_folder
 from lafka.futlis import Futli
-from lafka.papers import PaperWarc, locked, make_folders, vacant
+from lafka.locks import vacant
+from lafka.papers import PaperWarc, locked
 from lafka.pids import COLLECTIONS, Collection, Pid
-from lafka.suwafs import Suwaf, sync_folder
+from lafka.suwafs import Suwaf
 
 FORMAT = 1
 MARKER = "lafka.json"

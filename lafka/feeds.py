@@ -18,9 +18,8 @@ from typing import IO, TYPE_CHECKING, Any, Self, cast
 from scrapy.settings import BaseSettings
 
 from lafka.errors import StorageTrouble
+from lafka.folders import make_folders, sync_folder
 from lafka.middlewares import RawWarcMiddleware, close_for_storage, note_storage_trouble
-from lafka.papers import make_folders
-from lafka.suwafs import sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

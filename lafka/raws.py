@@ -33,10 +33,9 @@ from lafka.errors import (
     TornWarc,
 )
 from lafka.exchanges import Exchange
+from lafka.folders import make_folders, sync_folder
 from lafka.futlis import Futli
-from lafka.papers import make_folders
 from lafka.payloads import Payload, identified_type, inspect
-from lafka.suwafs import sync_folder
 from lafka.trails import Ask, Capture, Exchanged, Span, Trail, judge
 from lafka.warc import dates
 from lafka.warc.fields import Fields, one_line

@@ -21,9 +21,9 @@ from lafka import raws
 from lafka.archives import Archive
 from lafka.contents import paper_ids
 from lafka.errors import BadPid, KeeperError, NotHeld
+from lafka.folders import DRAFT, sync_folder
 from lafka.pids import Pid
 from lafka.strict import Problem
-from lafka.suwafs import DRAFT, sync_folder
 from lafka.verify import CODES, Verifier
 
 _TAIL = frozenset(("uncommitted-tail",))

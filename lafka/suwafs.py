@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from lafka.errors import BadSuwaf, CallerError, NotHeld, StorageTrouble
+from lafka.folders import DRAFT, sync_folder
 from lafka.pids import Pid
 
 FORMAT = 1
-DRAFT = ".draft-"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3}|\.\d{6})?Z")
 _TIME_SHAPE = "0000-00-00T00:00:00.000000"
@@ -213,12 +213,3 @@ def _free_key(times: dict[str, Fut], time: datetime) -> str:
             if key not in times:
                 return key
         time += timedelta(microseconds=1)
-
-
-def sync_folder(folder: Path) -> None:
-    """Sync *folder*, so that names made or replaced in it survive a power cut."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

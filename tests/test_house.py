@@ -1,11 +1,10 @@
-"""The house as a whole: imports have a direction, docs hang together, habits are kept."""
+"""The house as a whole: docs hang together, habits are kept."""
 
 from __future__ import annotations
 
 import ast
 import re
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,79 +12,14 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "lafka").rglob("*.py"))
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-CORE = {
-    "errors": "",
-    "settings": "",
-    "candidates": "",
-    "pids": "errors",
-    "futlis": "errors pids",
-    "feeder": "errors futlis pids",
-    "payloads": "errors warc",
-    "trails": "errors pids futlis payloads candidates",
-    "warc": "errors",
-    "addresses": "errors",
-    "exchanges": "errors payloads warc",
-    "finders": "errors candidates",
-    "suwafs": "errors pids",
-    "contents": "errors pids suwafs payloads warc",
-    "papers": "errors pids futlis trails suwafs warc payloads contents",
-    "raws": "errors pids futlis trails suwafs warc payloads contents papers exchanges archives",
-    "archives": "errors pids futlis trails suwafs warc payloads contents papers",
-    "strict": "errors",
-    "verify": "errors pids strict",
-}
-"""Module or package: those of Lafka's that it may import. None of them imports Scrapy."""
 
 
 def room(path: Path) -> str:
     return path.relative_to(ROOT / "lafka").with_suffix("").parts[0]
 
 
-def imported(tree: ast.AST) -> Iterator[str]:
-    """Dotted names of what a module imports, wherever, but for types alone."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            continue
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module == "lafka":
-            yield from (f"lafka.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield node.module or ""
-        else:
-            yield from imported(node)
-
-
 def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"))
-
-
-@pytest.mark.parametrize("name", CORE)
-def test_imports_have_a_direction(name):
-    allowed = {name, *CORE[name].split()}
-    for path in SOURCES:
-        if room(path) == name:
-            names = set(imported(parsed(path)))
-            ours = {n.split(".")[1] for n in names if n.startswith("lafka.")}
-            assert ours <= allowed, f"{path.name} imports {sorted(ours - allowed)}"
-            assert not {n for n in names if n.split(".")[0] in ("scrapy", "twisted")}, path.name
-
-
-def test_the_core_is_there():
-    assert set(CORE) <= {room(path) for path in SOURCES}
-
-
-def test_only_the_package_warc_knows_scrapy_warcio_and_warcio():
-    for path in SOURCES:
-        if room(path) != "warc":
-            roots = {name.split(".")[0] for name in imported(parsed(path))}
-            assert not roots & {"warcio", "scrapy_warcio", "hanzo"}, path
-
-
-def test_spiders_and_finders_reach_no_writer():
-    for path in SOURCES:
-        if room(path) in ("spiders", "finders"):
-            assert not set(imported(parsed(path))) & {"lafka.papers", "lafka.pipelines"}, path
 
 
 def test_each_module_with_code_says_what_it_is():

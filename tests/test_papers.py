@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from lafka.archives import Archive
 from lafka.errors import BadSuwaf, BadWarc, ShortWarc, StorageTrouble
-from lafka.papers import vacant
+from lafka.locks import vacant
 from lafka.raws import recover
 from lafka.trails import Capture
 from lafka.warc.reader import records
