@@ -133,14 +133,16 @@ class Scanner:
     """Reads the records of the open file *fd* into ``contents``.
 
     Digests that stand in headers are taken as they are before byte *trusted_to*; from there on
-    every block is hashed and a block that is not what its header says raises ``BadWarc``.
+    every block is hashed and a block that is not what its header says raises ``BadWarc``. So do
+    headers before *trusted_to* that do not make the *chain* that was committed, where it is known.
     """
 
-    def __init__(self, fd: int, path: Path, *, trusted_to: int = 0) -> None:
+    def __init__(self, fd: int, path: Path, *, trusted_to: int = 0, chain: str = "") -> None:
         self.contents = Contents()
         self._fd = fd
         self._path = path
         self._trusted_to = trusted_to
+        self._chain = chain
         self._conversions: dict[str, str] | None = None
 
     def read(self) -> Contents:
@@ -168,8 +170,17 @@ class Scanner:
         header = record.source(self._fd)
         header.offset, header.size = record.offset, record.block - record.offset
         contents.chain = chained(contents.chain, header.read(0, header.size))
+        self._check_chain(record)
         contents.ids.add(record.id)
         contents.end = record.end
+
+    def _check_chain(self, record: StoredRecord) -> None:
+        """Compare at the last record that was committed, before it counts as read."""
+        if not self._chain or not record.offset < self._trusted_to <= record.end:
+            return
+        same = self._chain == "sha256:" + self.contents.chain.hex()
+        if record.end != self._trusted_to or not same:
+            raise BadWarc(self._path, "its record headers are not as they were", record.offset)
 
     def _check(self, record: StoredRecord) -> None:
         stated = record.fields.first("WARC-Block-Digest")

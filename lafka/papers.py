@@ -49,9 +49,12 @@ class PaperWarc:
     def contents(self) -> Contents:
         """What the WARC holds; read from its headers when first asked for."""
         if self._contents is None:
-            scanner = Scanner(self._fd, self._lock.path, trusted_to=self.suwaf.end)
-            self._contents = scanner.read()
+            self._contents = self._scanner(self.suwaf.end).read()
         return self._contents
+
+    def _scanner(self, trusted_to: int) -> Scanner:
+        chain = self.suwaf.chain if trusted_to else ""
+        return Scanner(self._fd, self._lock.path, trusted_to=trusted_to, chain=chain)
 
     def recover(self) -> None:
         """Make WARC and suwaf one again after a killed writer.
@@ -81,7 +84,7 @@ class PaperWarc:
 
         Digests in headers are believed before byte *trusted_to*, the bytes are read after it.
         """
-        scanner = Scanner(self._fd, self._lock.path, trusted_to=trusted_to)
+        scanner = self._scanner(trusted_to)
         try:
             scanner.read()
         except BadWarc as error:

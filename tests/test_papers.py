@@ -891,3 +891,18 @@ def test_the_lock_is_that_of_the_warc_itself(store: Store) -> None:
 
 def test_chunked_helper_is_the_coding() -> None:
     assert chunked(b"abc", step=2) == b"2;q=1\r\nab\r\n1;q=1\r\nc\r\n0\r\n\r\n"
+
+
+def test_a_changed_header_is_told_and_nothing_is_appended_over_it(store: Store) -> None:
+    store.put(store.fut(pdf("a")))
+    data = store.warc().read_bytes()
+    changed = data.replace(b"WARC-Date: 2026", b"WARC-Date: 2025", 1)
+    assert changed != data
+    store.warc().write_bytes(changed)
+    with pytest.raises(BadWarc, match="not as they were"):
+        store.put(store.fut(pdf("b")))
+    assert store.warc().read_bytes() == changed
+    store.warc().write_bytes(changed + b"a torn tail")
+    with pytest.raises(BadWarc, match="not as they were"):
+        store.put(store.fut(pdf("b")))
+    assert store.warc().read_bytes() == changed + b"a torn tail"
