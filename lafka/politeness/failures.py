@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from functools import cache
 
 from OpenSSL import SSL
-from scrapy.core.downloader.handlers.http11 import TunnelError
 from scrapy.exceptions import (
     CannotResolveHostError,
     DownloadConnectionRefusedError,
@@ -20,15 +20,23 @@ from twisted.web._newclient import ParseError, ResponseNeverReceived
 
 from lafka.errors import BadHttp
 
-CONNECTION_FAILURES = (
+_CONNECTION_FAILURES = (
     CannotResolveHostError,
     ConnectError,
     ConnectionDone,
     ConnectionLost,
     DownloadConnectionRefusedError,
     DownloadTimeoutError,
-    TunnelError,
 )
+
+
+@cache
+def _connection_failures() -> tuple[type[Exception], ...]:
+    # Imported when it is needed: at start-up, from the depth of our imports, Scrapy's module takes
+    # a third of a second, for it looks up the source of every frame that imports it.
+    from scrapy.core.downloader.handlers.http11 import TunnelError  # noqa: PLC0415
+
+    return (*_CONNECTION_FAILURES, TunnelError)
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
@@ -66,7 +74,7 @@ def is_connection_failure(error: BaseException) -> bool:
     """Whether the host gave no answer at all, in time or ever: what the breaker counts."""
     if isinstance(error, IgnoreRequest) or is_bad_http(error):
         return False
-    if isinstance(error, CONNECTION_FAILURES):
+    if isinstance(error, _connection_failures()):
         return True
     return isinstance(error, DownloadFailedError) and any(
         isinstance(cause, ResponseNeverReceived) for cause in causes(error)
