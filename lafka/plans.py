@@ -30,7 +30,7 @@ from lafka.payloads import Kind
 from lafka.trails import Capture, Span
 from lafka.warc import dates, http
 from lafka.warc.fields import one_line
-from lafka.warc.reader import StoredRecord, record_at
+from lafka.warc.reader import StoredRecord, record_at, record_of
 from lafka.warc.records import (
     HTTP_RESPONSE,
     IDENTICAL_PAYLOAD,
@@ -116,12 +116,16 @@ class Plan:
 
     def _stored(self, span: Span) -> tuple[StoredRecord, bytes]:
         """The record at *span* of a raw WARC, and its header; ``BadWarc`` where none is there."""
-        path = Path(span.path)
-        fd = self._files.fd(path)
-        record = record_at(fd, path, span.offset, span.offset + span.length)
+        path, head = Path(span.path), span.head
+        if head:
+            record = record_of(head, path, span.offset)
+        else:
+            fd = self._files.fd(path)
+            record = record_at(fd, path, span.offset, span.offset + span.length)
+            head = os.pread(fd, record.block - record.offset, record.offset)
         if record.end - record.offset != span.length:
             raise BadWarc(path, "not the record that was written here", span.offset)
-        return record, os.pread(fd, record.block - record.offset, record.offset)
+        return record, head
 
     def _span(self, record: StoredRecord, head: bytes) -> int:
         """Plan a record's bytes as they stand in the raw WARC; their place here, -1 if they are."""
@@ -153,7 +157,12 @@ class Plan:
         if payload.kind is not Kind.PDF:
             self.payloads.setdefault(payload.digest, held)
             return
-        place = literal_place(record.source(self._files.fd(record.path)), payload)
+        place = payload.body + payload.start
+        if not payload.literal:
+            fd = self._files.fd(record.path)
+            if os.fstat(fd).st_size < record.end:
+                raise BadWarc(record.path, "ends inside a record", record.offset)
+            place = literal_place(record.source(fd), payload)
         if place >= 0:
             self.held[payload.digest] = replace(held, s=block + place, l=payload.length)
         else:

@@ -51,6 +51,7 @@ from lafka.warc.records import (
     uuid_urn,
     warcinfo,
 )
+from lafka.warc.sources import Source
 
 LOCK = "lock"
 DONE = "copied"
@@ -112,36 +113,51 @@ class RawRun:
         if exchange.started is None:
             return None
         date = dates.to_text(exchange.started)
-        payload, response = None, None
+        payload = None
         if exchange.response.size:
             with suppress(BadHttp):
                 payload = inspect(exchange.response, max_entity=self._max_entity)
-        with self._turn:
-            self._files.room_for(exchange.response.size + len(exchange.request) + 4096)
-            info_id, info = known or self._warcinfo(ask, date, exact=exchange.exact)
-            request_id, request = self._request(exchange, date, info_id)
-            if exchange.response.size:
-                response = self._response(exchange, date, info_id, request_id, payload)
-            self._note(ask.number if ask else None)
+        made = None if known else self._warcinfo(ask, date, exact=exchange.exact)
+        info_id = known[0] if known else made.id  # type: ignore[union-attr]
+        request = self._request(exchange, date, info_id)
+        group: list[tuple[bytes, Source | bytes]] = [
+            (record.header(), record.block) for record in (made, request) if record
+        ]
+        if exchange.response.size:
+            head = self._response(exchange, date, info_id, request.id, payload)
+            group.append((head, exchange.response))
+        size = exchange.response.size + len(exchange.request) + 4096
+        spans = self._write(group, ask.number if ask else None, size=size)
+        info = known[1] if known else spans.pop(0)
         return Recorded(
             warcinfo_id=info_id,
             warcinfo=info,
-            exchanged=Exchanged(url=exchange.url, request=request, response=response),
+            exchanged=Exchanged(
+                url=exchange.url, request=spans[0], response=spans[1] if spans[1:] else None
+            ),
             payload=replace(payload, prefix=b"") if payload else None,
             time=exchange.started,
         )
 
-    def _note(self, number: int | None) -> None:
-        """The file that was written last is waited for by the trail *number*."""
-        self._written.add(self._files.path)
-        if number is not None:
-            self._waiting[number].add(self._files.path)
+    def _write(
+        self, group: list[tuple[bytes, Source | bytes]], number: int | None, *, size: int
+    ) -> list[Span]:
+        """Append *group* to one file, for which the trail *number* waits from now on.
 
-    def _span(self, head: bytes, block: Any) -> Span:
-        path, offset, length = self._files.append(head, block)
-        return Span(path=str(path), offset=offset, length=length)
+        The file is followed by the next where it has no room for *size* bytes.
+        """
+        with self._turn:
+            self._files.room_for(size)
+            places = self._files.append_group(group)
+            self._written.add(self._files.path)
+            if number is not None:
+                self._waiting[number].add(self._files.path)
+        return [
+            Span(path=str(path), offset=offset, length=length, head=head)
+            for (path, offset, length), (head, _) in zip(places, group, strict=True)
+        ]
 
-    def _warcinfo(self, ask: Ask | None, date: str, *, exact: bool) -> tuple[str, Span]:
+    def _warcinfo(self, ask: Ask | None, date: str, *, exact: bool) -> Record:
         body = Fields([("software", self._software), ("format", "WARC File Format 1.1")])
         if not exact:
             body.add("description", "records synthesised from parsed messages, not as on the wire")
@@ -156,17 +172,15 @@ class RawRun:
             ):
                 if value:
                     body.add(name, one_line(value))
-        record = warcinfo(uuid_urn(), date, body)
-        return record.id, self._span(record.header(), record.block)
+        return warcinfo(uuid_urn(), date, body)
 
-    def _request(self, exchange: Exchange, date: str, info_id: str) -> tuple[str, Span]:
+    def _request(self, exchange: Exchange, date: str, info_id: str) -> Record:
         fields = start("request", uuid_urn(), date, one_line(exchange.url))
         fields.add("WARC-Warcinfo-ID", info_id)
         if exchange.ip_address:
             fields.add("WARC-IP-Address", exchange.ip_address)
         fields.add("Content-Type", HTTP_REQUEST)
-        record = Record(fields=fields, block=exchange.request)
-        return record.id, self._span(record.header(), record.block)
+        return Record(fields=fields, block=exchange.request)
 
     def _response(
         self,
@@ -175,7 +189,8 @@ class RawRun:
         info_id: str,
         request_id: str,
         payload: Payload | None,
-    ) -> Span:
+    ) -> bytes:
+        """The header of the response record."""
         block = exchange.response
         fields = start("response", uuid_urn(), date, one_line(exchange.url))
         fields.add("WARC-Warcinfo-ID", info_id)
@@ -192,7 +207,7 @@ class RawRun:
         digest = payload.block_digest if payload else sha256(block.read(0, block.size))
         fields.add("WARC-Block-Digest", digest)
         fields.add("Content-Length", str(block.size))
-        return self._span(header(fields), block)
+        return header(fields)
 
     def end(self, trail: Trail) -> None:
         """Say in the raw WARC that *trail* has ended, and how; written before it is copied."""
@@ -208,10 +223,7 @@ class RawRun:
         )
         fields.add("Content-Type", END_TYPE)
         record = Record(fields=fields, block=json.dumps(body).encode())
-        with self._turn:
-            self._files.room_for(0)
-            self._span(record.header(), record.block)
-            self._note(trail.number)
+        self._write([(record.header(), record.block)], trail.number, size=0)
 
     def copied(self, number: int) -> None:
         """The trail *number* is in its paper WARC (or has nothing there to be): forget it."""

@@ -92,11 +92,15 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """*length* bytes at *offset* of the file *path*: one whole record of a raw WARC."""
+    """*length* bytes at *offset* of the file *path*: one whole record of a raw WARC.
+
+    ``head`` is its header through the blank line, empty where that has to be read.
+    """
 
     path: str
     offset: int
     length: int
+    head: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ import re
 import socket
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,8 @@ DEFAULTS: Mapping[str, Any] = {
     "user_agent": "",
     "warc_prefix": "LAFKA",
 }
+
+_SMALL = 256 * 1024
 
 
 def load_settings(path: Path | str) -> dict[str, Any]:
@@ -122,8 +124,10 @@ class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no type
 
         ``StorageTrouble`` where the disk refuses; no file is left that begins with half a record.
         """
-        if self._fd < 0 or not self.path.exists():
+        if self._fd < 0 or not os.fstat(self._fd).st_nlink:
             self.warc_fname = None
+        elif self.position + size < self.config["max_warc_size"]:
+            return
         before = self.warc_fname
         try:
             self.bump_serial(size)
@@ -139,25 +143,31 @@ class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no type
 
         ``StorageTrouble`` where the disk refuses; the file then ends as it did before.
         """
-        offset = self.position
+        [place] = self.append_group([(header, block)])
+        return place
+
+    def append_group(
+        self, records: Sequence[tuple[bytes, Source | bytes]]
+    ) -> list[tuple[Path, int, int]]:
+        """Append *records* side by side, all of them or none; as :meth:`append` does."""
+        begin = place = self.position
+        places = []
         try:
-            if isinstance(block, bytes):
-                self._append(header + block + RECORD_END)
-            else:
-                self._append(header)
-                self._append_source(block)
-                self._append(RECORD_END)
+            for data in _pieces(records):
+                self._append(data)
         except OSError as error:
-            self._roll_back(offset)
+            self._roll_back(begin)
             raise StorageTrouble(self.path, error) from error
         except BaseException:
-            self._roll_back(offset)
+            self._roll_back(begin)
             raise
-        return self.path, offset, self.position - offset
-
-    def _append_source(self, block: Source) -> None:
-        for data in block.chunks(0, CHUNK):
-            self._append(data)
+        path = self.path
+        for header, block in records:
+            size = len(block) if isinstance(block, bytes) else block.size
+            length = len(header) + size + len(RECORD_END)
+            places.append((path, place, length))
+            place += length
+        return places
 
     def _append(self, data: bytes) -> None:
         view = memoryview(data)
@@ -178,3 +188,19 @@ class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no type
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+def _pieces(records: Sequence[tuple[bytes, Source | bytes]]) -> Iterator[bytes]:
+    """The bytes of *records*, small ones together, for each write may wait for other threads."""
+    waiting = b""
+    for header, block in records:
+        waiting += header
+        for data in (block,) if isinstance(block, bytes) else block.chunks(0, CHUNK):
+            if len(data) >= _SMALL:
+                yield waiting
+                yield data
+                waiting = b""
+            else:
+                waiting += data
+        waiting += RECORD_END
+    yield waiting

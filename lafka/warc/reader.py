@@ -76,10 +76,23 @@ def record_at(fd: int, path: Path, offset: int, size: int) -> StoredRecord:
     ``TornWarc`` where the file ends inside the record, ``BadWarc`` where no record is.
     """
     data = _header_bytes(fd, path, offset)
+    if size - offset < 12 and b"WARC/1.".startswith(data[:7]):
+        raise TornWarc(path, "the file ends inside a record", offset)
+    record = record_of(data, path, offset)
+    if record.end > size:
+        raise TornWarc(path, "the file ends inside a record", offset)
+    if os.pread(fd, 4, record.end - 4) != b"\r\n\r\n":
+        raise BadWarc(path, "the record does not end with CRLF CRLF", offset)
+    return record
+
+
+def record_of(data: bytes, path: Path, offset: int) -> StoredRecord:
+    """The record whose header *data* begins with, at *offset* of the file *path*; nothing is read.
+
+    ``TornWarc`` where the header has no end in *data*, ``BadWarc`` where it is none.
+    """
     version = _VERSION.match(data)
     if not version:
-        if size - offset < 12 and b"WARC/1.".startswith(data[:7]):
-            raise TornWarc(path, "the file ends inside a record", offset)
         gzipped = " (it is compressed)" if data.startswith(b"\x1f\x8b") else ""
         raise BadWarc(path, f"no WARC record begins here{gzipped}", offset)
     blank = _BLANK_LINE.search(data)
@@ -89,18 +102,13 @@ def record_at(fd: int, path: Path, offset: int, size: int) -> StoredRecord:
     length = ", ".join(sorted(set(fields.all("Content-Length"))))
     if not _LENGTH.fullmatch(length):
         raise BadWarc(path, f"Content-Length is {length[:80]!r}", offset)
-    record = StoredRecord(
+    return StoredRecord(
         path=path,
         offset=offset,
         fields=fields,
         block=offset + blank.end(),
         block_length=int(length),
     )
-    if record.end > size:
-        raise TornWarc(path, "the file ends inside a record", offset)
-    if os.pread(fd, 4, record.end - 4) != b"\r\n\r\n":
-        raise BadWarc(path, "the record does not end with CRLF CRLF", offset)
-    return record
 
 
 def _header_bytes(fd: int, path: Path, offset: int) -> bytes:
