@@ -106,7 +106,11 @@ class Spool:
             raise self._trouble(error) from error
 
     def chunks(self, start: int = 0, size: int = 1 << 20) -> Iterator[bytes]:
-        """All bytes from byte *start* on, at most *size* at a time."""
+        """All bytes from byte *start* on, at most *size* at a time; what is in memory, at once."""
+        if self.file is None and self.size:
+            memory = self._memory()
+            yield memory[start:] if start else memory  # uncopied
+            return
         while data := self.read(start, size):
             yield data
             start += len(data)

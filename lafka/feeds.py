@@ -11,6 +11,7 @@ import os
 import queue
 import re
 import threading
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self, cast
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 URI = "lafka:outcomes"
+GATHERING = 0.05
+"""Seconds in which lines gather behind the first that waits, to share its sync."""
 FIELDS = ["pid", "futli", "outcome", "time", "futs", "splap", "candidates", "capped", "requests",
           "error"]  # fmt: skip
 OPTIONS: dict[str, Any] = {
@@ -133,6 +136,8 @@ class SyncedLines(io.RawIOBase):
     def _batch(self) -> tuple[bytes, bool]:
         """What waits, at least one piece; and whether the file is closed behind it."""
         pieces = [self._waiting.get()]
+        if pieces[0] is not None:
+            time.sleep(GATHERING)
         while not self._waiting.empty():
             pieces.append(self._waiting.get())
         return b"".join(piece for piece in pieces if piece), None in pieces

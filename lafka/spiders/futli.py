@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -102,6 +103,8 @@ class FutliSpider(Spider):
 
     async def start(self) -> AsyncIterator[Any]:
         """Requests and items for the list's lines, as hosts get idle and trails end."""
+        gc.collect()
+        gc.freeze()  # what stands now stays: the collector need not look at it again and again
         try:
             raw = self.crawler.get_downloader_middleware(RawWarcMiddleware)
             assert isinstance(raw, RawWarcMiddleware)
