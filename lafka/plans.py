@@ -116,7 +116,7 @@ class Plan:
 
     def _stored(self, span: Span) -> tuple[StoredRecord, bytes]:
         """The record at *span* of a raw WARC, and its header; ``BadWarc`` where none is there."""
-        path, head = Path(span.path), span.head
+        path, head = self._files.path(span.path), span.head
         if head:
             record = record_of(head, path, span.offset)
         else:
@@ -239,6 +239,7 @@ class Files:
 
     def __init__(self) -> None:
         self._open: dict[Path, int] = {}
+        self._paths: dict[str, Path] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -246,6 +247,12 @@ class Files:
     def __exit__(self, *_: object) -> None:
         while self._open:
             os.close(self._open.popitem()[1])
+
+    def path(self, name: str) -> Path:
+        """*name* as a path, made once for the many spans of a file."""
+        if name not in self._paths:
+            self._paths[name] = Path(name)
+        return self._paths[name]
 
     def fd(self, path: Path) -> int:
         """A descriptor of *path*, good until eight other files were asked for."""

@@ -22,7 +22,7 @@ from lafka.finders.ends import PageVerdict, describe
 from lafka.finders.frames import frames
 from lafka.finders.jsonld import json_ld
 from lafka.finders.links import link_elements, link_header
-from lafka.finders.meta import citation_pdf_url, other_meta
+from lafka.finders.meta import citation_pdf_url, other_meta, plainly_cited
 from lafka.finders.pages import Page
 from lafka.finders.platforms import platforms
 from lafka.finders.ranking import judged, merged, promised
@@ -83,6 +83,8 @@ def sure(page: Page) -> tuple[Candidate, ...]:
     tags = [found["tag"] for found in _META.finditer(page.body[:end]) if found["tag"]]
     if any(len(tag) > _TAG_MAX for tag in tags):
         return ()
+    if plain := plainly_cited(tags, page.url):
+        return tuple(promised([plain]))
     metas = replace(page, body=bom + b"<html><head>" + b"".join(tags))
     return tuple(promised(merged(judged(metas, c) for c in citation_pdf_url(metas))))[:1]
 

@@ -82,6 +82,7 @@ class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no type
         self.folder = folder
         self.software = software
         self.warc_fname: str | None = None
+        self._path = folder
         self.position = 0
         self._fd = -1
 
@@ -117,7 +118,9 @@ class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no type
     @property
     def path(self) -> Path:
         """The file that is written now; the folder before there is one."""
-        return Path(self.warc_fname or self.folder)
+        if str(self._path) != self.warc_fname:
+            self._path = Path(self.warc_fname or self.folder)
+        return self._path
 
     def room_for(self, size: int) -> None:
         """Begin a file where there is none, or where *size* bytes more would be too many.
