@@ -204,8 +204,9 @@ def problems(root: Path, *passed_over: str) -> list[str]:
 def cuts(archive: Archive, pid: str = PID) -> dict[tuple[str, str], bytes]:
     """What the suwaf's s and l cut out of the WARC: futli and time -> bytes, by plain JSON."""
     found = archive.pid(pid)
-    data = archive.warc_path(found).read_bytes()
+    # The suwaf first, as readers do: a writer may be at work, and the WARC only grows.
     values = json.loads(archive.suwaf_path(found).read_bytes())[str(found)]
+    data = archive.warc_path(found).read_bytes()
     return {
         (futli, time): data[fut["s"] : fut["s"] + fut["l"]]
         for futli, times in values.items()

@@ -746,6 +746,8 @@ def test_nothing_is_raised_on_any_sound_archive(tmp_path: Path, captures: list[A
 
 
 class Site(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"  # wget takes a connection for kept before it sees the end
+
     def do_GET(self) -> None:
         if self.path == "/abs":
             self.send_response(302)
