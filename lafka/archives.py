@@ -247,8 +247,7 @@ class Archive:
         warc, size = self.warc_path(pid), 0
         with suppress(FileNotFoundError):
             size = warc.stat().st_size
-        if size < suwaf.end:
-            raise ShortWarc(warc, f"{size} bytes long, but its suwaf knows {suwaf.end} bytes")
+        suwaf.check_length(warc, size)
 
     def paper(self, pid: Pid, *, recover: bool = True) -> AbstractContextManager[PaperWarc]:
         """The paper's WARC, locked for writing; see :func:`lafka.papers.locked`."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from lafka import futlis, options
-from lafka.archives import Archive
+from lafka.archives import DEFAULT_COLLECTION, Archive
 from lafka.errors import BadArchive, BadArgument
 from lafka.futlis import Excludes, Line
 from lafka.pids import COLLECTIONS, Collection
@@ -92,7 +92,7 @@ def arguments_collection(settings: BaseSettings, name: str | None) -> Collection
     try:
         return Archive(settings["LAFKA_ARCHIVE"]).collection
     except BadArchive:
-        return COLLECTIONS["RePEc"]
+        return COLLECTIONS[DEFAULT_COLLECTION]
 
 
 def _known(name: str) -> Collection:

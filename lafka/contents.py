@@ -23,6 +23,7 @@ from lafka.suwafs import Fut, Suwaf
 from lafka.warc import dates, http
 from lafka.warc.fields import Fields
 from lafka.warc.reader import StoredRecord, records
+from lafka.warc.records import sha256_of
 from lafka.warc.sources import CHUNK, FileSource, Source
 
 NO_CHAIN = bytes(32)
@@ -100,9 +101,14 @@ class Contents:
     end: int = 0
     chain: bytes = NO_CHAIN
 
+    @property
+    def chain_text(self) -> str:
+        """The chain as the suwaf has it."""
+        return "sha256:" + self.chain.hex()
+
     def suwaf(self, pid: Pid) -> Suwaf:
         """The suwaf that these contents make."""
-        suwaf = Suwaf(pid=pid, end=self.end, chain="sha256:" + self.chain.hex())
+        suwaf = Suwaf(pid=pid, end=self.end, chain=self.chain_text)
         for visit in self.visits:
             held = self.futs.get(visit.digest)
             if held is not None:
@@ -178,18 +184,14 @@ class Scanner:
         """Compare at the last record that was committed, before it counts as read."""
         if not self._chain or not record.offset < self._trusted_to <= record.end:
             return
-        same = self._chain == "sha256:" + self.contents.chain.hex()
-        if record.end != self._trusted_to or not same:
+        if record.end != self._trusted_to or self._chain != self.contents.chain_text:
             raise BadWarc(self._path, "its record headers are not as they were", record.offset)
 
     def _check(self, record: StoredRecord) -> None:
         stated = record.fields.first("WARC-Block-Digest")
         if not stated.startswith("sha256:"):
             return  # first Lafkas wrote none, or SHA-1
-        digest = hashlib.sha256()
-        for data in record.source(self._fd).chunks():
-            digest.update(data)
-        if stated != "sha256:" + digest.hexdigest():
+        if stated != sha256_of(record.source(self._fd).chunks()):
             raise BadWarc(self._path, "the block is not what its digest says", record.offset)
 
     def _take_response(self, record: StoredRecord) -> None:
@@ -251,12 +253,9 @@ class Scanner:
         start = pdf_start(block.read(0, SNIFF))
         if start < 0 or record.url.startswith("metadata:"):
             return
-        digest = hashlib.sha256()
-        for data in block.chunks(start):
-            digest.update(data)
-        name = "sha256:" + digest.hexdigest()
-        self._visit(record, name)
-        self._place(name, record, record.block + start, block.size - start)
+        digest = sha256_of(block.chunks(start))
+        self._visit(record, digest)
+        self._place(digest, record, record.block + start, block.size - start)
 
     def _take_conversion(self, record: StoredRecord) -> None:
         digest = record.fields.first("WARC-Block-Digest")
@@ -318,10 +317,11 @@ def literal_place(block: Source, payload: Payload) -> int:
         return place
     if payload.chunked or pdf_start(block.read(place, SNIFF)):
         return -1
-    digest, end = hashlib.sha256(), place + payload.length
-    for start in range(place, end, CHUNK):
-        digest.update(block.read(start, min(CHUNK, end - start)))
-    return place if payload.digest == "sha256:" + digest.hexdigest() else -1
+    end = place + payload.length
+    digest = sha256_of(
+        block.read(start, min(CHUNK, end - start)) for start in range(place, end, CHUNK)
+    )
+    return place if payload.digest == digest else -1
 
 
 class _Ended:

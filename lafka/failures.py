@@ -45,15 +45,15 @@ def outcome_of(error: BaseException) -> tuple[Outcome, str]:
     sentence = printable(str(error) or type(error).__name__)
     if isinstance(error, RobotsUnreachable | HostSetAside):
         return outcome_of(error.cause)[0], sentence
-    for kinds, outcome in _BY_TYPE:
-        if isinstance(error, kinds):
-            return outcome, sentence
+    if found := _by_type(error):
+        return found, sentence
     if is_tls(error):
         return Outcome.TLS, sentence
     if is_bad_http(error):
         return Outcome.BAD_HTTP, sentence
-    for cause in causes(error):
-        for kinds, outcome in _BY_TYPE:
-            if isinstance(cause, kinds):
-                return outcome, sentence
-    return Outcome.CONNECTION, sentence
+    behind = filter(None, map(_by_type, causes(error)))
+    return next(behind, Outcome.CONNECTION), sentence
+
+
+def _by_type(error: BaseException) -> Outcome | None:
+    return next((outcome for kinds, outcome in _BY_TYPE if isinstance(error, kinds)), None)

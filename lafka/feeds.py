@@ -21,6 +21,7 @@ from scrapy.settings import BaseSettings
 from lafka.errors import StorageTrouble
 from lafka.folders import make_folders, sync_folder
 from lafka.middlewares import RawWarcMiddleware, close_for_storage, note_storage_trouble
+from lafka.warc.sources import write_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -127,7 +128,8 @@ class SyncedLines(io.RawIOBase):
                 while not ended:
                     lines, ended = self._batch()
                     if lines:
-                        _append(fd, lines)
+                        write_all(fd, lines)
+                        os.fdatasync(fd)
         except StorageTrouble as error:
             self._refused(error)
         except OSError as error:
@@ -163,10 +165,3 @@ def _made(path: Path) -> Iterator[int]:
 
 def _escaped(found: re.Match[str]) -> str:
     return f"\\u{ord(found[0]):04x}"
-
-
-def _append(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
-    os.fdatasync(fd)

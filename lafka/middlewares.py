@@ -44,8 +44,9 @@ WAY_KEY = "lafka_way"
 STORAGE_TROUBLE = "storage-trouble"
 """Finish reason of a crawl that the disk stopped."""
 TROUBLE_STAT = "lafka/storage_trouble"
-LIST_STAT = "lafka/list/error"
 """Stat: the sentence about the disk, which may have refused after the crawl had finished."""
+LIST_STAT = "lafka/list/error"
+"""Stat: the sentence about a list that could not be read to its end."""
 PAGE_MAX = 4 * 1024 * 1024
 
 logger = logging.getLogger(__name__)
@@ -93,7 +94,7 @@ class RawWarcMiddleware:
         return middleware
 
     def open(self, archive: Archive) -> RawRun:
-        """The run's raw WARC, made when it is first asked for; call it in :meth:`in_order`."""
+        """The run's raw WARC, made when it is first asked for, in :meth:`in_order`."""
         if self._raw is None:
             with storage(archive.root / "raw"):
                 self._raw = RawRun(archive, self.run, **self._options)

@@ -73,11 +73,7 @@ class PaperWarc:
         except BadSuwaf:
             if not lenient:
                 raise
-        size = os.fstat(self._fd).st_size
-        if size < self.suwaf.end:
-            raise ShortWarc(
-                self.path, f"{size} bytes long, but its suwaf knows {self.suwaf.end} bytes"
-            )
+        self.suwaf.check_length(self.path, os.fstat(self._fd).st_size)
 
     def rebuild(self, *, trusted_to: int = 0) -> None:
         """Make the suwaf again from the WARC; a tail that is no whole record is kept aside.
@@ -185,7 +181,7 @@ class PaperWarc:
 
     def _commit(self) -> None:
         self.suwaf.end = self.contents.end
-        self.suwaf.chain = "sha256:" + self.contents.chain.hex()
+        self.suwaf.chain = self.contents.chain_text
         try:
             self._lock.name_for_good()
         except OSError as error:

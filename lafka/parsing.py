@@ -35,6 +35,7 @@ from lafka.pids import Pid
 from lafka.reading import Found
 from lafka.threads import Threads
 from lafka.trails import Outcome
+from lafka.warc.sources import write_all
 
 MODULE = "lafka.parsing"
 """The module whose ``serve`` a child runs."""
@@ -205,7 +206,7 @@ def serve() -> None:
         data = sys.stdin.buffer.read(length)
         _allow(CPU_SECONDS)
         answer = _answered(pickle.loads(data))  # noqa: S301  what the crawl itself wrote
-        _write(answers, _LENGTH.pack(len(answer)) + answer)
+        write_all(answers, _LENGTH.pack(len(answer)) + answer)
 
 
 def _allow(seconds: int) -> None:
@@ -226,9 +227,3 @@ def _answered(question: tuple[Any, ...]) -> bytes:
         "reason": found.reason,
     }
     return json.dumps(told).encode()
-
-
-def _write(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from lafka.errors import BadHttp
 from lafka.warc import http
+from lafka.warc.records import digest_text
 from lafka.warc.sources import Source
 
 SNIFF = 1024
@@ -153,7 +154,7 @@ class _Entity:
         """Of the fut (or all, where it is none), and of all."""
         if self.start < 0:
             self._settle()
-        return _text(self._fut), _text(self._whole)
+        return digest_text(self._fut), digest_text(self._whole)
 
 
 def inspect(block: Source, *, max_entity: int = 0) -> Payload:
@@ -175,7 +176,7 @@ def inspect(block: Source, *, max_entity: int = 0) -> Payload:
         too_big = trouble == _TOO_BIG
     fut, everything = seen.digests()
     kind = kind_of(seen.first, message.fields.first("Content-Type"))
-    payload_digest = _text(body) if message.content_codings else everything
+    payload_digest = digest_text(body) if message.content_codings else everything
     trouble = trouble or _unended(kind, message, seen.last)
     return Payload(
         kind=kind,
@@ -188,7 +189,7 @@ def inspect(block: Source, *, max_entity: int = 0) -> Payload:
         length=seen.size - seen.start,
         digest=fut if kind is Kind.PDF else payload_digest,
         payload_digest=payload_digest,
-        block_digest=_text(whole),
+        block_digest=digest_text(whole),
         whole=not trouble,
         trouble=trouble,
         too_big=too_big,
@@ -249,10 +250,6 @@ def _unended(kind: Kind, message: http.Head, tail: bytes) -> str:
     if kind is Kind.PDF and unframed and b"%%EOF" not in tail:
         return "a PDF without a length does not end with %%EOF"
     return ""
-
-
-def _text(digest: hashlib._Hash) -> str:
-    return "sha256:" + digest.hexdigest()
 
 
 _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)

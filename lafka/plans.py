@@ -36,9 +36,11 @@ from lafka.warc.records import (
     IDENTICAL_PAYLOAD,
     RECORD_END,
     Record,
+    digest_text,
     header,
     start,
 )
+from lafka.warc.sources import write_all
 
 Piece = Callable[[int], None]
 
@@ -143,9 +145,10 @@ class Plan:
         return place
 
     def _record(self, record: Record) -> None:
-        data = record.to_bytes()
-        self.pieces.append(lambda out: _write_all(out, data))
-        self.chain = chained(self.chain, record.header())
+        head = record.header()
+        data = head + record.block + RECORD_END
+        self.pieces.append(lambda out: write_all(out, data))
+        self.chain = chained(self.chain, head)
         self.end += len(data)
         self.ids.add(record.id)
 
@@ -284,15 +287,9 @@ class Copy:
             offset += sent
 
 
-def _write_all(out: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(out, view) :]
-
-
 def _write_conversion(out: int, files: Files, head: bytes, unconverted: Unconverted) -> None:
     record, payload = unconverted.record, unconverted.payload
-    _write_all(out, head)
+    write_all(out, head)
     skip, left, digest = payload.start, payload.length, hashlib.sha256()
     block = answer_in(record, files.fd(record.path))
     for piece in http.entity(block, http.head(block)):
@@ -300,7 +297,7 @@ def _write_conversion(out: int, files: Files, head: bytes, unconverted: Unconver
         skip = max(0, skip - len(piece))
         left -= len(taken)
         digest.update(taken)
-        _write_all(out, taken)
-    if payload.digest != "sha256:" + digest.hexdigest():
+        write_all(out, taken)
+    if payload.digest != digest_text(digest):
         raise BadWarc(record.path, "decodes to another fut than before", record.offset)
-    _write_all(out, RECORD_END)
+    write_all(out, RECORD_END)

@@ -404,7 +404,7 @@ class _Log:
 
     def _take(self, record: StoredRecord, fd: int) -> None:
         block = record.source(fd)
-        span = Span(path=str(record.path), offset=record.offset, length=record.end - record.offset)
+        span = _span(record)
         capture = self._captures.get(record.fields.first("WARC-Warcinfo-ID"))
         if record.type == "warcinfo":
             body = Fields.parse(block.read(0, block.size))
@@ -507,7 +507,10 @@ def _redirects(payload: Payload | None) -> bool:
     return payload is not None and 300 <= payload.status < 400
 
 
+def _span(record: StoredRecord) -> Span:
+    return Span(path=str(record.path), offset=record.offset, length=record.end - record.offset)
+
+
 def _exchanged(record: StoredRecord, found: _Capture) -> Exchanged:
-    span = Span(path=str(record.path), offset=record.offset, length=record.end - record.offset)
     request = found.requests.get(record.fields.first("WARC-Concurrent-To"))
-    return Exchanged(url=record.url, request=request, response=span)
+    return Exchanged(url=record.url, request=request, response=_span(record))

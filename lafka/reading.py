@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lafka.errors import printable
@@ -67,7 +67,6 @@ def read_first(page: Page) -> Found | None:
 def read(page: Page) -> Found:
     """All candidates of *page* and what it is; a page that finders stumble over has none."""
     try:
-        page = replace(page)
         told = describe(page)
         verdict = _VERDICTS.get(told.kind, Outcome.SPLAP_ONLY)
         if verdict is Outcome.BOT_CHALLENGE:

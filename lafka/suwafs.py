@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from lafka.errors import BadSuwaf, CallerError, NotHeld, StorageTrouble
+from lafka.errors import BadSuwaf, CallerError, NotHeld, ShortWarc, StorageTrouble
 from lafka.folders import DRAFT, sync_folder
 from lafka.pids import Pid
 
@@ -161,6 +161,11 @@ class Suwaf:
                 draft.unlink()
             raise StorageTrouble(path, error) from error
 
+    def check_length(self, warc: Path, size: int) -> None:
+        """``ShortWarc`` where the file *warc*, of *size* bytes, is shorter than ``end``."""
+        if size < self.end:
+            raise ShortWarc(warc, f"{size} bytes long, but its suwaf knows {self.end} bytes")
+
     def add(self, futli: str, time: datetime, fut: Fut) -> str:
         """Note *fut* of *futli* at *time* (aware); the key under which it stands.
 
@@ -179,7 +184,7 @@ class Suwaf:
         PDF that is labelled as a supplement is given only where there is nothing else.
         ``NotHeld`` where there is none, ``CallerError`` where *time* is no time.
         """
-        if time is not None and not _begins_time(time):
+        if time is not None and not begins_time(time):
             raise CallerError(f"{time}: not a time as YYYY-MM-DDThh:mm:ssZ, or a beginning of one")
         latest = (time or "").removesuffix("Z")
         found = [
@@ -196,7 +201,8 @@ class Suwaf:
         return name, key, fut
 
 
-def _begins_time(text: str) -> bool:
+def begins_time(text: str) -> bool:
+    """Whether *text* is a time of a suwaf, or a beginning of one, with or without its Z."""
     return _TIME_SHAPE.startswith(re.sub("[0-9]", "0", text.removesuffix("Z")))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from contextlib import nullcontext
@@ -11,11 +10,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from lafka.command import ArchiveCommand
 from lafka.errors import BadArgument, StorageTrouble
+from lafka.suwafs import begins_time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-
-FORM = "0000-00-00T00:00:00.000000"
 
 
 class Command(ArchiveCommand):
@@ -46,10 +44,9 @@ class Command(ArchiveCommand):
 
 def _time(text: str) -> str:
     """*text* without its Z; ``BadArgument`` where it is no beginning of a time in a suwaf."""
-    time = text.removesuffix("Z")
-    if not FORM.startswith(re.sub(r"\d", "0", time)):
+    if not begins_time(text):
         raise BadArgument(f"--time {text!r} is not like 2026, 2026-11-20 or 2026-11-20T10:11:12Z")
-    return time
+    return text.removesuffix("Z")
 
 
 def _copy(source: BinaryIO, output: str | None) -> None:

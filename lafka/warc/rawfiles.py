@@ -26,7 +26,7 @@ from lafka.errors import BadArgument, StorageTrouble
 from lafka.warc import dates
 from lafka.warc.fields import Fields, one_line
 from lafka.warc.records import RECORD_END, uuid_urn, warcinfo
-from lafka.warc.sources import CHUNK, Source
+from lafka.warc.sources import CHUNK, Source, write_all
 
 SPEC = "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 _PREFIX = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -173,11 +173,8 @@ class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no type
         return places
 
     def _append(self, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            written = os.write(self._fd, view)
-            self.position += written
-            view = view[written:]
+        write_all(self._fd, data)
+        self.position += len(data)
 
     def _roll_back(self, offset: int) -> None:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lafka.warc.fields import Fields
@@ -16,17 +16,28 @@ HTTP_REQUEST = "application/http;msgtype=request"
 HTTP_RESPONSE = "application/http;msgtype=response"
 IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 
-NewId = Callable[[], str]
-
 
 def uuid_urn() -> str:
     """A fresh record id, ``<urn:uuid:...>``."""
     return f"<urn:uuid:{uuid.uuid4()}>"
 
 
-def sha256(data: bytes) -> str:
+def digest_text(digest: hashlib._Hash) -> str:
     """``sha256:`` and hex, as it stands in digests of WARC headers and suwafs."""
-    return "sha256:" + hashlib.sha256(data).hexdigest()
+    return "sha256:" + digest.hexdigest()
+
+
+def sha256(data: bytes) -> str:
+    """The digest of *data*."""
+    return sha256_of((data,))
+
+
+def sha256_of(pieces: Iterable[bytes]) -> str:
+    """The digest of what *pieces* are together, in constant memory."""
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    return digest_text(digest)
 
 
 def header(fields: Fields) -> bytes:

@@ -9,6 +9,13 @@ from typing import Protocol
 CHUNK = 1 << 20
 
 
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of *data*, however little each call takes."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
 class Source(Protocol):
     """``size`` bytes; ``read(start, length)`` gives fewer only at the end."""
 
