@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from scrapy.commands import ScrapyCommand
 
 from lafka.archives import Archive
-from lafka.errors import BadArgument, KeeperError, LafkaError, StorageTrouble
+from lafka.errors import BadArgument, KeeperError, LafkaError, StorageTrouble, WarcError
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
 
 
-def refused(verb: str, error: LafkaError) -> int:
+def refused(verb: str, error: LafkaError | WarcError) -> int:
     """Say on stderr, in one sentence, why *verb* cannot be done; the exit code for it.
 
     1 where something stored is damaged, 2 for what was asked for or set.
@@ -34,7 +34,7 @@ def attempt(verb: str, work: Callable[[], None]) -> int:
     try:
         work()
         sys.stdout.flush()
-    except LafkaError as error:
+    except (LafkaError, WarcError) as error:
         return refused(verb, error)
     except BrokenPipeError:  # whoever read has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -63,7 +63,7 @@ class ArchiveCommand(ScrapyCommand):
 
     @abstractmethod
     def act(self, args: list[str], opts: Namespace) -> None:
-        """Do it; a LafkaError ends as a sentence on stderr."""
+        """Do it; a LafkaError or WarcError ends as a sentence on stderr."""
 
     def run(self, args: list[str], opts: Namespace) -> None:
         def act() -> None:

@@ -9,16 +9,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from lafka.warc.errors import BadHttp as BadHttp
+from lafka.warc.errors import BadWarc as BadWarc
+from lafka.warc.errors import DamagedFile
+from lafka.warc.errors import TornWarc as TornWarc
+from lafka.warc.errors import WarcError as WarcError
+from lafka.warc.errors import printable as printable
 
-def printable(text: object) -> str:
-    """*text* with every character that could write a line or drive a terminal as an escape."""
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(text)
-    )
+KeeperError = DamagedFile
+"""Something stored is not as it was left: the keeper of the archive has to look."""
 
 
 class LafkaError(Exception):
-    """Anything that Lafka itself raises."""
+    """Anything that Lafka itself raises, but for what its WARC library raises (``WarcError``)."""
 
     def __str__(self) -> str:
         return printable(super().__str__())
@@ -73,40 +76,11 @@ class NotHeld(LafkaError, LookupError):
 
 
 class SiteError(LafkaError):
-    """A site sent what it should not have: raised by the parsers of ``lafka.warc.http``."""
-
-
-class BadHttp(SiteError):
-    """Bytes that are no HTTP message, or a body that its own coding contradicts."""
-
-
-class KeeperError(LafkaError):
-    """Something stored is not as it was left: the keeper of the archive has to look.
-
-    ``path`` is the file, ``offset`` the byte in it where there is one.
-    """
-
-    def __init__(self, path: Path | str, message: str, offset: int | None = None) -> None:
-        place = f"{path}" if offset is None else f"{path} at byte {offset}"
-        super().__init__(f"{place}: {message}")
-        self.path = Path(path)
-        self.message = message
-        self.offset = offset
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.path, self.message, self.offset)
+    """A site sent what it should not have; ``BadHttp`` is the library's own word for it."""
 
 
 class BadSuwaf(KeeperError):
     """A suwaf that is not JSON, or not a suwaf: ``scrapy rebuild`` makes it again."""
-
-
-class BadWarc(KeeperError):
-    """Bytes in a WARC that are no WARC record."""
-
-
-class TornWarc(BadWarc):
-    """A WARC that ends inside a record; ``offset`` is where that record begins."""
 
 
 class ShortWarc(KeeperError):

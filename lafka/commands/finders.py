@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from scrapy import Spider, commands
 
 from lafka.command import check_args, refused
-from lafka.errors import BadArgument, LafkaError
+from lafka.errors import BadArgument, LafkaError, WarcError
 from lafka.finders import Page, find
 
 
@@ -45,7 +45,7 @@ class Command(commands.ScrapyCommand):
             check_args(args, 1)
             for candidate in find(self._page("".join(args), opts.url)):
                 print(json.dumps(asdict(candidate), ensure_ascii=False))
-        except (LafkaError, OSError) as error:
+        except (LafkaError, WarcError, OSError) as error:
             raise SystemExit(refused("finders", BadArgument(str(error)))) from None
 
     def _page(self, given: str, url: str) -> Page:

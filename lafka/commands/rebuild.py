@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lafka.command import ArchiveCommand
-from lafka.errors import BadPid, KeeperError, LafkaError, NotHeld
+from lafka.errors import BadPid, KeeperError, NotHeld
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -35,7 +35,7 @@ class Command(ArchiveCommand):
         pids = [archive.pid(arg) for arg in args]
         done = 0
         for found in pids or _all(archive, adopt=opts.adopt):
-            if isinstance(found, LafkaError):
+            if isinstance(found, Exception):
                 self._tell(found, 1)
                 continue
             try:
@@ -47,12 +47,12 @@ class Command(ArchiveCommand):
                 self._tell(error, 2)
         print(f"{done} suwafs made", file=sys.stderr)
 
-    def _tell(self, error: LafkaError, code: int) -> None:
+    def _tell(self, error: Exception, code: int) -> None:
         print(f"scrapy rebuild: {error}", file=sys.stderr)
         self.exitcode = max(self.exitcode, code)
 
 
-def _all(archive: Archive, *, adopt: bool) -> Iterator[Pid | LafkaError]:
+def _all(archive: Archive, *, adopt: bool) -> Iterator[Pid | Exception]:
     """The pid of each WARC, or why it has none."""
     for warc in list(archive.warcs()) if adopt else archive.warcs():
         try:

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import brotli
 
-from lafka.errors import BadHttp
+from lafka.warc.errors import BadHttp
 from lafka.warc.fields import Fields
 from lafka.warc.sources import Source
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from lafka.errors import BadWarc, TornWarc
 from lafka.warc import dates
+from lafka.warc.errors import BadWarc, TornWarc
 from lafka.warc.fields import Fields
 from lafka.warc.sources import FileSource
 

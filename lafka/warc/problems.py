@@ -1,0 +1,100 @@
+"""What can be wrong with a volume, as data: the one table of all codes of the library.
+
+An *error* is lost or changed data, or a breach of the standard; a *warning* is something that
+readers tolerate and writers should not do; a *note* is lawful and worth knowing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from lafka.warc.errors import printable
+
+Severity = Literal["error", "warning", "note"]
+
+# code: severity, and the sentence; what it names in braces is given to Problem.of.
+CODES: Mapping[str, tuple[Severity, str]] = {
+    # The file and its framing
+    "torn-tail": ("error", "the file ends inside a record"),
+    "bad-trailer": ("error", "the record is not followed by CRLF CRLF"),
+    "stray-bytes": ("error", "{size} bytes that belong to no record"),
+    "bad-version": ("error", "the version line is {line!r}"),
+    "old-version": ("warning", "the version is {version}, older than the standard"),
+    "bad-compression": ("error", "the compressed data is broken: {reason}"),
+    "one-member": ("warning", "several records in one compressed member: none can be read alone"),
+    # Header lines
+    "line-end": ("error", "a header line ends with a bare LF"),
+    "no-colon": ("error", "a header line without a colon: {line!r}"),
+    "no-name": ("error", "a header line without a name: {line!r}"),
+    "bad-name": ("error", "not a field name: {name!r}"),
+    "control-character": ("error", "a control character in {name}"),
+    "bad-utf-8": ("error", "{name} is not UTF-8"),
+    "long-line": ("error", "a header line of {size} bytes"),
+    "long-header": ("error", "a header of more than {size} bytes"),
+    "folded-first-line": ("error", "the first header line is folded"),
+    "folded-line": ("note", "{name} is folded over several lines"),
+    "comment": ("note", "a comment among the fields"),
+    # Fields
+    "repeated-field": ("error", "{name} stands {count} times"),
+    "missing-field": ("error", "a {type} record without {name}"),
+    "forbidden-field": ("error", "a {type} record with {name}"),
+    "unknown-type": ("warning", "the record type {type!r} is unknown"),
+    "bad-length": ("error", "Content-Length is {value!r}"),
+    "bad-date": ("error", "{name} is {value!r}"),
+    "bad-record-id": ("error", "{name} is {value!r}, not a URI in angle brackets"),
+    "bad-uri": ("warning", "{name} is {value!r}"),
+    "bad-value": ("error", "{name} is {value!r}"),
+    "content-type": ("warning", "a {type} record with the Content-Type {value!r}"),
+    # Digests
+    "bad-digest": ("error", "{name} is {value!r}"),
+    "unknown-digest": ("warning", "{name} uses an unknown algorithm: {value!r}"),
+    "no-block-digest": ("note", "no WARC-Block-Digest"),
+    "block-digest": ("error", "the block is {found}, not {value}"),
+    "payload-digest": ("error", "the payload is {found}, not {value}"),
+    # HTTP in a block
+    "bad-http": ("warning", "the block is no HTTP message: {reason}"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing that is wrong at byte ``offset`` of the file ``path``, in one sentence."""
+
+    path: Path
+    offset: int
+    code: str
+    severity: Severity
+    sentence: str
+
+    @classmethod
+    def of(cls, code: str, path: Path, offset: int, /, **values: object) -> Problem:
+        """The problem *code* of the table; *values* are what its sentence names."""
+        severity, template = CODES[code]
+        return cls(
+            path=path,
+            offset=offset,
+            code=code,
+            severity=severity,
+            sentence=printable(template.format(**values)),
+        )
+
+    def at(self, path: Path, offset: int) -> Problem:
+        """The same problem, of bytes that stand at *offset* of the file *path*."""
+        return replace(self, path=path, offset=offset + self.offset)
+
+    def to_json(self) -> str:
+        """The problem as one line of JSON, without a line end."""
+        return json.dumps(
+            {
+                "path": printable(self.path),
+                "offset": self.offset,
+                "code": self.code,
+                "severity": self.severity,
+                "sentence": self.sentence,
+            },
+            ensure_ascii=False,
+        )
