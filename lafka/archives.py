@@ -251,7 +251,19 @@ class Archive:
 
     def paper(self, pid: Pid, *, recover: bool = True) -> AbstractContextManager[PaperWarc]:
         """The paper's WARC, locked for writing; see :func:`lafka.papers.locked`."""
-        return locked(self.warc_path(pid), self.suwaf_path(pid), pid, recover=recover)
+        return locked(
+            self.warc_path(pid), self.suwaf_path(pid), pid, self.collection, recover=recover
+        )
+
+    def close(self, futli: Futli) -> None:
+        """Note that a trail of *futli* ended with nothing to store: it is not open any longer.
+
+        Raises as :meth:`paper`; nothing is written where the futli was not open.
+        """
+        suwaf = Suwaf.load(self.suwaf_path(futli.pid), futli.pid)
+        if suwaf and futli.url in suwaf.open:
+            with self.paper(futli.pid) as paper:
+                paper.close(futli.url)
 
     def warcs(self) -> Iterator[Path]:
         """The paths of all paper WARCs, sorted within each folder, found as they are asked for."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -140,15 +140,25 @@ class Scanner:
 
     Digests that stand in headers are taken as they are before byte *trusted_to*; from there on
     every block is hashed and a block that is not what its header says raises ``BadWarc``. So do
-    headers before *trusted_to* that do not make the *chain* that was committed, where it is known.
+    headers before *trusted_to* that do not make the *chain* that was committed, where it is known,
+    and a warcinfo after it with a Paper-Id that *is_paper* denies.
     """
 
-    def __init__(self, fd: int, path: Path, *, trusted_to: int = 0, chain: str = "") -> None:
+    def __init__(
+        self,
+        fd: int,
+        path: Path,
+        *,
+        trusted_to: int = 0,
+        chain: str = "",
+        is_paper: Callable[[str], bool] = bool,
+    ) -> None:
         self.contents = Contents()
         self._fd = fd
         self._path = path
         self._trusted_to = trusted_to
         self._chain = chain
+        self._is_paper = is_paper
         self._conversions: dict[str, str] | None = None
 
     def read(self) -> Contents:
@@ -162,8 +172,7 @@ class Scanner:
             self._check(record)
         contents = self.contents
         if record.type == "warcinfo":
-            body = Fields.parse(record.source(self._fd).read(0, CHUNK))
-            contents.infos[record.id] = Info.of(record.id, body)
+            self._take_info(record)
         elif record.type == "response":
             self._take_response(record)
         elif record.type == "resource":
@@ -179,6 +188,13 @@ class Scanner:
         self._check_chain(record)
         contents.ids.add(record.id)
         contents.end = record.end
+
+    def _take_info(self, record: StoredRecord) -> None:
+        info = Info.of(record.id, Fields.parse(record.source(self._fd).read(0, CHUNK)))
+        named = info.pid_text
+        if named and record.offset >= self._trusted_to and not self._is_paper(named):
+            raise BadWarc(self._path, f"a capture of {named}", record.offset)
+        self.contents.infos[record.id] = info
 
     def _check_chain(self, record: StoredRecord) -> None:
         """Compare at the last record that was committed, before it counts as read."""

@@ -20,18 +20,42 @@ def sync_folder(folder: Path) -> None:
         os.close(fd)
 
 
+_NAMED: set[str] = set()
+"""Folders whose own names this process has seen to be on the disk."""
+_NAMED_MAX = 100_000
+
+
 def make_folders(folder: Path) -> None:
-    """Make *folder* and its missing parents, each name synced; ``StorageTrouble`` if refused."""
-    missing = []
+    """Make *folder* and its missing parents, each name synced; ``StorageTrouble`` if refused.
+
+    The name of a folder that is there already is synced, too, once a process: who made it may have
+    been killed before, or may just be about to.
+    """
+    unsure = []
     try:
-        while not folder.is_dir():
-            missing.append(folder)
+        while not (str(folder) in _NAMED and folder.is_dir()):
+            if folder == folder.parent or folder.is_mount():
+                break
+            unsure.append(folder)
             folder = folder.parent
-        for name in reversed(missing):
-            name.mkdir(exist_ok=True)
-            sync_folder(name.parent)
+        while unsure:
+            folder = unsure.pop()
+            _make(folder)
     except OSError as error:
         raise StorageTrouble(folder, error) from error
+
+
+def _make(folder: Path) -> None:
+    there = folder.is_dir()
+    folder.mkdir(exist_ok=True)
+    try:
+        sync_folder(folder.parent)
+    except PermissionError:
+        if not there:  # else its parent is not ours: /home, or what an operator prepared
+            raise
+    if len(_NAMED) >= _NAMED_MAX:
+        _NAMED.clear()
+    _NAMED.add(str(folder))
 
 
 def free_name(path: Path) -> Path:

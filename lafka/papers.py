@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lafka.contents import Contents, Scanner, begins_record, fut_of
-from lafka.errors import BadSuwaf, BadWarc, ShortWarc, StorageTrouble, TornWarc
+from lafka.errors import BadPid, BadSuwaf, BadWarc, ShortWarc, StorageTrouble, TornWarc
 from lafka.folders import DRAFT, free_name, make_folders, sync_folder
 from lafka.locks import Lock, held
-from lafka.pids import Pid
+from lafka.pids import Collection, Pid
 from lafka.plans import Files, Plan, visit_of
 from lafka.suwafs import Fut, Suwaf
 from lafka.trails import Capture
@@ -36,11 +36,12 @@ class Added:
 class PaperWarc:
     """One paper's WARC and suwaf, locked and recovered; made by :func:`locked`."""
 
-    def __init__(self, suwaf_path: Path, pid: Pid, lock: Lock) -> None:
+    def __init__(self, suwaf_path: Path, pid: Pid, collection: Collection, lock: Lock) -> None:
         self.path = lock.warc
         self.suwaf_path = suwaf_path
         self.pid = pid
         self.suwaf = Suwaf(pid=pid)
+        self._collection = collection
         self._lock = lock
         self._fd = lock.fd
         self._contents: Contents | None = None
@@ -54,7 +55,15 @@ class PaperWarc:
 
     def _scanner(self, trusted_to: int) -> Scanner:
         chain = self.suwaf.chain if trusted_to else ""
-        return Scanner(self._fd, self._lock.path, trusted_to=trusted_to, chain=chain)
+        return Scanner(
+            self._fd, self._lock.path, trusted_to=trusted_to, chain=chain, is_paper=self._is_paper
+        )
+
+    def _is_paper(self, text: str) -> bool:
+        """Whether the Paper-Id *text*, in any spelling, is that of this paper."""
+        with suppress(BadPid):
+            return self._collection.pid(text).path == self.pid.path
+        return False
 
     def recover(self) -> None:
         """Make WARC and suwaf one again after a killed writer.
@@ -76,7 +85,7 @@ class PaperWarc:
         self.suwaf.check_length(self.path, os.fstat(self._fd).st_size)
 
     def rebuild(self, *, trusted_to: int = 0) -> None:
-        """Make the suwaf again from the WARC; a tail that is no whole record is kept aside.
+        """Make the suwaf again from the WARC; a tail that is no record of it is kept aside.
 
         Digests in headers are believed before byte *trusted_to*, the bytes are read after it.
         """
@@ -146,6 +155,11 @@ class PaperWarc:
                 self._commit()
         return [self._named(entry) for entry in plan.added]
 
+    def close(self, futli: str) -> None:
+        """Note that a trail of *futli* has ended and has nothing to store: it is open no longer."""
+        if self._mark(futli, opened=False):
+            self._commit()
+
     def _named(self, entry: tuple[Capture, str, bool]) -> Added:
         capture, digest, new = entry
         held = self.contents.futs[digest]
@@ -195,6 +209,7 @@ def locked(
     warc: Path,
     suwaf: Path,
     pid: Pid,
+    collection: Collection,
     *,
     recover: bool = True,
 ) -> Iterator[PaperWarc]:
@@ -204,7 +219,7 @@ def locked(
     :meth:`PaperWarc.recover` does, and ``StorageTrouble`` for any ``OSError`` while it is locked.
     """
     with held(warc) as lock:
-        paper = PaperWarc(suwaf, pid, lock)
+        paper = PaperWarc(suwaf, pid, collection, lock)
         if recover:
             paper.recover()
         yield paper

@@ -84,30 +84,27 @@ class PaperWarcPipeline:
         trail = item.ended
         try:
             if trail.captures:
-                await self._threads.run(self._copy, item, trail)
+                await self._threads.run(self._store, item, trail)
             else:
-                await self._raw.in_order(self._end, trail)
+                await self._raw.in_order(self._store, item, trail)
         except StorageTrouble as error:
             stop_for_storage(self._crawler, error)
             raise DropItem(f"{item.pid}: not stored: {error}", log_level="INFO") from error
         return item
 
-    def _end(self, trail: Trail) -> None:
-        """Close a trail that has nothing to be copied."""
-        with storage(self._archive.root / "raw"):
-            raw = self._raw.open(self._archive)
-            raw.end(trail)
-            raw.copied(trail.number)
-
-    def _copy(self, item: TrailItem, trail: Trail) -> None:
+    def _store(self, item: TrailItem, trail: Trail) -> None:
         """Close *trail* and copy it; where its paper is damaged the raw WARC keeps it."""
         archive, pid = self._archive, trail.futli.pid
         with storage(archive.root / "raw"):
             raw = self._raw.open(archive)
             raw.end(trail)
         try:
-            with storage(archive.warc_path(pid)), archive.paper(pid) as paper:
-                item.futs = [_fut(added) for added in paper.append(trail.captures)]
+            with storage(archive.warc_path(pid)):
+                if trail.captures:
+                    with archive.paper(pid) as paper:
+                        item.futs = [_fut(added) for added in paper.append(trail.captures)]
+                elif trail.has_last_word:
+                    archive.close(trail.futli)
         except KeeperError as error:
             logger.error("%s: nothing is stored: %s", pid, error)
             item.outcome, item.error = str(Outcome.DAMAGED), str(error)

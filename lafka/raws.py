@@ -36,7 +36,7 @@ from lafka.exchanges import Exchange
 from lafka.folders import make_folders, sync_folder
 from lafka.futlis import Futli
 from lafka.payloads import Payload, identified_type, inspect
-from lafka.trails import Ask, Capture, Exchanged, Span, Trail, judge
+from lafka.trails import Ask, Capture, Exchanged, Outcome, Span, Trail, judge
 from lafka.warc import dates
 from lafka.warc.fields import Fields, one_line
 from lafka.warc.rawfiles import RawFiles
@@ -356,6 +356,8 @@ def _recover_run(archive: Archive, run: Path) -> Recovery:
                     paper.append(left.captures, opened=left.opened)
                 copied += 1
                 opened += left.opened
+            elif left.closes:
+                archive.close(left.closes)
         except KeeperError as error:
             problems.append(str(error))
     return Recovery(run=run.name, trails=copied, opened=opened, problems=tuple(problems))
@@ -363,8 +365,11 @@ def _recover_run(archive: Archive, run: Path) -> Recovery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Left:
+    """What a trail left to be copied; ``closes``: the futli of one that ended without a capture."""
+
     captures: list[Capture]
     opened: bool
+    closes: Futli | None = None
 
 
 @dataclass(slots=True)
@@ -435,7 +440,8 @@ class _Log:
             ended.update(ids)
             futlis.add((str(end.get("pid")), str(end.get("futli"))))
             captures = [c for c in map(self._capture, ids) if c and c.outcome.is_stored]
-            left.append(_Left(captures=captures, opened=len(captures) < len(ids)))
+            closes = None if ids else self._closed(end)
+            left.append(_Left(captures=captures, opened=len(captures) < len(ids), closes=closes))
         opened: dict[tuple[str, str], list[Capture]] = defaultdict(list)
         for found in self._captures.values():
             key = (found.body.first("Paper-Id"), found.body.first("Futli"))
@@ -443,6 +449,13 @@ class _Log:
             if capture and _belongs(capture):
                 opened[key].append(capture)
         return left + [_Left(captures=captures, opened=True) for captures in opened.values()]
+
+    def _closed(self, end: dict[str, Any]) -> Futli | None:
+        """The futli of a trail without captures, where the site had the last word on it."""
+        with suppress(ValueError):  # an outcome of another version, or a pid
+            if not Outcome(str(end.get("outcome"))).may_pass:
+                return Futli(pid=self._archive.pid(str(end.get("pid"))), url=str(end.get("futli")))
+        return None
 
     def _capture(self, warcinfo_id: str) -> Capture | None:
         """The capture of a warcinfo; None where no answer of it can be used."""

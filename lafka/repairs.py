@@ -40,7 +40,9 @@ _SUWAF = _NO_SUWAF | {
     "end-inside-record",
 }
 _HARMLESS = frozenset(("stored-twice",))
-_CUT = frozenset(("torn-tail", "stray-bytes", "bad-length", "bad-trailer", "block-digest"))
+_CUT = frozenset(
+    ("torn-tail", "stray-bytes", "bad-length", "bad-trailer", "block-digest", "wrong-pid")
+)
 _NOT_THIS_PAPER = frozenset(("no-warc", "wrong-pid", "unreadable"))
 
 

@@ -53,6 +53,26 @@ class Outcome(StrEnum):
         """Whether a capture with this outcome can go into a paper WARC."""
         return self in (Outcome.FUT, Outcome.SPLAP_ONLY, Outcome.OTHER_TYPE)
 
+    @property
+    def may_pass(self) -> bool:
+        """Whether it is trouble on the way, so that the site has not said anything yet."""
+        return self in _PASSING
+
+
+_PASSING = frozenset(
+    (
+        Outcome.SERVER_ERROR,
+        Outcome.TIMEOUT,
+        Outcome.TLS,
+        Outcome.DNS,
+        Outcome.CONNECTION,
+        Outcome.BAD_HTTP,
+        Outcome.TRUNCATED,
+        Outcome.ROBOTS,
+        Outcome.BOT_CHALLENGE,
+    )
+)
+
 
 class Links(StrEnum):
     """How far the walk goes on a splap's links; docs/finding.md tells what each costs."""
@@ -233,6 +253,11 @@ class Trail:
     def has_fut(self) -> bool:
         """Whether a PDF that is not thought to be a supplement is among the captures."""
         return any(c.is_pdf and not c.ask.label for c in self.captures)
+
+    @property
+    def has_last_word(self) -> bool:
+        """Whether it ended by what the site said, and not by trouble on the way."""
+        return self.outcome is not None and not self.outcome.may_pass
 
     @property
     def wants_more(self) -> bool:

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -24,6 +26,7 @@ from hypothesis import strategies as st
 
 from lafka.archives import Archive
 from lafka.errors import BadSuwaf, BadWarc, ShortWarc, StorageTrouble
+from lafka.folders import make_folders
 from lafka.locks import vacant
 from lafka.raws import recover
 from lafka.trails import Capture
@@ -178,6 +181,25 @@ def test_an_open_futli_stays_open_until_its_trail_ends(store: Store) -> None:
     assert store.archive.has_fut(fut.ask.futli)
 
 
+def test_an_open_futli_is_closed_by_a_trail_that_stores_nothing(store: Store) -> None:
+    futs = [store.fut(pdf(n), futli=f"http://x.example/{n}") for n in range(2)]
+    for fut in futs:
+        store.append([fut], opened=True)
+    before = store.warc().read_bytes()
+    store.archive.close(futs[0].ask.futli)
+    assert store.archive.suwaf(PID).open == ("http://x.example/1",)
+    assert [store.archive.has_fut(fut.ask.futli) for fut in futs] == [True, False]
+    store.archive.close(futs[1].ask.futli)
+    assert store.archive.suwaf(PID).open == ()
+    assert store.warc().read_bytes() == before
+    sound(store)
+    kept = store.suwaf().stat().st_mtime_ns
+    store.archive.close(futs[1].ask.futli)
+    store.archive.close(store.ask(pid="RePEc:abc:wpaper:77").futli)
+    assert store.suwaf().stat().st_mtime_ns == kept
+    assert [path.name for path in store.warc().parent.iterdir()] == ["1.warc"]
+
+
 # Any sequence of trails
 
 ONE_TRAIL = st.tuples(
@@ -231,8 +253,6 @@ def test_the_suwaf_that_is_kept_is_the_one_that_is_rebuilt(
 
 
 def _is(capture: Capture, body: bytes) -> bool:
-    import hashlib
-
     assert capture.payload is not None
     return capture.payload.digest == "sha256:" + hashlib.sha256(body).hexdigest()
 
@@ -342,6 +362,48 @@ def test_garbage_behind_the_end_is_kept_aside(store: Store, tail: bytes) -> None
     sound(store, "torn-aside")
 
 
+@pytest.mark.parametrize("form", ["end", "draft"])
+def test_whole_records_of_another_paper_behind_the_end_are_kept_aside(
+    store: Store, form: str
+) -> None:
+    """As blocks that a power cut left of another file."""
+    other = "RePEc:abc:wpaper:2"
+    store.put(store.fut(pdf("other"), pid=other))
+    foreign = store.warc(other).read_bytes()
+    fut = store.fut(pdf())
+    if form == "end":
+        store.put(fut)
+        before = store.warc().read_bytes()
+        store.warc().write_bytes(before + foreign)
+    else:
+        before = b""
+        store.warc().with_name(".draft-1.warc").write_bytes(foreign)
+    store.put(store.fut(pdf(2)))
+    aside = store.warc().with_name(f"1.warc.torn-{len(before)}")
+    assert aside.read_bytes() == foreign
+    assert pdf("other") not in cuts(store.archive).values()
+    assert store.warc().read_bytes().startswith(before + b"WARC/1.1\r\n")
+    sound(store, "torn-aside")
+
+
+def test_a_paper_id_in_another_spelling_is_of_the_same_paper(store: Store) -> None:
+    store.put(store.fut(pdf()))
+    end, suwaf = store.warc().stat().st_size, store.suwaf().read_bytes()
+    store.put(store.fut(pdf(2)))
+    data = store.warc().read_bytes()
+    tail = data[end:].replace(b"Paper-Id: RePEc:abc", b"Paper-Id: repec:ABC")
+    digest = re.search(rb"WARC-Block-Digest: (sha256:[0-9a-f]+)", tail)
+    assert digest
+    body = tail.partition(b"\r\n\r\n")[2].partition(b"\r\n\r\n")[0] + b"\r\n"
+    tail = tail.replace(digest[1], b"sha256:" + hashlib.sha256(body).hexdigest().encode(), 1)
+    store.warc().write_bytes(data[:end] + tail)
+    store.suwaf().write_bytes(suwaf)
+    with store.archive.paper(store.archive.pid(PID)):
+        pass
+    assert set(cuts(store.archive).values()) == {pdf(), pdf(2)}
+    sound(store)
+
+
 # What is not as it was left
 
 
@@ -391,6 +453,14 @@ def test_a_missing_suwaf_is_made_again_by_the_next_append(store: Store) -> None:
     store.put(store.fut(pdf(2)))
     assert list(cuts(store.archive).values()) == [pdf(1), pdf(2)]
     sound(store)
+
+
+def test_a_warc_of_another_paper_is_left_alone(store: Store) -> None:
+    store.put(store.fut(pdf("other"), pid="RePEc:abc:wpaper:2"))
+    store.warc().write_bytes(store.warc("RePEc:abc:wpaper:2").read_bytes())
+    untouched(store, BadWarc, "a capture of RePEc:abc:wpaper:2")
+    with pytest.raises(BadWarc):
+        store.archive.rebuild(store.archive.pid(PID))
 
 
 def test_damage_in_the_middle_is_never_cut_off(store: Store) -> None:
@@ -791,8 +861,8 @@ SUWAF = ["fsync .draft-1.json", "replace .draft-1.json 1.json", "fsync wpaper"]
 
 def test_what_is_named_was_synced_before(store: Store, calls: list[str]) -> None:
     first, second = store.fut(pdf(1), "gzip"), store.fut(pdf(2))
-    store.archive.suwaf_path(first.ask.futli.pid).parent.mkdir(parents=True)
-    store.warc().parent.mkdir(parents=True)
+    make_folders(store.suwaf().parent)
+    make_folders(store.warc().parent)
     calls.clear()
     store.append([first])
     assert short(calls) == [

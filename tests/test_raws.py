@@ -15,7 +15,7 @@ import pytest
 from lafka.archives import Archive
 from lafka.errors import ArchiveBusy, StorageTrouble
 from lafka.raws import RawRun, Recovery, recover
-from lafka.trails import Capture
+from lafka.trails import Capture, Outcome, Trail
 from lafka.warc.reader import records
 from tests.stores import (
     FUTLI,
@@ -235,6 +235,27 @@ def test_open_trails_are_copied_and_marked_open(store: Store) -> None:
         data = store.warc(pid).read_bytes()
         assert b"404 Not Found" not in data
         assert b"503 Busy" not in data
+    assert problems(store.root) == []
+
+
+@pytest.mark.parametrize(
+    ("outcome", "stays"), [(Outcome.NOT_FOUND, ()), (Outcome.TIMEOUT, (FUTLI,)), (None, (FUTLI,))]
+)
+def test_a_dead_run_closes_what_its_trails_did(
+    store: Store, outcome: Outcome | None, stays: tuple[str, ...]
+) -> None:
+    """Killed between the end of a trail that stored nothing and its note in the suwaf."""
+    fut = store.fut(pdf())
+    store.append([fut], opened=True)
+    die(store)
+    recovered(store.archive)
+    again = Store(store.root, run="run-2")
+    assert store.archive.suwaf(PID).open == (FUTLI,)
+    again.raw.end(Trail(futli=fut.ask.futli, number=7, outcome=outcome))
+    die(again)
+    [found] = recovered(store.archive)
+    assert (found.trails, found.problems) == (0, ())
+    assert store.archive.suwaf(PID).open == stays
     assert problems(store.root) == []
 
 

@@ -155,6 +155,10 @@ MENDED: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "torn tail": (edit(WARC, lambda data: data + TORN), "recover"),
     "zeros behind the end": (edit(WARC, lambda data: data + bytes(4096)), "recover"),
+    "captures of another paper behind the end": (
+        lambda root: edit(WARC, lambda d: d + (root / WARC.replace("1.", "2.")).read_bytes())(root),
+        "recover",
+    ),
     "older suwaf and a torn tail": (both(older_suwaf, edit(WARC, lambda d: d + TORN)), "recover"),
     "draft of a WARC": (draft_warc, "finish"),
     "empty draft of a WARC": (put(f"warc/{FOLDER}/.draft-9.warc", b""), "finish"),

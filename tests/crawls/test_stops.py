@@ -10,6 +10,8 @@ import pytest
 
 from tests.crawls.running import Crawl, check, crawl, futs, outcomes
 from tests.sites.papers import MAIN, OTHER, SmallSite
+from tests.sites.server import reply
+from tests.stores import PID, Store, pdf
 
 WAIT = 20
 
@@ -107,6 +109,25 @@ def test_a_crawl_that_waits_for_standard_input_can_be_stopped(
         going.interrupt()
         site.resume()
         assert going.process.wait(WAIT) == 0
+
+
+def test_a_futli_left_open_is_asked_until_the_site_has_the_last_word(tmp_path: Path) -> None:
+    archive, list_ = tmp_path / "archive", tmp_path / "list.tsv"
+    store = Store(archive)
+    with SmallSite((MAIN,), 1) as site:
+        futli = f"{site.at(MAIN)}/moved"
+        list_.write_text(f"{PID}\t{futli}\n")
+        store.append([store.fut(pdf("half"), futli=futli)], opened=True)
+        store.raw.copied(0)
+        store.raw.close()
+        for status in (b"503 Busy", b"404 Not Found"):
+            site.routes["/moved"] = reply(b"", status=status.decode())
+            assert crawl(archive, list_, RETRY_TIMES=0).code == 0
+        assert crawl(archive, list_).code == 0
+        assert site.targets().count("/moved") == 2
+    told = [[(line["outcome"], line["requests"]) for line in run] for run in outcomes(archive)]
+    assert told == [[("server-error", 1)], [("not-found", 1)], [("fut", 0)]]
+    check(archive)
 
 
 def test_two_crawls_of_one_list_share_an_archive(
