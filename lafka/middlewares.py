@@ -26,11 +26,11 @@ from lafka.archives import Archive
 from lafka.errors import BadHttp, StorageTrouble
 from lafka.exchanges import Exchange
 from lafka.failures import outcome_of
+from lafka.rawfiles import load_settings
 from lafka.raws import RawRun, Recorded
 from lafka.threads import Threads
 from lafka.trails import Ask, Capture, Outcome, judge
 from lafka.warc import http
-from lafka.warc.rawfiles import load_settings
 from lafka.wire import EXCHANGE_KEY
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from scrapy.utils.misc import load_object
 from lafka import settings as defaults
 from lafka.addresses import networks
 from lafka.errors import BadArgument
-from lafka.warc.rawfiles import load_settings
+from lafka.rawfiles import load_settings
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings

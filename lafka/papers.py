@@ -21,6 +21,7 @@ from lafka.pids import Collection, Pid
 from lafka.plans import Files, Plan, visit_of
 from lafka.suwafs import Fut, Suwaf
 from lafka.trails import Capture
+from lafka.warc.appending import Appender
 from lafka.warc.sources import FileSource
 
 
@@ -175,20 +176,15 @@ class PaperWarc:
 
     def _write(self, plan: Plan, *, sync: bool = False) -> None:
         """Append what *plan* holds; rolled back to the known end where the disk refuses."""
-        begin = self.contents.end
+        out = Appender(self._fd, self.contents.end)
         try:
-            os.lseek(self._fd, begin, os.SEEK_SET)
-            for piece in plan.pieces:
-                piece(self._fd)
-            if plan.pieces or sync:
-                os.fdatasync(self._fd)
+            with out.group():
+                for piece in plan.pieces:
+                    piece(out)
+                if plan.pieces or sync:
+                    out.sync()
         except OSError as error:
-            with suppress(OSError):
-                os.ftruncate(self._fd, begin)
             raise StorageTrouble(self.path, error) from error
-        except BaseException:
-            os.ftruncate(self._fd, begin)
-            raise
         plan.taken_into(self.contents)
         for visit in plan.visits:
             self.suwaf.add(visit.info.futli, visit.time, fut_of(visit, plan.held[visit.digest]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
@@ -29,6 +29,7 @@ from lafka.errors import BadWarc
 from lafka.payloads import Kind
 from lafka.trails import Capture, Span
 from lafka.warc import dates, http
+from lafka.warc.appending import Appender
 from lafka.warc.fields import one_line
 from lafka.warc.reader import StoredRecord, record_at, record_of
 from lafka.warc.records import (
@@ -40,9 +41,8 @@ from lafka.warc.records import (
     header,
     start,
 )
-from lafka.warc.sources import write_all
 
-Piece = Callable[[int], None]
+Piece = Callable[[Appender], None]
 
 
 class Plan:
@@ -147,7 +147,7 @@ class Plan:
     def _record(self, record: Record) -> None:
         head = record.header()
         data = head + record.block + RECORD_END
-        self.pieces.append(lambda out: write_all(out, data))
+        self.pieces.append(lambda out: out.write([data]))
         self.chain = chained(self.chain, head)
         self.end += len(data)
         self.ids.add(record.id)
@@ -278,26 +278,30 @@ class Copy:
     def goes_on_with(self, record: StoredRecord) -> bool:
         return self._path == record.path and self.end == record.offset
 
-    def __call__(self, out: int) -> None:
-        source, offset = self._files.fd(self._path), self._offset
-        while offset < self.end:
-            sent = os.sendfile(out, source, offset, self.end - offset)
-            if not sent:
-                raise BadWarc(self._path, "the raw WARC ends inside a record", offset)
-            offset += sent
+    def __call__(self, out: Appender) -> None:
+        try:
+            out.copy(self._files.fd(self._path), self._offset, self.end - self._offset)
+        except EOFError:
+            message = "the raw WARC ends inside a record"
+            raise BadWarc(self._path, message, self._offset) from None
 
 
-def _write_conversion(out: int, files: Files, head: bytes, unconverted: Unconverted) -> None:
+def _write_conversion(out: Appender, files: Files, head: bytes, unconverted: Unconverted) -> None:
     record, payload = unconverted.record, unconverted.payload
-    write_all(out, head)
-    skip, left, digest = payload.start, payload.length, hashlib.sha256()
-    block = answer_in(record, files.fd(record.path))
-    for piece in http.entity(block, http.head(block)):
-        taken = piece[skip : skip + left]
-        skip = max(0, skip - len(piece))
-        left -= len(taken)
-        digest.update(taken)
-        write_all(out, taken)
+    digest = hashlib.sha256()
+
+    def taken() -> Iterator[bytes]:
+        skip, left = payload.start, payload.length
+        block = answer_in(record, files.fd(record.path))
+        for piece in http.entity(block, http.head(block)):
+            part = piece[skip : skip + left]
+            skip = max(0, skip - len(piece))
+            left -= len(part)
+            digest.update(part)
+            yield part
+
+    out.write([head])
+    out.write(taken())
     if payload.digest != digest_text(digest):
         raise BadWarc(record.path, "decodes to another fut than before", record.offset)
-    write_all(out, RECORD_END)
+    out.write([RECORD_END])

@@ -36,10 +36,10 @@ from lafka.exchanges import Exchange
 from lafka.folders import make_folders, sync_folder
 from lafka.futlis import Futli
 from lafka.payloads import Payload, identified_type, inspect
+from lafka.rawfiles import RawFiles
 from lafka.trails import Ask, Capture, Exchanged, Outcome, Span, Trail, judge
 from lafka.warc import dates
 from lafka.warc.fields import Fields, one_line
-from lafka.warc.rawfiles import RawFiles
 from lafka.warc.reader import StoredRecord, records
 from lafka.warc.records import (
     HTTP_REQUEST,

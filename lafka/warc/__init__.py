@@ -6,8 +6,9 @@
 ``reader``    records in a plain file, found by seeking over their blocks
 ``sources``   bytes in memory or in a file, read the same way
 ``http``      the HTTP message in a response block, its payload and its entity
-``surts``     keys under which indexes sort URLs
-``rawfiles``  scrapy-warcio's file naming, rotation and settings under exact records
+``appending`` a group of records whole at the end of a file, or the file as it was before
+``names``     names of files by the guidelines; renaming that overwrites nothing
+``sizes``     sizes with K, M, G, Ki, Mi, Gi
 
-Only this package imports scrapy-warcio and warcio.
+Only this package imports warcio.
 """

@@ -24,9 +24,10 @@ from scrapy_warcio import ScrapyWarcIo
 
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.warc import dates
+from lafka.warc.appending import Appender
 from lafka.warc.fields import Fields, one_line
 from lafka.warc.records import RECORD_END, uuid_urn, warcinfo
-from lafka.warc.sources import CHUNK, Source, write_all
+from lafka.warc.sources import Source
 
 SPEC = "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 _PREFIX = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -39,8 +40,6 @@ DEFAULTS: Mapping[str, Any] = {
     "user_agent": "",
     "warc_prefix": "LAFKA",
 }
-
-_SMALL = 256 * 1024
 
 
 def load_settings(path: Path | str) -> dict[str, Any]:
@@ -83,8 +82,7 @@ class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no type
         self.software = software
         self.warc_fname: str | None = None
         self._path = folder
-        self.position = 0
-        self._fd = -1
+        self._file = Appender(-1)
 
     def warcfile(self) -> str:
         """The next file's path, plain where scrapy-warcio would compress."""
@@ -96,8 +94,7 @@ class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no type
         """Begin the file that ``bump_serial`` named, with its warcinfo."""
         self.close()
         path = self.path
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-        self._fd, self.position = os.open(path, flags, 0o644), 0
+        self._file = Appender.create(path)
         config = {key: one_line(str(value)) for key, value in self.config.items()}
         # No ip: finding it asks the name server. No field without a value.
         lines = [
@@ -113,7 +110,7 @@ class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no type
         ]
         body = Fields((name, value) for name, value in lines if value)
         date = dates.to_text(dates.now())
-        self._append(warcinfo(uuid_urn(), date, body, filename=path.name).to_bytes())
+        self._file.write([warcinfo(uuid_urn(), date, body, filename=path.name).to_bytes()])
 
     @property
     def path(self) -> Path:
@@ -127,15 +124,15 @@ class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no type
 
         ``StorageTrouble`` where the disk refuses; no file is left that begins with half a record.
         """
-        if self._fd < 0 or not os.fstat(self._fd).st_nlink:
+        if self._file.fd < 0 or not os.fstat(self._file.fd).st_nlink:
             self.warc_fname = None
-        elif self.position + size < self.config["max_warc_size"]:
+        elif self._file.position + size < self.config["max_warc_size"]:
             return
         before = self.warc_fname
         try:
             self.bump_serial(size)
         except OSError as error:
-            if self.warc_fname != before and self._fd >= 0:
+            if self.warc_fname != before and self._file.fd >= 0:
                 self.close()
                 with suppress(OSError):
                     self.path.unlink()
@@ -153,18 +150,18 @@ class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no type
         self, records: Sequence[tuple[bytes, Source | bytes]]
     ) -> list[tuple[Path, int, int]]:
         """Append *records* side by side, all of them or none; as :meth:`append` does."""
-        begin = place = self.position
+        file = self._file
+        path, place = self.path, file.position
         places = []
         try:
-            for data in _pieces(records):
-                self._append(data)
+            with file.group():
+                file.write(_pieces(records))
         except OSError as error:
-            self._roll_back(begin)
-            raise StorageTrouble(self.path, error) from error
-        except BaseException:
-            self._roll_back(begin)
-            raise
-        path = self.path
+            raise StorageTrouble(path, error) from error
+        finally:
+            if not file.intact:
+                self.log.warning("%s: a torn record stays at byte %d", path, place)
+                self.close()  # a reader stops there, so what follows goes into a new file
         for header, block in records:
             size = len(block) if isinstance(block, bytes) else block.size
             length = len(header) + size + len(RECORD_END)
@@ -172,35 +169,15 @@ class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no type
             place += length
         return places
 
-    def _append(self, data: bytes) -> None:
-        write_all(self._fd, data)
-        self.position += len(data)
-
-    def _roll_back(self, offset: int) -> None:
-        try:
-            os.ftruncate(self._fd, offset)
-            self.position = offset
-        except OSError:
-            self.log.warning("%s: a torn record stays at byte %d", self.path, offset)
-            self.close()  # a reader stops there, so what follows goes into a new file
-
     def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        self._file.close()
 
 
 def _pieces(records: Sequence[tuple[bytes, Source | bytes]]) -> Iterator[bytes]:
-    """The bytes of *records*, small ones together, for each write may wait for other threads."""
-    waiting = b""
     for header, block in records:
-        waiting += header
-        for data in (block,) if isinstance(block, bytes) else block.chunks(0, CHUNK):
-            if len(data) >= _SMALL:
-                yield waiting
-                yield data
-                waiting = b""
-            else:
-                waiting += data
-        waiting += RECORD_END
-    yield waiting
+        yield header
+        if isinstance(block, bytes):
+            yield block
+        else:
+            yield from block.chunks()
+        yield RECORD_END

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from lafka.errors import BadArgument, StorageTrouble
+from lafka.rawfiles import RawFiles, load_settings
 from lafka.warc.fields import Fields
-from lafka.warc.rawfiles import RawFiles, load_settings
 from lafka.warc.reader import records
 from lafka.warc.records import Record, start, uuid_urn
 from lafka.warc.sources import MemorySource
@@ -296,7 +296,7 @@ def test_a_full_disk_leaves_whole_records_only(tmp_path: Path) -> None:
         import resource, signal, sys
         from pathlib import Path
         from lafka.errors import StorageTrouble
-        from lafka.warc.rawfiles import RawFiles
+        from lafka.rawfiles import RawFiles
         from lafka.warc.records import Record, start, uuid_urn
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         limit = int(sys.argv[2])
@@ -319,7 +319,7 @@ def test_a_full_disk_leaves_whole_records_only(tmp_path: Path) -> None:
         folder.mkdir()
         done = subprocess.run(
             [sys.executable, "-c", textwrap.dedent(code), str(folder), str(limit)],
-            check=True, capture_output=True, text=True, cwd=Path(__file__).parents[2],
+            check=True, capture_output=True, text=True, cwd=Path(__file__).parents[1],
         )  # fmt: skip
         assert done.stdout.split() == [str(refused)]
         assert sum(len(read(path)) for path in folder.iterdir()) == kept

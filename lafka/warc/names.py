@@ -1,0 +1,119 @@
+"""Names of WARC files (WARC/1.1 annex B, IIPC WARC Implementation Guidelines, "File naming").
+
+``PREFIX-timestamp-serial-host.warc.gz``: unlike from run to run, from host to host, and sorted by
+time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import socket
+import string
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lafka.warc.errors import BadValue
+
+TEMPLATE = "{prefix}-{timestamp}-{serial:05}-{host}.warc"
+VARIABLES = frozenset({"prefix", "timestamp", "timestamp14", "serial", "host"})
+
+_NAME = re.compile(r"[^\x00-\x1f\x7f/\\]+")
+_FOREIGN = re.compile(r"[^A-Za-z0-9._~-]")
+_PARTS = re.compile(
+    r"(.+?)-([0-9]{17}|[0-9]{14})-([0-9]{5,})-(.+?)"
+    r"(\.w?arc(?:\.gz|\.bz2|\.zst)?)(?:\.open|\.invalid)?"
+)
+
+
+def this_host() -> str:
+    """The name of this machine, each character that has no place in a file's name as ``_``."""
+    return _FOREIGN.sub("_", socket.gethostname()) or "localhost"
+
+
+def digits(time: datetime, count: int = 17) -> str:
+    """*time*, aware, in UTC and cut to *count* digits: 14 to seconds, 17 to milliseconds."""
+    time = time.astimezone(UTC)
+    return f"{time.year:04}{time:%m%d%H%M%S}{time.microsecond // 1000:03}"[:count]
+
+
+def make_name(template: str, *, prefix: str, host: str, time: datetime, serial: int) -> str:
+    """*template* filled; ``BadValue`` where it is none, or where no file's name comes of it.
+
+    Variables: ``prefix``, ``timestamp`` (17 digits), ``timestamp14``, ``serial``, ``host``, with
+    format specifications as :meth:`str.format` has them.
+    """
+    values = {
+        "prefix": prefix,
+        "timestamp": digits(time),
+        "timestamp14": digits(time, 14),
+        "serial": serial,
+        "host": host,
+    }
+    try:
+        fields = [field for _, field, _, _ in string.Formatter().parse(template)]
+        unknown = {field for field in fields if field is not None} - VARIABLES
+        name = "" if unknown else template.format_map(values)
+    except (ValueError, LookupError, AttributeError) as error:
+        raise BadValue(f"not a template of file names: {template!r} ({error})") from None
+    if unknown:
+        raise BadValue(f"no such variable in {template!r}: {', '.join(sorted(unknown))}")
+    if not _NAME.fullmatch(name) or name.startswith(".") or len(os.fsencode(name)) > 240:
+        raise BadValue(f"not the name of a file: {name!r}")
+    return name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileName:
+    """The parts of a name by the guidelines; ``timestamp`` has 17 or 14 digits."""
+
+    prefix: str
+    timestamp: str
+    serial: int
+    host: str
+    suffix: str = ".warc"
+
+    @classmethod
+    def parse(cls, name: str) -> FileName:
+        """The parts of *name*, ``.open`` and ``.invalid`` left off; ``BadValue`` for another."""
+        found = _PARTS.fullmatch(name)
+        if not found:
+            raise BadValue(f"not PREFIX-timestamp-serial-host.warc: {name!r}")
+        prefix, timestamp, serial, host, suffix = found.groups()
+        return cls(prefix=prefix, timestamp=timestamp, serial=int(serial), host=host, suffix=suffix)
+
+    def __str__(self) -> str:
+        return f"{self.prefix}-{self.timestamp}-{self.serial:05}-{self.host}{self.suffix}"
+
+
+def rename_new(source: Path, target: Path) -> None:
+    """Rename a file; ``FileExistsError`` where *target* is there: nothing is ever overwritten."""
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A disk without hard links: the name is taken by an empty file, and that one is replaced.
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC))
+        source.rename(target)
+    else:
+        source.unlink()
+
+
+def rename_free(source: Path, target: Path) -> Path:
+    """Rename *source* to *target*, or to the first of ``target-1``, ``-2``... that is free."""
+    for name in numbered(target):
+        with suppress(FileExistsError):
+            rename_new(source, name)
+            return name
+    raise AssertionError
+
+
+def numbered(path: Path) -> Iterator[Path]:
+    """*path*, then the same with ``-1``, ``-2``... behind it, without end."""
+    yield path
+    yield from (path.with_name(f"{path.name}-{number}") for number in itertools.count(1))

@@ -1,0 +1,99 @@
+import errno
+import os
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lafka.warc.errors import BadValue
+from lafka.warc.names import (
+    TEMPLATE,
+    FileName,
+    digits,
+    make_name,
+    rename_free,
+    rename_new,
+    this_host,
+)
+
+TIME = datetime(2026, 11, 20, 10, 11, 12, 987654, tzinfo=UTC)
+PART = st.from_regex(r"[A-Za-z0-9_.~-]{1,20}", fullmatch=True)
+
+
+def named(template: str = TEMPLATE, *, prefix: str = "X", serial: int = 7) -> str:
+    return make_name(template, prefix=prefix, host="h", time=TIME, serial=serial)
+
+
+def test_a_name_by_the_guidelines() -> None:
+    assert named() == "X-20261120101112987-00007-h.warc"
+    assert named("{host}_{timestamp14}_{serial}.warc.gz") == "h_20261120101112_7.warc.gz"
+    assert named("{prefix:>3}.warc") == "  X.warc"
+
+
+def test_times_are_utc_and_sort() -> None:
+    assert digits(TIME.astimezone(timezone(timedelta(hours=3)))) == "20261120101112987"
+    assert digits(datetime(999, 1, 2, tzinfo=UTC)) == "09990102000000000"
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["", "{", "{0}", "{}", "{pid}", "{prefix.x}", "{prefix[0]}", "{serial:x y}", "a/b", "..",
+     ".hidden", "a\nb", "a\0b", "x" * 250, "{prefix!z}"],
+)  # fmt: skip
+def test_a_template_that_names_no_file_is_refused(template: str) -> None:
+    with pytest.raises(BadValue):
+        named(template)
+
+
+def test_a_prefix_cannot_leave_the_folder() -> None:
+    with pytest.raises(BadValue, match="not the name of a file"):
+        named(prefix="../x")
+
+
+def test_this_host_can_stand_in_a_name() -> None:
+    assert named(prefix=this_host()).startswith(this_host())
+
+
+@given(PART, st.integers(0, 10**7), PART, st.sampled_from([".warc", ".warc.gz"]))
+def test_a_name_comes_apart_as_it_was_put_together(
+    prefix: str, serial: int, host: str, suffix: str
+) -> None:
+    name = FileName(prefix=prefix, timestamp=digits(TIME), serial=serial, host=host, suffix=suffix)
+    assert str(FileName.parse(str(name))) == str(name)
+    assert FileName.parse(f"{name}.open") == FileName.parse(str(name))
+
+
+def test_the_parts_of_a_name() -> None:
+    parts = FileName.parse("my-crawl-20261120101112-00012-web-1.example.org.warc.gz")
+    assert parts == FileName(
+        prefix="my-crawl", timestamp="20261120101112", serial=12,
+        host="web-1.example.org", suffix=".warc.gz",
+    )  # fmt: skip
+    with pytest.raises(BadValue):
+        FileName.parse("example.warc")
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_renamed_file_overwrites_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, links: bool
+) -> None:
+    if not links:
+
+        def refuse(*_: object, **__: object) -> None:
+            raise OSError(errno.EPERM, "no hard links here")
+
+        monkeypatch.setattr(os, "link", refuse)
+    source, target = tmp_path / "a.open", tmp_path / "a"
+    source.write_text("new")
+    rename_new(source, target)
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"a": "new"}
+    source.write_text("newer")
+    with pytest.raises(FileExistsError):
+        rename_new(source, target)
+    assert target.read_text() == "new"
+    assert rename_free(source, target) == tmp_path / "a-1"
+    source.write_text("newest")
+    assert rename_free(source, target) == tmp_path / "a-2"
+    assert {p.name for p in tmp_path.iterdir()} == {"a", "a-1", "a-2"}
