@@ -1,0 +1,1 @@
+"""Files that hold what WARCs hold, read as volumes."""
