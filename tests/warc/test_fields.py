@@ -4,10 +4,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lafka.warc.fields import Fields, one_line
+from lafka.warc.errors import BadValue
+from lafka.warc.fields import Fields, decoded_words, one_line
+from lafka.warc.problems import Problem
 
-NAMES = st.from_regex(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}", fullmatch=True)
+NAMES = st.from_regex(r"(?!#)[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}", fullmatch=True)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+PARTS = [
+    b"A: b\r\n",
+    b"c:d\r\n",
+    b"\r\n",
+    b"\n",
+    b" ",
+    b"\t",
+    b"#",
+    b":",
+    b"E",
+    b"\xff",
+    b"\0",
+    b"\xc3\xa9",
+]
 
 
 @given(st.lists(st.tuples(NAMES, TEXT.map(one_line).map(lambda v: v.strip(" \t"))), max_size=8))
@@ -85,3 +101,102 @@ def test_ask_by_how_many_there_should_be() -> None:
 def test_a_value_folded_over_very_many_lines_costs_no_more_than_its_size() -> None:
     value = Fields.parse(b"A: x\r\n" + b" y\r\n" * 250_000).first("A")
     assert len(value) == 1 + 2 * 250_000
+
+
+@pytest.mark.parametrize(
+    ("data", "codes"),
+    [
+        (b"A: b\r\n", []),
+        (b"A: b\nC: d\n", ["line-end@0"]),
+        (b"A: b\r\nno colon\r\nC: d\r\n", ["no-colon@6"]),
+        (b"A: b\r\n: v\r\n", ["no-name@6"]),
+        (b"A B: v\r\n", ["bad-name@0"]),
+        (b"A : v\r\n", ["bad-name@0"]),
+        (b"A: b\r\nB: \x1b[2J\r\n", ["control-character@6"]),
+        (b"A: b\rB: c\r\n", ["control-character@0"]),
+        (b"A: \xff\r\n", ["bad-utf-8@0"]),
+        (b"A: " + b"x" * 65536 + b"\r\n", ["long-line@0"]),
+        (b" x\r\nA: b\r\n", ["folded-first-line@0"]),
+        (b"A: b\r\n c\r\n", ["folded-line@6"]),
+        (b"# c\r\nA: b\r\n", ["comment@0"]),
+        (b"A:\tb\r\n", []),
+    ],
+)
+def test_what_is_wrong_is_named_once_and_strictly_refused(data: bytes, codes: list[str]) -> None:
+    problems: list[Problem] = []
+    fields = Fields.parse(data, problems=problems)
+    assert [f"{problem.code}@{problem.offset}" for problem in problems] == codes
+    if any(problem.severity == "error" for problem in problems):
+        with pytest.raises(BadValue, match="byte"):
+            Fields.parse(data, strict=True)
+    else:
+        assert Fields.parse(data, strict=True) == fields
+
+
+@given(st.binary(max_size=200) | st.lists(st.sampled_from(PARTS), max_size=12).map(b"".join))
+@settings(deadline=None)
+def test_the_short_way_reads_as_the_long_way_does(data: bytes) -> None:
+    problems: list[Problem] = []
+    fields = Fields.parse(data, problems=problems)
+    assert fields.to_bytes() == data
+    assert list(Fields.parse(data + b"\r\n ")) == list(fields)  # no plain line: the long way
+    if not problems and data.endswith(b"\r\n"):
+        assert Fields.parse(fields.copy().to_bytes()) == fields
+
+
+def test_what_was_read_is_kept_as_it_is() -> None:
+    data = b"a:  b\r\n\tc\r\nD:e"
+    fields = Fields.parse(data)
+    assert fields.frozen
+    assert fields.to_bytes() == fields.raw == data
+    for change in (
+        lambda: fields.add("X", "y"),
+        lambda: fields.set("D", "y"),
+        lambda: fields.remove("D"),
+    ):
+        with pytest.raises(BadValue, match="copy"):
+            change()
+    mine = fields.copy()
+    mine.set("d", "f")
+    assert mine.to_bytes() == b"a: b c\r\nd: f\r\n"
+    assert fields["D"] == "e"
+
+
+def test_fields_change_in_place() -> None:
+    fields = Fields([("A", "1"), ("B", "2"), ("a", "3"), ("C", "4")])
+    assert fields.names() == ["A", "B", "C"]
+    fields.set("a", "5")
+    assert list(fields) == [("a", "5"), ("B", "2"), ("C", "4")]
+    fields.remove("b")
+    fields.remove("b")
+    fields.set("D", "6")
+    assert list(fields) == [("a", "5"), ("C", "4"), ("D", "6")]
+    assert "c" in fields
+    assert "B" not in fields
+    assert 1 not in fields
+
+
+def test_an_http_head_is_latin_1_and_has_no_comments() -> None:
+    fields = Fields.parse(b"#A: \xe9\r\nB: \x80\r\n", encoding="latin-1", comments=False)
+    assert list(fields) == [("#A", "é"), ("B", "\x80")]
+
+
+@pytest.mark.parametrize(
+    ("value", "decoded"),
+    [
+        ("plain", "plain"),
+        ("=?utf-8?Q?caf=C3=A9?=", "café"),
+        ("=?iso-8859-1?B?6Q==?= x", "é x"),
+        ("=?nonsense?Q?a?=", "=?nonsense?Q?a?="),
+        ("=?utf-8?B?a?=", "=?utf-8?B?a?="),
+        ("=?utf-8?Q?=FF?=", "=?utf-8?Q?=FF?="),
+    ],
+)
+def test_encoded_words_are_decoded_on_request(value: str, decoded: str) -> None:
+    assert decoded_words(value) == decoded
+
+
+@given(st.text(max_size=60).map(lambda text: f"=?{text}?="))
+@settings(deadline=None)
+def test_decoding_words_never_fails(value: str) -> None:
+    assert isinstance(decoded_words(value), str)
