@@ -2,49 +2,160 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
-from datetime import UTC, datetime
+from calendar import monthrange
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+from lafka.warc.errors import BadValue
+
+SECONDS = 14
+MILLISECONDS = 17
+MICROSECONDS = 20
 
 _DATE = re.compile(
     r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?Z)?)?)?", re.ASCII
 )
+_DIGITS = re.compile(r"\d{4}(?:\d\d){0,5}|\d{15,23}", re.ASCII)
+_FIRST = "00000101000000000000000"
 
 
-def now() -> datetime:
-    return datetime.now(UTC)
+@dataclass(frozen=True, order=True)
+class WarcDate:
+    """A time in UTC at the precision that it was said with, from a year to a nanosecond.
+
+    ``digits`` are its digits without punctuation, ``precision`` is how many these are: 4 year,
+    6 month, 8 day, 10 hour, 12 minute, 14 second, 15 to 23 fractions of a second. Dates are
+    ordered by where their span begins, a less precise one first; equal are those of one precision.
+    """
+
+    digits: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """*text* as W3C has it, at every precision, or as 4 to 14 digits (17: milliseconds).
+
+        ``BadValue`` where it is neither, or no day of the calendar.
+        """
+        found = _DATE.fullmatch(text)
+        if not found and not _DIGITS.fullmatch(text):
+            raise BadValue(f"not a WARC-Date: {text!r}")
+        date = cls("".join(filter(None, found.groups())) if found else text)
+        try:
+            _ = date.datetime
+        except (ValueError, OverflowError):
+            raise BadValue(f"not a WARC-Date: {text!r}") from None
+        return date
+
+    @classmethod
+    def of(cls, time: dt.datetime, precision: int = MICROSECONDS) -> Self:
+        """*time* (aware), cut to *precision*."""
+        return cls(re.sub("[^0-9]", "", to_text(time))[:precision])
+
+    @classmethod
+    def now(cls, precision: int = MICROSECONDS) -> Self:
+        return cls.of(now(), precision)
+
+    def cut(self, precision: int = SECONDS) -> WarcDate:
+        """The date at *precision*, or as it is where it is no finer."""
+        return WarcDate(self.digits[:precision])
+
+    @property
+    def precision(self) -> int:
+        return len(self.digits)
+
+    @property
+    def text(self) -> str:
+        """As it stands in WARC-Date; hours, which W3C does not have alone, with minutes."""
+        digits = self.digits + "00" if self.precision == 10 else self.digits
+        day = "-".join(filter(None, (digits[:4], digits[4:6], digits[6:8])))
+        if len(digits) <= 8:
+            return day
+        time = ":".join(filter(None, (digits[8:10], digits[10:12], digits[12:14])))
+        return f"{day}T{time}{digits[14:] and '.' + digits[14:]}Z"
+
+    def __str__(self) -> str:
+        return self.text
+
+    @cached_property
+    def datetime(self) -> dt.datetime:
+        """Where its span begins, aware; finer than a microsecond is cut."""
+        return _datetime(self.digits)
+
+    @cached_property
+    def _last(self) -> dt.datetime:
+        """The last second of its span."""
+        digits = self.digits
+        if len(digits) >= SECONDS:
+            return self.datetime
+        if len(digits) == 4:
+            digits += "12"
+        if len(digits) == 6:
+            digits += str(monthrange(int(digits[:4]), int(digits[4:]))[1])
+        return _datetime(digits + "235959"[len(digits) - 8 :])
+
+    @property
+    def digits14(self) -> str:
+        """As in CDX files and ARC headers, ``YYYYMMDDhhmmss``, where its span begins."""
+        return (self.digits + _FIRST[self.precision :])[:14]
+
+    @property
+    def digits17(self) -> str:
+        """``YYYYMMDDhhmmssmmm``, as in names of WARC files, where its span begins."""
+        return (self.digits + _FIRST[self.precision :])[:17]
+
+    def covers(self, other: WarcDate) -> bool:
+        """Whether *other*, which is as precise or more so, lies in this date's span."""
+        return other.digits.startswith(self.digits)
+
+    def distance(self, other: WarcDate) -> dt.timedelta:
+        """How far apart the two spans are, at least zero; a second and less count as a point."""
+        gap = max(self.datetime - other._last, other.datetime - self._last)
+        return max(gap, dt.timedelta())
 
 
-def to_text(time: datetime) -> str:
+def _datetime(digits: str) -> dt.datetime:
+    digits += _FIRST[len(digits) :]
+    leap = digits[8:14] == "235960"
+    time = dt.datetime(
+        int(digits[:4]), int(digits[4:6]), int(digits[6:8]),
+        int(digits[8:10]), int(digits[10:12]), int(digits[12:14]) - leap,
+        int(digits[14:20]), tzinfo=dt.UTC,
+    )  # fmt: skip
+    return time + dt.timedelta(seconds=leap)
+
+
+def now() -> dt.datetime:
+    return dt.datetime.now(dt.UTC)
+
+
+def to_text(time: dt.datetime) -> str:
     """*time* (aware) as ``YYYY-MM-DDThh:mm:ss.ffffffZ``."""
     return _iso(time, "microseconds")
 
 
-def to_seconds(time: datetime) -> str:
+def to_seconds(time: dt.datetime) -> str:
     """*time* (aware) cut to seconds, ``YYYY-MM-DDThh:mm:ssZ`` (requirement paper, section 4)."""
     return _iso(time, "seconds")
 
 
-def to_milliseconds(time: datetime) -> str:
+def to_milliseconds(time: dt.datetime) -> str:
     """*time* (aware) cut to milliseconds, ``YYYY-MM-DDThh:mm:ss.mmmZ``."""
     return _iso(time, "milliseconds")
 
 
-def _iso(time: datetime, precision: str) -> str:
+def _iso(time: dt.datetime, precision: str) -> str:
     # Not strftime, which writes the year 999 with three digits.
-    return time.astimezone(UTC).isoformat(timespec=precision).removesuffix("+00:00") + "Z"
+    return time.astimezone(dt.UTC).isoformat(timespec=precision).removesuffix("+00:00") + "Z"
 
 
-def parse(text: str) -> datetime:
+def parse(text: str) -> dt.datetime:
     """An aware datetime from a date of any W3C precision; finer than a microsecond is cut.
 
-    ``ValueError`` for anything else.
+    ``BadValue`` for anything else.
     """
-    found = _DATE.fullmatch(text)
-    if not found:
-        raise ValueError(f"not a WARC-Date: {text!r}")
-    year, month, day, hour, minute, second, fraction = found.groups()
-    return datetime(
-        int(year), int(month or 1), int(day or 1),
-        int(hour or 0), int(minute or 0), int(second or 0),
-        int((fraction or "0")[:6].ljust(6, "0")), tzinfo=UTC,
-    )  # fmt: skip
+    if text[4:5] in ("", "-"):
+        return WarcDate.parse(text).datetime
+    raise BadValue(f"not a WARC-Date: {text!r}")
