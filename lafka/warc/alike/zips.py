@@ -133,7 +133,8 @@ def _widened(member: Member, extra: bytes) -> Member:
     while len(extra) >= 4:
         kind, length = struct.unpack_from("<2H", extra)
         if kind == 1:
-            values = iter(struct.unpack(f"<{length // 8}Q", extra[4 : 4 + length // 8 * 8]))
+            words = extra[4 : 4 + length]
+            values = (word[0] for word in struct.iter_unpack("<Q", words[: len(words) // 8 * 8]))
             wide = {
                 name: next(values, 0)
                 for name in ("size", "packed", "offset")
