@@ -3,6 +3,11 @@
 ``fields``    named fields: the header of a record, the body of a warcinfo
 ``dates``     WARC-Date at every precision
 ``records``   records to be written
+``volumes``   a plain or compressed file, record by record, and what is wrong with it
+``stored``    a record where it lies in a volume
+``scanning``  from record to record, over whatever lies between them
+``framing``   where a header ends and how long its block is
+``streams``   a volume as one stream of plain bytes
 ``reader``    records in a plain file, found by seeking over their blocks
 ``sources``   bytes in memory or in a file, read the same way
 ``http``      the HTTP message in a response block, its payload and its entity

@@ -20,11 +20,17 @@ Severity = Literal["error", "warning", "note"]
 CODES: Mapping[str, tuple[Severity, str]] = {
     # The file and its framing
     "torn-tail": ("error", "the file ends inside a record"),
-    "bad-trailer": ("error", "the record is not followed by CRLF CRLF"),
+    "torn-member": ("error", "the file ends inside a compressed member"),
+    "bad-trailer": ("error", "the record is followed by {found!r}, not by CRLF CRLF"),
+    "no-record": ("error", "no WARC record begins here"),
     "stray-bytes": ("error", "{size} bytes that belong to no record"),
+    "overlong-block": ("error", "Content-Length {length} runs over the record at byte {next}"),
+    "open-header": ("error", "the header has no end before the next record begins"),
     "bad-version": ("error", "the version line is {line!r}"),
     "old-version": ("warning", "the version is {version}, older than the standard"),
     "bad-compression": ("error", "the compressed data is broken: {reason}"),
+    "padding": ("warning", "{size} zeros between compressed members"),
+    "split-record": ("warning", "the record lies in more than one compressed member"),
     "one-member": ("warning", "several records in one compressed member: none can be read alone"),
     # Header lines
     "line-end": ("error", "a header line ends with a bare LF"),

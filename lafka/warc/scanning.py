@@ -1,0 +1,246 @@
+"""From record to record of a stream, over whatever lies between them.
+
+A record is given when its whole block is there. All else is reported, once, and reading goes on at
+the next place where a record begins: nothing bad hides the good that follows.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Iterator
+
+from lafka.warc import framing
+from lafka.warc.fields import Fields
+from lafka.warc.framing import END, Limits
+from lafka.warc.sources import CHUNK
+from lafka.warc.stored import Holder, StoredRecord
+from lafka.warc.streams import AHEAD, PackedStream, PlainStream
+
+Report = Callable[..., None]
+_OVERLAP = 256
+_PATIENCE = 64 << 20  # inflated bytes without a record, after which a member is given up
+_ALGORITHMS = ("md5", "sha1", "sha256", "sha512")
+_HASHED_MAX = 4 << 30  # bytes of a volume, hashed to tell a wrong length from stray bytes
+_STARTS = (END + b"WARC/1.0\r\n", END + b"WARC/1.1\r\n")
+
+
+class Scan:
+    """Reads records from *stream*; *report* is told code, offset and values of what is wrong.
+
+    *strict*: *report* raises, so nothing is searched for that would only be told to it.
+    """
+
+    def __init__(
+        self,
+        holder: Holder,
+        stream: PlainStream | PackedStream,
+        limits: Limits,
+        report: Report,
+        *,
+        strict: bool = False,
+    ) -> None:
+        self._holder = holder
+        self._stream = stream
+        self._limits = limits
+        self._most = min(16384, limits.line, limits.header)
+        self._report = report
+        self._strict = strict
+        self._stop = 0
+        self._hashed = 0
+        self._told_one_member = False
+
+    def records(self, start: int) -> Iterator[StoredRecord]:
+        """The records from the place *start* on."""
+        at = self._seek(start)
+        while at is not None:
+            record, at = self.take(at)
+            if record is not None:
+                yield record
+
+    def take(self, at: int) -> tuple[StoredRecord | None, int | None]:
+        """The record at *at*, where one begins, None if it is bad; and where to go on."""
+        stream = self._stream
+        base, data = stream.view(at, at)
+        found = framing.quick(data, at - base, self._most)
+        if found is None:
+            return self._take_carefully(at)
+        header_end, length = found
+        header = data[at - base : header_end]
+        end = base + header_end + length
+        base, data = stream.view(end, at)
+        if not data.startswith(_STARTS, end - base):
+            return self._take_odd(at, header, length)
+        return self._record(at, header, length, 4), end + 4
+
+    def begins(self, at: int) -> bool:
+        """Whether a record begins at *at*."""
+        data = self._stream.read(at, framing.START_MAX)
+        return framing.begins(data, last=len(data) < framing.START_MAX)
+
+    def _record(self, at: int, header: bytes, length: int, trailer: int) -> StoredRecord:
+        stream = self._stream
+        size = len(header) + length + trailer
+        if isinstance(stream, PlainStream):
+            return StoredRecord(self._holder, at, size, header, length, 0, trailer)
+        offset, inner = stream.place(at)
+        after = stream.member_after(at + size)
+        alone = inner == 0 and after is not None
+        if not alone and not self._told_one_member:
+            self._told_one_member = True
+            split = after is None and stream.place(at + size - 1)[0] != offset
+            self._say("split-record" if split else "one-member", at)
+        end = after if after is not None else stream.raw_place
+        return StoredRecord(
+            self._holder, offset, end - offset, header, length, inner, trailer, alone
+        )
+
+    def _say(self, code: str, at: int, **values: object) -> None:
+        self._report(code, self._stream.place(at)[0], **values)
+
+    def _take_carefully(self, at: int) -> tuple[StoredRecord | None, int | None]:
+        if isinstance(self._stream, PlainStream) and self._stream.ahead < 16384:
+            self._stream.ahead *= 2  # headers of this volume are longer than most
+        header = framing.careful(self._stream.read, at, self._limits)
+        for code, values in header.findings:
+            self._say(code, at, **values)
+        if header.torn:
+            self._torn(at)
+            return None, None
+        if header.length < 0:
+            return None, self._find(at + max(1, len(header.data)))
+        record, after = self._take_odd(at, header.data, header.length)
+        return (None if header.refused else record), after
+
+    def _take_odd(
+        self, at: int, header: bytes, length: int
+    ) -> tuple[StoredRecord | None, int | None]:
+        """The record whose header is known, whatever stands behind its block."""
+        stream = self._stream
+        body = at + len(header)
+        end = body + length
+        stream.view(end, at)
+        if stream.lacks(end):
+            return None, self._overrun(at, body, end)
+        line_ends = self._line_ends(end)
+        after = end + len(line_ends)
+        if self.begins(after):
+            if line_ends != END:
+                self._say("bad-trailer", at, found=_shown(line_ends))
+            return self._record(at, header, length, len(line_ends)), after
+        if stream.lacks(after + 1):
+            return self._last(at, header, length, line_ends)
+        return self._followed_by_stray(at, header, length, line_ends)
+
+    def _last(
+        self, at: int, header: bytes, length: int, line_ends: bytes
+    ) -> tuple[StoredRecord, None]:
+        if line_ends != END:
+            if END.startswith(line_ends):
+                self._torn(at)
+            else:
+                self._say("bad-trailer", at, found=_shown(line_ends))
+        return self._record(at, header, length, len(line_ends)), None
+
+    def _followed_by_stray(
+        self, at: int, header: bytes, length: int, line_ends: bytes
+    ) -> tuple[StoredRecord | None, int | None]:
+        body = at + len(header)
+        end = body + length
+        inside = self._record_in(body, end)
+        if inside is not None and not self._has_digest(header, body, end):
+            self._say("overlong-block", at, length=length, next=self._stream.place(inside)[0])
+            return None, inside
+        if line_ends != END:
+            self._say("bad-trailer", at, found=_shown(line_ends))
+        record = self._record(at, header, length, len(line_ends))
+        return record, self._seek(end + len(line_ends))
+
+    def _overrun(self, at: int, body: int, end: int) -> int | None:
+        """The stream ends inside the block: where the next record begins, if one does."""
+        inside = self._record_in(body, end)
+        if inside is None:
+            self._torn(at)
+        else:
+            self._say("overlong-block", at, length=end - body, next=self._stream.place(inside)[0])
+        return inside
+
+    def _torn(self, at: int) -> None:
+        stream = self._stream
+        if isinstance(stream, PlainStream) or stream.trouble is None:
+            self._say("torn-tail", at)  # else the trouble says it
+
+    def _record_in(self, start: int, end: int) -> int | None:
+        """Where between *start* and *end* a sound header stands, whose record it then is."""
+        if not self._can_read(start):
+            return None
+        at = self._find(start, end)
+        while at is not None:
+            header = framing.careful(self._stream.read, at, self._limits)
+            if framing.is_record(header):
+                return at
+            at = self._find(at + 1, end)
+        return None
+
+    def _can_read(self, at: int) -> bool:
+        return isinstance(self._stream, PlainStream) or self._stream.has(at)
+
+    def _has_digest(self, header: bytes, start: int, end: int) -> bool:
+        """Whether the bytes from *start* to *end* are what the header's block digest says."""
+        stated = Fields.parse(header).first("WARC-Block-Digest")
+        algorithm, _, value = stated.partition(":")
+        self._hashed += end - start
+        if algorithm.lower() not in _ALGORITHMS or self._hashed > _HASHED_MAX:
+            return False
+        digest = hashlib.new(algorithm.lower(), usedforsecurity=False)
+        while start < end and self._can_read(start):
+            data = self._stream.read(start, min(CHUNK, end - start))
+            digest.update(data)
+            start += len(data)
+        found = (digest.hexdigest(), base64.b32encode(digest.digest()).decode())
+        return start == end and value.lower() in map(str.lower, found)
+
+    def _line_ends(self, at: int) -> bytes:
+        """The CRs and LFs at *at*."""
+        found = b""
+        while True:
+            data = self._stream.read(at + len(found), AHEAD)
+            rest = data.lstrip(b"\r\n")
+            found += data[: len(data) - len(rest)]
+            if rest or not data or len(found) > CHUNK:
+                return found
+
+    def _seek(self, at: int) -> int | None:
+        """Where from *at* on the next record begins; what lies before it is reported."""
+        if self.begins(at):
+            return at
+        if self._strict and not self._stream.lacks(at + 1):
+            self._say("no-record", at)
+        found = self._find(at)
+        stop = self._stop if found is None else found
+        if stop > at:
+            self._say("stray-bytes", at, size=stop - at)
+        return found
+
+    def _find(self, at: int, end: int | None = None) -> int | None:
+        """Where a record seems to begin from *at* on and before *end*."""
+        stream, patience = self._stream, at + _PATIENCE
+        before = stream.read(at - 1, 1) if at and self._can_read(at - 1) else b""
+        while end is None or at < end:
+            data = stream.read(at, CHUNK)
+            place = framing.find_start(data, 0, before)
+            if place >= 0 and (end is None or at + place < end):
+                return at + place
+            self._stop = at + len(data)
+            if len(data) < CHUNK:
+                return None
+            if isinstance(stream, PackedStream) and at > patience:
+                stream.give_up()
+                return None
+            at += CHUNK - _OVERLAP
+            before = data[-_OVERLAP - 1 : -_OVERLAP]
+        return None
+
+
+def _shown(line_ends: bytes) -> str:
+    return line_ends[:16].decode("latin-1") + ("..." if len(line_ends) > 16 else "")

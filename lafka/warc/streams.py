@@ -1,0 +1,421 @@
+"""A volume as one stream of plain bytes: as it lies there, or inflated member by member.
+
+A stream has places of its own: for a plain file the byte in it; for a compressed one the byte in
+what the members from ``start`` on inflate to. ``place`` tells the byte in the file.
+"""
+
+from __future__ import annotations
+
+import bz2
+import os
+import re
+import sys
+import zlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from stat import S_ISREG
+from typing import Protocol
+
+from lafka.warc.errors import BadWarc
+from lafka.warc.sources import CHUNK, Source
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+AHEAD = 1024  # what `view` gives beyond the place asked for, so that a header is whole in it
+_WINDOW = 256 << 10
+_FAR = 64 << 10
+_KEPT = 8 << 20
+_ZEROS = re.compile(rb"\0+")
+
+
+class Handle:
+    """A file opened when first read, and again when read after :meth:`close`.
+
+    ``OSError`` where it cannot be read, ``BadWarc`` where it is no regular file.
+    """
+
+    def __init__(self, path: Path, source: Source | None = None, fd: int | None = None) -> None:
+        self.path = path
+        self._source = source
+        self._fd = -1 if fd is None else fd
+        self._borrowed = fd is not None
+        if source is not None:
+            self.read = self._read_source  # type: ignore[method-assign]
+
+    def read(self, length: int, offset: int) -> bytes:
+        """Up to *length* bytes at *offset*; fewer at the end of the file alone."""
+        return os.pread(self.fd, length, offset)
+
+    def _read_source(self, length: int, offset: int) -> bytes:
+        assert self._source is not None
+        return self._source.read(offset, length) if offset < self._source.size else b""
+
+    @property
+    def fd(self) -> int:
+        """A descriptor of the file; of one inside another file there is none: ``ValueError``."""
+        if self._source is not None:
+            raise ValueError(f"{self.path}: no file of its own")
+        if self._fd < 0:
+            self._fd = _opened(self.path)
+        return self._fd
+
+    @property
+    def size(self) -> int:
+        if self._source is not None:
+            return self._source.size
+        return os.fstat(self.fd).st_size
+
+    def identity(self) -> tuple[object, ...]:
+        """The same for every name of the same file."""
+        if self._source is not None:
+            return (self.path.resolve(), id(self._source))
+        stat = os.fstat(self.fd)
+        return stat.st_dev, stat.st_ino
+
+    def close(self) -> None:
+        if self._fd >= 0 and not self._borrowed:
+            fd, self._fd = self._fd, -1
+            os.close(fd)
+
+    def __del__(self) -> None:
+        if getattr(self, "_fd", -1) >= 0:
+            self.close()
+
+
+def _opened(path: Path) -> int:
+    # Not blocking: a FIFO would wait for its writer.
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    if S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    raise BadWarc(path, "not a file")
+
+
+class Stream(Protocol):
+    """Plain bytes, to be looked at from front to back."""
+
+    def view(self, at: int, keep: int) -> tuple[int, bytes]:
+        """A place and the bytes from there on, at least :data:`AHEAD` beyond *at* if there are."""
+
+    def read(self, start: int, length: int) -> bytes: ...
+
+    def lacks(self, end: int) -> bool:
+        """Whether the stream ends before *end*."""
+
+    def place(self, at: int) -> tuple[int, int]:
+        """Where in the file what holds *at* begins, and how far behind that *at* is."""
+
+
+class PlainStream:
+    """The bytes of a file as they are."""
+
+    __slots__ = ("_base", "_data", "_last", "_raw", "ahead", "size")
+
+    def __init__(self, raw: Callable[[int, int], bytes], size: int) -> None:
+        self._raw = raw
+        self.size = size
+        self.ahead = AHEAD
+        self._base = 0
+        self._data = b""
+        self._last = 0
+
+    def view(self, at: int, keep: int) -> tuple[int, bytes]:  # noqa: ARG002  all can be read again
+        base, data = self._base, self._data
+        if base <= at and at + self.ahead <= base + len(data):
+            return base, data
+        # Records that lie near each other are read many at once, of large ones the headers alone.
+        length = self.ahead if at - self._last > _FAR else _WINDOW
+        self._last = at
+        self._data = data = self._raw(max(0, min(length, self.size - at)), at)
+        self._base = at
+        return at, data
+
+    def read(self, start: int, length: int) -> bytes:
+        length = max(0, min(length, self.size - start))
+        place = start - self._base
+        if place >= 0 and place + length <= len(self._data):
+            return self._data[place : place + length]
+        data = self._raw(length, start)
+        while data and len(data) < length:
+            more = self._raw(length - len(data), start + len(data))
+            if not more:
+                break
+            data += more
+        return data
+
+    def lacks(self, end: int) -> bool:
+        return end > self.size
+
+    def place(self, at: int) -> tuple[int, int]:
+        return at, 0
+
+
+class _Decompressor(Protocol):
+    """One member: ``feed`` gives at most *limit* bytes, ``rest`` is input not taken yet."""
+
+    rest: bytes
+    eof: bool
+    hungry: bool
+
+    def feed(self, data: bytes, limit: int) -> bytes: ...
+
+
+class _Gzip:
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(31)
+        self.rest = b""
+        self.eof = False
+        self.hungry = True
+
+    def feed(self, data: bytes, limit: int) -> bytes:
+        out = self._inner.decompress(data, limit)
+        self.eof = self._inner.eof
+        self.rest = self._inner.unused_data if self.eof else self._inner.unconsumed_tail
+        self.hungry = not self.rest and len(out) < limit
+        return out
+
+
+class _Buffering:
+    """A decompressor that keeps the input it was given."""
+
+    def __init__(self, inner: bz2.BZ2Decompressor | zstd.ZstdDecompressor) -> None:
+        self._inner = inner
+        self.rest = b""
+        self.eof = False
+        self.hungry = True
+
+    def feed(self, data: bytes, limit: int) -> bytes:
+        out = self._inner.decompress(data, limit)
+        self.eof = bool(self._inner.eof)
+        self.rest = bytes(self._inner.unused_data) if self.eof else b""
+        self.hungry = bool(self._inner.needs_input)
+        return bytes(out)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Codec:
+    """A way to compress a volume: what a member begins with, and how one is inflated."""
+
+    name: str
+    magic: re.Pattern[bytes]
+    new: Callable[[], _Decompressor]
+
+
+GZIP = Codec(name="gzip", magic=re.compile(rb"\x1f\x8b\x08[\x00-\x1f]"), new=_Gzip)
+BZIP2 = Codec(
+    name="bzip2",
+    magic=re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"),
+    new=lambda: _Buffering(bz2.BZ2Decompressor()),
+)
+# A window of 8 MiB is what RFC 8878 asks every decoder for; 128 MiB is zstd's own limit.
+_ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 27}
+ZSTD = Codec(
+    name="zstd",
+    magic=re.compile(rb"\x28\xb5\x2f\xfd"),
+    new=lambda: _Buffering(zstd.ZstdDecompressor(options=_ZSTD_OPTIONS)),
+)
+CODECS = (GZIP, BZIP2, ZSTD)
+MAGIC_MAX = 10
+_BROKEN = (zlib.error, OSError, EOFError, ValueError, zstd.ZstdError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Why a stream ended before its file: ``offset`` is the byte of what is wrong there."""
+
+    code: str
+    offset: int
+    reason: str = ""
+
+
+class PackedStream:
+    """What the compressed members of a file from ``start`` on inflate to, one behind the other.
+
+    Only looked at from front to back: what lies more than some MiB behind is given up.
+    """
+
+    def __init__(
+        self, raw: Callable[[int, int], bytes], size: int, codec: Codec, start: int = 0
+    ) -> None:
+        self.trouble: Trouble | None = None
+        self.ended = False
+        self.padding: list[tuple[int, int]] = []
+        self._raw = raw
+        self._size = size
+        self._codec = codec
+        self._read_to = start
+        self._pending = b""
+        self._inner: _Decompressor | None = None
+        self._step = 16 << 10
+        self._base = 0
+        self._data = b""
+        # Where members begin, in the stream and in the file: those that the window touches.
+        self._begins: list[int] = []
+        self._offsets: list[int] = []
+        self._member = start
+
+    @property
+    def raw_place(self) -> int:
+        """The byte of the file up to which it was inflated."""
+        return self._read_to - len(self._pending)
+
+    @property
+    def end(self) -> int:
+        """The place up to which the stream was inflated."""
+        return self._base + len(self._data)
+
+    def view(self, at: int, keep: int) -> tuple[int, bytes]:
+        if at + AHEAD > self._base + len(self._data) and not self.ended:
+            self._inflate_to(at + AHEAD, at if at - keep > _KEPT else keep)
+        return self._base, self._data
+
+    def read(self, start: int, length: int) -> bytes:
+        """Bytes that are not given up yet (:meth:`has`)."""
+        base, data = self.view(start + length, start)
+        return data[start - base : start - base + length]
+
+    def has(self, at: int) -> bool:
+        """Whether *at* can still be looked at."""
+        return at >= self._base
+
+    def holds(self, at: int, length: int) -> bool:
+        """Whether these bytes are at hand."""
+        return self._base <= at and at + length <= self.end
+
+    def lacks(self, end: int) -> bool:
+        self.view(end, self._base)
+        return end > self.end
+
+    def place(self, at: int) -> tuple[int, int]:
+        index = bisect_right(self._begins, at) - 1
+        if index < 0:
+            return self._member, at
+        return self._offsets[index], at - self._begins[index]
+
+    def where(self, offset: int) -> int | None:
+        """The place where the member at *offset* of the file begins, where it is known."""
+        index = bisect_left(self._offsets, offset)
+        if index < len(self._offsets) and self._offsets[index] == offset:
+            return self._begins[index]
+        return None
+
+    def member_after(self, at: int) -> int | None:
+        """Where in the file the first member begins that begins with *at*; None inside of one."""
+        index = bisect_left(self._begins, at)
+        if index < len(self._begins):
+            return self._offsets[index] if self._begins[index] == at else None
+        return self.raw_place if self.ended and at == self.end else None
+
+    def _inflate_to(self, end: int, keep: int) -> None:
+        while self._base + len(self._data) < end and not self.ended:
+            self._data += self._inflate(min(CHUNK, max(_FAR, len(self._data))))
+            surplus = min(keep - self._base, len(self._data))
+            if surplus > _FAR or len(self._data) - surplus < surplus:
+                self._data = self._data[surplus:]
+                self._base += surplus
+                self._forget()
+
+    def _forget(self) -> None:
+        gone = bisect_right(self._begins, self._base) - 1
+        if gone > 64:
+            del self._begins[:gone], self._offsets[:gone]
+
+    def _inflate(self, wanted: int) -> bytes:
+        parts: list[bytes] = []
+        got = 0
+        while got < wanted and not self.ended:
+            if self._inner is None and not self._open_member(self.end + got):
+                break
+            piece = self._feed(wanted - got)
+            parts.append(piece)
+            got += len(piece)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _feed(self, limit: int) -> bytes:
+        inner = self._inner
+        assert inner is not None
+        if inner.hungry and not self._pending and not self._more():
+            self._end("torn-member", self._member)
+            return b""
+        try:
+            piece = inner.feed(self._pending, limit)
+        except _BROKEN as error:
+            self._end("bad-compression", self._member, str(error))
+            return b""
+        self._pending = inner.rest
+        if inner.eof:
+            self._inner = None
+            self._step = 16 << 10
+        return piece
+
+    def _more(self) -> bool:
+        data = self._raw(max(0, min(self._step, self._size - self._read_to)), self._read_to)
+        self._pending += data
+        self._read_to += len(data)
+        self._step = min(2 * self._step, 256 << 10)
+        return bool(data)
+
+    def _open_member(self, place: int) -> bool:
+        """Begin the next member; False at the end, and where what follows is none."""
+        self._skip_padding()
+        while len(self._pending) < MAGIC_MAX and self._more():
+            pass
+        offset = self.raw_place
+        if not self._pending:
+            self.ended = True
+            return False
+        if not self._codec.magic.match(self._pending):
+            prefix = self._codec.name == "gzip" and b"\x1f\x8b\x08".startswith(self._pending)
+            self._end("torn-member" if prefix else "stray-bytes", offset)
+            return False
+        self._inner = self._codec.new()
+        self._member = offset
+        self._begins.append(place)
+        self._offsets.append(offset)
+        return True
+
+    def _skip_padding(self) -> None:
+        begin = self.raw_place
+        if not self._begins:
+            return
+        while self._pending or self._more():
+            zeros = _ZEROS.match(self._pending)
+            if not zeros:
+                break
+            self._pending = self._pending[zeros.end() :]
+        if self.raw_place > begin:
+            self.padding.append((begin, self.raw_place - begin))
+
+    def give_up(self) -> None:
+        """Read no further: too much without a record."""
+        self._end("given-up", self._member)
+
+    def _end(self, code: str, offset: int, reason: str = "") -> None:
+        self.trouble = Trouble(code=code, offset=offset, reason=reason)
+        self.ended = True
+
+
+def next_member(
+    raw: Callable[[int, int], bytes], size: int, codec: Codec, start: int
+) -> int | None:
+    """Where from *start* on a member begins that inflates to something."""
+    for offset in _magics(raw, size, codec, start):
+        stream = PackedStream(raw, size, codec, offset)
+        if stream.read(0, 12).lstrip(b"\r\n")[:5].upper() == b"WARC/":
+            return offset
+    return None
+
+
+def _magics(raw: Callable[[int, int], bytes], size: int, codec: Codec, start: int) -> Iterator[int]:
+    while start < size:
+        data = raw(min(CHUNK, size - start), start)
+        for found in codec.magic.finditer(data):
+            yield start + found.start()
+        if len(data) <= MAGIC_MAX:
+            return
+        start += len(data) - MAGIC_MAX + 1
