@@ -145,8 +145,8 @@ class Plan:
         return place
 
     def _record(self, record: Record) -> None:
-        head = record.header()
-        data = head + record.block + RECORD_END
+        head, *rest = record.pieces()
+        data = b"".join((head, *rest))
         self.pieces.append(lambda out: out.write([data]))
         self.chain = chained(self.chain, head)
         self.end += len(data)
