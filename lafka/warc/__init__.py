@@ -8,6 +8,8 @@
 ``scanning``  from record to record, over whatever lies between them
 ``framing``   where a header ends and how long its block is
 ``streams``   a volume as one stream of plain bytes
+``arc``       ARC files, read as if they were WARCs; their header lines in ``archeaders``
+``alike``     other files that hold what WARCs hold
 ``reader``    records in a plain file, found by seeking over their blocks
 ``sources``   bytes in memory or in a file, read the same way
 ``http``      the HTTP message in a response block, its payload and its entity

@@ -27,6 +27,7 @@ _ADDRESS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9A-Fa-f:]*:[0-9A-Fa-f:.
 _LINE = re.compile(
     rb"(?:(?<=\n)|^)(?=[A-Za-z][A-Za-z0-9+.-]{0,30}:)([^\r\n]{5,65536}) ([0-9]{1,18})\r?\n"
 )
+_BROKEN = re.compile(rb"(?:[a-z][a-z0-9+.-]{0,30}://|dns:)[^\r\n]")
 _ESCAPED = re.compile(rb"\\x([0-9A-F]{2})|\\(\\)")
 
 
@@ -98,7 +99,7 @@ def parse(line: bytes, names: tuple[str, ...] = ONE) -> ArcHeader:
         raise BadValue(f"an ARC header does not begin with a URL: {text[:80]!r}")
     if not _LENGTH.fullmatch(parts[-1]):
         raise BadValue(f"an ARC header does not end with a length: {text[-80:]!r}")
-    for fields in dict.fromkeys((names, ONE, TWO)):
+    for fields in (names, ONE) if names != ONE or not _has_ten(parts) else (TWO,):
         values = _split(parts, len(fields))
         if values:
             return ArcHeader(line=line, names=fields, values=values)
@@ -110,6 +111,12 @@ def _text(line: bytes) -> str:
         return line.decode()
     except UnicodeDecodeError:
         return line.decode("latin-1")
+
+
+def _has_ten(parts: list[str]) -> bool:
+    """Whether *parts* are surely those of version 2, with a status behind the media type."""
+    pair = len(parts) == len(TWO) and _ADDRESS.fullmatch(parts[1]) and _DIGITS.fullmatch(parts[2])
+    return bool(pair and re.fullmatch("[0-9]{3}|-", parts[4]))
 
 
 def _split(parts: list[str], count: int) -> tuple[str, ...]:
@@ -139,6 +146,11 @@ def likely(data: bytes, start: int = 0) -> Iterator[tuple[int, ArcHeader]]:
             continue
         if header.is_sure:
             yield found.start(), header
+
+
+def is_broken(data: bytes) -> bool:
+    """Whether *data* begins with what seems to be a header, though :func:`parse` refuses it."""
+    return _BROKEN.match(data) is not None
 
 
 def names_in(block: bytes) -> tuple[str, ...]:

@@ -32,6 +32,9 @@ CODES: Mapping[str, tuple[Severity, str]] = {
     "padding": ("warning", "{size} zeros between compressed members"),
     "split-record": ("warning", "the record lies in more than one compressed member"),
     "one-member": ("warning", "several records in one compressed member: none can be read alone"),
+    # ARC
+    "arc-header": ("error", "no ARC header: {line!r}"),
+    "overlong-arc": ("error", "Archive-length {length} runs over the record at byte {next}"),
     # Header lines
     "line-end": ("error", "a header line ends with a bare LF"),
     "no-colon": ("error", "a header line without a colon: {line!r}"),

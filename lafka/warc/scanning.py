@@ -19,7 +19,7 @@ from lafka.warc.streams import AHEAD, PackedStream, PlainStream
 
 Report = Callable[..., None]
 _OVERLAP = 256
-_PATIENCE = 64 << 20  # inflated bytes without a record, after which a member is given up
+PATIENCE = 64 << 20  # inflated bytes without a record, after which a member is given up
 _ALGORITHMS = ("md5", "sha1", "sha256", "sha512")
 _HASHED_MAX = 4 << 30  # bytes of a volume, hashed to tell a wrong length from stray bytes
 _STARTS = (END + b"WARC/1.0\r\n", END + b"WARC/1.1\r\n")
@@ -30,6 +30,13 @@ class Scan:
 
     *strict*: *report* raises, so nothing is searched for that would only be told to it.
     """
+
+    record_type = StoredRecord
+
+    @staticmethod
+    def is_start(data: bytes) -> bool:
+        """Whether the first bytes of a member look like a record's."""
+        return data[:5].upper() == b"WARC/"
 
     def __init__(
         self,
@@ -82,7 +89,7 @@ class Scan:
         stream = self._stream
         size = len(header) + length + trailer
         if isinstance(stream, PlainStream):
-            return StoredRecord(self._holder, at, size, header, length, 0, trailer)
+            return self.record_type(self._holder, at, size, header, length, 0, trailer)
         offset, inner = stream.place(at)
         after = stream.member_after(at + size)
         alone = inner == 0 and after is not None
@@ -91,7 +98,7 @@ class Scan:
             split = after is None and stream.place(at + size - 1)[0] != offset
             self._say("split-record" if split else "one-member", at)
         end = after if after is not None else stream.raw_place
-        return StoredRecord(
+        return self.record_type(
             self._holder, offset, end - offset, header, length, inner, trailer, alone
         )
 
@@ -224,7 +231,7 @@ class Scan:
 
     def _find(self, at: int, end: int | None = None) -> int | None:
         """Where a record seems to begin from *at* on and before *end*."""
-        stream, patience = self._stream, at + _PATIENCE
+        stream, patience = self._stream, at + PATIENCE
         before = stream.read(at - 1, 1) if at and self._can_read(at - 1) else b""
         while end is None or at < end:
             data = stream.read(at, CHUNK)

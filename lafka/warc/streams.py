@@ -401,12 +401,16 @@ class PackedStream:
 
 
 def next_member(
-    raw: Callable[[int, int], bytes], size: int, codec: Codec, start: int
+    raw: Callable[[int, int], bytes],
+    size: int,
+    codec: Codec,
+    start: int,
+    begins: Callable[[bytes], bool],
 ) -> int | None:
-    """Where from *start* on a member begins that inflates to something."""
+    """Where from *start* on a member begins whose first bytes *begins* takes for a record's."""
     for offset in _magics(raw, size, codec, start):
         stream = PackedStream(raw, size, codec, offset)
-        if stream.read(0, 12).lstrip(b"\r\n")[:5].upper() == b"WARC/":
+        if begins(stream.read(0, AHEAD).lstrip(b"\r\n")):
             return offset
     return None
 

@@ -41,6 +41,8 @@ class Volume:
     caller has open and closes. A volume that was closed is opened again when read.
     """
 
+    scan_type: type[Scan] = Scan
+
     def __init__(
         self,
         path: Path | str,
@@ -143,7 +145,7 @@ class Volume:
 
         stream = self._stream(offset)
         at = inner if isinstance(stream, PackedStream) else offset
-        scan = Scan(self, stream, self.limits, report)
+        scan = self.scan_type(self, stream, self.limits, report)
         record = scan.take(at)[0] if scan.begins(at) else None
         if record is not None:
             return record
@@ -175,7 +177,9 @@ class Volume:
 
     def _plain_records(self, start: int) -> Iterator[StoredRecord]:
         stream = PlainStream(self._handle.read, self._handle.size)
-        return Scan(self, stream, self.limits, self._report, strict=self.strict).records(start)
+        return self.scan_type(self, stream, self.limits, self._report, strict=self.strict).records(
+            start
+        )
 
     def _packed_records(self, start: int, inner: int = 0) -> Iterator[StoredRecord]:
         codec = self._codec
@@ -184,9 +188,9 @@ class Volume:
         while offset is not None:
             stream = PackedStream(self._handle.read, self._handle.size, codec, offset)
             self._scanned = stream
-            yield from Scan(self, stream, self.limits, self._report, strict=self.strict).records(
-                inner
-            )
+            yield from self.scan_type(
+                self, stream, self.limits, self._report, strict=self.strict
+            ).records(inner)
             for place, size in stream.padding:
                 self._report("padding", place, size=size)
             offset, inner = self._behind(stream, codec), 0
@@ -198,7 +202,9 @@ class Volume:
             return None
         if self.strict:
             self._tell(trouble, size)
-        offset = next_member(self._handle.read, size, codec, trouble.offset + 1)
+        offset = next_member(
+            self._handle.read, size, codec, trouble.offset + 1, self.scan_type.is_start
+        )
         if offset is not None and trouble.code == "torn-member":
             reason = "the member goes on as another one"
             trouble = Trouble(code="bad-compression", offset=trouble.offset, reason=reason)
