@@ -136,6 +136,18 @@ def _write_at(descriptor: int, data: bytes, offset: int) -> None:
         offset += written
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secured:
+    """What TLS brought: names as in WARC-Protocol and WARC-Cipher-Suite, empty where unknown.
+
+    ``certificate`` is :func:`lafka.certificates.verdict`.
+    """
+
+    protocol: str
+    cipher: str
+    certificate: tuple[str, ...]
+
+
 @dataclass(slots=True, kw_only=True)
 class Exchange:
     """One request and its answer, byte for byte, whole or not.
@@ -154,6 +166,8 @@ class Exchange:
     """When the request was written, aware, UTC; None where there was never a connection."""
     ip_address: str | None = None
     """The address that was asked; behind a proxy, the proxy's."""
+    secured: Secured | None = None
+    """None without TLS, before its handshake, and where the wire could not be seen."""
     ended: Ended = ""
     """``complete``: the answer told its own end; ``closed``: a body without a length ended with
     a clean close; ``cut``: the connection ended too early or was reset; empty: there was no
@@ -171,10 +185,11 @@ class Exchange:
     def tls(self) -> bool:
         return self.url.lower().startswith("https:")
 
-    def begin(self, now: datetime, ip_address: str | None) -> None:
+    def begin(self, now: datetime, ip_address: str | None, secured: Secured | None = None) -> None:
         """A request is being written: forget what an attempt before it brought."""
         self.started = now
         self.ip_address = ip_address
+        self.secured = secured
         self.request = b""
         self.ended = ""
         self.truncated = None

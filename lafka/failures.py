@@ -18,7 +18,7 @@ from lafka.politeness.redirects import RedirectLoop
 from lafka.politeness.retries import HostSetAside
 from lafka.politeness.robots import RobotsForbidden, RobotsUnreachable
 from lafka.trails import Outcome
-from lafka.wire import AddressRefused, BadTls
+from lafka.wire import AddressRefused, BadCertificate, BadTls
 
 _BY_TYPE: tuple[tuple[tuple[type[BaseException], ...], Outcome], ...] = (
     ((AddressRefused,), Outcome.REFUSED),
@@ -26,6 +26,7 @@ _BY_TYPE: tuple[tuple[tuple[type[BaseException], ...], Outcome], ...] = (
     ((RedirectLoop,), Outcome.LOOP),
     ((BadUrl, NotSupported, UnsupportedURLSchemeError), Outcome.BAD_URL),
     ((BadHttp,), Outcome.BAD_HTTP),
+    ((BadCertificate,), Outcome.BAD_CERTIFICATE),
     ((BadTls,), Outcome.TLS),
     ((DownloadTimeoutError, TCPTimedOutError), Outcome.TIMEOUT),
     ((CannotResolveHostError,), Outcome.DNS),

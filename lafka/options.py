@@ -113,6 +113,7 @@ _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_CRAWL_DELAY_MAX": _seconds,
     "LAFKA_PROGRESS_INTERVAL": _seconds,
     "LAFKA_KEEP_RAW": _truth,
+    "LAFKA_TLS_STRICT": _truth,
     "LAFKA_ALLOWED_NETWORKS": _networks,
     "LAFKA_WARC_SETTINGS": _warc_settings,
     "LAFKA_DOWNLOAD_HANDLER": _handler,

@@ -44,6 +44,16 @@ from lafka.warc.records import (
 
 Piece = Callable[[Appender], None]
 
+# Header fields of a response that hold for its revisit record too.
+_OF_THE_VISIT = (
+    "WARC-Warcinfo-ID",
+    "WARC-Concurrent-To",
+    "WARC-IP-Address",
+    "WARC-Protocol",
+    "WARC-Cipher-Suite",
+    "Lafka-Certificate",
+)
+
 
 class Plan:
     """The records to be appended, their places known before the first byte is written."""
@@ -204,7 +214,7 @@ class Plan:
         date = record.fields.first("WARC-Date")
         fields = start("revisit", _derived_id(record, "revisit"), date, record.url)
         fields.add("WARC-Profile", IDENTICAL_PAYLOAD)
-        for name in ("WARC-Warcinfo-ID", "WARC-Concurrent-To", "WARC-IP-Address"):
+        for name in _OF_THE_VISIT:
             if value := record.fields.first(name):
                 fields.add(name, value)
         fields.add("WARC-Refers-To", held.record_id)

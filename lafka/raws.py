@@ -53,6 +53,7 @@ from lafka.warc.records import (
 )
 from lafka.warc.sources import Source
 
+CERTIFICATE = "Lafka-Certificate"
 LOCK = "lock"
 DONE = "copied"
 END_TYPE = "application/json"
@@ -177,8 +178,7 @@ class RawRun:
     def _request(self, exchange: Exchange, date: str, info_id: str) -> Record:
         fields = start("request", uuid_urn(), date, one_line(exchange.url))
         fields.add("WARC-Warcinfo-ID", info_id)
-        if exchange.ip_address:
-            fields.add("WARC-IP-Address", exchange.ip_address)
+        _add_connection(fields, exchange)
         fields.add("Content-Type", HTTP_REQUEST)
         return Record(fields=fields, block=exchange.request)
 
@@ -195,8 +195,7 @@ class RawRun:
         fields = start("response", uuid_urn(), date, one_line(exchange.url))
         fields.add("WARC-Warcinfo-ID", info_id)
         fields.add("WARC-Concurrent-To", request_id)
-        if exchange.ip_address:
-            fields.add("WARC-IP-Address", exchange.ip_address)
+        _add_connection(fields, exchange)
         if payload and not payload.chunked and not _INTERIM.match(block.read(0, 16)):
             fields.add("WARC-Payload-Digest", payload.payload_digest)
         if payload and (media_type := identified_type(payload)):
@@ -252,6 +251,20 @@ class RawRun:
         finally:
             lock, self._lock = self._lock, -1
             os.close(lock)
+
+
+def _add_connection(fields: Fields, exchange: Exchange) -> None:
+    """Whom the exchange was with, and what TLS says of it."""
+    if exchange.ip_address:
+        fields.add("WARC-IP-Address", exchange.ip_address)
+    if secured := exchange.secured:
+        for name, value in (
+            ("WARC-Protocol", secured.protocol),
+            ("WARC-Cipher-Suite", secured.cipher),
+            (CERTIFICATE, ", ".join(secured.certificate)),
+        ):
+            if value:
+                fields.add(name, value)
 
 
 def _locked_folder(folder: Path) -> int:

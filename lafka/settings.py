@@ -28,6 +28,7 @@ LAFKA_STALL_TIMEOUT = 60.0  # seconds without a byte
 LAFKA_MIN_RATE = 100.0  # bytes a second, over five stall timeouts
 LAFKA_WRITERS = 4  # threads that copy trails; four fill a quiet disk
 LAFKA_TRAILS_MAX = 500  # trails in progress; each costs some kilobytes
+LAFKA_TLS_STRICT = False  # bad certificates are taken, and the verdict noted in the WARC
 LAFKA_ALLOWED_NETWORKS: list[str] = []  # beyond the public ones; ["127.0.0.0/8"] for loopback
 LAFKA_RETRY_AFTER_MAX = 3600.0  # seconds a host can ask us to wait
 LAFKA_HOST_FAILURES_MAX = 20  # failures in a row after which a host is set aside for the run

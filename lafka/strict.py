@@ -87,6 +87,7 @@ _MEDIA_TYPE = re.compile(
     r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(?:\s*;\s*[\w!#$&^.+-]+=(?:[^\s;\"]+|\"[^\"]*\"))*"
 )
 _DIGITS = re.compile(r"[0-9]{1,18}")
+_TOKENS = re.compile(r"[A-Za-z0-9_-]+(?:, [A-Za-z0-9_-]+)*")
 _TRUNCATED = re.compile(r"length|time|disconnect|unspecified")
 _PROFILE = re.compile(
     r"http://netpreserve\.org/warc/1\.[01]/(?:revisit/)?"
@@ -143,6 +144,7 @@ _FIELDS = frozenset(
         "warc-segment-total-length",
         "warc-protocol",
         "warc-cipher-suite",
+        "lafka-certificate",
     ]
 )
 # The usual spelling of each name; looking it up is cheaper than to fold its case.
@@ -169,6 +171,8 @@ _SYNTAX: Mapping[str, tuple[re.Pattern[str], str]] = {
     "warc-profile": (_PROFILE, "bad-value"),
     "warc-segment-number": (_DIGITS, "bad-value"),
     "warc-segment-total-length": (_DIGITS, "bad-value"),
+    "warc-cipher-suite": (_TOKENS, "bad-value"),
+    "lafka-certificate": (_TOKENS, "bad-value"),
 }
 _ALGORITHMS: Mapping[str, int] = {"md5": 16, "sha1": 20, "sha256": 32, "sha384": 48, "sha512": 64}
 

@@ -33,6 +33,7 @@ class Outcome(StrEnum):
     SERVER_ERROR = "server-error"
     TIMEOUT = "timeout"
     TLS = "tls"
+    BAD_CERTIFICATE = "bad-certificate"
     DNS = "dns"
     CONNECTION = "connection"
     BAD_HTTP = "bad-http"

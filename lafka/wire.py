@@ -49,7 +49,12 @@ from twisted.internet.abstract import isIPAddress, isIPv6Address
 from twisted.internet.defer import Deferred, fail
 from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint, TCP6ClientEndpoint
 from twisted.internet.error import ConnectionDone
-from twisted.internet.interfaces import IReactorPluggableNameResolver, IReactorTCP, IReactorTime
+from twisted.internet.interfaces import (
+    IHandshakeListener,
+    IReactorPluggableNameResolver,
+    IReactorTCP,
+    IReactorTime,
+)
 from twisted.internet.protocol import Protocol
 from twisted.internet.threads import deferToThread
 from twisted.python.failure import Failure
@@ -59,11 +64,13 @@ from twisted.web.http import _MalformedChunkedDataError
 from twisted.web.iweb import UNKNOWN_LENGTH
 from zope.interface import implementer
 
+from lafka import certificates
 from lafka.addresses import Network, is_allowed, literal, networks
 from lafka.errors import BadHttp, SiteError, StorageTrouble
 from lafka.exchanges import (
     OPENING,
     Exchange,
+    Secured,
     Spool,
     Truncated,
     decoded_opening,
@@ -112,6 +119,10 @@ class BadTls(SiteError):
     """
 
 
+class BadCertificate(BadTls):
+    """LAFKA_TLS_STRICT, and the server's certificate is not to be trusted; nothing was sent."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """How long and how much is read. Sizes in bytes, times in seconds, 0 for no limit.
@@ -130,7 +141,7 @@ class ExactDownloadHandler:
     It is there on success and on failure, and nothing is added to it once ``download_request``
     has returned or raised. Raises what the wrapped handler raises, and:
 
-    - AddressRefused and BadTls, see there;
+    - AddressRefused, BadTls and BadCertificate, see there;
     - BadHttp where the answer is no HTTP, or its head is over 256 KiB (not retried);
     - DownloadTimeoutError also where no byte came for LAFKA_STALL_TIMEOUT seconds, or in five
       times that fewer than LAFKA_MIN_RATE bytes a second;
@@ -146,12 +157,14 @@ class ExactDownloadHandler:
         allowed: Sequence[Network] = (),
         limits: Limits | None = None,
         spool_dir: str | None = None,
+        tls_strict: bool = False,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._wrapped = wrapped
         self._allowed = tuple(allowed)
         self._limits = limits or Limits()
         self._spool_dir = spool_dir
+        self._tls_strict = tls_strict
         self._clock = clock
         self._hooked = _has_known_pool(wrapped)
         if self._hooked:
@@ -174,6 +187,7 @@ class ExactDownloadHandler:
                 rate=settings.getfloat("LAFKA_MIN_RATE"),
             ),
             spool_dir=_spool_dir(settings),
+            tls_strict=settings.getbool("LAFKA_TLS_STRICT"),
         )
 
     async def close(self) -> None:
@@ -185,7 +199,13 @@ class ExactDownloadHandler:
         request.meta[EXCHANGE_KEY] = exchange
         await self._judge_early(request)
         miss_max = getattr(request.meta.get("lafka_ask"), "miss_max", 0)
-        tap = _Tap(exchange, self._limits_of(request), self._clock, miss_max=miss_max)
+        tap = _Tap(
+            exchange,
+            self._limits_of(request),
+            self._clock,
+            miss_max=miss_max,
+            tls_strict=self._tls_strict,
+        )
         token = _TAP.set(tap)
         try:
             response: Response = await self._wrapped.download_request(self._unlimited(request))
@@ -238,7 +258,9 @@ class ExactDownloadHandler:
                 raise AddressRefused(f"{url}: {address} is not a public address")
 
     def _judge_late(self, tap: _Tap, response: Response) -> None:
-        """Refuse an answer that came by a connection that was not guarded."""
+        """Refuse an answer that came by a connection that was not guarded, or not looked at."""
+        if self._tls_strict and tap.exchange.tls and tap.exchange.secured is None:
+            raise BadCertificate(f"{response.url}: the certificate could not be seen")
         address = response.ip_address
         if tap.guarded or (address is None and not self._hooked):
             return
@@ -314,10 +336,12 @@ class _Tap:
         clock: Callable[[], datetime],
         *,
         miss_max: int,
+        tls_strict: bool = False,
     ) -> None:
         self.exchange = exchange
         self.limits = limits
         self.miss_max = miss_max
+        self.tls_strict = tls_strict
         self.deferred: Deferred[Any] | None = None
         self.guarded = False
         self.flags: list[str] = []
@@ -375,11 +399,22 @@ class _Tap:
         # The spool goes when its last user lets go of it, not when cycles are looked for.
         self.deferred = self._limiter = None
 
-    def begin(self, peer: Any) -> None:
+    def begin(self, peer: Any, secured: Secured | None) -> None:
         self._written.clear()
         self._last = monotonic()
         self._window = self._last, 0
-        self.exchange.begin(self._clock(), getattr(peer, "host", None))
+        self.exchange.begin(self._clock(), getattr(peer, "host", None), secured)
+
+    def secure(self, connection: SSL.Connection) -> Secured:
+        """The handshake is done; the request waits behind it, and stays here if it is refused."""
+        exchange = self.exchange
+        secured = exchange.secured = _secured(connection, urlsplit(exchange.url).hostname or "")
+        if self.tls_strict and secured.certificate != certificates.OK:
+            exchange.started = None
+            self._written.clear()
+            faults = ", ".join(secured.certificate)
+            self.fail(BadCertificate(f"{exchange.url}: not to be trusted: {faults}"))
+        return secured
 
     def wrote(self, data: bytes) -> None:
         self._written.append(data)
@@ -497,10 +532,20 @@ _DONE = Failure(ResponseDone("the rest is not wanted"))  # type: ignore[no-untyp
 _TAP: ContextVar[_Tap | None] = ContextVar("lafka_tap", default=None)
 
 
+def _secured(connection: SSL.Connection, host: str) -> Secured:
+    return Secured(
+        protocol=certificates.protocol_name(connection.get_protocol_version_name()),
+        cipher=certificates.suite_name(connection.get_cipher_name() or ""),
+        certificate=certificates.verdict(connection.get_peer_cert_chain() or (), host),
+    )
+
+
+@implementer(IHandshakeListener)
 class _Tee(HTTP11ClientProtocol):
     """Put before the class of the pool's own protocols: all that passes goes to the tap too."""
 
     lafka_tap: _Tap | None = None
+    lafka_secured: Secured | None = None
     lafka_lost: Failure | None = None
     transport: Any
 
@@ -508,7 +553,7 @@ class _Tee(HTTP11ClientProtocol):
         tap = self.lafka_tap
         if tap is None:
             return super().request(request)
-        tap.begin(self.transport.getPeer())
+        tap.begin(self.transport.getPeer(), self.lafka_secured)
         write_to = request.writeTo
         request.writeTo = lambda transport: write_to(_Writer(transport, tap))
         deferred = super().request(request)
@@ -517,6 +562,11 @@ class _Tee(HTTP11ClientProtocol):
         if parser is not None:
             parser.__class__ = _patient(parser.__class__)
         return deferred.addCallback(tap.answer)
+
+    def handshakeCompleted(self) -> None:  # noqa: N802
+        tap = self.lafka_tap
+        if tap is not None:
+            self.lafka_secured = tap.secure(self.transport.getHandle())
 
     def stop(self) -> None:
         self.transport.abortConnection()

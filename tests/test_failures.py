@@ -23,7 +23,7 @@ from lafka.politeness.redirects import RedirectLoop
 from lafka.politeness.retries import HostSetAside
 from lafka.politeness.robots import RobotsForbidden
 from lafka.trails import Outcome
-from lafka.wire import AddressRefused, BadTls
+from lafka.wire import AddressRefused, BadCertificate, BadTls
 
 
 def failed(cause: BaseException) -> DownloadFailedError:
@@ -49,6 +49,7 @@ def failed(cause: BaseException) -> DownloadFailedError:
         (DownloadConnectionRefusedError("refused"), Outcome.CONNECTION),
         (ResponseDataLossError(), Outcome.TRUNCATED),
         (BadTls("no TLS"), Outcome.TLS),
+        (BadCertificate("the certificate is expired"), Outcome.BAD_CERTIFICATE),
         (failed(SSL.Error([("", "", "wrong version number")])), Outcome.TLS),
         (failed(ConnectionLost()), Outcome.CONNECTION),
         (failed(TCPTimedOutError()), Outcome.TIMEOUT),

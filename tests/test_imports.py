@@ -32,6 +32,7 @@ BELOW = {
     "raws": "errors pids futlis payloads trails suwafs warc contents folders archives exchanges"
     " rawfiles",
     "addresses": "errors",
+    "certificates": "",
     "strict": "errors",
     "verify": "errors pids archives strict suwafs",
 }

@@ -14,6 +14,7 @@ import pytest
 
 from lafka.archives import Archive
 from lafka.errors import ArchiveBusy, StorageTrouble
+from lafka.exchanges import Secured
 from lafka.raws import RawRun, Recovery, recover
 from lafka.trails import Capture, Outcome, Trail
 from lafka.warc.reader import records
@@ -126,6 +127,30 @@ def test_what_was_asked_for_no_paper_has_no_warcinfo_of_a_paper(store: Store) ->
     [found] = recovered(store.archive)
     assert (found.trails, found.problems) == (0, ())
     assert list(store.archive.warcs()) == []
+
+
+def test_what_tls_says_stands_on_requests_responses_and_revisits(store: Store) -> None:
+    secured = Secured(
+        protocol="tls/1.2", cipher="TLS_RSA_WITH_AES_256_CBC_SHA", certificate=("expired", "weak")
+    )
+    for second in range(2):
+        ask = store.ask()
+        at = START + timedelta(seconds=second)
+        store.put(store.capture(ask, answer(pdf("a")), at=at, secured=secured))
+    lines = "WARC-Protocol: tls/1.2\r\nWARC-Cipher-Suite: TLS_RSA_WITH_AES_256_CBC_SHA\r\n"
+    lines += "Lafka-Certificate: expired, weak\r\n"
+    data = store.warc().read_bytes()
+    with store.warc().open("rb") as file:
+        heads = {
+            record.type: data[record.offset : record.block]
+            for record in records(file.fileno(), store.warc())
+        }
+    assert {kind for kind, head in heads.items() if lines.encode() in head} == {
+        "request",
+        "response",
+        "revisit",
+    }
+    assert problems(store.root, "raw-left") == []
 
 
 def test_a_second_run_of_one_name_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

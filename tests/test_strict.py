@@ -123,6 +123,7 @@ def test_an_error_names_what_was_skipped_and_the_next_record_is_read(path: Path)
         ("text/plain", "text", "content-type"),
         ("Content-Type", "WARC-IP-Address: 1.2.3.400\r\nContent-Type", "bad-value"),
         ("Content-Type", "WARC-Truncated: tired\r\nContent-Type", "bad-value"),
+        ("Content-Type", "Lafka-Certificate: a;b\r\nContent-Type", "bad-value"),
         ("Content-Type", "WARC-Tuncated: time\r\nContent-Type", "unknown-field"),
         ("Content-Type", "Content-Type: text/plain\r\nContent-Type", "repeated-field"),
         ("sha256:", "sha256:0", "bad-digest"),

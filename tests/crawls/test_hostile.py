@@ -153,20 +153,29 @@ def test_what_is_no_paper_is_not_kept(crawled: Crawled) -> None:
 
 
 def test_cut_answers_say_so_in_the_raw_warc(crawled: Crawled) -> None:
-    last = dict(_truncations(crawled.archive / "raw"))
+    last = dict(_answers(crawled.archive / "raw", "WARC-Truncated"))
     for host in crawled.site.hosts:
         if host.behaviour.truncated:
             assert last.get(host.address) == host.behaviour.truncated, host.behaviour.name
 
 
-def _truncations(raw: Path) -> Iterator[tuple[str, str | None]]:
-    """Host and WARC-Truncated of each answer, but for robots.txt and the good papers."""
+def test_what_a_certificate_is_worth_is_noted_in_the_raw_warc(crawled: Crawled) -> None:
+    noted = dict(_answers(crawled.archive / "raw", "Lafka-Certificate"))
+    want = {h.address: h.behaviour.certificate for h in crawled.site.hosts}
+    for host, certificate in want.items():
+        if certificate:
+            assert noted[host] == certificate
+    assert len(list(filter(None, want.values()))) > 5
+
+
+def _answers(raw: Path, field: str) -> Iterator[tuple[str, str | None]]:
+    """Host and *field* of each answer, but for robots.txt and the good papers."""
     for volume in sorted(raw.rglob("*.warc")):
         with volume.open("rb") as file:
             for record in ArchiveIterator(file, no_record_parse=True):
                 url = urlsplit(record.rec_headers.get_header("WARC-Target-URI") or "")
                 if record.rec_type == "response" and url.path not in ("/robots.txt", "/good-paper"):
-                    yield url.hostname or "", record.rec_headers.get_header("WARC-Truncated")
+                    yield url.hostname or "", record.rec_headers.get_header(field)
 
 
 def test_the_archive_is_sound(crawled: Crawled) -> None:

@@ -61,8 +61,9 @@ class Behaviour:
     in the list in place of the URL, ``line`` of the whole line. ``fut`` is the PDF that must be
     kept. ``truncated`` is the WARC-Truncated of the last answer in the raw WARC. ``good`` is the
     outcome of a good paper on the same host, listed behind. ``tls`` names a context of
-    ``security``; ``raw`` stands for bytes in place of a handshake. ``on_connect`` is done before
-    anything is asked, and then nothing else.
+    ``security``; ``raw`` stands for bytes in place of a handshake; ``certificate`` is the verdict
+    that the raw WARC must note. ``on_connect`` is done before anything is asked, and then nothing
+    else.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Behaviour:
     good: str = "fut"
     robots: Answer | None = None
     tls: str = ""
+    certificate: str = ""
     on_connect: Steps | None = None
     led_off: bool = False
     """Whether it leads to addresses off loopback: such a crawl needs a network of its own."""

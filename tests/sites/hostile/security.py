@@ -34,7 +34,9 @@ _HELLO = bytes.fromhex("160303002c0200002803035f") + b"\x11" * 31 + bytes.fromhe
 
 def behaviours() -> Iterator[Behaviour]:
     for name in ("self-signed", "expired", "wrong-host", "not-yet-valid", "weak-name", "tls-1.2"):
-        yield one(f"tls-{name}", "fut", *pdf(), tls=name)
+        dated = f"{name}, " if name in ("expired", "not-yet-valid") else ""
+        yield one(f"tls-{name}", "fut", *pdf(), tls=name,
+                  certificate=f"self-signed, {dated}wrong-host")  # fmt: skip
     for name in ("tls-1.0", "tls-1.1", "null"):  # asyncio hangs up before the alert is out
         yield one(f"tls-{name}-only", "connection", *pdf(), tls=name, good="connection")
     for code, name in ((40, "failure"), (70, "protocol-version"), (71, "security"), (80, "error"),
