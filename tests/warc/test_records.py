@@ -159,9 +159,9 @@ def test_a_revisit_refers_to_the_record_that_has_the_payload(version: str) -> No
         assert record.fields["WARC-Refers-To-Target-URI"] == URL
         assert record.fields["WARC-Refers-To-Date"] == "2026-11-20T10:11:12.5Z"
         assert record.fields["WARC-Payload-Digest"] == "sha1:" + "A" * 32
+        assert record.header()
     assert first.content_type == "application/http;msgtype=response"
     assert not again.content_type
-        assert record.header()
     unmodified = Record.revisit_not_modified(URL, ORIGIN, head, version=version)
     assert unmodified.fields["WARC-Profile"].endswith(f"{version}/revisit/server-not-modified")
     assert "WARC-Payload-Digest" not in unmodified.fields
