@@ -23,6 +23,13 @@ _TORN_VERSION = re.compile(rb"W(A(R(C(/([0-9](\.([0-9](\r\n?)?)?)?)?)?)?)?)?")
 _ANOTHER = re.compile(rb"\nWARC/[0-9]{1,4}\.[0-9]{1,4}\r?\n")
 _STRONG = re.compile(rb"WARC/[0-9]{1,4}\.[0-9]{1,4}\r?\n[A-Za-z][A-Za-z-]{0,60}[ \t]*:", re.I)
 
+_USUAL = (b"WARC/1.0\r\n", b"WARC/1.1\r\n")
+# A sound Content-Length with its digits, one that is not, another record, a blank line.
+_TELLING = re.compile(
+    rb"\n(?:(?i:content-length)(?:[ \t]*:[ \t]*([0-9]{1,18})[ \t]*(?=\r\n[^ \t]))?"
+    rb"|(?i:warc)/|\r?\n)"
+)
+
 Read = Callable[[int, int], bytes]
 Finding = tuple[str, dict[str, object]]
 
@@ -54,22 +61,18 @@ def quick(data: bytes, at: int, most: int = 16384) -> tuple[int, int] | None:
 
     None if in doubt, or if the header is over *most* bytes.
     """
-    end = data.find(END, at) + 4
-    if end < 4 or end - at > most:
+    if not data.startswith(_USUAL, at):
         return None
-    if not data.startswith((b"WARC/1.0\r\n", b"WARC/1.1\r\n"), at):
+    length = _TELLING.search(data, at)
+    if length is None or length[1] is None:
         return None
-    low = data[at:end].lower()
-    place = low.find(b"\ncontent-length:")
-    if place < 0 or low.find(b"\ncontent-length", place + 16) >= 0:
+    blank = _TELLING.search(data, length.end())
+    if blank is None or blank[0] != b"\n\r\n":
         return None
-    stop = low.find(b"\r\n", place + 16)
-    digits = low[place + 16 : stop].strip(b" \t")
-    if not digits.isdigit() or len(digits) > 18 or low[stop + 2] in b" \t":
+    end = blank.end()
+    if data[end - 4] != 0x0D or end - at > most:
         return None
-    if b"\n\n" in low or low.find(b"\n\r\n") != len(low) - 3 or b"\nwarc/" in low:
-        return None
-    return end, int(digits)
+    return end, int(length[1])
 
 
 def careful(read: Read, at: int, limits: Limits) -> Header:

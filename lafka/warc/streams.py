@@ -49,7 +49,8 @@ class Handle:
 
     def read(self, length: int, offset: int) -> bytes:
         """Up to *length* bytes at *offset*; fewer at the end of the file alone."""
-        return os.pread(self.fd, length, offset)
+        fd = self._fd
+        return os.pread(fd if fd >= 0 else self.fd, length, offset)
 
     def _read_source(self, length: int, offset: int) -> bytes:
         assert self._source is not None
@@ -129,7 +130,7 @@ class PlainStream:
         if base <= at and at + self.ahead <= base + len(data):
             return base, data
         # Records that lie near each other are read many at once, of large ones the headers alone.
-        length = self.ahead if at - self._last > _FAR else _WINDOW
+        length = self.ahead + 64 if at - self._last > _FAR else _WINDOW
         self._last = at
         self._data = data = self._raw(max(0, min(length, self.size - at)), at)
         self._base = at
