@@ -85,8 +85,8 @@ class WarcDate:
         return _datetime(self.digits)
 
     @cached_property
-    def _last(self) -> dt.datetime:
-        """The last second of its span."""
+    def last(self) -> dt.datetime:
+        """The last second of its span; a second and less count as a point."""
         digits = self.digits
         if len(digits) >= SECONDS:
             return self.datetime
@@ -112,7 +112,7 @@ class WarcDate:
 
     def distance(self, other: WarcDate) -> dt.timedelta:
         """How far apart the two spans are, at least zero; a second and less count as a point."""
-        gap = max(self.datetime - other._last, other.datetime - self._last)
+        gap = max(self.datetime - other.last, other.datetime - self.last)
         return max(gap, dt.timedelta())
 
 

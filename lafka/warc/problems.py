@@ -64,6 +64,9 @@ CODES: Mapping[str, tuple[Severity, str]] = {
     "no-block-digest": ("note", "no WARC-Block-Digest"),
     "block-digest": ("error", "the block is {found}, not {value}"),
     "payload-digest": ("error", "the payload is {found}, not {value}"),
+    # Indexes
+    "bad-line": ("error", "an index line is none: {reason}"),
+    "unsorted-index": ("warning", "the lines are not sorted, so each search reads all of them"),
     # HTTP in a block
     "bad-http": ("warning", "the block is no HTTP message: {reason}"),
 }

@@ -1,0 +1,340 @@
+"""What every index is: entries, the question that is asked, the order of the answers."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from lafka.warc.dates import SECONDS, WarcDate
+from lafka.warc.digests import Digest
+from lafka.warc.errors import BadValue
+from lafka.warc.problems import Problem
+from lafka.warc.surts import Prefix, surt
+
+if TYPE_CHECKING:
+    from lafka.warc.stored import StoredRecord
+
+CAPTURES = ("response", "resource", "revisit", "conversion", "metadata", "continuation")
+"""Types of records that a search by URL gives, the best first; those not named here come last."""
+REVISIT_MIME = "warc/revisit"
+"""What indexes say in place of the media type of a revisit."""
+FAR = 1 << 62
+"""Farther from any time than any date, in microseconds: where an entry has no date."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """Where the record of a capture stands, and what it is.
+
+    ``offset`` and ``length`` are of the record in its volume, for a compressed volume of its
+    member, and ``inner`` is the record's place in that member. ``payload_offset`` and
+    ``payload_length`` say where the payload stands literally in the volume. What an index does not
+    tell is None or empty; ``type`` is empty where it could be any but a revisit.
+    """
+
+    key: str
+    url: str
+    date: WarcDate | None = None
+    type: str = ""
+    record_id: str = ""
+    mime: str = ""
+    status: int | None = None
+    digest: str = ""
+    volume: str
+    offset: int | None = None
+    inner: int = 0
+    length: int | None = None
+    payload_offset: int | None = None
+    payload_length: int | None = None
+
+    @property
+    def place(self) -> tuple[str, int | None, int, int | None]:
+        """What only entries of the same physical record have in common."""
+        payload = self.payload_offset if self.offset is None else None
+        return self.volume, self.offset, self.inner, payload
+
+    @property
+    def time(self) -> int:
+        """The beginning of ``date`` in microseconds since 1970; ``FAR`` where there is none."""
+        return FAR if self.date is None else span(self.date)[0]
+
+    @classmethod
+    def of(cls, record: StoredRecord, volume: str) -> Entry:
+        """The entry of *record*, which stands in the volume of that name."""
+        mime, status = _described(record)
+        place = record.payload_place
+        digest = record.fields.first("WARC-Payload-Digest")
+        if not digest and media_type(record.content_type) != "application/http":
+            digest = record.fields.first("WARC-Block-Digest")  # block and payload are one
+        return cls(
+            key=surt(record.url),
+            url=record.url,
+            date=_date(record),
+            type=record.type,
+            record_id=record.id,
+            mime=mime,
+            status=status,
+            digest=digest,
+            volume=volume,
+            offset=record.offset,
+            inner=record.inner,
+            length=record.length,
+            payload_offset=place[0] if place else None,
+            payload_length=place[1] if place else None,
+        )
+
+
+def _date(record: StoredRecord) -> WarcDate | None:
+    with suppress(BadValue):
+        return WarcDate.parse(record.fields.first("WARC-Date"))
+    return None
+
+
+def _described(record: StoredRecord) -> tuple[str, int | None]:
+    """The media type and the status that an index tells of *record*."""
+    mime, status = media_type(record.content_type), None
+    if record.type in ("response", "revisit"):
+        head = record.http
+        if head is not None:
+            mime, status = media_type(head.fields.first("Content-Type")), head.status
+        elif mime == "application/http":
+            mime = ""
+    return REVISIT_MIME if record.type == "revisit" else mime, status
+
+
+def media_type(text: str) -> str:
+    """The type and subtype in a Content-Type, in lower case."""
+    return text.partition(";")[0].strip().lower()
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def span(date: WarcDate) -> tuple[int, int]:
+    """Where *date* begins and where its last second does, in microseconds since 1970."""
+    first = (date.datetime - _EPOCH) // _MICROSECOND
+    return first, first if date.precision >= SECONDS else (date.last - _EPOCH) // _MICROSECOND
+
+
+_UNLABELLED = ("sha1", "sha256", "md5", "sha512")
+
+
+def digest_key(text: str) -> str:
+    """*text*, a digest with or without its label, so that equal digests are equal texts.
+
+    CDX files have SHA-1 in base 32 without a label; others are told by their length.
+    """
+    labels = ("",) if ":" in text else tuple(f"{name}:" for name in _UNLABELLED)
+    for label in labels:
+        with suppress(BadValue):
+            digest = Digest.parse(label + text)
+            return f"{digest.algorithm}:{digest.value.hex()}"
+    return text.strip().lower()
+
+
+_RANKS = {name: rank for rank, name in enumerate(("", *CAPTURES))}
+Rank = tuple[int, str, int, int, int, str, int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What is looked for; every part that is given narrows it.
+
+    By URL, by its beginning or by time alone, captures are found; by id or digest, every record.
+    """
+
+    url: str | None = None
+    key: str | None = None
+    prefix: Prefix | None = None
+    when: tuple[int, int] | None = None
+    record_id: str | None = None
+    digest: str | None = None
+    types: frozenset[str] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        url: str | None = None,
+        url_prefix: str | None = None,
+        time: WarcDate | datetime | str | None = None,
+        record_id: str | None = None,
+        digest: str | None = None,
+        types: Iterable[str] | None = None,
+    ) -> Self:
+        """*time*: the captures nearest to it come first, none is left out.
+
+        ``BadValue`` where *time* is none.
+        """
+        if types is None and record_id is None and digest is None:
+            types = CAPTURES
+        return cls(
+            url=url,
+            key=None if url is None else surt(url),
+            prefix=None if url_prefix is None else Prefix.of(url_prefix),
+            when=None if time is None else span(date_of(time)),
+            record_id=None if record_id is None else bare_id(record_id),
+            digest=None if digest is None else digest_key(digest),
+            types=None if types is None else frozenset(types),
+        )
+
+    def matches(self, entry: Entry) -> bool:
+        """Whether *entry* is looked for; what it does not tell is no reason against it."""
+        if self.types is not None and entry.type and entry.type not in self.types:
+            return False
+        if self.key is not None and entry.key != self.key:
+            return False
+        if self.prefix is not None and not self.prefix.matches(entry.key, entry.url):
+            return False
+        if self.record_id is not None and bare_id(entry.record_id) != self.record_id:
+            return False
+        return self.digest is None or (
+            bool(entry.digest) and digest_key(entry.digest) == self.digest
+        )
+
+    def is_exact(self, entry: Entry) -> bool:
+        """Whether *entry* has the very URL that is asked for, or none is."""
+        return self.url is None or entry.url in (self.url, "")
+
+    def distance(self, micros: int) -> int:
+        """How far a capture at *micros* is; without a time to be near to, the newest is nearest."""
+        if self.when is None:
+            return FAR if micros == FAR else -micros
+        first, last = self.when
+        return max(first - micros, micros - last, 0)
+
+    def rank(self, entry: Entry) -> Rank:
+        """The lower, the better: the URL itself, the nearest, responses before others, the newest.
+
+        A search by the beginning of a URL without a time goes from URL to URL.
+        """
+        by_key = self.prefix is not None and self.when is None
+        return (
+            0 if self.is_exact(entry) else 1,
+            entry.key if by_key else "",
+            self.distance(entry.time),
+            _RANKS.get(entry.type, len(_RANKS)),
+            -entry.time,
+            entry.volume,
+            -1 if entry.offset is None else entry.offset,
+            entry.inner,
+        )
+
+
+def bare_id(record_id: str) -> str:
+    """A record id without the angle brackets in which it stands in a header."""
+    return record_id.strip().removeprefix("<").removesuffix(">")
+
+
+def date_of(time: WarcDate | datetime | str) -> WarcDate:
+    """*time* as a date; ``BadValue`` where it is none."""
+    if isinstance(time, WarcDate):
+        return time
+    return WarcDate.of(time) if isinstance(time, datetime) else WarcDate.parse(time)
+
+
+class Index(ABC):
+    """An index that can be searched. A context manager; iteration gives every entry.
+
+    What is wrong in it is in ``problems``, each once. Names of volumes in entries are relative to
+    ``folder``.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        self.folder = path.parent if path is not None else Path()
+        self.problems: list[Problem] = []
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Entry]: ...
+
+    @abstractmethod
+    def found(self, query: Query) -> Iterator[Entry]:
+        """The entries that *query* matches, in the order of ``query.rank``."""
+
+    def search(
+        self,
+        *,
+        url: str | None = None,
+        url_prefix: str | None = None,
+        time: WarcDate | datetime | str | None = None,
+        record_id: str | None = None,
+        digest: str | None = None,
+        types: Iterable[str] | None = None,
+    ) -> Iterator[Entry]:
+        """The entries that match all that is given, the best first (see :class:`Query`)."""
+        return self.found(
+            Query.of(
+                url=url,
+                url_prefix=url_prefix,
+                time=time,
+                record_id=record_id,
+                digest=digest,
+                types=types,
+            )
+        )
+
+    def volumes(self) -> frozenset[str]:
+        """The names of all volumes that have entries."""
+        return frozenset(entry.volume for entry in self)
+
+    def close(self) -> None:  # noqa: B027  an index may have nothing to close
+        """Give up what is open."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class IndexBuilder(ABC):
+    """Takes records one by one; the index is there once it is closed.
+
+    A context manager: leaving it by an exception gives up what was not there before. Volumes are
+    named relative to the folder of the index.
+    """
+
+    types: frozenset[str] | None = None
+    """The types of records that are taken; None takes all."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def add(self, record: StoredRecord, volume: Path | str | None = None) -> None:
+        """Take *record*; *volume* is where it will be found, if not where it is now."""
+        if self.types is None or record.type in self.types:
+            name = volume_name(volume if volume is not None else record.path, self.path.parent)
+            self.add_entry(Entry.of(record, name))
+
+    @abstractmethod
+    def add_entry(self, entry: Entry) -> None:
+        """Take an entry as it is."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    @abstractmethod
+    def abort(self) -> None:
+        """Leave everything as it was before, as far as that can be."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+
+def volume_name(path: Path | str, folder: Path) -> str:
+    """How an index in *folder* names the volume at *path*: the way there, with slashes."""
+    return Path(os.path.relpath(Path(path).absolute(), folder.absolute())).as_posix()

@@ -1,0 +1,125 @@
+"""CDX: a legend, then a line of words for each capture.
+
+The legend names the columns by letters; the Internet Archive writes 11 of them today and wrote 9
+before (IIPC, The CDX File Format, 2015). Others are read as far as their letters are known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from lafka.warc.dates import WarcDate
+from lafka.warc.errors import BadIndex, BadValue
+from lafka.warc.indexes.base import REVISIT_MIME, Entry
+from lafka.warc.indexes.lines import LineBuilder, LineIndex, whole_number, word
+from lafka.warc.surts import surt
+
+LEGENDS = {9: tuple("NbamskrVg"), 11: tuple("NbamskrMSVg")}
+"""The columns of a CDX file, by how many they are: key N, date b, URL a, media type m, status s,
+digest k, redirect r, meta M, length S, offset V, file name g."""
+_LEGEND = re.compile(rb"(?:(?P<one>.)(?=CDX(?P=one)))?CDX([^A-Za-z0-9])", re.DOTALL)
+"""The delimiter, ``CDX``, the delimiter; the oldest ones leave the first out."""
+
+
+def legend_of(line: bytes) -> tuple[str, tuple[str, ...]] | None:
+    """The delimiter and the letters in a legend; None where *line* is none."""
+    found = _LEGEND.match(line)
+    if not found:
+        return None
+    delimiter = found[2].decode("latin-1")
+    letters = line[found.end() :].decode("latin-1").rstrip()
+    return delimiter, tuple(filter(None, letters.split(delimiter)))
+
+
+def columns(line: bytes) -> tuple[str, ...] | None:
+    """The legend that *line*, the first of a file without one, has by its number of words."""
+    return LEGENDS.get(len(line.split(b" ")))
+
+
+class CdxIndex(LineIndex):
+    """A CDX file. ``BadIndex`` where nothing tells what its columns are."""
+
+    has_ids = False
+
+    def read_head(self, lines: Iterable[bytes]) -> None:
+        first = next(iter(lines), b"")
+        found = legend_of(first)
+        letters = found[1] if found else columns(first)
+        if not letters and first:
+            raise BadIndex(self._path, "no legend, and neither 9 nor 11 columns", 0)
+        self._letters = letters or LEGENDS[11]
+        self.delimiter = found[0].encode("latin-1") if found else b" "
+        if self._letters[0] != "N":
+            self._foreign = True
+
+    def parse(self, line: bytes) -> Entry | None:
+        if legend_of(line):
+            return None
+        words = line.decode("utf-8", "surrogateescape").split(self.delimiter.decode("latin-1"))
+        if len(words) != len(self._letters):
+            raise ValueError(f"{len(words)} columns instead of {len(self._letters)}")
+        values = {k: v for k, v in zip(self._letters, words, strict=True) if v != "-"}
+        url = values.get("a") or values.get("A", "")
+        mime = values.get("m", "")
+        return Entry(
+            key=values.get("N") or surt(url),
+            url=url,
+            date=date_in(values.get("b", "")),
+            type="revisit" if mime == REVISIT_MIME else "",
+            mime=mime,
+            status=status_in(values.get("s", "")),
+            digest=values.get("k", ""),
+            volume=values.get("g", ""),
+            offset=whole_number(values.get("V") or values.get("v")),
+            length=whole_number(values.get("S")),
+        )
+
+
+def date_in(text: str) -> WarcDate | None:
+    """The date in a column, None for none; ``ValueError``."""
+    try:
+        return WarcDate.parse(text) if text not in ("", "-") else None
+    except BadValue as error:
+        raise ValueError(str(error)) from None
+
+
+def status_in(text: object) -> int | None:
+    """The HTTP status in a column, None where it holds none."""
+    text = str(text)
+    return int(text) if len(text) == 3 and text.isascii() and text.isdigit() else None
+
+
+class CdxBuilder(LineBuilder):
+    """Writes a CDX file of *fields* columns, 9 or 11."""
+
+    def __init__(self, path: Path, fields: int = 11) -> None:
+        super().__init__(path)
+        self._letters = LEGENDS[fields]
+
+    @property
+    def head(self) -> bytes:
+        return f" CDX {' '.join(self._letters)}\n".encode("ascii")
+
+    def line(self, entry: Entry) -> bytes:
+        values = {
+            "N": entry.key,
+            "b": entry.date.digits14 if entry.date else "-",
+            "a": word(entry.url),
+            "m": word(entry.mime),
+            "s": "-" if entry.status is None else str(entry.status),
+            # By custom SHA-1 has no label.
+            "k": word(entry.digest.removeprefix("sha1:")),
+            "r": "-",
+            "M": "-",
+            "S": "-" if entry.length is None else str(entry.length),
+            "V": "-" if entry.offset is None else str(entry.offset),
+            "g": word(entry.volume),
+        }
+        return (" ".join(values[letter] for letter in self._letters) + "\n").encode()
+
+
+def cdx9(path: Path) -> CdxBuilder:
+    """A builder of 9 columns."""
+    return CdxBuilder(path, 9)
