@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO, Literal, Protocol
-
-import brotli
+from typing import BinaryIO, Literal
 
 from lafka.errors import StorageTrouble
 from lafka.payloads import pdf_start
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from lafka.warc import codings
 
 IN_MEMORY = 1280 * 1024
 """A spool of more bytes than this lies on the disk: most futs are smaller, and copied once less."""
@@ -231,10 +223,6 @@ def kind_of_opening(opening: bytes | None, content_type: str = "") -> Kind:
     return "text" if content_type.lower().lstrip().startswith("text/") else "binary"
 
 
-class _Decoder(Protocol):
-    def __call__(self, data: bytes, size: int) -> bytes: ...
-
-
 def decoded_opening(data: bytes, coding: str, size: int = OPENING) -> bytes | None:
     """The first *size* bytes of the entity behind *data*, fewer where *data* has fewer.
 
@@ -242,43 +230,4 @@ def decoded_opening(data: bytes, coding: str, size: int = OPENING) -> bytes | No
     Never decodes more than *size* bytes, whatever *data* would expand to.
     """
     name = coding.strip().lower()
-    if name in ("", "identity"):
-        return data[:size]
-    decoder = _DECODERS.get(name)
-    if decoder is None:
-        return None
-    try:
-        return decoder(data, size)[:size]
-    except Exception:  # each decoder has errors of its own
-        return None
-
-
-def _gunzip(data: bytes, size: int) -> bytes:
-    return zlib.decompressobj(31).decompress(data, size)
-
-
-def _inflate(data: bytes, size: int) -> bytes:
-    try:
-        return zlib.decompressobj(15).decompress(data, size)
-    except zlib.error:  # many servers send the raw stream (RFC 9110, 8.4.1.2)
-        return zlib.decompressobj(-15).decompress(data, size)
-
-
-def _unbrotli(data: bytes, size: int) -> bytes:
-    # brotli before 1.2 cannot stop early: it raises TypeError here, and the coding is unknown
-    decoded: bytes = brotli.Decompressor().process(data, output_buffer_limit=size)
-    return decoded
-
-
-def _unzstd(data: bytes, size: int) -> bytes:
-    decoded: bytes = zstd.ZstdDecompressor().decompress(data, max_length=size)
-    return decoded
-
-
-_DECODERS: dict[str, _Decoder] = {
-    "gzip": _gunzip,
-    "x-gzip": _gunzip,
-    "deflate": _inflate,
-    "br": _unbrotli,
-    "zstd": _unzstd,
-}
+    return data[:size] if name in ("", "identity") else codings.opening(data, name, size)

@@ -30,7 +30,7 @@ from lafka.rawfiles import load_settings
 from lafka.raws import RawRun, Recorded
 from lafka.threads import Threads
 from lafka.trails import Ask, Capture, Outcome, judge
-from lafka.warc import http
+from lafka.warc.codings import decode
 from lafka.wire import EXCHANGE_KEY
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ class ContentCodingMiddleware:
 def _decoded(body: bytes, codings: tuple[str, ...]) -> Iterator[bytes]:
     size = 0
     try:
-        for piece in http.decode(_pieces(body), codings):
+        for piece in decode(_pieces(body), codings):
             yield piece[: PAGE_MAX - size]
             size += len(piece)
             if size >= PAGE_MAX:

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from lafka.errors import BadHttp
 from lafka.warc import http
+from lafka.warc.codings import decode
 from lafka.warc.records import digest_text
 from lafka.warc.sources import Source
 
@@ -226,7 +227,7 @@ def _feed_decoded(
             yield piece
 
     payload = hashed()
-    trouble = _feed(http.decode(map(bytes, payload), message.content_codings), seen, max_entity)
+    trouble = _feed(decode(map(bytes, payload), message.content_codings), seen, max_entity)
     with suppress(BadHttp):
         for _ in payload:  # where decoding stopped early: the payload's digest is of all of it
             pass

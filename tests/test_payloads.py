@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lafka.errors import BadHttp
 from lafka.exchanges import decoded_opening, kind_of_opening
 from lafka.payloads import Kind, Payload, identified_type, inspect, kind_of, pdf_start
-from lafka.warc import http
+from lafka.warc import codings, http
 from lafka.warc.sources import FileSource, MemorySource
 
 PDF = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n"
@@ -27,7 +27,7 @@ CODINGS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": lambda data: gzip.compress(data, mtime=0),
     "deflate": zlib.compress,
     "br": brotli.compress,
-    "zstd": http.zstd.compress,
+    "zstd": codings.zstd.compress,
     "gzip, br": lambda data: brotli.compress(gzip.compress(data, mtime=0)),
 }
 

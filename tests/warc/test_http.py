@@ -1,31 +1,15 @@
 import gzip
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-import brotli
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lafka.errors import BadHttp
 from lafka.warc import http
-from lafka.warc.http import Dechunker, decode, zstd
+from lafka.warc.errors import BadHttp
+from lafka.warc.http import Dechunker
 from lafka.warc.sources import MemorySource
-
-
-def raw_deflate(data: bytes) -> bytes:
-    deflater = zlib.compressobj(wbits=-15)
-    return deflater.compress(data) + deflater.flush()
-
-
-ENCODERS: dict[str, Callable[[bytes], bytes]] = {
-    "gzip": lambda data: gzip.compress(data, mtime=0),
-    "x-gzip": lambda data: gzip.compress(data, mtime=0),
-    "deflate": zlib.compress,
-    "br": brotli.compress,
-    "zstd": zstd.compress,
-}
-RAW = {**ENCODERS, "deflate": raw_deflate}
 
 
 def head_of(block: bytes) -> http.Head:
@@ -233,120 +217,12 @@ def test_transfer_codings_are_undone() -> None:
     assert not head_of(block).literal
 
 
-# Content codings ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("encoders", [ENCODERS, RAW])
-@given(st.binary(max_size=400), st.lists(st.sampled_from([*ENCODERS]), max_size=4), SPLITS)
-@settings(deadline=None, max_examples=60)
-def test_decoding_undoes_encoding(
-    encoders: dict[str, Callable[[bytes], bytes]],
-    data: bytes,
-    codings: list[str],
-    sizes: list[int],
-) -> None:
-    coded = data
-    for coding in codings:
-        coded = encoders[coding](coded)
-    assert b"".join(decode(split(coded, sizes), tuple(codings))) == data
-
-
-@pytest.mark.parametrize("coding", ["gzip", "zstd"])
-@given(st.lists(st.binary(max_size=60), min_size=1, max_size=4), SPLITS, st.booleans())
-@settings(deadline=None, max_examples=50)
-def test_members_follow_each_other(
-    coding: str, members: list[bytes], sizes: list[int], padded: bool
-) -> None:
-    coded = b"".join(map(ENCODERS[coding], members)) + b"\0" * 9 * padded
-    assert b"".join(decode(split(coded, sizes), (coding,))) == b"".join(members)
-
-
-@pytest.mark.parametrize("coding", [*ENCODERS])
-@given(st.binary(min_size=1, max_size=300), st.data())
-@settings(deadline=None, max_examples=50)
-def test_a_coded_body_that_ends_early_is_told(
-    coding: str, entity: bytes, data: st.DataObject
-) -> None:
-    coded = ENCODERS[coding](entity)
-    cut = data.draw(st.integers(1, len(coded) - 1))
-    out = []
-    with pytest.raises(BadHttp):
-        out.extend(decode([coded[:cut]], (coding,)))
-    assert entity.startswith(b"".join(out))
-
-
-@pytest.mark.parametrize("encoders", [ENCODERS, RAW])
-@pytest.mark.parametrize("coding", [*ENCODERS])
-@given(st.binary(max_size=120), st.binary(max_size=60), SPLITS)
-@settings(deadline=None, max_examples=50)
-def test_decoding_anything_gives_bytes_or_is_bad(
-    coding: str,
-    encoders: dict[str, Callable[[bytes], bytes]],
-    data: bytes,
-    more: bytes,
-    sizes: list[int],
-) -> None:
-    coded = encoders[coding](data)
-    for body in (more, coded + more, coded[: len(coded) // 2] + more):
-        try:
-            b"".join(decode(split(body, sizes), (coding,)))
-        except BadHttp:
-            continue
-
-
-@pytest.mark.parametrize(
-    "coding", ["gzip", "x-gzip", "deflate", "br", "zstd", "utf-8", "binary", "aes128gcm"]
-)
-def test_a_coding_that_was_not_applied_changes_nothing(coding: str) -> None:
-    assert b"".join(decode([b"%P", b"DF-1.4\n"], (coding,))) == b"%PDF-1.4\n"
-
-
-def test_an_empty_body_can_have_any_coding() -> None:
-    for coding in ENCODERS:
-        assert b"".join(decode([b"", b""], (coding,))) == b""
-
-
 def test_codings_come_from_every_field_in_order() -> None:
     block = (
         b"HTTP/1.1 200 OK\r\nContent-Encoding: Deflate, identity\r\ncontent-encoding: GZIP\r\n\r\n"
     )
     assert head_of(block).content_codings == ("deflate", "gzip")
     assert entity_of(block + gzip.compress(zlib.compress(b"x"))) == b"x"
-
-
-def test_too_many_codings_are_refused() -> None:
-    with pytest.raises(BadHttp):
-        list(decode([b"x"], ("gzip",) * 5000))
-
-
-@pytest.mark.parametrize("coding", [*ENCODERS])
-def test_a_bomb_comes_piece_by_piece(coding: str) -> None:
-    coded = ENCODERS[coding](bytes(40 << 20))
-    pieces = decode([coded], (coding,))
-    size = 0
-    for piece in pieces:
-        assert len(piece) <= 4 << 20
-        size += len(piece)
-        if size > 8 << 20:
-            break
-    else:
-        pytest.fail("it was not decoded")
-
-
-@pytest.mark.parametrize("size", [1 << 20, 2_485_716])
-@pytest.mark.parametrize("coding", [*ENCODERS])
-def test_what_expands_by_much_comes_whole(coding: str, size: int) -> None:
-    coded = ENCODERS[coding](bytes(size) + b"end")
-    for pieces in ([coded], split(coded, [1] * len(coded)), split(coded, [len(coded) - 1])):
-        assert b"".join(decode(pieces, (coding,))) == bytes(size) + b"end"
-
-
-def test_a_zstd_window_is_bounded() -> None:
-    options = {zstd.CompressionParameter.window_log: 27}
-    coder = zstd.ZstdCompressor(options=options)
-    coded = coder.compress(b"x" * 100) + coder.flush()
-    with pytest.raises(BadHttp):
-        list(decode([coded], ("zstd",)))
 
 
 # Payloads ----------------------------------------------------------------------------------
@@ -369,3 +245,67 @@ def test_what_stands_behind_the_length_is_no_payload() -> None:
 def test_a_payload_that_ends_early_is_told(block: bytes) -> None:
     with pytest.raises(BadHttp, match="early"):
         entity_of(block)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_trailers_are_read(count: int) -> None:
+    lead = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n"
+    block = MemorySource(lead + b"A: \xe9\r\n" * count + b"\r\n")
+    assert list(http.trailers(block, http.head(block))) == [("A", "é")] * count
+
+
+def test_trailers_are_bounded_and_none_without_chunks() -> None:
+    dechunker = Dechunker()
+    with pytest.raises(BadHttp, match="trailers"):
+        list(dechunker.feed(b"0\r\n" + b"A: b\r\n" * 200_000))
+    block = MemorySource(b"HTTP/1.1 200 OK\r\n\r\nbody")
+    assert not http.trailers(block, http.head(block))
+
+
+# Requests ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("block", "method", "target", "version"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "GET", "/", "HTTP/1.1"),
+        (b"GET /a b?c=d HTTP/1.0\r\n\r\n", "GET", "/a b?c=d", "HTTP/1.0"),
+        (b"OPTIONS * HTTP/1.1\n\n", "OPTIONS", "*", "HTTP/1.1"),
+        (b"get http://x.example/\r\n\r\n", "get", "http://x.example/", ""),
+        (b"CONNECT x:443 HTTP/1.1\r\n\r\n", "CONNECT", "x:443", "HTTP/1.1"),
+    ],
+)
+def test_request_heads(block: bytes, method: str, target: str, version: str) -> None:
+    for read in (http.request_head, http.message_head):
+        head = read(MemorySource(block))
+        assert (head.method, head.target, head.version) == (method, target, version)
+        assert head.status == 0
+
+
+@pytest.mark.parametrize("block", [b"GET /", b"\r\n\r\n", b"GET\r\n\r\n", b"{} /\r\n\r\n"])
+def test_what_is_no_request_head(block: bytes) -> None:
+    with pytest.raises(BadHttp):
+        http.request_head(MemorySource(block))
+
+
+def test_the_first_bytes_tell_answers_from_requests() -> None:
+    assert http.message_head(MemorySource(b"HTTP/1.1 200 OK\r\n\r\n")).status == 200
+    source = MemorySource(b"POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\na=b!")
+    assert b"".join(http.payload(source, http.message_head(source))) == b"a=b"
+
+
+def test_a_head_keeps_its_bytes() -> None:
+    head = head_of(b"HTTP/1.1 200 OK\r\nA:b\r\n c\r\n\r\nbody")
+    assert head.fields.raw == b"A:b\r\n c\r\n"
+    assert head.version == "HTTP/1.1"
+
+
+@given(st.binary(max_size=120))
+@settings(deadline=None)
+def test_any_bytes_are_a_message_or_bad(data: bytes) -> None:
+    for read in (http.head, http.request_head, http.message_head):
+        source = MemorySource(data + b"\r\n\r\n")
+        try:
+            list(http.entity(source, read(source)))
+        except BadHttp:
+            continue
