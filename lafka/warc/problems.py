@@ -35,6 +35,23 @@ CODES: Mapping[str, tuple[Severity, str]] = {
     # ARC
     "arc-header": ("error", "no ARC header: {line!r}"),
     "overlong-arc": ("error", "Archive-length {length} runs over the record at byte {next}"),
+    # What is read as if it were a WARC
+    "bad-part": ("error", "a part of the message: {reason}"),
+    "bad-zip": ("error", "the zip file cannot be read: {reason}"),
+    "bad-member": ("error", "{name!r}: {reason}"),
+    "zip-overlap": ("error", "{name!r} lies in another member, as in a zip bomb"),
+    "maff-index": ("warning", "{name!r} says nothing of its page: {reason}"),
+    "wacz-package": ("error", "datapackage.json: {reason}"),
+    "wacz-missing": ("error", "in datapackage.json and not in the file: {names}"),
+    "wacz-unlisted": ("warning", "{name!r} is not in datapackage.json"),
+    "wacz-length": ("error", "{name!r} has {found} bytes, not {value}"),
+    "wacz-digest": ("error", "{name!r} is {found}, not {value}"),
+    "wacz-packed": (
+        "warning",
+        "{name!r} is compressed by the zip: it cannot be read in place",
+    ),
+    "wacz-empty": ("error", "no WARC in archive/"),
+    "wacz-signed": ("note", "signed for {domain!r}; certificates are not checked"),
     # Header lines
     "line-end": ("error", "a header line ends with a bare LF"),
     "no-colon": ("error", "a header line without a colon: {line!r}"),

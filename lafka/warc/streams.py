@@ -39,8 +39,15 @@ class Handle:
     ``OSError`` where it cannot be read, ``BadWarc`` where it is no regular file.
     """
 
-    def __init__(self, path: Path, source: Source | None = None, fd: int | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        source: Source | None = None,
+        fd: int | None = None,
+        end: int | None = None,
+    ) -> None:
         self.path = path
+        self._end = end
         self._source = source
         self._fd = -1 if fd is None else fd
         self._borrowed = fd is not None
@@ -69,7 +76,8 @@ class Handle:
     def size(self) -> int:
         if self._source is not None:
             return self._source.size
-        return os.fstat(self.fd).st_size
+        size = os.fstat(self.fd).st_size
+        return size if self._end is None else min(size, self._end)
 
     def identity(self) -> tuple[object, ...]:
         """The same for every name of the same file."""

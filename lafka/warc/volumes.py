@@ -37,8 +37,9 @@ class Volume:
     all whole records before it were given. What no reader stumbles over (:data:`TOLERATED`) only
     goes into ``problems``. ``OSError`` where the file cannot be read.
 
-    *source*: read this instead of the file, a member of an archive say. *fd*: a descriptor that the
-    caller has open and closes. A volume that was closed is opened again when read.
+    *source*: read this instead of the file. *part*: only what lies from its first number to its
+    second, a stored member of a zip say; offsets stay those of the file. *fd*: a descriptor that
+    the caller has open and closes. A volume that was closed is opened again when read.
     """
 
     scan_type: type[Scan] = Scan
@@ -49,13 +50,15 @@ class Volume:
         *,
         source: Source | None = None,
         fd: int | None = None,
+        part: tuple[int, int] | None = None,
         strict: bool = False,
         limits: Limits | None = None,
     ) -> None:
         self.path = Path(path)
         self.strict = strict
         self.limits = limits or Limits()
-        self._handle = Handle(self.path, source, fd)
+        self._begin, end = part or (0, None)
+        self._handle = Handle(self.path, source, fd, end)
         self._found: dict[tuple[int, str], Problem] = {}
         self._sniffed: Codec | bool | None = False
         self._scanned: PackedStream | None = None
@@ -103,7 +106,7 @@ class Volume:
     @property
     def _codec(self) -> Codec | None:
         if isinstance(self._sniffed, bool):
-            head = self._handle.read(MAGIC_MAX, 0)
+            head = self._handle.read(MAGIC_MAX, self._begin)
             self._sniffed = next((codec for codec in CODECS if codec.magic.match(head)), None)
         return self._sniffed
 
@@ -119,6 +122,7 @@ class Volume:
         self, types: Collection[str] | None = None, start: int = 0
     ) -> Iterator[StoredRecord]:
         """The records, those of *types* alone if given, from the byte *start* of the file on."""
+        start = max(start, self._begin)
         records = self._packed_records(start) if self._codec else self._plain_records(start)
         if types is None:
             return records
@@ -235,7 +239,11 @@ class Volume:
         return _Inflated(self, record)
 
     def bytes_of(self, record: StoredRecord) -> Source:
-        return _Stretch(self._handle, record.offset, record.length)
+        return self.stretch(record.offset, record.length)
+
+    def stretch(self, offset: int, length: int) -> Source:
+        """*length* bytes of the file from *offset* on, whatever they are."""
+        return _Stretch(self._handle, offset, length)
 
     def inflated(self, record: StoredRecord, start: int, length: int) -> bytes:
         """Up to 1 MiB from *start* of the plain bytes of *record*, header included."""

@@ -1,0 +1,89 @@
+"""MAFF, saved pages in a zip, read as a volume of resources (Mozilla Archive Format).
+
+Each folder is a page; its ``index.rdf`` says where it came from and when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from functools import cached_property, partial
+
+from lafka.warc.alike import rdf, zips
+from lafka.warc.alike.base import AlikeRecord, Entry
+from lafka.warc.alike.members import ZipVolume
+from lafka.warc.alike.zips import Member
+from lafka.warc.dates import SECONDS, WarcDate
+from lafka.warc.errors import BadValue
+
+INDEX = "index.rdf"
+MEMBER_FIELD = "MAFF-Member"
+"""The name of the file in the zip: all that the format says of where it came from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What an ``index.rdf`` says; empty where it does not."""
+
+    url: str = ""
+    date: str = ""
+    file: str = ""
+
+
+class MaffVolume(ZipVolume):
+    """Each file is a resource with the date of its page; the page itself has its URL too.
+
+    What the format does not say is absent: URLs of what the page shows, and media types.
+    An ``index.rdf`` is a metadata record.
+    """
+
+    @cached_property
+    def pages(self) -> dict[str, Page]:
+        """The pages by the names of their folders."""
+        names = [member.name for member in self.members if member.name.endswith("/" + INDEX)]
+        return {name.removesuffix(INDEX): self._page(name) for name in names}
+
+    def _page(self, name: str) -> Page:
+        try:
+            data = self.text(name)
+            leaves = rdf.leaves(data or b"")
+        except BadValue as error:
+            offset = next(member.offset for member in self.members if member.name == name)
+            self._report("maff-index", offset, name=name, reason=str(error))
+            return Page()
+        told = {leaf.name: leaf.attributes.get("resource", "") or leaf.text for leaf in leaves}
+        return Page(
+            url=told.get("originalurl", "").strip(),
+            date=_date(told.get("archivetime", "")),
+            file=told.get("indexfilename", "").strip(),
+        )
+
+    def entries(self) -> Iterator[Entry]:
+        for member in self.members:
+            yield member.offset, partial(self._record, member)
+
+    def _record(self, member: Member) -> AlikeRecord | None:
+        content = self.content(member)
+        if content is None:
+            return None
+        folder, _, _ = member.name.partition("/")
+        page = self.pages.get(folder + "/", Page())
+        about = member.name == f"{folder}/{INDEX}"
+        fields = [
+            ("WARC-Type", "metadata" if about else "resource"),
+            ("WARC-Date", page.date),
+            ("WARC-Target-URI", page.url if member.name == f"{folder}/{page.file}" else ""),
+            ("Content-Type", "application/rdf+xml" if about else ""),
+            (MEMBER_FIELD, member.name),
+        ]
+        begin, length = zips.content_range(self.fd, member)
+        found = member.offset, begin + length - member.offset
+        return self.made(found, fields, content, place=begin if member.stored else None)
+
+
+def _date(text: str) -> str:
+    try:
+        return WarcDate.of(parsedate_to_datetime(text), SECONDS).text
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return ""

@@ -1,0 +1,84 @@
+"""MHTML, a page and what it shows in one MIME message, read as a volume of resources (RFC 2557)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
+from functools import partial
+from urllib.parse import urljoin
+
+from lafka.warc.alike import multipart
+from lafka.warc.alike.base import AlikeRecord, AlikeVolume, Entry
+from lafka.warc.alike.multipart import Part
+from lafka.warc.alike.spools import spooled
+from lafka.warc.dates import SECONDS, WarcDate
+from lafka.warc.errors import BadValue
+from lafka.warc.fields import Fields
+from lafka.warc.sources import Source
+
+DECODED_MAX = 1 << 30  # bytes of one part
+THIS_MESSAGE = "thismessage:/"
+"""What relative locations are relative to where nothing else is said (RFC 2557 section 5)."""
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+class MhtmlVolume(AlikeVolume):
+    """Each part is a resource: Content-Location is its URL, Date of the message its date.
+
+    A part without a location has ``cid:`` and its Content-ID as URL, or none.
+    """
+
+    def entries(self) -> Iterator[Entry]:
+        source = self.stretch(0, self.size)
+        try:
+            header, _ = multipart.head(source, 0, source.size)
+        except BadValue:
+            header = b""
+        message = Fields.parse(header)
+        for part in multipart.parts(source):
+            if isinstance(part, Part):
+                yield part.offset, partial(self._record, source, message, part)
+            else:
+                self._report("bad-part", part[0], reason=part[1])
+
+    def _record(self, source: Source, message: Fields, part: Part) -> AlikeRecord | None:
+        literal = multipart.is_literal(part)
+        try:
+            content: Source = (
+                self.stretch(part.body, part.length)
+                if literal
+                else spooled(multipart.decoded(source, part), DECODED_MAX)
+            )
+        except BadValue as error:
+            self._report("bad-part", part.offset, reason=str(error))
+            return None
+        fields = [
+            ("WARC-Type", "resource"),
+            ("WARC-Date", _date(message)),
+            ("WARC-Target-URI", _url(message, part.fields)),
+            ("Content-Type", part.content_type),
+        ]
+        length = part.body + part.length - part.offset
+        place = part.body if literal else None
+        return self.made((part.offset, length), fields, content, header=part.header, place=place)
+
+
+def _date(message: Fields) -> str:
+    try:
+        return WarcDate.of(parsedate_to_datetime(message.first("Date")), SECONDS).text
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return ""
+
+
+def _url(message: Fields, part: Fields) -> str:
+    location = "".join(part.first("Content-Location").split())
+    if not location:
+        name = part.first("Content-ID").strip().strip("<>")
+        return f"cid:{name}" if name else ""
+    base = message.first("Content-Base") or message.first("Content-Location")
+    for start in (part.first("Content-Base"), base):
+        with suppress(ValueError):
+            location = urljoin(start, location)
+    return location if _SCHEME.match(location) else THIS_MESSAGE + location.lstrip("/")
