@@ -13,6 +13,8 @@
 ``reader``    records in a plain file, found by seeking over their blocks
 ``sources``   bytes in memory or in a file, read the same way
 ``http``      the HTTP message in a response block, its payload and its entity
+``builders``  writes volumes: groups of records, names, rotation, nothing overwritten
+``encoding``  records as bytes of a file, plain or a gzip member each
 ``appending`` a group of records whole at the end of a file, or the file as it was before
 ``names``     names of files by the guidelines; renaming that overwrites nothing
 ``sizes``     sizes with K, M, G, Ki, Mi, Gi

@@ -45,6 +45,8 @@ class Appender:
             raise
 
     def _cut(self, place: int) -> None:
+        if place == self.position:
+            return
         try:
             os.ftruncate(self.fd, place)
         except OSError:

@@ -14,9 +14,9 @@ import string
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
+from lafka.warc.dates import WarcDate
 from lafka.warc.errors import BadValue
 
 TEMPLATE = "{prefix}-{timestamp}-{serial:05}-{host}.warc"
@@ -35,13 +35,7 @@ def this_host() -> str:
     return _FOREIGN.sub("_", socket.gethostname()) or "localhost"
 
 
-def digits(time: datetime, count: int = 17) -> str:
-    """*time*, aware, in UTC and cut to *count* digits: 14 to seconds, 17 to milliseconds."""
-    time = time.astimezone(UTC)
-    return f"{time.year:04}{time:%m%d%H%M%S}{time.microsecond // 1000:03}"[:count]
-
-
-def make_name(template: str, *, prefix: str, host: str, time: datetime, serial: int) -> str:
+def make_name(template: str, *, prefix: str, host: str, date: WarcDate, serial: int) -> str:
     """*template* filled; ``BadValue`` where it is none, or where no file's name comes of it.
 
     Variables: ``prefix``, ``timestamp`` (17 digits), ``timestamp14``, ``serial``, ``host``, with
@@ -49,8 +43,8 @@ def make_name(template: str, *, prefix: str, host: str, time: datetime, serial: 
     """
     values = {
         "prefix": prefix,
-        "timestamp": digits(time),
-        "timestamp14": digits(time, 14),
+        "timestamp": date.digits17,
+        "timestamp14": date.digits14,
         "serial": serial,
         "host": host,
     }
@@ -117,3 +111,12 @@ def numbered(path: Path) -> Iterator[Path]:
     """*path*, then the same with ``-1``, ``-2``... behind it, without end."""
     yield path
     yield from (path.with_name(f"{path.name}-{number}") for number in itertools.count(1))
+
+
+def sync_folder(folder: Path) -> None:
+    """Sync *folder*, so that names made in it survive a power cut."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

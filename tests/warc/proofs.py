@@ -1,0 +1,43 @@
+"""What others say of a volume that was written here: warcio, our strict reader, our reader."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import tempfile
+from pathlib import Path
+
+from warcio.archiveiterator import ArchiveIterator
+
+from lafka import strict
+from lafka.warc.stored import StoredRecord
+from lafka.warc.volumes import Volume
+
+
+def proved(path: Path, *, digests: bool = True) -> list[StoredRecord]:
+    """The records of a sound volume, every digest of which warcio has checked too."""
+    with Volume(path, strict=True) as volume:
+        records = list(volume)
+    assert not volume.problems
+    with path.open("rb") as file:
+        found = []
+        for record in ArchiveIterator(file, no_record_parse=False, check_digests=digests):
+            record.content_stream().read()
+            if digests:
+                assert record.digest_checker.passed is not False, record.digest_checker.problems
+            found.append(record.rec_headers.get_header("WARC-Record-ID"))
+    assert found == [record.id for record in records]
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder) / "x.warc"
+        if volume.compression:
+            with gzip.open(path) as packed, plain.open("wb") as out:
+                shutil.copyfileobj(packed, out)
+        else:
+            plain.symlink_to(path.absolute())
+        problems: list[strict.Problem] = []
+        offsets = [record.offset for record in strict.records(plain, problems=problems)]
+        assert not [p for p in problems if p.severity == "error"], problems
+        assert len(offsets) == len(records)
+        if not volume.compression:
+            assert offsets == [record.offset for record in records]
+    return records
