@@ -1,6 +1,7 @@
 """What Lafka's commands share: one sentence and an exit code for what cannot be done.
 
 It stands outside ``lafka.commands`` because Scrapy takes every command class in there for a verb.
+Scrapy imports every command at the start of any, so each imports what it needs when it is run.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.commands import ScrapyCommand
 
-from lafka.archives import Archive
 from lafka.errors import BadArgument, KeeperError, LafkaError, StorageTrouble, WarcError
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
+
+    from lafka.archives import Archive
 
 
 def refused(verb: str, error: LafkaError | WarcError) -> int:
@@ -75,6 +77,8 @@ class ArchiveCommand(ScrapyCommand):
 
     def archive(self) -> Archive:
         """The archive that LAFKA_ARCHIVE names; ``BadArchive``."""
+        from lafka.archives import Archive  # noqa: PLC0415
+
         assert self.settings is not None
         return Archive(self.settings["LAFKA_ARCHIVE"], self.settings["LAFKA_COLLECTION"] or None)
 

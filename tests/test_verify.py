@@ -300,6 +300,32 @@ def test_many_papers_are_shared_out(tmp_path: Path) -> None:
     assert two.papers_read == 40
 
 
+SHARED_OUT = """
+import sys, threading
+from lafka.verify import Verifier
+held = threading.Event()
+if sys.argv[2] == "threads":
+    threading.Thread(target=held.wait, daemon=True).start()
+if __name__ == "__main__":
+    print(*(p.as_json() for p in Verifier(sys.argv[1], workers=2, alone=0).verify_all()), sep="\\n")
+"""
+
+
+@pytest.mark.parametrize("how", ["alone", "threads"])
+def test_papers_are_shared_out_to_forks_and_with_threads_to_programs(
+    root: Path, tmp_path: Path, how: str
+) -> None:
+    program = tmp_path / "shared_out.py"
+    program.write_text(SHARED_OUT)
+    edit(root / "warc" / f"{NAME}.warc", b"%%EOF", b"%%EOE")
+    told = subprocess.run(
+        [sys.executable, program, root, how], cwd=ROOT, capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=60,
+    )  # fmt: skip
+    assert told.stdout.splitlines() == [p.as_json() for p in Verifier(root).verify_all()]
+    assert told.stderr == ""
+
+
 def test_the_command(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def run(*args: str) -> tuple[int, list[Any], str]:
         command = Command()

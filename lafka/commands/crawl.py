@@ -14,7 +14,6 @@ from scrapy.spiderloader import get_spider_loader
 
 from lafka.command import attempt, check_args
 from lafka.errors import BadArgument
-from lafka.middlewares import LIST_STAT, TROUBLE_STAT
 
 if TYPE_CHECKING:
     import argparse
@@ -62,5 +61,7 @@ class Command(crawl.Command):
 
 def _fell_short(crawler: Crawler) -> bool:
     """Whether the disk stopped the crawl, or its list could not be read to the end."""
+    from lafka.middlewares import LIST_STAT, TROUBLE_STAT  # noqa: PLC0415
+
     assert crawler.stats is not None
     return any(crawler.stats.get_value(stat) for stat in (TROUBLE_STAT, LIST_STAT))

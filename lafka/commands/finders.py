@@ -1,15 +1,19 @@
 """``scrapy finders URL-or-FILE [--url URL]``: a page's candidates, best first, and why."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Spider, commands
 
 from lafka.command import check_args, refused
 from lafka.errors import BadArgument, LafkaError, WarcError
-from lafka.finders import Page, find
+
+if TYPE_CHECKING:
+    from lafka.finders import Page
 
 
 class PageSpider(Spider):
@@ -24,6 +28,8 @@ class PageSpider(Spider):
         settings["ITEM_PIPELINES"] = {}
 
     def parse(self, response: Any) -> None:
+        from lafka.finders import Page  # noqa: PLC0415
+
         kind, links = response.headers.get("Content-Type", b""), response.headers.getlist("Link")
         links = tuple(v.decode("latin-1") for v in links)
         self.pages.append(Page(response.url, response.body, kind.decode("latin-1"), links))
@@ -41,6 +47,8 @@ class Command(commands.ScrapyCommand):
         parser.add_argument("--url", default="", help="where the page in FILE came from")
 
     def run(self, args: list[str], opts: Any) -> None:
+        from lafka.finders import find  # noqa: PLC0415
+
         try:
             check_args(args, 1)
             for candidate in find(self._page("".join(args), opts.url)):
@@ -49,6 +57,8 @@ class Command(commands.ScrapyCommand):
             raise SystemExit(refused("finders", BadArgument(str(error)))) from None
 
     def _page(self, given: str, url: str) -> Page:
+        from lafka.finders import Page  # noqa: PLC0415
+
         if given.startswith(("http://", "https://")):
             self.crawler_process.crawl(PageSpider, start_urls=[given])  # type: ignore[union-attr]
             self.crawler_process.start()  # type: ignore[union-attr]

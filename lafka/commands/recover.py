@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from lafka.command import ArchiveCommand
-from lafka.raws import recover
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -22,6 +21,8 @@ class Command(ArchiveCommand):
         return "Copy into paper WARCs what killed runs left in raw/"
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
+        from lafka.raws import recover  # noqa: PLC0415
+
         assert self.settings is not None
         runs = 0
         for found in recover(self.archive(), keep=self.settings.getbool("LAFKA_KEEP_RAW")):

@@ -24,7 +24,6 @@ class Command(ArchiveCommand):
         parser.add_argument("--quick", action="store_true", help="sizes and tails only")
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        # Here, for Scrapy imports every command at the start of any.
         from lafka.verify import Verifier  # noqa: PLC0415
 
         assert self.settings is not None

@@ -37,9 +37,10 @@ class Verifier:
 
     ``bytes_read`` and ``papers_read`` grow on the way; *progress* is told ``bytes_read``.
     Problems come as they are found; a file that cannot be read is a problem, not an exception.
-    With more than one of *workers* ``verify_all`` shares an archive out to that many processes
-    when it has been at work *alone* for so many seconds. They import the main module of the
-    program again: it needs its ``if __name__ == "__main__":``.
+    With more than one of *workers* ``verify_all`` shares an archive out to that many processes:
+    from the start where the program can fork (on Linux, while it has one thread), else when it has
+    been at work *alone* for so many seconds. Then they import the main module of the program
+    again: it needs its ``if __name__ == "__main__":``.
     """
 
     def __init__(
@@ -78,12 +79,17 @@ class Verifier:
         """The problems of the whole archive, marker and left-over files included."""
         yield from self._verify_marker()
         batches = self._batches()
-        first = _until(monotonic() + self._alone, batches) if self._workers > 1 else batches
+        way = "fork" if _can_fork() else "spawn"
+        if self._workers > 1:
+            alone = 0 if way == "fork" else self._alone  # another program's start is worth seconds
+            first = _until(monotonic() + alone, batches)
+        else:
+            first = batches
         # Hashing lets go of the interpreter, so that threads keep two cores busy.
         yield from self._share_out(first, lambda: ThreadPoolExecutor(_THREADS), quick=quick)
         yield from self._share_out(
             batches,
-            lambda: ProcessPoolExecutor(self._workers, mp_context=get_context("spawn")),
+            lambda: ProcessPoolExecutor(self._workers, mp_context=get_context(way)),
             quick=quick,
         )
         yield from self._verify_raw()
@@ -219,6 +225,14 @@ def _collection(root: Path) -> Collection:
         return COLLECTIONS[json.loads((root / "lafka.json").read_bytes())["collection"]]
     except (OSError, ValueError, LookupError, TypeError):
         return COLLECTIONS["RePEc"]
+
+
+def _can_fork() -> bool:
+    """Whether this has one thread: a copy may wait for ever for a lock that another one held."""
+    try:
+        return len(list(Path("/proc/self/task").iterdir())) == 1
+    except OSError:  # not Linux
+        return False
 
 
 def _until(time: float, batches: Iterator[_Batch]) -> Iterator[_Batch]:
