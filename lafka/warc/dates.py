@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from calendar import monthrange
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -19,6 +20,8 @@ _DATE = re.compile(
     r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?Z)?)?)?", re.ASCII
 )
 _DIGITS = re.compile(r"\d{4}(?:\d\d){0,5}|\d{15,23}", re.ASCII)
+_PLAIN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z", re.ASCII)
+_NO_SIGNS = str.maketrans("", "", "-T:.Z")
 _FIRST = "00000101000000000000000"
 
 
@@ -39,6 +42,10 @@ class WarcDate:
 
         ``BadValue`` where it is neither, or no day of the calendar.
         """
+        if _PLAIN.fullmatch(text):
+            with suppress(ValueError):
+                dt.datetime.fromisoformat(text[:19])
+                return cls(text.translate(_NO_SIGNS))
         found = _DATE.fullmatch(text)
         if not found and not _DIGITS.fullmatch(text):
             raise BadValue(f"not a WARC-Date: {text!r}")
@@ -52,7 +59,7 @@ class WarcDate:
     @classmethod
     def of(cls, time: dt.datetime, precision: int = MICROSECONDS) -> Self:
         """*time* (aware), cut to *precision*."""
-        return cls(re.sub("[^0-9]", "", to_text(time))[:precision])
+        return cls(to_text(time).translate(_NO_SIGNS)[:precision])
 
     @classmethod
     def now(cls, precision: int = MICROSECONDS) -> Self:

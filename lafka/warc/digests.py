@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
+from queue import SimpleQueue
 from typing import Self
 
 from lafka.warc.errors import BadHttp, BadValue
@@ -29,10 +30,12 @@ _PARALLEL = 1 << 17  # below this it costs less to hash one after the other
 
 def hasher(algorithm: str = SHA256) -> hashlib._Hash:
     """A hash object; ``BadValue`` where *algorithm* is not known (``sha-1`` is ``sha1``)."""
+    if algorithm == SHA256:
+        return hashlib.sha256()
     name = _NAMES.get(algorithm.lower().replace("-", "").replace("_", ""))
     if name is None:
         raise BadValue(f"unknown digest algorithm: {algorithm!r}")
-    return hashlib.sha256() if name == SHA256 else hashlib.new(name, usedforsecurity=False)
+    return hashlib.new(name, usedforsecurity=False)
 
 
 @cache
@@ -80,7 +83,7 @@ class Digest:
     @classmethod
     def made(cls, made: hashlib._Hash) -> Self:
         """What a hash object has come to."""
-        return cls(_NAMES[made.name.replace("_", "").replace("-", "")], made.digest())
+        return cls(made.name, made.digest())
 
     @property
     def known(self) -> bool:
@@ -149,9 +152,10 @@ class BlockHash:
             self._take(part)
             self._block.update(view)
         else:
-            taken = _pool().submit(self._take, part)
+            task = _Task(self._take, part)
+            _worker().put(task)
             self._block.update(view)
-            taken.result()
+            task.finish()
 
     def _take(self, part: memoryview) -> None:
         if self._payload is None or not part:
@@ -184,9 +188,47 @@ def hashed(block: Source, algorithm: str = SHA256, head: Head | None = None) -> 
     return made
 
 
+class _Task:
+    """Work for another thread, or, where that has not come to it in time, for the one that waits.
+
+    On a busy machine to wait until a thread is woken takes longer than to hash a megabyte.
+    """
+
+    __slots__ = ("_args", "_done", "_free")
+
+    def __init__(self, work: Callable[[memoryview], None], data: memoryview) -> None:
+        self._args: tuple[Callable[[memoryview], None], memoryview] | None = (work, data)
+        self._free = threading.Lock()
+        self._done = threading.Lock()
+        self._done.acquire()
+
+    def take(self) -> None:
+        """Do it, unless someone else does or did."""
+        if not self._free.acquire(blocking=False) or not self._args:
+            return
+        work, data = self._args
+        try:
+            work(data)
+        finally:
+            self._args = None
+            self._done.release()
+
+    def finish(self) -> None:
+        """Do it or wait until it is done."""
+        self.take()
+        self._done.acquire()
+
+
 @cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(1, thread_name_prefix="warc-hash")
+def _worker() -> SimpleQueue[_Task]:
+    tasks = SimpleQueue[_Task]()
+
+    def work() -> None:
+        while True:
+            tasks.get().take()
+
+    threading.Thread(target=work, name="warc-hash", daemon=True).start()
+    return tasks
 
 
-os.register_at_fork(after_in_child=_pool.cache_clear)
+os.register_at_fork(after_in_child=_worker.cache_clear)  # the thread stays behind

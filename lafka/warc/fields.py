@@ -75,6 +75,8 @@ class Fields:
     def all(self, name: str) -> list[str]:
         """Every value of *name*, in order."""
         wanted = name.lower()
+        if wanted not in self._by_name():
+            return []
         return [value for key, value in self._items if key.lower() == wanted]
 
     def first(self, name: str, default: str = "") -> str:

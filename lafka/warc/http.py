@@ -54,7 +54,10 @@ class Head:
         return self._codings("Content-Encoding")
 
     def _codings(self, name: str) -> tuple[str, ...]:
-        names = (n.strip() for n in ",".join(self.fields.all(name)).lower().split(","))
+        values = self.fields.all(name)
+        if not values:
+            return ()
+        names = (n.strip() for n in ",".join(values).lower().split(","))
         return tuple(n for n in names if n not in ("", "identity", "none"))
 
     @property

@@ -161,28 +161,23 @@ class Record(Described):
 
         ``BadValue`` where the standard does not have such a record.
         """
-        fields = self.fields.copy()
-        self._add_digests(fields)
         length = str(self.block_length)
-        if fields.first("Content-Length", length) != length:
+        if self.fields.first("Content-Length", length) != length:
             raise BadValue(f"Content-Length is not {length}, the length of the block")
-        fields.set("Content-Length", length)
+        added = [*self._digests(), ("Content-Length", length)]
+        fields = Fields([*self.fields, *(item for item in added if item[0] not in self.fields)])
         self._check(fields)
         return b"WARC/%s\r\n%s\r\n" % (self.version.encode(), fields.to_bytes())
 
-    def _add_digests(self, fields: Fields) -> None:
-        if not self.algorithm:
+    def _digests(self) -> Iterator[tuple[str, str]]:
+        """Those of block and payload, where ``fields`` do not have what can be had."""
+        wants_payload = self.type == "response" and "WARC-Payload-Digest" not in self.fields
+        if not self.algorithm or not (wants_payload or "WARC-Block-Digest" not in self.fields):
             return
-        head = None
-        if self.type == "response" and "WARC-Payload-Digest" not in fields:
-            head = self.http
-        if head is None and "WARC-Block-Digest" in fields:
-            return
-        made = hashed(self.source, self.algorithm, head)
+        made = hashed(self.source, self.algorithm, self.http if wants_payload else None)
         if made.payload:
-            fields.add("WARC-Payload-Digest", made.payload.text)
-        if "WARC-Block-Digest" not in fields:
-            fields.add("WARC-Block-Digest", made.block.text)
+            yield "WARC-Payload-Digest", made.payload.text
+        yield "WARC-Block-Digest", made.block.text
 
     def _check(self, fields: Fields) -> None:
         if self.version not in VERSIONS:

@@ -23,8 +23,8 @@ _CAPTURED = frozenset(["response", "resource", "request", "revisit", "metadata"]
 _URI_TYPES = _CAPTURED - {"metadata"} | {"conversion", "continuation"}
 TYPES = _CAPTURED | _URI_TYPES | {"warcinfo"}
 MANDATORY = ("WARC-Type", "WARC-Record-ID", "WARC-Date", "Content-Length")
-# name: the types that have to have it, and those that may; None: all may
-_BY_TYPE: Mapping[str, tuple[frozenset[str], frozenset[str] | None]] = {
+# name: the types that have to have it, and those that may
+_BY_TYPE: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "WARC-Target-URI": (_URI_TYPES, _URI_TYPES | {"metadata"}),
     "WARC-Concurrent-To": (frozenset(), _CAPTURED),
     "WARC-IP-Address": (frozenset(), _CAPTURED),
@@ -33,12 +33,21 @@ _BY_TYPE: Mapping[str, tuple[frozenset[str], frozenset[str] | None]] = {
     "WARC-Refers-To-Date": (frozenset(), frozenset({"revisit"})),
     "WARC-Profile": (frozenset({"revisit"}), frozenset({"revisit"})),
     "WARC-Filename": (frozenset(), frozenset({"warcinfo"})),
-    "WARC-Segment-Number": (frozenset({"continuation"}), None),
+    "WARC-Segment-Number": (frozenset({"continuation"}), TYPES),
     "WARC-Segment-Origin-ID": (frozenset({"continuation"}), frozenset({"continuation"})),
     "WARC-Segment-Total-Length": (frozenset(), frozenset({"continuation"})),
 }
+_ALWAYS = {name.lower(): name for name in MANDATORY}
+_NEEDED = {
+    type_: {n.lower(): n for n in (*MANDATORY, *(n for n in _BY_TYPE if type_ in _BY_TYPE[n][0]))}
+    for type_ in TYPES
+}
+_FORBIDDEN = {
+    type_: {n.lower(): n for n in _BY_TYPE if type_ not in _BY_TYPE[n][1]} for type_ in TYPES
+}
 _RECORD_ID = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]+>")
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]+|<[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]+>")
+_PLAIN_DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha1:[A-Z2-7]{32}")
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _WORD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+ *(?:;.*)?", re.ASCII)
@@ -51,38 +60,38 @@ def faults(fields: Fields, version: str = "1.1") -> Iterator[Fault]:
 
     Which segment is the last one, and what a block holds, is not known here.
     """
-    type_ = fields.first("WARC-Type").lower()
-    counts = Counter(name.lower() for name, _ in fields)
-    for name in MANDATORY:
-        if name.lower() not in counts:
-            yield "missing-field", {"type": type_ or "typeless", "name": name}
-    if type_ and type_ not in TYPES:
-        yield "unknown-type", {"type": type_}
-    for low, count in counts.items():
-        if count > 1 and low in _SOLE:
-            yield "repeated-field", {"name": _SOLE[low], "count": count}
-    if type_ in TYPES:
-        yield from _by_type(type_, fields, counts)
+    values: dict[str, str] = {}
     for name, value in fields:
-        check = _VALUES.get(name.lower())
+        low = name.lower()
+        values.setdefault(low, value)
+        check = _VALUES.get(low)
         if check and (code := check(value, version)):
             yield code, {"name": name, "value": value[:200]}
+    type_ = values.get("warc-type", "").lower()
+    needed = _NEEDED.get(type_, _ALWAYS)
+    for low, name in needed.items():
+        if low not in values:
+            yield "missing-field", {"type": type_ or "typeless", "name": name}
+    for low, name in _FORBIDDEN.get(type_, {}).items():
+        if low in values:
+            yield "forbidden-field", {"type": type_, "name": name}
+    if len(values) < len(fields):
+        for low, count in Counter(name.lower() for name, _ in fields).items():
+            if count > 1 and low in _SOLE:
+                yield "repeated-field", {"name": _SOLE[low], "count": count}
+    yield from _of_type(type_, values)
 
 
-def _by_type(type_: str, fields: Fields, counts: Mapping[str, int]) -> Iterator[Fault]:
-    for name, (needed, allowed) in _BY_TYPE.items():
-        if name.lower() in counts:
-            if allowed is not None and type_ not in allowed:
-                yield "forbidden-field", {"type": type_, "name": name}
-        elif type_ in needed:
-            yield "missing-field", {"type": type_, "name": name}
-    kind = fields.first("Content-Type")
+def _of_type(type_: str, values: Mapping[str, str]) -> Iterator[Fault]:
+    kind = values.get("content-type", "")
+    if type_ and type_ not in TYPES:
+        yield "unknown-type", {"type": type_}
     if type_ == "warcinfo" and kind and not _WARC_FIELDS.fullmatch(kind):
         yield "content-type", {"type": type_, "value": kind[:200]}
-    identical = fields.first("WARC-Profile").endswith("/identical-payload-digest")
-    if type_ == "revisit" and identical and "warc-payload-digest" not in counts:
+    identical = values.get("warc-profile", "").endswith("/identical-payload-digest")
+    if type_ == "revisit" and identical and "warc-payload-digest" not in values:
         yield "missing-field", {"type": type_, "name": "WARC-Payload-Digest"}
-    number = fields.first("WARC-Segment-Number")
+    number = values.get("warc-segment-number", "")
     if _NUMBER.fullmatch(number) and (int(number) > 1) != (type_ == "continuation"):
         yield "bad-value", {"name": "WARC-Segment-Number", "value": number}
 
@@ -106,6 +115,8 @@ def _own_date(value: str, version: str) -> str:
 
 
 def _digest(value: str, _: str) -> str:
+    if _PLAIN_DIGEST.fullmatch(value):
+        return ""
     try:
         return "" if Digest.parse(value).known else "unknown-digest"
     except BadValue:

@@ -43,6 +43,9 @@ class MemorySource:
         return self._data[start : start + length]
 
     def chunks(self, start: int = 0, size: int = CHUNK) -> Iterator[bytes]:
+        if not start and 0 < len(self._data) <= size:
+            yield self._data  # uncopied
+            return
         view = memoryview(self._data)
         for place in range(start, len(view), size):
             yield bytes(view[place : place + size])
