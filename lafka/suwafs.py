@@ -11,13 +11,14 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from lafka.errors import BadSuwaf, CallerError, NotHeld, ShortWarc, StorageTrouble
 from lafka.folders import DRAFT, sync_folder
 from lafka.pids import Pid
+from lafka.warc import dates
 
 FORMAT = 1
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -214,8 +215,7 @@ def _time(key: str) -> str:
 
 def _free_key(times: dict[str, Fut], time: datetime) -> str:
     while True:
-        text = time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        for key in (text[:19] + "Z", text[:23] + "Z", text):
+        for key in (dates.to_seconds(time), dates.to_milliseconds(time), dates.to_text(time)):
             if key not in times:
                 return key
         time += timedelta(microseconds=1)

@@ -22,7 +22,7 @@ BELOW = {
     "finders": "errors candidates",
     "folders": "errors",
     "locks": "errors folders",
-    "suwafs": "errors pids folders",
+    "suwafs": "errors pids folders warc",
     "contents": "errors pids payloads suwafs warc",
     "plans": "errors payloads trails warc contents",
     "papers": "errors pids trails suwafs warc contents folders locks plans",

@@ -19,5 +19,64 @@
 ``names``     names of files by the guidelines; renaming that overwrites nothing
 ``sizes``     sizes with K, M, G, Ki, Mi, Gi
 
-Only this package imports warcio.
+What most people need is here too, and is imported when it is first asked for:
+
+>>> from lafka.warc import Record, Volume
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lafka.warc.alike import open_volume as open_volume
+    from lafka.warc.builders import Builder as Builder
+    from lafka.warc.builders import Place as Place
+    from lafka.warc.dates import WarcDate as WarcDate
+    from lafka.warc.digests import Digest as Digest
+    from lafka.warc.errors import BadHttp as BadHttp
+    from lafka.warc.errors import BadIndex as BadIndex
+    from lafka.warc.errors import BadValue as BadValue
+    from lafka.warc.errors import BadWarc as BadWarc
+    from lafka.warc.errors import DamagedFile as DamagedFile
+    from lafka.warc.errors import MissingSegment as MissingSegment
+    from lafka.warc.errors import NotFound as NotFound
+    from lafka.warc.errors import TornWarc as TornWarc
+    from lafka.warc.errors import WarcError as WarcError
+    from lafka.warc.fields import Fields as Fields
+    from lafka.warc.indexes import attach as attach
+    from lafka.warc.indexes import build as build
+    from lafka.warc.indexes.base import Entry as Entry
+    from lafka.warc.problems import Problem as Problem
+    from lafka.warc.records import Record as Record
+    from lafka.warc.stored import StoredRecord as StoredRecord
+    from lafka.warc.volumes import Volume as Volume
+
+_HOMES = {
+    "alike": ("open_volume",),
+    "builders": ("Builder", "Place"),
+    "dates": ("WarcDate",),
+    "digests": ("Digest",),
+    "errors": (
+        "BadHttp", "BadIndex", "BadValue", "BadWarc", "DamagedFile", "MissingSegment", "NotFound",
+        "TornWarc", "WarcError",
+    ),
+    "fields": ("Fields",),
+    "indexes": ("attach", "build"),
+    "indexes.base": ("Entry",),
+    "problems": ("Problem",),
+    "records": ("Record",),
+    "stored": ("StoredRecord",),
+    "volumes": ("Volume",),
+}  # fmt: skip
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME_OF})

@@ -1,0 +1,42 @@
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lafka import warc
+
+
+def told_to_mypy() -> dict[str, str]:
+    """Name and home of what the package hands on, as its import statements have it."""
+    tree = ast.parse(Path(warc.__file__).read_text())
+    return {
+        name.name: node.module.removeprefix("lafka.warc.")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("lafka.")
+        for name in node.names
+    }
+
+
+def test_what_is_told_to_mypy_is_what_is_there() -> None:
+    assert told_to_mypy() == warc._HOME_OF
+
+
+@pytest.mark.parametrize("name", warc._HOME_OF)
+def test_each_name_is_there(name: str) -> None:
+    assert getattr(warc, name).__name__ == name
+    assert name in dir(warc)
+
+
+def test_another_name_is_not_there() -> None:
+    with pytest.raises(AttributeError, match="Wark"):
+        _ = warc.Wark
+
+
+def test_a_part_of_the_library_is_imported_without_the_rest() -> None:
+    code = "import sys, lafka.warc.http as _; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "lafka.warc.http" in loaded
+    assert not loaded & {"lafka.warc.volumes", "lafka.warc.records", "sqlite3", "warcio", "scrapy"}
