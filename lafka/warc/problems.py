@@ -32,6 +32,9 @@ CODES: Mapping[str, tuple[Severity, str]] = {
     "padding": ("warning", "{size} zeros between compressed members"),
     "split-record": ("warning", "the record lies in more than one compressed member"),
     "one-member": ("warning", "several records in one compressed member: none can be read alone"),
+    "unreadable": ("error", "the block cannot be read: {reason}"),
+    "no-records": ("warning", "no records"),
+    "more": ("error", "there is more that is wrong than is kept"),
     # ARC
     "arc-header": ("error", "no ARC header: {line!r}"),
     "overlong-arc": ("error", "Archive-length {length} runs over the record at byte {next}"),
@@ -72,6 +75,7 @@ CODES: Mapping[str, tuple[Severity, str]] = {
     "bad-length": ("error", "Content-Length is {value!r}"),
     "bad-date": ("error", "{name} is {value!r}"),
     "bad-record-id": ("error", "{name} is {value!r}, not a URI in angle brackets"),
+    "repeated-id": ("error", "WARC-Record-ID {value!r} is that of the record at byte {first} too"),
     "bad-uri": ("warning", "{name} is {value!r}"),
     "bad-value": ("error", "{name} is {value!r}"),
     "content-type": ("warning", "a {type} record with the Content-Type {value!r}"),
@@ -81,6 +85,7 @@ CODES: Mapping[str, tuple[Severity, str]] = {
     "no-block-digest": ("note", "no WARC-Block-Digest"),
     "block-digest": ("error", "the block is {found}, not {value}"),
     "payload-digest": ("error", "the payload is {found}, not {value}"),
+    "truncated-payload": ("note", "what was kept of the payload is {found}, all was {value}"),
     # Indexes
     "bad-line": ("error", "an index line is none: {reason}"),
     "unsorted-index": ("warning", "the lines are not sorted, so each search reads all of them"),

@@ -6,11 +6,12 @@ the next place where a record begins: nothing bad hides the good that follows.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 
 from lafka.warc import framing
+from lafka.warc.digests import Digest
+from lafka.warc.errors import BadValue
 from lafka.warc.fields import Fields
 from lafka.warc.framing import END, Limits
 from lafka.warc.sources import CHUNK
@@ -20,7 +21,6 @@ from lafka.warc.streams import AHEAD, PackedStream, PlainStream
 Report = Callable[..., None]
 _OVERLAP = 256
 PATIENCE = 64 << 20  # inflated bytes without a record, after which a member is given up
-_ALGORITHMS = ("md5", "sha1", "sha256", "sha512")
 _HASHED_MAX = 4 << 30  # bytes of a volume, hashed to tell a wrong length from stray bytes
 _STARTS = (END + b"WARC/1.0\r\n", END + b"WARC/1.1\r\n")
 
@@ -28,7 +28,8 @@ _STARTS = (END + b"WARC/1.0\r\n", END + b"WARC/1.1\r\n")
 class Scan:
     """Reads records from *stream*; *report* is told code, offset and values of what is wrong.
 
-    *strict*: *report* raises, so nothing is searched for that would only be told to it.
+    *strict*: *report* raises, so nothing is searched for that would only be told to it. *refuse*
+    is told offset and header of each record that is not given.
     """
 
     record_type = StoredRecord
@@ -46,6 +47,7 @@ class Scan:
         report: Report,
         *,
         strict: bool = False,
+        refuse: Callable[[int, bytes], object] = lambda *_: None,
     ) -> None:
         self._holder = holder
         self._stream = stream
@@ -53,6 +55,7 @@ class Scan:
         self._most = min(16384, limits.line, limits.header)
         self._report = report
         self._strict = strict
+        self._refuse = refuse
         self._stop = 0
         self._hashed = 0
         self._told_one_member = False
@@ -131,9 +134,13 @@ class Scan:
             self._torn(at)
             return None, None
         if header.length < 0:
+            self._refuse(self._stream.place(at)[0], header.data)
             return None, self._find(at + max(1, len(header.data)))
         record, after = self._take_odd(at, header.data, header.length)
-        return (None if header.refused else record), after
+        if header.refused and record:
+            self._refuse(record.offset, header.data)
+            return None, after
+        return record, after
 
     def _take_odd(
         self, at: int, header: bytes, length: int
@@ -144,6 +151,7 @@ class Scan:
         end = body + length
         stream.view(end, at)
         if stream.lacks(end):
+            self._refuse(stream.place(at)[0], header)
             return None, self._overrun(at, body, end)
         line_ends = self._line_ends(end)
         after = end + len(line_ends)
@@ -172,6 +180,7 @@ class Scan:
         end = body + length
         inside = self._record_in(body, end)
         if inside is not None and not self._has_digest(header, body, end):
+            self._refuse(self._stream.place(at)[0], header)
             self._say("overlong-block", at, length=length, next=self._stream.place(inside)[0])
             return None, inside
         if line_ends != END:
@@ -210,18 +219,19 @@ class Scan:
 
     def _has_digest(self, header: bytes, start: int, end: int) -> bool:
         """Whether the bytes from *start* to *end* are what the header's block digest says."""
-        stated = Fields.parse(header).first("WARC-Block-Digest")
-        algorithm, _, value = stated.partition(":")
         self._hashed += end - start
-        if algorithm.lower() not in _ALGORITHMS or self._hashed > _HASHED_MAX:
+        if self._hashed > _HASHED_MAX:
             return False
-        digest = hashlib.new(algorithm.lower(), usedforsecurity=False)
+        with suppress(BadValue):
+            stated = Digest.parse(Fields.parse(header).first("WARC-Block-Digest"))
+            return stated == Digest.of(self._pieces(start, end), stated.algorithm)
+        return False
+
+    def _pieces(self, start: int, end: int) -> Iterator[bytes]:
         while start < end and self._can_read(start):
             data = self._stream.read(start, min(CHUNK, end - start))
-            digest.update(data)
+            yield data
             start += len(data)
-        found = (digest.hexdigest(), base64.b32encode(digest.digest()).decode())
-        return start == end and value.lower() in map(str.lower, found)
 
     def _line_ends(self, at: int) -> bytes:
         """The CRs and LFs at *at*."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from lafka.warc import http
-from lafka.warc.dates import parse as parse_date
-from lafka.warc.errors import BadHttp, BadWarc
+from lafka.warc.dates import WarcDate
+from lafka.warc.errors import BadHttp, BadValue, BadWarc
 from lafka.warc.fields import Fields
 from lafka.warc.framing import END
 from lafka.warc.sources import CHUNK, Source
+
+if TYPE_CHECKING:
+    from lafka.warc.problems import Problem
 
 _HTTP = ("response", "request", "revisit")
 
@@ -98,6 +100,11 @@ class StoredRecord:
             self._fields = Fields.parse(self.header[self.header.find(b"\n") + 1 : -2])
         return self._fields
 
+    @fields.setter
+    def fields(self, fields: Fields) -> None:
+        """For whoever has parsed the header already."""
+        self._fields = fields
+
     @property
     def version(self) -> str:
         """What the version line says, as in ``1.1``."""
@@ -119,10 +126,10 @@ class StoredRecord:
         return url[1:-1] if url.startswith("<") and url.endswith(">") else url
 
     @property
-    def date(self) -> datetime | None:
+    def date(self) -> WarcDate | None:
         """WARC-Date; None where it is none."""
-        with suppress(ValueError):
-            return parse_date(self.fields.first("WARC-Date"))
+        with suppress(BadValue):
+            return WarcDate.parse(self.fields.first("WARC-Date"))
         return None
 
     @property
@@ -150,7 +157,7 @@ class StoredRecord:
             self._http = None
             if self.type in _HTTP and self.content_type.lower().startswith("application/http"):
                 with suppress(BadHttp):
-                    self._http = http.head(self.block())
+                    self._http = http.message_head(self.block())
         return self._http
 
     def payload(self, *, decoded: bool = False) -> Iterator[bytes]:
@@ -197,3 +204,9 @@ class StoredRecord:
     def next(self) -> StoredRecord | None:
         """The record that follows in the volume."""
         return self.volume.after(self)
+
+    def verify(self) -> list[Problem]:
+        """What its digests say about it: empty where all is well or nothing can be told."""
+        from lafka.warc.checking import verify  # noqa: PLC0415  which knows volumes
+
+        return verify(self)

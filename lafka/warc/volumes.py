@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Self
 
@@ -26,6 +26,7 @@ from lafka.warc.streams import (
 
 # What is odd and yet harmless to where records begin and end.
 TOLERATED = frozenset({"line-end", "old-version", "one-member", "split-record", "padding"})
+_PROBLEMS_MAX = 100_000
 TORN = frozenset({"torn-tail", "torn-member"})
 
 
@@ -59,6 +60,10 @@ class Volume:
         self.limits = limits or Limits()
         self._begin, end = part or (0, None)
         self._handle = Handle(self.path, source, fd, end)
+        self.watch: Callable[[Problem], None] | None = None
+        """Told of each problem instead of ``problems``, if set."""
+        self.refused: Callable[[int, bytes], object] | None = None
+        """Told of the offset and header of each record that is not given."""
         self._found: dict[tuple[int, str], Problem] = {}
         self._sniffed: Codec | bool | None = False
         self._scanned: PackedStream | None = None
@@ -181,8 +186,12 @@ class Volume:
 
     def _plain_records(self, start: int) -> Iterator[StoredRecord]:
         stream = PlainStream(self._handle.read, self._handle.size)
-        return self.scan_type(self, stream, self.limits, self._report, strict=self.strict).records(
-            start
+        return self._scan(stream).records(start)
+
+    def _scan(self, stream: PlainStream | PackedStream) -> Scan:
+        refuse = self.refused or (lambda *_: None)
+        return self.scan_type(
+            self, stream, self.limits, self._report, strict=self.strict, refuse=refuse
         )
 
     def _packed_records(self, start: int, inner: int = 0) -> Iterator[StoredRecord]:
@@ -192,9 +201,7 @@ class Volume:
         while offset is not None:
             stream = PackedStream(self._handle.read, self._handle.size, codec, offset)
             self._scanned = stream
-            yield from self.scan_type(
-                self, stream, self.limits, self._report, strict=self.strict
-            ).records(inner)
+            yield from self._scan(stream).records(inner)
             for place, size in stream.padding:
                 self._report("padding", place, size=size)
             offset, inner = self._behind(stream, codec), 0
@@ -224,7 +231,12 @@ class Volume:
         problem = Problem.of(code, self.path, offset, **values)
         if self.strict and code not in TOLERATED:
             raise self._error(problem)
-        self._found.setdefault((offset, code), problem)
+        if self.watch:
+            self.watch(problem)
+        elif len(self._found) < _PROBLEMS_MAX:
+            self._found.setdefault((offset, code), problem)
+        else:
+            self._found.setdefault((0, "more"), Problem.of("more", self.path, offset))
 
     def _error(self, problem: Problem) -> BadWarc:
         kind = TornWarc if problem.code in TORN else BadWarc
