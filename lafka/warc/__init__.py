@@ -5,6 +5,7 @@
 ``records``   records to be written
 ``volumes``   a plain or compressed file, record by record, and what is wrong with it
 ``stored``    a record where it lies in a volume
+``checking``  a volume held to the standard, digests and all
 ``scanning``  from record to record, over whatever lies between them
 ``framing``   where a header ends and how long its block is
 ``streams``   a volume as one stream of plain bytes

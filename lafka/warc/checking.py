@@ -165,7 +165,7 @@ class Check(Iterable[Problem]):
     def _take(self, record: StoredRecord, threads: ThreadPoolExecutor) -> None:
         self.records += 1
         if record.header[:5].upper() == b"WARC/":  # else it is another format's
-            record.fields = self._judge_header(record.offset, record.header)
+            record.know(self._judge_header(record.offset, record.header))
         self._judge_id(record)
         if not self._digests:
             return

@@ -100,9 +100,8 @@ class StoredRecord:
             self._fields = Fields.parse(self.header[self.header.find(b"\n") + 1 : -2])
         return self._fields
 
-    @fields.setter
-    def fields(self, fields: Fields) -> None:
-        """For whoever has parsed the header already."""
+    def know(self, fields: Fields) -> None:
+        """Take *fields* for what the header says: whoever calls has parsed it already."""
         self._fields = fields
 
     @property
