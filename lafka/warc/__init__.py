@@ -15,6 +15,8 @@
 ``sources``   bytes in memory or in a file, read the same way
 ``http``      the HTTP message in a response block, its payload and its entity
 ``builders``  writes volumes: groups of records, names, rotation, nothing overwritten
+``pools``     several builders for several threads
+``segments``  records of any size over several volumes: written, and joined when read
 ``encoding``  records as bytes of a file, plain or a gzip member each
 ``appending`` a group of records whole at the end of a file, or the file as it was before
 ``names``     names of files by the guidelines; renaming that overwrites nothing

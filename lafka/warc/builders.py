@@ -113,8 +113,8 @@ class Builder:
         self._warcinfo = _template(warcinfo)
         self._durable = durable
         self._indexes = indexes
-        self._ids = ids
-        self._clock = clock
+        self.ids = ids
+        self.clock = clock
         self._version = version
         self._file: _File | None = None
         self._closed = False
@@ -131,6 +131,11 @@ class Builder:
     def path(self) -> Path | None:
         """The file that is written now, by the name it will have; None before there is one."""
         return self._file.path if self._file else None
+
+    @property
+    def is_single(self) -> bool:
+        """Whether all goes into one file, however large."""
+        return self._path is not None
 
     @property
     def position(self) -> int:
@@ -188,7 +193,7 @@ class Builder:
     def _filled(self, record: Record, date: str) -> Record:
         fields = record.fields.copy()
         if not fields.first("WARC-Record-ID"):
-            fields.set("WARC-Record-ID", self._ids())
+            fields.set("WARC-Record-ID", self.ids())
         if not fields.first("WARC-Date"):
             fields.set("WARC-Date", date)
         if (self._version or record.version) == "1.0":
@@ -197,7 +202,7 @@ class Builder:
         return replace(record, fields=fields, version=self._version or record.version)
 
     def _now(self) -> str:
-        return self._clock().text
+        return self.clock().text
 
     def _tell_indexes(self, file: _File, places: Sequence[Place]) -> None:
         if self._indexes:
@@ -244,7 +249,7 @@ class Builder:
 
     def _named(self, serial: int) -> Path:
         template, prefix, host = self._name
-        name = make_name(template, prefix=prefix, host=host, date=self._clock(), serial=serial)
+        name = make_name(template, prefix=prefix, host=host, date=self.clock(), serial=serial)
         if not name.endswith(self._encoding.suffix):
             name += self._encoding.suffix
         return self._folder / name
@@ -276,7 +281,7 @@ class Builder:
         if self._warcinfo is None:
             return
         fields = self._warcinfo.fields.copy()
-        fields.set("WARC-Record-ID", self._ids())
+        fields.set("WARC-Record-ID", self.ids())
         fields.set("WARC-Date", self._now())
         fields.set("WARC-Filename", file.path.name)
         record = self._filled(replace(self._warcinfo, fields=fields), "")
@@ -392,6 +397,8 @@ def _bound(
     for record in group:
         if record.type == "warcinfo":
             info_id = record.id
+        elif record.type == "continuation":
+            pass  # has no field that it could do without (WARC/1.1 section 7)
         elif info_id and not record.fields.frozen and "WARC-Warcinfo-ID" not in record.fields:
             record.fields.add("WARC-Warcinfo-ID", info_id)
     return info_id, list(group)
