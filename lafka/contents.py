@@ -182,9 +182,7 @@ class Scanner:
         elif record.type == "revisit":
             digest = record.fields.first("WARC-Payload-Digest")
             self._visit(record, digest)
-        header = record.source(self._fd)
-        header.offset, header.size = record.offset, record.block - record.offset
-        contents.chain = chained(contents.chain, header.read(0, header.size))
+        contents.chain = chained(contents.chain, header_of(record, self._fd))
         self._check_chain(record)
         contents.ids.add(record.id)
         contents.end = record.end
@@ -204,6 +202,8 @@ class Scanner:
             raise BadWarc(self._path, "its record headers are not as they were", record.offset)
 
     def _check(self, record: StoredRecord) -> None:
+        if b"\0" in header_of(record, self._fd):  # a page of it never came to the disk
+            raise BadWarc(self._path, "there are zeros in its header", record.offset)
         stated = record.fields.first("WARC-Block-Digest")
         if not stated.startswith("sha256:"):
             return  # first Lafkas wrote none, or SHA-1
@@ -306,6 +306,12 @@ def paper_ids(warc: Path) -> Iterator[str]:
                     yield from filter(None, [body.first("Paper-Id")])
     finally:
         os.close(fd)
+
+
+def header_of(record: StoredRecord, fd: int) -> bytes:
+    """The bytes of a record's header, through its blank line, in the file that is open as *fd*."""
+    size = record.block - record.offset
+    return FileSource(fd, record.offset, size).read(0, size)
 
 
 def begins_record(fd: int, offset: int) -> bool:

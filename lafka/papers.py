@@ -109,9 +109,18 @@ class PaperWarc:
             for unconverted in list(self._contents.unconverted.values()):
                 plan.convert_stored(unconverted)
             self._write(plan, sync=True)  # what a killed writer left may not be on the disk yet
+        self._keep_name(self.path)
         self.suwaf = self._contents.suwaf(self.pid)
         self.suwaf.open = opened
         self._commit()
+
+    def _keep_name(self, path: Path) -> None:
+        """Make sure of the name of *path*: who gave it may have been killed before its sync."""
+        try:
+            if path.exists():
+                sync_folder(path.parent)
+        except OSError as error:
+            raise StorageTrouble(path, error) from error
 
     def _is_watched(self) -> bool:
         """Whether it is known how far the WARC was committed: what lies behind is no one's yet."""
@@ -154,6 +163,8 @@ class PaperWarc:
             if marked or plan.pieces:
                 self._write(plan)
                 self._commit()
+            else:
+                self._keep_name(self.suwaf_path)
         return [self._named(entry) for entry in plan.added]
 
     def close(self, futli: str) -> None:

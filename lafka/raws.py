@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from lafka.archives import Archive
-from lafka.contents import begins_record, html_date
+from lafka.contents import begins_record, header_of, html_date
 from lafka.errors import (
     ArchiveBusy,
     BadHttp,
@@ -47,6 +47,7 @@ from lafka.warc.records import (
     Record,
     header,
     sha256,
+    sha256_of,
     start,
     uuid_urn,
     warcinfo,
@@ -421,6 +422,8 @@ class _Log:
             os.close(fd)
 
     def _take(self, record: StoredRecord, fd: int) -> None:
+        if not _is_whole(record, fd):
+            raise BadWarc(record.path, "not the record that was written here", record.offset)
         block = record.source(fd)
         span = _span(record)
         capture = self._captures.get(record.fields.first("WARC-Warcinfo-ID"))
@@ -493,6 +496,14 @@ class _Log:
             warcinfo=found.span,
             exchanges=tuple(_exchanged(record, found) for record, _ in answers),
         )
+
+
+def _is_whole(record: StoredRecord, fd: int) -> bool:
+    """Whether a power cut left all of *record*; the block of a response is looked at by itself."""
+    if b"\0" in header_of(record, fd):
+        return False
+    stated = record.fields.first("WARC-Block-Digest")
+    return record.type == "response" or stated == sha256_of(record.source(fd).chunks())
 
 
 def _ask(body: Fields, archive: Archive) -> Ask:

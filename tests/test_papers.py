@@ -350,6 +350,16 @@ def test_pages_that_a_power_cut_lost_behind_the_end_are_set_aside(
     assert data.endswith(aside.read_bytes())
 
 
+def test_a_header_that_a_power_cut_tore_makes_no_record_of_two(store: Store) -> None:
+    """Zeros through the end of one header and a whole header behind them parse as one."""
+    torn = Torn.of(store, new=False)
+    request = torn.warc.index(b"WARC-Type: request", len(torn.old_warc))
+    begin, end = request + 60, torn.warc.index(b"WARC/1.1\r\nWARC-Type: response", request)
+    torn.put_back(torn.warc[:begin] + bytes(end - begin) + torn.warc[end:])
+    torn.check()
+    assert b"\0\0WARC/1.1" not in store.warc().read_bytes()
+
+
 @pytest.mark.parametrize("tail", [b"garbage", bytes(4096), b"WARC/1.1\r\n", b"\r\n\r\nWARC/1."])
 def test_garbage_behind_the_end_is_kept_aside(store: Store, tail: bytes) -> None:
     store.put(store.fut(pdf()))
@@ -875,7 +885,7 @@ def test_what_is_named_was_synced_before(store: Store, calls: list[str]) -> None
     store.suwaf().write_bytes(suwaf)  # the kill came before the suwaf
     with store.archive.paper(first.ask.futli.pid):
         pass
-    assert short(calls) == ["fdatasync 1.warc", *SUWAF]
+    assert short(calls) == ["fdatasync 1.warc", "fsync wpaper", *SUWAF]
     store.suwaf().write_bytes(suwaf)
     with store.warc().open("ab") as file:
         file.write(b"torn")
@@ -885,8 +895,23 @@ def test_what_is_named_was_synced_before(store: Store, calls: list[str]) -> None
     aside, draft = f"1.warc.torn-{len(store.warc().read_bytes())}", ".draft-1.warc.torn"
     assert short(calls) == [
         f"fsync {draft}", f"rename {draft} {aside}", "fsync wpaper",
-        "ftruncate 1.warc", "fsync 1.warc", "fdatasync 1.warc", *SUWAF,
+        "ftruncate 1.warc", "fsync 1.warc", "fdatasync 1.warc", "fsync wpaper", *SUWAF,
     ]  # fmt: skip
+
+
+def test_a_name_that_a_killed_writer_gave_is_synced_by_the_next(
+    store: Store, calls: list[str]
+) -> None:
+    trail = [store.fut(pdf())]
+    store.append(trail)
+    calls.clear()
+    store.append(trail)  # killed behind the suwaf's new name
+    assert calls == ["fsync wpaper"]
+    store.suwaf().unlink()  # killed behind the WARC's
+    calls.clear()
+    with store.archive.paper(trail[0].ask.futli.pid):
+        pass
+    assert short(calls)[:2] == ["fdatasync 1.warc", "fsync wpaper"]
 
 
 # Several writers at once

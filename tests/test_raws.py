@@ -374,6 +374,26 @@ def test_a_block_that_its_digest_denies_is_not_copied(store: Store, kind: str) -
     ]
 
 
+@pytest.mark.parametrize("mark", [b"Futli: http://", b"GET http://", b"WARC-IP-Address: "])
+def test_a_capture_that_a_power_cut_tore_is_not_copied(store: Store, mark: bytes) -> None:
+    """Zeros in its warcinfo, its request, or a header."""
+    store.end([store.fut(pdf(1), pid="RePEc:abc:wpaper:2")])
+    bad = store.fut(pdf(2))
+    die(store)
+    [raw] = raw_files(store)
+    assert bad.warcinfo is not None
+    place = raw.read_bytes().index(mark, bad.warcinfo.offset) + 6
+    with raw.open("r+b") as file:
+        file.seek(place)
+        file.write(bytes(4))
+    [found] = recovered(store.archive)
+    assert found.trails == 1
+    assert problems(store.root, "raw-left") == []
+    assert [store.archive.pid_at(path).text for path in store.archive.warcs()] == [
+        "RePEc:abc:wpaper:2"
+    ]
+
+
 def test_damage_in_the_middle_of_a_raw_file_is_told_and_kept(store: Store) -> None:
     first = store.fut(pdf(1))
     store.end([first])
