@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from lafka.warc.alike import open_volume as open_volume
     from lafka.warc.builders import Builder as Builder
     from lafka.warc.builders import Place as Place
+    from lafka.warc.checking import check as check
     from lafka.warc.dates import WarcDate as WarcDate
     from lafka.warc.digests import Digest as Digest
     from lafka.warc.errors import BadHttp as BadHttp
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "alike": ("open_volume",),
     "builders": ("Builder", "Place"),
+    "checking": ("check",),
     "dates": ("WarcDate",),
     "digests": ("Digest",),
     "errors": (
