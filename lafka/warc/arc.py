@@ -150,7 +150,8 @@ class ArcScan(Scan):
         inside = self._record_in(body, end)
         if inside is not None:
             self._say("overlong-arc", at, length=header.length, next=stream.place(inside)[0])
-            return self._salvaged(at, (header, line), begin, inside - body), inside
+            line_end = int(inside > body and stream.read(inside - 1, 1) == b"\n")
+            return self._salvaged(at, (header, line), begin, inside - line_end - body), inside
         if torn:
             self._torn(at)
             return self._salvaged(at, (header, line), begin, self._there(body, end)), None
