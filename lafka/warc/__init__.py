@@ -11,6 +11,7 @@
 ``streams``   a volume as one stream of plain bytes
 ``arc``       ARC files, read as if they were WARCs; their header lines in ``archeaders``
 ``alike``     other files that hold what WARCs hold
+``arc2warc``  ARC to WARC, header lines kept; ``warc2arc`` the other way
 ``reader``    records in a plain file, found by seeking over their blocks
 ``sources``   bytes in memory or in a file, read the same way
 ``http``      the HTTP message in a response block, its payload and its entity

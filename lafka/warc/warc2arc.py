@@ -1,0 +1,221 @@
+"""WARC to ARC 1.1: what an ARC can hold; the rest is counted by type, never dropped in silence.
+
+An ARC holds a filedesc, and answers and resources each under a line of URL, address, date, media
+type and length. So a response or a resource becomes a record with the same block, the first
+warcinfo the metadata of the filedesc. Requests, metadata, revisits, conversions, continuations,
+first segments, further warcinfos, and records without a URL or a date are left out; so are all
+other fields of those that are kept.
+
+What :mod:`lafka.warc.arc2warc` made becomes what it was made of: header lines as they stand in
+``ARC-Header``, where they are legal, and the filedesc's own block.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from ipaddress import ip_address
+from itertools import islice
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from lafka.warc import archeaders
+from lafka.warc.appending import Appender
+from lafka.warc.arc import HEADER_FIELD
+from lafka.warc.arc2warc import Converted, legal_url
+from lafka.warc.archeaders import NAMES_LINE, ONE
+from lafka.warc.dates import WarcDate
+from lafka.warc.errors import BadValue
+from lafka.warc.fields import Fields, one_line
+from lafka.warc.names import rename_free, rename_new
+from lafka.warc.sources import MemorySource, Source
+from lafka.warc.stored import StoredRecord
+from lafka.warc.volumes import Volume
+
+NO_ADDRESS = "0.0.0.0"  # noqa: S104  what an ARC says for none
+NO_TYPE = "no-type"
+_INFO_MAX = 1 << 20
+_MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+", re.ASCII)
+_EXTENSION = re.compile(r"\.warc(?=$|\.gz$|\.bz2$|\.zst$|\.open$)")
+_NAMESPACES = (
+    'xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:dcterms="http://purl.org/dc/terms/" '
+    'xmlns:arc="http://archive.org/arc/1.0/" xmlns="http://archive.org/arc/1.0/"'
+)
+# Elements of the metadata of ARC 1.1 by names of a warcinfo; all else is a description.
+_ELEMENTS = {
+    "arc-software": "arc:software", "software": "arc:software", "hostname": "arc:hostname",
+    "ip": "arc:ip", "operator": "arc:operator", "robots": "arc:robots",
+    "http-header-user-agent": "arc:http-header-user-agent",
+    "http-header-from": "arc:http-header-from", "ispartof": "dcterms:isPartOf",
+    "description": "dc:description",
+}  # fmt: skip
+_Write = Callable[[Iterable[bytes]], None]
+
+
+def warc2arc(path: Path | str, target: Path | str | None = None) -> Converted:
+    """Convert the WARC at *path* to an ARC at *target*, by default beside it; an account of it.
+
+    Compressed by record where *target* ends with ``.gz``. ``OSError``, ``FileExistsError`` where
+    *target* or its ``.open`` is there: nothing is overwritten.
+    """
+    path = Path(path)
+    out = Path(target) if target is not None else path.with_name(_arc_name(path.name))
+    done = Converted(path=out)
+    with Volume(path) as volume:
+        first = list(islice(volume, 4))
+        info = next((record for record in first if record.type == "warcinfo"), None)
+        about = next((record for record in first if _is_filedesc(record)), None)
+        with _arc_file(out) as write:
+            write(_filedesc(out.name, info, about, first))
+            for record in volume:
+                line = _line(record)
+                if line:
+                    write(_pieces(line, record.block()))
+                held = line or record in (info, about)
+                (done.kept if held else done.left_out)[record.type or "none"] += 1
+        done.problems.extend(volume.problems)
+    return done
+
+
+def _arc_name(name: str) -> str:
+    name = re.sub(r"\.(bz2|zst)$", ".gz", name)
+    return _EXTENSION.sub(".arc", name) if _EXTENSION.search(name) else name + ".arc"
+
+
+@contextmanager
+def _arc_file(path: Path) -> Iterator[_Write]:
+    """A function that appends one record, in pieces, to a new file.
+
+    It is ``path`` with ``.open`` behind until all is done, ``.invalid`` where that fails.
+    """
+    draft = path.with_name(path.name + ".open")
+    if os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    out = Appender.create(draft)
+    try:
+        if path.name.endswith(".gz"):
+            yield lambda pieces: out.write(_member(pieces))
+        else:
+            yield out.write
+        os.fsync(out.fd)
+        rename_new(draft, path)
+    except BaseException:
+        rename_free(draft, path.with_name(path.name + ".invalid"))
+        raise
+    finally:
+        out.close()
+
+
+def _member(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    packer = zlib.compressobj(wbits=31)
+    for piece in pieces:
+        if packed := packer.compress(piece):
+            yield packed
+    yield packer.flush()
+
+
+def _pieces(line: bytes, block: Source) -> Iterator[bytes]:
+    yield line + b"\n"
+    yield from block.chunks()
+    yield b"\n"
+
+
+# ---- Header lines
+
+
+def _line(record: StoredRecord) -> bytes:
+    """The header line of *record* in an ARC; empty where it cannot hold it."""
+    if record.type not in ("response", "resource") or "WARC-Segment-Number" in record.fields:
+        return b""
+    date = _date(record)
+    url = legal_url(record.url)
+    if date is None or not url or ":" not in url:
+        return b""
+    return _old_line(record) or _new_line(record, url, date)
+
+
+def _date(record: StoredRecord) -> WarcDate | None:
+    try:
+        return WarcDate.parse(record.fields.first("WARC-Date"))
+    except BadValue:
+        return None
+
+
+def _new_line(record: StoredRecord, url: str, date: WarcDate) -> bytes:
+    try:
+        address = str(ip_address(record.fields.first("WARC-IP-Address")))
+    except ValueError:
+        address = NO_ADDRESS
+    values = (url, address, date.digits14, _media_type(record), str(record.block_length))
+    return " ".join(values).encode()
+
+
+def _old_line(record: StoredRecord) -> bytes:
+    """The line that the record had in an ARC, where it is legal and still true."""
+    line = archeaders.unescaped(record.fields.first(HEADER_FIELD))
+    try:
+        header = archeaders.parse(line)
+    except BadValue:
+        return b""
+    same = header.length == record.block_length and legal_url(header.url) == header.url
+    media_type = header.media_type in ("", NO_TYPE) or _MEDIA_TYPE.fullmatch(header.media_type)
+    legal = line.count(b" ") == 4 and header.is_sure and len(header.date) == 14
+    return line if same and media_type and legal and header.url == record.url else b""
+
+
+def _media_type(record: StoredRecord) -> str:
+    head = record.http
+    kind = head.fields.first("Content-Type") if head else record.content_type
+    kind = kind.partition(";")[0].strip()
+    http = kind.lower() == "application/http"
+    return kind if _MEDIA_TYPE.fullmatch(kind) and not http else NO_TYPE
+
+
+# ---- The filedesc
+
+
+def _is_filedesc(record: StoredRecord) -> bool:
+    return record.type == "metadata" and record.url.startswith("filedesc:")
+
+
+def _filedesc(
+    name: str,
+    info: StoredRecord | None,
+    about: StoredRecord | None,
+    first: list[StoredRecord],
+) -> Iterator[bytes]:
+    block: Source | None = about.block() if about else None
+    if block is None or archeaders.names_in(block.read(0, 4096)) != ONE:
+        block = MemorySource(_metadata(info))
+    dates = [date.digits14 for record in first if (date := _date(record))]
+    url = legal_url(f"filedesc://{name}")
+    line = f"{url} {NO_ADDRESS} {dates[0] if dates else '00000000000000'} text/plain {block.size}"
+    old = _old_line(about) if about else b""
+    return _pieces(old if old else line.encode(), block)
+
+
+def _metadata(info: StoredRecord | None) -> bytes:
+    """The block of a filedesc of ARC 1.1: version, names of the fields, metadata in XML."""
+    block = info.block().read(0, _INFO_MAX) if info else b""
+    lines = [f"<{element}>{text}</{element}>" for element, text in _elements(Fields.parse(block))]
+    xml = [
+        '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>',
+        f"<arcmetadata {_NAMESPACES}>",
+        *lines,
+        "<dc:format>ARC file version 1.1</dc:format>",
+        "</arcmetadata>",
+        "",
+    ]
+    return b"1 1 Lafka\n" + NAMES_LINE + "\n".join(xml).encode("utf-8", "replace")
+
+
+def _elements(told: Fields) -> Iterator[tuple[str, str]]:
+    for name, value in told:
+        element = _ELEMENTS.get(name.lower())
+        text = value if element else f"{name}: {value}"
+        if name.lower() not in ("format", "conformsto"):
+            yield element or "dc:description", escape(one_line(text))
