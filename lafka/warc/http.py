@@ -19,6 +19,7 @@ HEAD_MAX = 1 << 20
 _STATUS = re.compile(r"(HTTP/\d+(?:\.\d+)?|ICY) +(\d{3})(?: (.*))?", re.IGNORECASE)
 _REQUEST = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+) +(\S.*?)(?: +(HTTP/\d+(?:\.\d+)?))?", re.I)
 _HEAD_END = re.compile(rb"\n\r?\n")
+_ASKING = ("GET", "HEAD")
 _BODILESS = (204, 304)  # whatever their fields say (RFC 9112 section 6.3)
 _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?")
 
@@ -67,9 +68,14 @@ class Head:
 
     @property
     def content_length(self) -> int | None:
-        """Content-Length where it is one number; None where a transfer coding overrides it."""
+        """Content-Length where it is one number; None where a transfer coding overrides it.
+
+        A GET or HEAD without one has no body, 0.
+        """
         values = {v.strip() for text in self.fields.all("Content-Length") for v in text.split(",")}
         coded = self.chunked or self.transfer_codings
+        if self.method.upper() in _ASKING and not values and not coded:
+            return 0
         if coded or len(values) != 1 or self.status in _BODILESS:
             return None
         value = values.pop()
@@ -200,12 +206,16 @@ class Dechunker:
         return Fields.parse(b"".join(self._trailers), encoding="latin-1", comments=False)
 
 
-def payload(source: Source, message: Head) -> Iterator[bytes]:
+def payload(source: Source, message: Head, *, to_end: bool = False) -> Iterator[bytes]:
     """The payload of the message in *source*, transfer codings undone, in pieces.
 
-    ``BadHttp`` where the body ends before the coding or Content-Length says.
+    *to_end*: what stands behind Content-Length too, for some recorders keep the length of a coded
+    body and store it decoded. ``BadHttp`` where the body ends before coding or length says.
     """
-    pieces = _dechunked(source, message) if message.chunked else _counted(source, message)
+    if message.chunked:
+        pieces = _dechunked(source, message)
+    else:
+        pieces = _counted(source, message, to_end=to_end)
     return decode(pieces, message.transfer_codings)
 
 
@@ -218,21 +228,21 @@ def _dechunked(source: Source, message: Head) -> Iterator[bytes]:
     raise BadHttp("the chunked body ends early")
 
 
-def _counted(source: Source, message: Head) -> Iterator[bytes]:
+def _counted(source: Source, message: Head, *, to_end: bool) -> Iterator[bytes]:
     left = message.content_length
     for data in source.chunks(message.end):
-        piece = data if left is None else data[:left]
+        piece = data if to_end or left is None else data[:left]
         if left is not None:
             left -= len(piece)
         if piece:
             yield piece
-    if left:
+    if left and left > 0:
         raise BadHttp(f"the body ends {left} bytes early")
 
 
-def entity(source: Source, message: Head) -> Iterator[bytes]:
+def entity(source: Source, message: Head, *, to_end: bool = False) -> Iterator[bytes]:
     """The entity of the message in *source*: the payload with content codings undone, in pieces."""
-    return decode(payload(source, message), message.content_codings)
+    return decode(payload(source, message, to_end=to_end), message.content_codings)
 
 
 def trailers(source: Source, message: Head) -> Fields:

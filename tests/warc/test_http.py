@@ -234,6 +234,19 @@ def test_what_stands_behind_the_length_is_no_payload() -> None:
     assert entity_of(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nabc") == b""
 
 
+def test_what_stands_behind_the_length_is_given_on_request() -> None:
+    for block, got in (
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nabc", b"abc"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", b"abc"),
+        (b"HTTP/1.1 200 OK\r\n\r\nabc", b"abc"),
+    ):
+        source = MemorySource(block)
+        assert b"".join(http.entity(source, http.head(source), to_end=True)) == got
+    source = MemorySource(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabc")
+    with pytest.raises(BadHttp, match="early"):
+        list(http.payload(source, http.head(source), to_end=True))
+
+
 @pytest.mark.parametrize(
     "block",
     [
@@ -286,6 +299,21 @@ def test_request_heads(block: bytes, method: str, target: str, version: str) -> 
 def test_what_is_no_request_head(block: bytes) -> None:
     with pytest.raises(BadHttp):
         http.request_head(MemorySource(block))
+
+
+@pytest.mark.parametrize(
+    ("request_", "body"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n\r\n", b""),
+        (b"HEAD / HTTP/1.1\r\n\r\n\n", b""),
+        (b"GET / HTTP/1.1\r\nContent-Length: 1\r\n\r\nab", b"a"),
+        (b"POST / HTTP/1.1\r\n\r\na=b", b"a=b"),
+        (b"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n", b"a"),
+    ],
+)
+def test_bodies_of_requests(request_: bytes, body: bytes) -> None:
+    source = MemorySource(request_)
+    assert b"".join(http.payload(source, http.request_head(source))) == body
 
 
 def test_the_first_bytes_tell_answers_from_requests() -> None:
