@@ -41,7 +41,7 @@ MODULE = "lafka.parsing"
 """The module whose ``serve`` a child runs."""
 CHILDREN = 2
 CPU_SECONDS = 10
-"""For one page; the slowest pages that were ever made for it take five."""
+"""For one page; the slowest pages that were ever made for it take one."""
 WALL_SECONDS = 60.0
 MEMORY = 1 << 30
 """Bytes of address space of a child."""

@@ -50,7 +50,8 @@ def find(page: Page) -> tuple[Candidate, ...]:
     """All candidates of *page*, surest first, each address once, the page's own left out.
 
     ``citation_pdf_url`` stays first, as the requirement paper says. Every ``<a>`` with an http
-    address is among them. ``place`` counts the candidates in document order.
+    address among the page's first 20,000 elements is among them. ``place`` counts the candidates
+    in document order.
     """
     found = merged(_all(page))
     found = merged([*found, *rewritten(page, found)])

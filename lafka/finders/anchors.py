@@ -68,6 +68,7 @@ class Score:
 def anchors(page: Page) -> Iterator[Candidate]:
     """Every ``<a>`` with an http address, and buttons, options and forms that hold one."""
     scorer = Scorer(page)
+    looked_at = 0
     for count, element in enumerate(page.every("a", "area")):
         href, found_by = element.get("href"), "anchor"
         url = page.absolute(href) if href else None
@@ -75,7 +76,8 @@ def anchors(page: Page) -> Iterator[Candidate]:
             url, found_by = _hidden(page, element), "script-link"
         if url is None:
             continue
-        if count >= weights.MAX_SCORED and "pdf" not in url:
+        late = count >= weights.MAX_SCORED
+        if late and ("pdf" not in url or looked_at >= 2 * weights.MAX_SCORED):
             yield Candidate(
                 url=url,
                 found_by=found_by,
@@ -84,6 +86,7 @@ def anchors(page: Page) -> Iterator[Candidate]:
                 label="other",
             )
             continue
+        looked_at += 1
         candidate = scorer.candidate(element, url, found_by)
         yield candidate
         yield from _meant(page, href, candidate)

@@ -17,10 +17,12 @@ from lafka.finders.identity import Identity, identify
 
 MAX_BYTES = 4 * 1024 * 1024  # of a page; the largest landing pages measured have 1.2 MB
 MAX_ATTRIBUTES = 500  # of one tag: libxml2's look-up of doubles is quadratic in them
+MAX_ELEMENTS = 20_000  # looked at, in document order; the largest landing pages have 2,700
+MAX_NODES = 50_000  # whose text is read for what a page says; landing pages have at most 8,200
 MAX_PIECES = 60  # text nodes read of one element
 MAX_TEXT = 300  # characters kept of one element's text
 
-LONG_RUN = 16_384  # characters without ">": only there a tag may have too many attributes
+LONG_RUN = 4096  # characters without ">": only there a tag is looked at for its attributes
 _TAG_START = re.compile(r"<[a-zA-Z][^\s/>]*")
 _ATTRIBUTE = re.compile(
     r"""[\s/]*([^\s=>/"'][^\s=>/]*|["'])(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>]*))?"""
@@ -119,10 +121,10 @@ class Page:
 
     @cached_property
     def elements(self) -> dict[str, tuple[Element, ...]]:
-        """The elements that finders look at, by tag, in document order."""
+        """The first 20,000 elements that finders look at, by tag, in document order."""
         found: dict[str, list[Element]] = {}
         heading = ""
-        for place, node in enumerate(self.root.iter(*_READ)):
+        for place, node in enumerate(islice(self.root.iter(*_READ), MAX_ELEMENTS)):
             tag = str(node.tag)
             if tag in _HEADINGS:
                 heading = text_of(node)
@@ -204,7 +206,7 @@ class Page:
         """The page's text without scripts and styles, blanks folded, at most 20,000 characters."""
         pieces: list[str] = []
         length = 0
-        for node in self.root.iter():
+        for node in islice(self.root.iter(), MAX_NODES):
             if length > 20_000:
                 break
             if node.tag not in ("script", "style", "head", "title") and isinstance(node.tag, str):

@@ -15,7 +15,7 @@ FUT_ELSEWHERE = 2.0  # below it a PDF is `other`: nothing said that it is this p
 FUT_HERE = 1.0  # the same for a link within the site, where nothing speaks against it
 MAX_PROMISING = 5  # asked on score alone, siblings aside: a page without a fut costs no more
 MAX_SIBLINGS = 20  # files beside a surely right one: chapters of a thesis, parts of a report
-MAX_SCORED = 5_000  # links scored in full; of those after, the ones whose href has a PDF sign
+MAX_SCORED = 4096  # links scored in full; of as many after, the ones whose href has a PDF sign
 
 # What a finder's own word is worth, before the identifiers are looked at.
 CITATION_PDF_URL = 30.0  # the requirement paper asks for it first; 60 % of pages have it

@@ -5,6 +5,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lafka.finders import Page, describe, find, literal
+from lafka.finders.pages import MAX_ELEMENTS
+from lafka.finders.weights import MAX_SCORED
 
 URL = "https://journal.example.org/a/5512"
 
@@ -106,7 +108,14 @@ def test_a_hundred_thousand_links():
     links = b"".join(b"<a href='/n/%d'>word</a>" % n for n in range(100_000))
     found = all_of(Page(URL, b"<a href='/5512.pdf'>PDF</a>" + links))
     assert found[0] == "https://journal.example.org/5512.pdf"
-    assert len(found) == 100_001
+    assert len(found) == MAX_ELEMENTS
+
+
+def test_a_hundred_thousand_links_that_say_pdf():
+    links = b"".join(b"<a href='/n/%d.pdf'>PDF</a>" % n for n in range(100_000))
+    found = find(Page(URL, links))
+    assert len(found) == MAX_ELEMENTS
+    assert sum(c.reasons != ("unscored",) for c in found) == 2 * MAX_SCORED
 
 
 def test_a_pdf_behind_ten_thousand_links_is_still_first():
