@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lafka.warc.dates import WarcDate
 from lafka.warc.errors import BadIndex, BadValue
-from lafka.warc.indexes import Entry, attach, builder, kind_of
+from lafka.warc.indexes import Entry, Query, attach, builder, kind_of
 from lafka.warc.indexes.base import Index, digest_key
 from lafka.warc.indexes.sorting import LineSorter
 from lafka.warc.surts import surt
@@ -202,6 +202,36 @@ def test_what_is_added_to_sqlite_is_found_at_once(tmp_path: Path) -> None:
     with attach(path) as index:
         assert len(list(index)) == 4
     assert [p.name for p in tmp_path.iterdir()] == ["live.sqlite"]
+
+
+def test_urls_of_one_hash_are_told_apart(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("lafka.warc.indexes.sqlite.hashed", lambda text: 7)
+    made = [entry(f"http://x.example/{n}", offset=n) for n in range(5)]
+    with filled(tmp_path / "a.sqlite", made) as index:
+        for n, one in enumerate(made):
+            assert [e.offset for e in index.search(url=one.url)] == [n]
+            assert [e.offset for e in index.search(record_id=one.record_id)] == [n]
+        assert not list(index.search(url="http://x.example/9"))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.booleans()), max_size=30, unique=True),
+    st.none() | st.integers(0, 60),
+)
+@settings(deadline=None, max_examples=60)
+def test_sqlite_gives_what_sorting_all_would(tmp_path_factory, values, second) -> None:
+    path = tmp_path_factory.mktemp("order") / "a.sqlite"
+    made = [
+        entry(f"http://x.example/{'A' if odd else 'a'}", f"2026-01-01T00:00:{n:02}Z", offset=n)
+        for n, odd in values
+        if n < 60
+    ]
+    query = Query.of(
+        url="http://x.example/a",
+        time=None if second is None else f"2026-01-01T00:00:{min(second, 59):02}Z",
+    )
+    with filled(path, made) as index:
+        assert list(index.found(query)) == sorted(made, key=query.rank)
 
 
 def test_indexes_are_what_they_hold_whatever_their_name(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -139,6 +140,8 @@ def digest_key(text: str) -> str:
     return text.strip().lower()
 
 
+_CAPTURES = frozenset(CAPTURES)
+_key = lru_cache(maxsize=16)(surt)  # a query is compared with many entries
 _RANKS = {name: rank for rank, name in enumerate(("", *CAPTURES))}
 Rank = tuple[int, str, int, int, int, str, int, int]
 
@@ -151,7 +154,6 @@ class Query:
     """
 
     url: str | None = None
-    key: str | None = None
     prefix: Prefix | None = None
     when: tuple[int, int] | None = None
     record_id: str | None = None
@@ -173,23 +175,28 @@ class Query:
 
         ``BadValue`` where *time* is none.
         """
+        wanted = None if types is None else frozenset(types)
         if types is None and record_id is None and digest is None:
-            types = CAPTURES
+            wanted = _CAPTURES
         return cls(
             url=url,
-            key=None if url is None else surt(url),
             prefix=None if url_prefix is None else Prefix.of(url_prefix),
             when=None if time is None else span(date_of(time)),
             record_id=None if record_id is None else bare_id(record_id),
             digest=None if digest is None else digest_key(digest),
-            types=None if types is None else frozenset(types),
+            types=wanted,
         )
+
+    @property
+    def key(self) -> str | None:
+        """The key of ``url``, made only where it is needed."""
+        return None if self.url is None else _key(self.url)
 
     def matches(self, entry: Entry) -> bool:
         """Whether *entry* is looked for; what it does not tell is no reason against it."""
         if self.types is not None and entry.type and entry.type not in self.types:
             return False
-        if self.key is not None and entry.key != self.key:
+        if self.url is not None and entry.url != self.url and entry.key != self.key:
             return False
         if self.prefix is not None and not self.prefix.matches(entry.key, entry.url):
             return False

@@ -1,11 +1,14 @@
 """An index as an SQLite database: found in microseconds, and added to while it is read.
 
-URLs and volumes stand in tables of their own, so that a capture costs some 200 bytes.
+A URL's number is a hash of it, so that the captures of a URL are found without looking it up, and
+lie together by time in the table itself.
 """
 
 from __future__ import annotations
 
+import hashlib
 import heapq
+import itertools
 import os
 import sqlite3
 import uuid
@@ -16,7 +19,7 @@ from typing import Any
 from urllib.parse import quote
 
 from lafka.warc.dates import WarcDate
-from lafka.warc.errors import BadIndex, BadValue
+from lafka.warc.errors import BadIndex
 from lafka.warc.indexes.base import (
     FAR,
     Entry,
@@ -33,40 +36,41 @@ APPLICATION = 0x57415243  # "WARC"
 VERSION = 1
 _TABLES = """
 CREATE TABLE volumes (id INTEGER PRIMARY KEY, name UNIQUE);
-CREATE TABLE urls (id INTEGER PRIMARY KEY, url UNIQUE, key TEXT);
+CREATE TABLE urls (id INTEGER PRIMARY KEY, url NOT NULL, key TEXT NOT NULL);
 CREATE TABLE captures (
-  id INTEGER PRIMARY KEY, url INTEGER NOT NULL, time INTEGER NOT NULL, date TEXT, type, record_id,
-  mime, status INTEGER, digest, digest_key, volume INTEGER NOT NULL, offset INTEGER, inner INTEGER,
-  length INTEGER, payload_offset INTEGER, payload_length INTEGER
-);
+  url INTEGER, time INTEGER, volume INTEGER, offset INTEGER, inner INTEGER, date TEXT, type,
+  record_id, id_hash INTEGER, mime, status INTEGER, digest, digest_hash INTEGER, length INTEGER,
+  payload_offset INTEGER, payload_length INTEGER,
+  PRIMARY KEY (url, time, volume, offset, inner)
+) WITHOUT ROWID;
 """
 _INDEXES = """
 CREATE INDEX urls_key ON urls (key);
-CREATE INDEX captures_url ON captures (url, time);
 CREATE INDEX captures_time ON captures (time);
-CREATE INDEX captures_id ON captures (record_id) WHERE record_id <> '';
-CREATE INDEX captures_digest ON captures (digest_key) WHERE digest_key <> '';
+CREATE INDEX captures_id ON captures (id_hash) WHERE id_hash IS NOT NULL;
+CREATE INDEX captures_digest ON captures (digest_hash) WHERE digest_hash IS NOT NULL;
 """
-# Apart, as what is added twice is told by it while a database is filled.
-_PLACES = (
-    "CREATE UNIQUE INDEX captures_place"
-    " ON captures (volume, ifnull(offset, -1 - payload_offset), inner)"
+_CAPTURE = (
+    "c.url, c.time, c.volume, c.offset, c.inner, c.date, c.type, c.record_id, c.mime, c.status,"
+    " c.digest, c.length, c.payload_offset, c.payload_length"
 )
-_COLUMNS = (
-    "u.key, u.url, c.date, c.type, c.record_id, c.mime, c.status, c.digest, v.name, c.offset,"
-    " c.inner, c.length, c.payload_offset, c.payload_length, c.time"
+_JOINED = f"SELECT {_CAPTURE}, u.url, u.key FROM captures c JOIN urls u ON u.id = c.url "  # noqa: S608
+_FEW = 3  # a request and its response stand at one time
+_ONE_URL = f"SELECT {_CAPTURE} FROM captures c WHERE c.url = ?1 AND c.time"  # noqa: S608
+_NEAREST = (
+    "SELECT *, (SELECT url FROM urls WHERE id = ?1), (SELECT key FROM urls WHERE id = ?1) FROM ("  # noqa: S608
+    f" SELECT * FROM ({_ONE_URL} >= ?2 ORDER BY c.time LIMIT {_FEW}) UNION ALL"
+    f" SELECT * FROM ({_ONE_URL} < ?2 ORDER BY c.time DESC LIMIT {_FEW}))"
 )
-_ENTRIES = (
-    f"SELECT {_COLUMNS} FROM captures c JOIN urls u ON u.id = c.url JOIN volumes v ON"  # noqa: S608
-    " v.id = c.volume "
+_ADDED = (
+    "REPLACE INTO captures (url, time, volume, offset, inner, date, type, record_id, id_hash,"
+    " mime, status, digest, digest_hash, length, payload_offset, payload_length)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-_REPLACE = (
-    "REPLACE INTO captures (url, time, date, type, record_id, mime, status, digest, digest_key,"
-    " volume, offset, inner, length, payload_offset, payload_length)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
+_CACHE = "PRAGMA cache_size = -65536"  # KiB
+_KNOWN_MAX = 1000
 Text = str | bytes
-_FETCHED = 256
+Row = tuple[Any, ...]
 
 
 def _stored(text: str) -> Text:
@@ -84,24 +88,10 @@ def _loaded(text: Text | None) -> str:
     return text.decode("utf-8", "surrogatepass") if isinstance(text, bytes) else text
 
 
-def _entry(row: tuple[Any, ...]) -> Entry:
-    date = row[2]
-    return Entry(
-        key=row[0],
-        url=_loaded(row[1]),
-        date=WarcDate.parse(date) if date else None,
-        type=_loaded(row[3]),
-        record_id=_loaded(row[4]),
-        mime=_loaded(row[5]),
-        status=row[6],
-        digest=_loaded(row[7]),
-        volume=_loaded(row[8]),
-        offset=row[9],
-        inner=row[10],
-        length=row[11],
-        payload_offset=row[12],
-        payload_length=row[13],
-    )
+def hashed(text: str) -> int:
+    """A number of 63 bits that hardly another text has; whoever finds by it compares the text."""
+    data = text.encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest()) >> 1
 
 
 class SqliteIndex(Index):
@@ -114,6 +104,7 @@ class SqliteIndex(Index):
         super().__init__(path)
         self._path = path
         self._db = _connected(path)
+        self._volumes: dict[int, str] = {}
         try:
             if self._value("PRAGMA application_id") != APPLICATION:
                 raise BadIndex(path, "a database of something else")
@@ -124,56 +115,121 @@ class SqliteIndex(Index):
             raise
 
     def _value(self, question: str) -> Any:
-        return next(self._rows(question))[0]
+        return self._few(question)[0][0]
 
     def close(self) -> None:
         self._db.close()
 
-    def _rows(self, question: str, values: Iterable[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """The rows, some at a time: a reader that stops early leaves nothing open for long."""
+    def _few(self, question: str, values: Iterable[Any] = ()) -> list[Row]:
+        try:
+            return self._db.execute(question, tuple(values)).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise BadIndex(self._path, str(error)) from error
+
+    def _rows(self, question: str, values: Iterable[Any] = ()) -> Iterator[Row]:
         try:
             with closing(self._db.execute(question, tuple(values))) as cursor:
                 yield from cursor
         except sqlite3.DatabaseError as error:
             raise BadIndex(self._path, str(error)) from error
 
-    def _entries(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[Entry]:
-        for row in rows:
-            try:
-                yield _entry(row)
-            except (BadValue, TypeError, UnicodeDecodeError) as error:
-                raise BadIndex(self._path, f"a capture in it is none: {error}") from None
+    def _volume(self, number: int) -> str:
+        name = self._volumes.get(number)
+        if name is None:
+            name = _loaded(self._few("SELECT name FROM volumes WHERE id = ?", [number])[0][0])
+            self._volumes[number] = name
+        return name
+
+    def _entry(self, row: Row) -> Entry:
+        digits, offset = row[5], row[3]
+        try:
+            return Entry(
+                key=row[15],
+                url=_loaded(row[14]),
+                date=WarcDate(digits) if digits else None,
+                type=_loaded(row[6]),
+                record_id=_loaded(row[7]),
+                mime=_loaded(row[8]),
+                status=row[9],
+                digest=_loaded(row[10]),
+                volume=self._volume(row[2]),
+                offset=offset if offset >= 0 else None,
+                inner=row[4],
+                length=row[11],
+                payload_offset=row[12],
+                payload_length=row[13],
+            )
+        except (IndexError, TypeError, ValueError) as error:
+            raise BadIndex(self._path, f"a capture in it is none: {error}") from None
 
     def __iter__(self) -> Iterator[Entry]:
-        return self._entries(self._rows(_ENTRIES + "ORDER BY c.volume, c.offset, c.inner"))
+        return map(self._entry, self._rows(_JOINED + "ORDER BY u.key, c.time"))
 
     def volumes(self) -> frozenset[str]:
-        return frozenset(_loaded(name) for (name,) in self._rows("SELECT name FROM volumes"))
+        return frozenset(_loaded(name) for (name,) in self._few("SELECT name FROM volumes"))
 
     def found(self, query: Query) -> Iterator[Entry]:
         if query.record_id is not None:
-            return self._sorted(query, "WHERE c.record_id = ?", query.record_id)
+            return self._sorted(query, "WHERE c.id_hash = ?", hashed(query.record_id))
         if query.url is not None:
             return self._by_url(query, query.url)
         if query.digest is not None:
-            return self._sorted(query, "WHERE c.digest_key = ?", query.digest)
+            return self._sorted(query, "WHERE c.digest_hash = ?", hashed(query.digest))
         if query.prefix is not None:
             return self._by_prefix(query, query.prefix.start)
-        return self._near(query, "", ())
+        return self._by_time(query)
 
-    def _sorted(self, query: Query, where: str, value: str) -> Iterator[Entry]:
-        entries = self._entries(self._rows(_ENTRIES + where, [_stored(value)]))
+    def _sorted(self, query: Query, where: str, *values: Any) -> Iterator[Entry]:
+        entries = map(self._entry, self._rows(_JOINED + where, values))
         yield from sorted(filter(query.matches, entries), key=query.rank)
 
+    # By URL -----------------------------------------------------------------------------------
+
     def _by_url(self, query: Query, url: str) -> Iterator[Entry]:
-        """The very URL first, by itself: its key need not be known for that."""
-        same = "c.url = (SELECT id FROM urls WHERE url = ?) AND "
-        yield from self._near(query, same, (_stored(url),))
-        others = self._rows(
-            "SELECT id FROM urls WHERE key = ? AND url <> ?", [query.key, _stored(url)]
-        )
-        walks = [self._near(query, "c.url = ? AND ", row) for row in others]
+        """The very URL first, then those that have its key."""
+        number, stored, first = hashed(url), _stored(url), _beginning(query)
+        while (rows := self._few(_NEAREST, (number, first))) and rows[0][14] != stored:
+            number += 1
+        yield from self._captures(query, number, rows)
+        others = self._few("SELECT id FROM urls WHERE key = ? AND url <> ?", (query.key, stored))
+        walks = [
+            self._captures(query, other, self._few(_NEAREST, (other, first))) for (other,) in others
+        ]
         yield from heapq.merge(*walks, key=query.rank)
+
+    def _captures(self, query: Query, number: int, rows: list[Row]) -> Iterator[Entry]:
+        """The captures of one URL, nearest first; *rows* are those at hand, others are read late.
+
+        What is farther than the last row at hand on a side that has more may not be next.
+        """
+        first = _beginning(query)
+        on = sum(row[1] >= first for row in rows)
+        ends = [side[-1][1] for side in (rows[:on], rows[on:]) if len(side) == _FEW]
+        horizon = min(map(query.distance, ends), default=None)
+        near = sorted((query.distance(row[1]), row) for row in rows)
+        told = [row for distance, row in near if horizon is None or distance < horizon]
+        yield from self._ties(query, told)
+        if horizon is not None:
+            known = {row[:5] for row in told}
+            rest = self._both_ways(query, "c.url = ? AND ", (number, first))
+            yield from self._ties(query, (row for row in rest if row[:5] not in known))
+
+    def _both_ways(self, query: Query, where: str, values: tuple[int, ...]) -> Iterator[Row]:
+        """The captures on from a time and back from it, nearest first."""
+        on = self._rows(f"{_JOINED}WHERE {where}c.time >= ? ORDER BY c.time", values)
+        back = self._rows(f"{_JOINED}WHERE {where}c.time < ? ORDER BY c.time DESC", values)
+        return heapq.merge(on, back, key=lambda row: query.distance(row[1]))
+
+    def _ties(self, query: Query, rows: Iterable[Row]) -> Iterator[Entry]:
+        """The entries of *rows*, nearest first, those at one distance by the rest of their rank."""
+        for _, group in itertools.groupby(rows, key=lambda row: query.distance(row[1])):
+            entries = list(filter(query.matches, map(self._entry, group)))
+            yield from sorted(entries, key=query.rank) if entries[1:] else entries
+
+    # By anything else -------------------------------------------------------------------------
+
+    def _by_time(self, query: Query) -> Iterator[Entry]:
+        return self._ties(query, self._both_ways(query, "", (_beginning(query),)))
 
     def _by_prefix(self, query: Query, start: str) -> Iterator[Entry]:
         between = (start, start + "\x7f")  # keys are printable ASCII
@@ -181,44 +237,16 @@ class SqliteIndex(Index):
             keys = self._rows(
                 "SELECT DISTINCT key FROM urls WHERE key >= ? AND key < ? ORDER BY key", between
             )
-            for (key,) in list(keys):
+            for (key,) in keys:
                 yield from self._sorted(query, "WHERE u.key = ?", key)
             return
-        first, last = query.when
-        rows = self._rows(
-            f"{_ENTRIES} WHERE u.key >= ? AND u.key < ? ORDER BY max(? - c.time, c.time - ?, 0)",
-            (*between, first, last),
-        )
-        yield from self._ties(query, rows)
+        where = "WHERE u.key >= ? AND u.key < ? ORDER BY max(? - c.time, c.time - ?, 0)"
+        yield from self._ties(query, self._rows(_JOINED + where, (*between, *query.when)))
 
-    def _near(self, query: Query, where: str, values: tuple[Any, ...]) -> Iterator[Entry]:
-        """From the time on and back from it, whichever is nearer next; else the newest first."""
-        back = f"{_ENTRIES} WHERE {where}c.time < ? ORDER BY c.time DESC"
-        if query.when is None:
-            yield from self._ties(query, self._rows(back, (*values, FAR)))
-            undated = self._rows(f"{_ENTRIES} WHERE {where}c.time = ?", (*values, FAR))
-            yield from self._ties(query, undated)
-            return
-        on = f"{_ENTRIES} WHERE {where}c.time >= ? ORDER BY c.time"
-        first = query.when[0]
-        rows = heapq.merge(
-            self._rows(on, (*values, first)),
-            self._rows(back, (*values, first)),
-            key=lambda row: query.distance(row[-1]),
-        )
-        yield from self._ties(query, rows)
 
-    def _ties(self, query: Query, rows: Iterator[tuple[Any, ...]]) -> Iterator[Entry]:
-        """*rows*, nearest first, those at one distance by the other parts of their rank."""
-        waiting: list[Entry] = []
-        distance: int | None = None
-        for row in rows:
-            here = query.distance(row[-1])
-            if here != distance:
-                yield from sorted(waiting, key=query.rank)
-                waiting, distance = [], here
-            waiting.extend(filter(query.matches, self._entries([row])))
-        yield from sorted(waiting, key=query.rank)
+def _beginning(query: Query) -> int:
+    """From where on a search goes forth and back; without a time, back from the newest."""
+    return query.when[0] if query.when else FAR
 
 
 def _connected(path: Path) -> sqlite3.Connection:
@@ -227,8 +255,11 @@ def _connected(path: Path) -> sqlite3.Connection:
     error: sqlite3.Error | None = None
     for more in ("", "&immutable=1"):
         try:
-            db = sqlite3.connect(where + more, uri=True, check_same_thread=False, timeout=60)
+            db = sqlite3.connect(
+                where + more, uri=True, isolation_level=None, check_same_thread=False, timeout=60
+            )
             db.execute("SELECT count(*) FROM sqlite_schema")
+            db.execute(_CACHE)
         except sqlite3.Error as found:
             error = found
         else:
@@ -258,7 +289,8 @@ class SqliteBuilder(IndexBuilder):
             self._prepare()
         except sqlite3.DatabaseError as error:
             raise BadIndex(path, str(error)) from error
-        self._ids: dict[tuple[str, Text], int] = {}
+        self._last: tuple[str | None, int] = (None, 0)
+        self._volumes: dict[str, int] = {}
 
     def _prepare(self) -> None:
         run = self._db.execute
@@ -269,63 +301,75 @@ class SqliteBuilder(IndexBuilder):
         # A draft may be lost at a crash; an index that is read meanwhile may not be torn.
         run(f"PRAGMA journal_mode = {'OFF' if self._fresh else 'WAL'}")
         run(f"PRAGMA synchronous = {'OFF' if self._fresh else 'NORMAL'}")
+        run(_CACHE)
         if empty:
             run("BEGIN IMMEDIATE")
-            for statement in (_TABLES + _PLACES).split(";"):
-                run(statement)
+            self._run_all(_TABLES)
             run(f"PRAGMA application_id = {APPLICATION}")
             run(f"PRAGMA user_version = {VERSION}")
             if not self._fresh:
-                self._make_indexes()
+                self._run_all(_INDEXES)
             run("COMMIT")
         if self._fresh:
             run("BEGIN")
 
-    def _make_indexes(self) -> None:
-        for statement in _INDEXES.split(";"):
+    def _run_all(self, statements: str) -> None:
+        for statement in statements.split(";"):
             self._db.execute(statement)
 
     def add_entry(self, entry: Entry) -> None:
+        # A capture whose place is unknown is told from others by where its payload is.
+        offset = -1 - (entry.payload_offset or 0) if entry.offset is None else entry.offset
+        record_id, digest = bare_id(entry.record_id), entry.digest
         values = (
-            self._id("urls", entry.url, entry.key),
+            self._url(entry.url, entry.key),
             entry.time,
-            entry.date.text if entry.date else None,
+            self._volume(entry.volume),
+            offset,
+            entry.inner,
+            entry.date.digits if entry.date else None,
             _stored(entry.type),
-            _stored(bare_id(entry.record_id)),
+            _stored(record_id),
+            hashed(record_id) if record_id else None,
             _stored(entry.mime),
             entry.status,
-            _stored(entry.digest),
-            _stored(digest_key(entry.digest)) if entry.digest else "",
-            self._id("volumes", entry.volume),
-            entry.offset,
-            entry.inner,
+            _stored(digest),
+            hashed(digest_key(digest)) if digest else None,
             entry.length,
             entry.payload_offset,
             entry.payload_length,
         )
-        self._db.execute(_REPLACE, values)
+        self._db.execute(_ADDED, values)
 
-    def _id(self, table: str, name: str, key: str | None = None) -> int:
-        """The row of a URL or a volume, made where there is none."""
-        stored = _stored(name)
-        known = self._ids.get((table, stored))
-        if known is not None:
-            return known
-        column = "url" if table == "urls" else "name"
-        question = f"SELECT id FROM {table} WHERE {column} = ?"  # noqa: S608  two names of ours
-        row = self._db.execute(question, (stored,)).fetchone()
-        if row is None:
-            columns, values = (column, [stored]) if key is None else ("url, key", [stored, key])
-            marks = ", ".join("?" * len(values))
-            insert = f"INSERT INTO {table} ({columns}) VALUES ({marks})"  # noqa: S608
-            found = self._db.execute(insert, values).lastrowid
+    def _url(self, url: str, key: str) -> int:
+        """The number of *url*: its hash, or the first free one behind it."""
+        if url == self._last[0]:  # as a response's is after its request
+            return self._last[1]
+        number, stored = hashed(url), _stored(url)
+        while row := self._row("SELECT url FROM urls WHERE id = ?", number):
+            if row[0] == stored:
+                break
+            number += 1
         else:
-            found = row[0]
-        assert found is not None
-        if len(self._ids) >= _FETCHED:
-            self._ids.clear()
-        self._ids[table, stored] = found
-        return int(found)
+            self._db.execute("INSERT INTO urls VALUES (?, ?, ?)", (number, stored, key))
+        self._last = url, number
+        return number
+
+    def _volume(self, name: str) -> int:
+        number = self._volumes.get(name)
+        if number is None:
+            row = self._row("SELECT id FROM volumes WHERE name = ?", _stored(name))
+            insert = "INSERT INTO volumes (name) VALUES (?)"
+            number = row[0] if row else self._db.execute(insert, (_stored(name),)).lastrowid
+            assert number is not None
+            if len(self._volumes) >= _KNOWN_MAX:
+                self._volumes.clear()
+            self._volumes[name] = number
+        return number
+
+    def _row(self, question: str, value: Text | int) -> Row | None:
+        row: Row | None = self._db.execute(question, (value,)).fetchone()
+        return row
 
     def close(self) -> None:
         if not self._fresh:
@@ -334,7 +378,7 @@ class SqliteBuilder(IndexBuilder):
             self._db.close()
             return
         try:
-            self._make_indexes()
+            self._run_all(_INDEXES)
             self._db.execute("COMMIT")
             self._db.execute("PRAGMA optimize")
             self._db.close()
