@@ -14,7 +14,7 @@ from lafka.warc.fields import Fields
 
 END = b"\r\n\r\n"  # of a header, and of a record
 START_MAX = 96  # bytes that tell whether a record begins
-_BLANK = re.compile(rb"\n\r?\n")
+_BLANK = re.compile(rb"\n\r{0,8}\n")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 _FIRST_READ = 4096
 _VERSION = re.compile(rb"WARC/([0-9]{1,4}\.[0-9]{1,4})\r\n")

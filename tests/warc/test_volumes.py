@@ -235,6 +235,12 @@ def test_odd_trailers_are_named(write: Write, end: bytes, code: str) -> None:
     assert read(write(odd + resource(b"b"))) == ([b"a", b"b"], [code])
 
 
+def test_lines_ended_twice_over_are_read(write: Write) -> None:
+    header, block, end = resource(b"first").partition(b"first")
+    path = write(header.replace(b"\r\n", b"\r\r\n") + block + end)
+    assert read(path) == ([b"first"], ["bad-version"])
+
+
 def test_a_block_with_a_record_in_it_stays_whole(write: Write) -> None:
     inner = resource(b"inner")
     assert read(write(resource(inner) + resource(b"b"))) == ([inner, b"b"], [])
