@@ -1,6 +1,6 @@
 """Lafka's benchmarks, each against its peer in the same run.
 
-    python benchmarks/run.py crawl|read|memory|verify|list [--write]
+    python benchmarks/run.py crawl|read|memory|verify|list|lines [--write]
 
 Prints a Markdown table; ``--write`` puts it into docs/benchmarks.md, with machine and date. Needs
 nginx (Debian: ``apt-get install nginx-light``) and, for ``crawl``, wget. Nothing leaves loopback.
@@ -20,6 +20,7 @@ MODULES = {
     "memory": "benchmarks.memory",
     "verify": "benchmarks.verify",
     "list": "benchmarks.long_list",
+    "lines": "benchmarks.ten_million",
 }
 
 

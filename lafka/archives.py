@@ -8,6 +8,7 @@
       suwaf/<path>.json    its suwaf; can always be rebuilt from the WARC
       raw/<run>/           raw WARCs of runs that are not wholly copied; empty after a clean run
       runs/<run>.jsonl     outcome feed, one line per futli that was tried
+      runs/<run>.json      report: whether the run is done, and what came of it
 
 >>> Archive("archive").fut("RePEc:abc:wpaper:1").read()  # doctest: +SKIP
 """

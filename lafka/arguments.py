@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from io import FileIO
@@ -74,11 +74,16 @@ class Arguments:
                 close()
         return arguments
 
-    def lines(self, collection: Collection) -> Iterator[Line]:
-        """The lines of the list; ``BadList`` at once where it cannot be opened."""
+    def lines(
+        self, collection: Collection, seen: Callable[[bytes], object] = len
+    ) -> Iterator[Line]:
+        """The lines of the list; ``BadList`` at once where it cannot be opened.
+
+        *seen* is called with the bytes of the file as they are read.
+        """
         # Unbuffered: Python aborts where a thread holds the lock of sys.stdin at the end.
         stdin = cast("BinaryIO", FileIO(0, closefd=False)) if self.input == "-" else None
-        return futlis.read(self.input, collection, stdin=stdin)
+        return futlis.read(self.input, collection, stdin=stdin, seen=seen)
 
     def archive(self) -> Archive:
         """The archive, made where there is none; ``BadArchive``."""

@@ -83,5 +83,9 @@ class BadSuwaf(KeeperError):
     """A suwaf that is not JSON, or not a suwaf: ``scrapy rebuild`` makes it again."""
 
 
+class BadReport(KeeperError):
+    """A file in ``runs/`` that should say what a run was, and does not."""
+
+
 class ShortWarc(KeeperError):
     """A WARC shorter than its suwaf says: bytes are missing, nothing is written to it."""

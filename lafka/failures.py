@@ -15,7 +15,7 @@ from twisted.internet.error import TCPTimedOutError
 from lafka.errors import BadHttp, BadUrl, printable
 from lafka.politeness.failures import causes, is_bad_http, is_tls
 from lafka.politeness.redirects import RedirectLoop
-from lafka.politeness.retries import HostSetAside
+from lafka.politeness.retries import HostSetAside, KeepsAskingToWait
 from lafka.politeness.robots import RobotsForbidden, RobotsUnreachable
 from lafka.trails import Outcome
 from lafka.wire import AddressRefused, BadCertificate, BadTls
@@ -46,6 +46,8 @@ def outcome_of(error: BaseException) -> tuple[Outcome, str]:
     sentence = printable(str(error) or type(error).__name__)
     if isinstance(error, RobotsUnreachable | HostSetAside):
         return outcome_of(error.cause)[0], sentence
+    if isinstance(error, KeepsAskingToWait):
+        return Outcome.REFUSED if error.status == 429 else Outcome.SERVER_ERROR, sentence
     if found := _by_type(error):
         return found, sentence
     if is_tls(error):

@@ -21,6 +21,7 @@ from scrapy.settings import BaseSettings
 from lafka.errors import StorageTrouble
 from lafka.folders import make_folders, sync_folder
 from lafka.middlewares import RawWarcMiddleware, close_for_storage, note_storage_trouble
+from lafka.reporting import RunReports
 from lafka.warc.sources import write_all
 
 if TYPE_CHECKING:
@@ -82,7 +83,9 @@ class OutcomeFeedStorage:
         assert isinstance(raw, RawWarcMiddleware)
         root: Path = spider.archive.root  # type: ignore[attr-defined]
         path = root / "runs" / f"{raw.run}.jsonl"
-        return cast("IO[bytes]", SyncedLines(path, self._refused))
+        reports = self._crawler.get_extension(RunReports)
+        synced = reports.tally.add if reports else None
+        return cast("IO[bytes]", SyncedLines(path, self._refused, synced))
 
     def _refused(self, error: StorageTrouble) -> None:
         from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
@@ -98,12 +101,18 @@ class SyncedLines(io.RawIOBase):
     """A file that a thread appends to: all lines that wait are written and synced together.
 
     *refused* is called, in that thread, with the first StorageTrouble; no line is written after it.
-    ``close`` waits until all is synced.
+    *synced* is called there with lines that are on the disk. ``close`` waits until all are.
     """
 
-    def __init__(self, path: Path, refused: Callable[[StorageTrouble], None]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        refused: Callable[[StorageTrouble], None],
+        synced: Callable[[bytes], object] | None = None,
+    ) -> None:
         self._path = path
         self._refused = refused
+        self._synced = synced
         self._size = 0
         self._waiting: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="lafka-feed", daemon=True)
@@ -130,6 +139,8 @@ class SyncedLines(io.RawIOBase):
                     if lines:
                         write_all(fd, lines)
                         os.fdatasync(fd)
+                        if self._synced:
+                            self._synced(lines)
         except StorageTrouble as error:
             self._refused(error)
         except OSError as error:

@@ -82,10 +82,11 @@ class Line:
     problem: str | None = None
 
 
-def _chunks(stream: BinaryIO) -> Iterator[bytes]:
+def _chunks(stream: BinaryIO, seen: Callable[[bytes], object]) -> Iterator[bytes]:
     # read1 gives what a pipe has; an unbuffered stream has no read1 and does so by itself.
     read = getattr(stream, "read1", stream.read)
     while chunk := read(_CHUNK):
+        seen(chunk)
         yield chunk
 
 
@@ -408,16 +409,23 @@ def _verdicts(
 
 
 def read(
-    source: str | Path, collection: Collection, *, stdin: BinaryIO | None = None
+    source: str | Path,
+    collection: Collection,
+    *,
+    stdin: BinaryIO | None = None,
+    seen: Callable[[bytes], object] = len,
 ) -> Iterator[Line]:
     """The lines of the list *source* (``-``: standard input), each with its verdict.
+
+    *seen* is called with the bytes of the file as they are read, with all of them by the end.
 
     The list is opened at once, and closed when the iterator ends or is closed. BadList, at
     once: it is missing, a folder, not readable, or its name ends in no known format; while
     reading: a gzip that is cut or damaged, or a disk that fails, after every whole line.
     """
     if str(source) == "-":
-        return _read("standard input", stdin or sys.stdin.buffer, None, collection, None)
+        chunks = _chunks(stdin or sys.stdin.buffer, seen)
+        return _read("standard input", chunks, None, None, collection)
     path = Path(source)
     gzipped = path.suffix.lower() == ".gz"
     ending = Path(path.stem).suffix.lower() if gzipped else path.suffix.lower()
@@ -432,7 +440,8 @@ def read(
                 f"{path}: a list is called .tsv, .txt, .csv, .jsonl or .ndjson, or so .gz"
             )
         rows = _FORMATS.get(ending)
-        return _read(str(path), stream, rows() if rows else None, collection, gzipped)
+        made = rows() if rows else None
+        return _read(str(path), _chunks(stream, seen), stream, made, collection, gzipped=gzipped)
     except BaseException:
         stream.close()
         raise
@@ -440,13 +449,14 @@ def read(
 
 def _read(
     name: str,
-    stream: BinaryIO,
+    chunks: Iterator[bytes],
+    to_close: BinaryIO | None,
     rows: _Rows | None,
     collection: Collection,
-    gzipped: bool | None,
+    *,
+    gzipped: bool = False,
 ) -> Iterator[Line]:
-    """Look at the first bytes, then hand over to the iterator; None as *gzipped* is stdin."""
-    chunks = _chunks(stream)
+    """Look at the first bytes, then hand over to the iterator."""
     head = b""
     try:
         while len(head) < 2 and (chunk := next(chunks, b"")):
@@ -460,7 +470,7 @@ def _read(
     data: Iterator[bytes] = chain([head], chunks)
     if head.startswith(_GZIP):
         data = _gunzip(data)
-    return _iterate(name, stream if gzipped is not None else None, data, rows, collection)
+    return _iterate(name, to_close, data, rows, collection)
 
 
 def _iterate(

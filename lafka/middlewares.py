@@ -100,6 +100,14 @@ class RawWarcMiddleware:
                 self._raw = RawRun(archive, self.run, **self._options)
         return self._raw
 
+    def told(self) -> dict[str, Any]:
+        """What the run's report says of the raw WARC: files, bytes, whether some are left."""
+        raw = self._raw
+        if raw is None:
+            return {"files": 0, "bytes": 0, "left": False}
+        left = raw.folder.exists()
+        return {"files": raw.files_begun, "bytes": raw.bytes_written, "left": left}
+
     async def in_order(self, work: Any, *args: Any) -> Any:
         """Do *work* in the one thread that writes the raw WARC, after all that came before."""
         return await self._threads.run(work, *args)

@@ -103,6 +103,8 @@ class RawRun:
         self._max_entity = max_entity
         self._waiting: dict[int, set[Path]] = defaultdict(set)
         self._written: set[Path] = set()
+        self.files_begun = 0
+        self.bytes_written = 0
 
     def record(
         self, exchange: Exchange, ask: Ask | None, known: tuple[str, Span] | None = None
@@ -151,6 +153,8 @@ class RawRun:
         with self._turn:
             self._files.room_for(size)
             places = self._files.append_group(group)
+            self.files_begun += self._files.path not in self._written
+            self.bytes_written += sum(length for _, _, length in places)
             self._written.add(self._files.path)
             if number is not None:
                 self._waiting[number].add(self._files.path)

@@ -83,6 +83,7 @@ ITEM_PIPELINES = {"lafka.pipelines.PaperWarcPipeline": 300}
 FEED_STORAGES = {"lafka": "lafka.feeds.OutcomeFeedStorage"}
 EXTENSIONS: dict[str, int] = {
     "lafka.politeness.HostDelays": 500,  # behind AutoThrottle, whose delays it raises
+    "lafka.reporting.RunReports": -100,  # before the feed is opened
     "lafka.progress.TrailStats": 0,
     "lafka.progress.Progress": 0,
     "lafka.progress.ContactCheck": 0,

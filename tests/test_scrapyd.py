@@ -25,6 +25,7 @@ from urllib.request import ProxyHandler, build_opener
 import pytest
 
 from lafka.demo import site
+from lafka.runs import Report
 from lafka.verify import Verifier
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -174,9 +175,13 @@ def test_several_jobs_share_one_archive(deployed: Daemon, base: str, tmp_path: P
 
     for job in jobs:
         _assert_clean(deployed.log(job))
-    feeds = [_lines(path) for path in (archive / "runs").iterdir()]
+    feeds = [_lines(path) for path in (archive / "runs").glob("*.jsonl")]
     assert sorted(map(_asked, feeds), key=str) == sorted(map(_listed, lists), key=str)
     assert list(Verifier(archive).verify_all()) == []
+    told = [Report.load(path) for path in (archive / "runs").glob("*.json")]
+    assert {report.values["job"]: report.state for report in told} == dict.fromkeys(
+        jobs, "finished"
+    )
     new = Counter(line["pid"] for feed in feeds for line in feed for f in line["futs"] if f["new"])
     assert all(_outcome(f, "nowhere") == "bad-url" for f in feeds if len(f) > len(lines))
     with_fut = {line["pid"] for feed in feeds for line in feed if line["outcome"] == "fut"}
@@ -186,7 +191,7 @@ def test_several_jobs_share_one_archive(deployed: Daemon, base: str, tmp_path: P
     again = deployed.schedule(paths[0], archive)
     deployed.wait_for(again)
     _assert_clean(deployed.log(again))
-    latest = _lines(max((archive / "runs").iterdir()))
+    latest = _lines(max((archive / "runs").glob("*.jsonl")))
     assert _asked(latest) == _listed(lines)
     assert {line["pid"] for line in latest if line["requests"] == 0} >= with_fut
     assert not any(fut["new"] for line in latest for fut in line["futs"])

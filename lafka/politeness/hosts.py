@@ -4,6 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from lafka.errors import printable
+
+NAMED_MAX = 1000
+"""Hosts of a kind that are named in the run's report; others are only counted."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Parking:
+    """How often a host asked to wait, how long at most (seconds), until when, and why at last."""
+
+    times: int
+    longest: float
+    until: datetime
+    why: str
 
 
 class Hosts:
@@ -19,14 +37,29 @@ class Hosts:
         self._parked: dict[str, float] = {}
         self._failures: dict[str, int] = {}
         self._set_aside: dict[str, Exception] = {}
+        self._set_aside_at: dict[str, datetime] = {}
+        self._parkings: dict[str, Parking] = {}
+        self._parkings_of_others = 0
 
-    def park(self, slot: str, seconds: float) -> bool:
+    def park(self, slot: str, seconds: float, why: str = "") -> bool:
         """Let no request of *slot* go for *seconds*; False if it waits that long anyway."""
         until = self._clock() + seconds
         if until <= self._parked.get(slot, 0.0):
             return False
         self._parked[slot] = until
+        self._note_parking(slot, seconds, why)
         return True
+
+    def _note_parking(self, slot: str, seconds: float, why: str) -> None:
+        until = datetime.now(UTC) + timedelta(seconds=seconds)
+        known = self._parkings.get(slot)
+        if known is not None:
+            known.times, known.until, known.why = known.times + 1, until, why
+            known.longest = max(known.longest, seconds)
+        elif len(self._parkings) < NAMED_MAX:
+            self._parkings[slot] = Parking(times=1, longest=seconds, until=until, why=why)
+        else:
+            self._parkings_of_others += 1
 
     def parked(self, slot: str) -> float:
         """The seconds that *slot* still has to wait, 0 if it is not parked."""
@@ -53,8 +86,48 @@ class Hosts:
             return False
         self._failures.pop(slot)
         self._set_aside[slot] = cause
+        self._set_aside_at[slot] = datetime.now(UTC)
         return True
 
     def set_aside(self, slot: str) -> Exception | None:
         """The last failure of a *slot* that is set aside, else None."""
         return self._set_aside.get(slot)
+
+    def as_json(self) -> dict[str, Any]:
+        """What the run's report says: who asked to wait, who was set aside, who fails just now."""
+        parked = [
+            {
+                "host": slot,
+                "times": parking.times,
+                "longest": round(parking.longest, 3),
+                "until": _text(parking.until),
+                "why": parking.why,
+            }
+            for slot, parking in self._parkings.items()
+        ]
+        aside = [
+            {
+                "host": slot,
+                "time": _text(self._set_aside_at[slot]),
+                "failures": self._failures_max,
+                "why": printable(cause) or type(cause).__name__,
+            }
+            for slot, cause in _first(self._set_aside)
+        ]
+        failing = [{"host": slot, "failures": count} for slot, count in _first(self._failures)]
+        return {
+            "parked": parked,
+            "parked_others": self._parkings_of_others,
+            "set_aside": aside,
+            "set_aside_others": len(self._set_aside) - len(aside),
+            "failing": failing,
+            "failing_others": len(self._failures) - len(failing),
+        }
+
+
+def _first(hosts: dict[str, Any]) -> list[tuple[str, Any]]:
+    return list(hosts.items())[:NAMED_MAX]
+
+
+def _text(time: datetime) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")

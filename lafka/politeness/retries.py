@@ -13,7 +13,7 @@ from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.exceptions import CannotResolveHostError, IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 
-from lafka.errors import SiteError
+from lafka.errors import SiteError, printable
 from lafka.politeness.failures import is_connection_failure, is_final, without_frames
 from lafka.politeness.hosts import Hosts
 
@@ -40,6 +40,15 @@ class HostSetAside(SiteError, IgnoreRequest):
         self.cause = cause
 
 
+class KeepsAskingToWait(SiteError, IgnoreRequest):
+    """A host's answer *status* (429 or 503) that names a wait: why it is set aside in the end."""
+
+    def __init__(self, status: int, wait: float) -> None:
+        super().__init__(f"answered {status} and asked to wait {wait:g} s each time")
+        self.status = status
+        self.wait = wait
+
+
 def retry_after(headers: Headers, now: datetime) -> float | None:
     """The seconds that Retry-After asks for (RFC 9110, 10.2.3), None if it says nothing clear.
 
@@ -53,6 +62,13 @@ def retry_after(headers: Headers, now: datetime) -> float | None:
         return None
     since = _date(_text(headers, "Date")) or now
     return max(0.0, (until - since).total_seconds())
+
+
+def _asked_wait(response: Response) -> float:
+    """The seconds that an answer asks to wait before anything else is asked, 0 if it does not."""
+    if response.status not in ASKS_TO_WAIT:
+        return 0.0
+    return retry_after(response.headers, datetime.now(UTC)) or 0.0
 
 
 def _text(headers: Headers, name: str) -> str:
@@ -72,7 +88,8 @@ class RetryAfterMiddleware(RetryMiddleware):
 
     429 and 503 park the host's download slot: ``HostQueue`` lets none of its requests go before
     the time. Without a usable Retry-After the wait is 1, 2, 4, ... seconds by retry. A host that
-    gives no answer ``LAFKA_HOST_FAILURES_MAX`` times in a row is set aside: ``HostSetAside``.
+    gives no answer, or only names a wait, ``LAFKA_HOST_FAILURES_MAX`` times in a row is set aside:
+    ``HostSetAside``.
     """
 
     hosts: Hosts
@@ -93,9 +110,10 @@ class RetryAfterMiddleware(RetryMiddleware):
         if cause is not None:
             raise HostSetAside(slot, cause)
 
-    def response_downloaded(self, request: Request) -> None:
+    def response_downloaded(self, request: Request, response: Response) -> None:
         # A signal, since process_response never sees the hops that redirects consume.
-        self.hosts.answered(self._slot(request))
+        if not _asked_wait(response):
+            self.hosts.answered(self._slot(request))
 
     def process_response(  # type: ignore[override]  # without the deprecated spider argument
         self, request: Request, response: Response
@@ -104,7 +122,7 @@ class RetryAfterMiddleware(RetryMiddleware):
             self._park(request, response)
             # A component's own request (engine.download_async) does not pass the scheduler: its
             # retry would not wait.
-            if request.callback is NO_CALLBACK:
+            if request.callback is NO_CALLBACK or self.hosts.set_aside(self._slot(request)):
                 return response
         return super().process_response(request, response)
 
@@ -121,19 +139,22 @@ class RetryAfterMiddleware(RetryMiddleware):
         return super().process_exception(request, exception)
 
     def _park(self, request: Request, response: Response) -> None:
-        wait = retry_after(response.headers, datetime.now(UTC))
-        if not wait:
-            wait = float(2 ** min(request.meta.get("retry_times", 0), 12))
+        asked = _asked_wait(response)
+        wait = asked or float(2 ** min(request.meta.get("retry_times", 0), 12))
         wait = min(wait, self.wait_max)
         slot = self._slot(request)
-        if self.hosts.park(slot, wait):
+        if asked:
+            self._count_failure(slot, KeepsAskingToWait(response.status, asked))
+        said = _text(response.headers, "Retry-After")
+        why = f"{response.status}, Retry-After: {said[:100]}" if said else f"{response.status}"
+        if self.hosts.park(slot, wait, printable(why)):
             self.crawler.stats.inc_value("lafka/hosts/parked")
             logger.info("%s answers %d and is parked for %g s", slot, response.status, wait)
 
     def _count_failure(self, slot: str, exception: Exception) -> None:
         if self.hosts.failed(slot, without_frames(exception)):
             self.crawler.stats.inc_value("lafka/hosts/set_aside")
-            logger.info("%s is set aside for this run: no answer, last: %s", slot, exception)
+            logger.info("%s is set aside for this run, last: %s", slot, exception)
 
     def _slot(self, request: Request) -> str:
         assert self.crawler.engine is not None

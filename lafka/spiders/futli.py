@@ -37,6 +37,8 @@ from lafka.middlewares import (
 )
 from lafka.parsing import Pages
 from lafka.reading import page_of, read_first
+from lafka.reporting import RunReports
+from lafka.runs import Seen
 from lafka.threads import Threads, run_aside
 from lafka.trails import Ask, Capture, Outcome, Trail
 from lafka.warc import dates
@@ -124,7 +126,10 @@ class FutliSpider(Spider):
 
     async def _load(self, feeder: Feeder) -> None:
         try:
-            await run_aside("lafka-load", lambda: self._load_in_thread(feeder))
+            found = await run_aside("lafka-load", lambda: self._load_in_thread(feeder))
+            reports = self.crawler.get_extension(RunReports)
+            if found and reports:
+                await reports.list_read(found)
         except BadList as error:
             logger.error("The list ends early: %s", error)
             assert self.crawler.stats is not None
@@ -133,11 +138,16 @@ class FutliSpider(Spider):
             stop_for_storage(self.crawler, error)
         self._wake.set()
 
-    def _load_in_thread(self, feeder: Feeder) -> None:
+    def _load_in_thread(self, feeder: Feeder) -> dict[str, Any] | None:
+        """What the run's report says of the list; None where it was not read to its end."""
+        seen = Seen()
+        lines = self.arguments.lines(self.archive.collection, seen.add)
         try:
-            feeder.load(self.arguments.lines(self.archive.collection))
+            feeder.load(lines)
         finally:
             feeder.loaded = True
+        whole = next(lines, None) is None  # a feeder that was closed has left some
+        return {**seen.as_json(), "lines": feeder.total} if whole else None
 
     async def _woken(self, feeder: Feeder) -> None:
         """Wait until a host gets idle or a trail ends, or for more of the list to be loaded."""
