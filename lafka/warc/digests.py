@@ -56,7 +56,7 @@ class Digest:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """*text*, its value in hex or base32 (its padding may be missing), in either case.
+        """*text*, its value in hex or base32, in either case, or base64; padding may be missing.
 
         ``BadValue`` where there is no label, or no digest of that algorithm behind it.
         """
@@ -111,13 +111,15 @@ class Digest:
 
 
 def _decoded(value: str, size: int) -> bytes | None:
-    """The *size* bytes of *value*, told by its length whether it is hex or base32."""
+    """The *size* bytes of *value*, told by its length whether it is hex, base32 or base64."""
     plain = value.rstrip("=")
     try:
         if len(plain) == 2 * size:
             return bytes.fromhex(plain) if plain.isalnum() else None
         if len(plain) == (8 * size + 4) // 5:
             return base64.b32decode(plain + "=" * (-len(plain) % 8), casefold=True)
+        if len(plain) == (8 * size + 5) // 6:
+            return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
     except ValueError:
         pass
     return None
