@@ -18,6 +18,7 @@
 ``builders``  writes volumes: groups of records, names, rotation, nothing overwritten
 ``pools``     several builders for several threads
 ``segments``  records of any size over several volumes: written, and joined when read
+``repairing`` what is whole of a damaged volume, in a new one; ``recompressing`` all of a sound one
 ``encoding``  records as bytes of a file, plain or a gzip member each
 ``appending`` a group of records whole at the end of a file, or the file as it was before
 ``names``     names of files by the guidelines; renaming that overwrites nothing
@@ -51,8 +52,13 @@ if TYPE_CHECKING:
     from lafka.warc.indexes import attach as attach
     from lafka.warc.indexes import build as build
     from lafka.warc.indexes.base import Entry as Entry
+    from lafka.warc.pools import WriterPool as WriterPool
     from lafka.warc.problems import Problem as Problem
+    from lafka.warc.recompressing import recompress as recompress
     from lafka.warc.records import Record as Record
+    from lafka.warc.repairing import repair as repair
+    from lafka.warc.segments import join as join
+    from lafka.warc.segments import write_segmented as write_segmented
     from lafka.warc.stored import StoredRecord as StoredRecord
     from lafka.warc.volumes import Volume as Volume
 
@@ -69,8 +75,12 @@ _HOMES = {
     "fields": ("Fields",),
     "indexes": ("attach", "build"),
     "indexes.base": ("Entry",),
+    "pools": ("WriterPool",),
     "problems": ("Problem",),
+    "recompressing": ("recompress",),
     "records": ("Record",),
+    "repairing": ("repair",),
+    "segments": ("join", "write_segmented"),
     "stored": ("StoredRecord",),
     "volumes": ("Volume",),
 }  # fmt: skip

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
+from lafka.warc.names import rename_new, sync_folder
 from lafka.warc.sources import CHUNK
 
 _PIECES_MAX = 512  # well under IOV_MAX
@@ -103,3 +105,27 @@ class Appender:
         fd, self.fd = self.fd, -1
         if fd >= 0:
             os.close(fd)
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Appender]:
+    """A file that gets the name *path* once it is whole and on the disk; none where it raises.
+
+    ``FileExistsError`` where there is one by then, or another is being made.
+    """
+    if os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    # Not NAME.open: that may be what a killed writer left, and is read just now.
+    draft = path.with_name(path.name + ".new.open")
+    out = Appender.create(draft)
+    try:
+        try:
+            yield out
+            os.fsync(out.fd)
+        finally:
+            out.close()
+        rename_new(draft, path)
+    except BaseException:
+        draft.unlink()
+        raise
+    sync_folder(path.parent)

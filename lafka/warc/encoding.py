@@ -124,22 +124,28 @@ class Gzip:
     """A gzip member for each record, always the same bytes for the same record.
 
     *skip_lengths*: members tell their length in the extra field ``sl`` (WARC/0.9 section 9.2), so
-    that a reader need not inflate them to find the next.
+    that a reader need not inflate them to find the next. *copies*: a stored record that is a member
+    already is copied as it is.
     """
 
     suffix = ".gz"
     compression = "gzip"
 
-    def __init__(self, *, skip_lengths: bool = False, level: int = _LEVEL) -> None:
+    def __init__(
+        self, *, skip_lengths: bool = False, level: int = _LEVEL, copies: bool = True
+    ) -> None:
+        if not 0 <= level <= 9:
+            raise BadValue(f"not a level of gzip: {level}")
         self._skip_lengths = skip_lengths
         self._level = level
+        self._copies = copies
 
     def write(self, out: Appender, records: Iterable[Record | StoredRecord]) -> list[int]:
         places = [out.position]
         for record in records:
             if isinstance(record, Record):
                 self._write_one(out, exact(record).pieces())
-            elif not copied(out, record, self.compression):
+            elif not (self._copies and copied(out, record, self.compression)):
                 self._write_one(out, record.plain())
             places.append(out.position)
         return places

@@ -1,0 +1,136 @@
+"""Brings back what is whole in a damaged volume; the volume itself is never touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from lafka.warc.appending import Appender, new_file
+from lafka.warc.encoding import Gzip, Plain
+from lafka.warc.names import numbered
+from lafka.warc.problems import Problem
+from lafka.warc.stored import StoredRecord
+from lafka.warc.volumes import Volume
+
+TORN = ".torn-"
+GARBAGE = ".garbage"
+# Bytes there belong to no record that is given, or to a member that holds more than its records.
+LOST = frozenset({
+    "torn-tail", "torn-member", "no-record", "stray-bytes", "overlong-block", "open-header",
+    "bad-compression", "bad-length", "long-line", "long-header", "overlong-arc", "arc-header",
+    "unreadable", "more",
+})  # fmt: skip
+_TORN = ("torn-tail", "torn-member")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aside:
+    """``length`` bytes from ``offset`` on of the damaged file, kept at byte ``at`` of ``path``."""
+
+    path: Path
+    at: int
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repaired:
+    """What was made: ``records`` in the file ``into``, all else in the files that ``asides`` name.
+
+    ``into`` is None where no record is whole.
+    """
+
+    into: Path | None
+    records: int
+    asides: tuple[Aside, ...]
+    problems: tuple[Problem, ...]
+
+
+def repair(path: Path | str, into: Path | str, *, gzip: bool | None = None) -> Repaired:
+    """Copy every whole record of the volume at *path*, as it is, to the new file *into*.
+
+    What belongs to none is kept in files beside *into*: a torn end in ``INTO.torn-OFFSET``, all
+    else in ``INTO.garbage``. Records are compressed as they were, or as *gzip* says. Header and
+    block of a record stay as they are, digests that do not fit included; the line ends behind it
+    are made CRLF CRLF. ``FileExistsError`` where *into* is there; ``OSError``, and then no file.
+    """
+    into = Path(into)
+    with Volume(path) as volume, ExitStack() as stack:
+        packed = bool(volume.compression) if gzip is None else gzip
+        encoding = Gzip() if packed else Plain()
+        kept = _Kept(volume, into, stack)
+        out: Appender | None = None
+        count = 0
+        for found in _sorted_out(volume):
+            if isinstance(found, StoredRecord):
+                out = out or stack.enter_context(new_file(into))
+                encoding.write(out, [found])
+                count += 1
+            else:
+                kept.keep(*found)
+    return Repaired(
+        into=into if count else None,
+        records=count,
+        asides=tuple(kept.asides),
+        problems=tuple(volume.problems),
+    )
+
+
+def _sorted_out(volume: Volume) -> Iterator[StoredRecord | tuple[int, int]]:
+    """The records of *volume*, and where the bytes begin and end that belong to none; in order."""
+    at = told = 0
+    last: StoredRecord | None = None
+    for record in volume:
+        another = last is None or record.offset != last.offset
+        if another and (record.offset > at or (last and not last.alone)):
+            yield from _lost(volume, last, told, at, record.offset)
+            told = record.offset
+        yield record
+        at, last = max(at, record.end), record
+    yield from _lost(volume, last, told, at, volume.size)
+
+
+def _lost(
+    volume: Volume, last: StoredRecord | None, told: int, at: int, stop: int
+) -> Iterator[tuple[int, int]]:
+    """What of the bytes before *stop* belongs to no record; *last* ended at *at*.
+
+    A member that holds several records and something else is kept whole, from *told* on.
+    """
+    start = at
+    if last is not None and not last.alone:
+        inside = [p.offset for p in volume.problems if p.code in LOST and told <= p.offset < at]
+        start = min([at, *inside])
+    if start >= stop:
+        return
+    torn = [p.offset for p in volume.problems if p.code in _TORN and start < p.offset < stop]
+    yield from zip([start, *torn], [*torn, stop], strict=True)
+
+
+class _Kept:
+    """The files for what belongs to no record, made when they are needed."""
+
+    def __init__(self, volume: Volume, into: Path, stack: ExitStack) -> None:
+        self.asides: list[Aside] = []
+        self._volume = volume
+        self._into = into
+        self._stack = stack
+        self._files: dict[Path, Appender] = {}
+
+    def keep(self, start: int, stop: int) -> None:
+        torn = any(p.offset == start and p.code in _TORN for p in self._volume.problems)
+        name = self._into.name + (f"{TORN}{start}" if torn else GARBAGE)
+        path, out = self._file(self._into.with_name(name))
+        self.asides.append(Aside(path=path, at=out.position, offset=start, length=stop - start))
+        out.write(self._volume.stretch(start, stop - start).chunks())
+
+    def _file(self, path: Path) -> tuple[Path, Appender]:
+        for name in numbered(path):
+            if name in self._files:
+                return name, self._files[name]
+            if not name.exists():
+                self._files[name] = self._stack.enter_context(new_file(name))
+                return name, self._files[name]
+        raise AssertionError
