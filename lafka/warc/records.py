@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, Self, TypedDict, Unpack
@@ -55,46 +56,97 @@ def header(fields: Fields) -> bytes:
     return VERSION + fields.to_bytes() + b"\r\n"
 
 
-class Described:
-    """What the fields of a record say, wherever the record is."""
-
-    __slots__ = ()
-    fields: Fields
+class HasFields(Protocol):
+    """A record, in memory or in a volume."""
 
     @property
-    def type(self) -> str:
+    def fields(self) -> Fields: ...
+
+
+class HasMessage(HasFields, Protocol):
+    """A record whose block may hold an HTTP message."""
+
+    @property
+    def http(self) -> http.Head | None: ...
+
+    @property
+    def source(self) -> Source: ...
+
+
+class Described:
+    """What a record says, wherever it is."""
+
+    __slots__ = ()
+
+    @property
+    def type(self: HasFields) -> str:
         """WARC-Type in small letters, in which the standard has all of them."""
         return self.fields.first("WARC-Type").lower()
 
     @property
-    def id(self) -> str:
+    def id(self: HasFields) -> str:
         """WARC-Record-ID as it stands, angle brackets and all."""
         return self.fields.first("WARC-Record-ID")
 
     @property
-    def url(self) -> str:
+    def url(self: HasFields) -> str:
         """The target URI, without the angle brackets of the WARC/1.0 grammar."""
         url = self.fields.first("WARC-Target-URI")
         return url[1:-1] if url.startswith("<") and url.endswith(">") else url
 
     @property
-    def date(self) -> WarcDate | None:
+    def date(self: HasFields) -> WarcDate | None:
         """WARC-Date; None where it is none."""
-        try:
+        with suppress(BadValue):
             return WarcDate.parse(self.fields.first("WARC-Date"))
-        except BadValue:
-            return None
+        return None
 
     @property
-    def content_type(self) -> str:
+    def content_type(self: HasFields) -> str:
         return self.fields.first("Content-Type")
 
+    def payload(self: HasMessage, *, decoded: bool = False) -> Iterator[bytes]:
+        """The payload in pieces: what an HTTP message carries, else the block.
 
-class HasFields(Protocol):
-    """A record that another one refers to: in memory or in a volume."""
+        Transfer codings are undone; *decoded*: content codings too. ``BadHttp`` where the body
+        ends early or its coding is broken.
+        """
+        head = self.http
+        if head is None:
+            return self.source.chunks()
+        read = http.entity if decoded else http.payload
+        return read(self.source, head, to_end=_goes_on(self, head))
 
-    @property
-    def fields(self) -> Fields: ...
+
+def body_length(record: HasMessage, head: http.Head) -> int:
+    """How many bytes of the block behind *head* are the body, where it is not chunked."""
+    rest, stated = record.source.size - head.end, head.content_length
+    return rest if stated is None or _goes_on(record, head) else min(rest, stated)
+
+
+def _goes_on(record: HasMessage, head: http.Head) -> bool:
+    """Whether the body is more than Content-Length says.
+
+    Some recorders keep the length of a coded body and store it decoded. So what stands behind the
+    length is body too, unless the payload digest says that it is not.
+    """
+    length, source = head.content_length, record.source
+    if not head.status or length is None or source.size - head.end <= length:
+        return False
+    with suppress(BadValue):
+        stated = Digest.parse(record.fields.first("WARC-Payload-Digest"))
+        if stated.known:
+            return Digest.of(http.payload(source, head), stated.algorithm) != stated
+    return True
+
+
+def message_in(record: HasMessage) -> http.Head | None:
+    """The head of the HTTP message in the block of *record*; None where there is none."""
+    if not record.fields.first("Content-Type").lower().startswith("application/http"):
+        return None
+    with suppress(BadHttp):
+        return http.message_head(record.source)
+    return None
 
 
 class Named(TypedDict, total=False):
@@ -149,12 +201,7 @@ class Record(Described):
     @property
     def http(self) -> http.Head | None:
         """The head of the HTTP message in the block; None where there is none."""
-        if not self.content_type.lower().startswith("application/http"):
-            return None
-        try:
-            return http.head(self.source)
-        except BadHttp:
-            return None
+        return message_in(self)
 
     def header(self) -> bytes:
         """From the version line through the blank line; the block is read for its digests.

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from lafka.warc import http
-from lafka.warc.dates import WarcDate
-from lafka.warc.errors import BadHttp, BadValue, BadWarc
+from lafka.warc.errors import BadWarc
 from lafka.warc.fields import Fields
 from lafka.warc.framing import END
+from lafka.warc.records import Described, body_length, message_in
 from lafka.warc.sources import CHUNK, Source
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ class Holder(Protocol):
         """Whether a place in a record is a place in the file."""
 
 
-class StoredRecord:
+class StoredRecord(Described):
     """A record of a volume; made by its volume.
 
     ``offset`` is where it begins in the file, or the compressed member does that holds it, and
@@ -110,32 +109,6 @@ class StoredRecord:
         return self.header[5 : self.header.find(b"\n")].decode("latin-1").strip()
 
     @property
-    def type(self) -> str:
-        return self.fields.first("WARC-Type").lower()
-
-    @property
-    def id(self) -> str:
-        """WARC-Record-ID as it stands, angle brackets and all."""
-        return self.fields.first("WARC-Record-ID")
-
-    @property
-    def url(self) -> str:
-        """The target URI, without the angle brackets of the WARC/1.0 grammar."""
-        url = self.fields.first("WARC-Target-URI")
-        return url[1:-1] if url.startswith("<") and url.endswith(">") else url
-
-    @property
-    def date(self) -> WarcDate | None:
-        """WARC-Date; None where it is none."""
-        with suppress(BadValue):
-            return WarcDate.parse(self.fields.first("WARC-Date"))
-        return None
-
-    @property
-    def content_type(self) -> str:
-        return self.fields.first("Content-Type")
-
-    @property
     def block_start(self) -> int:
         """The byte of the file at which the block begins; in a plain volume alone."""
         return self.offset + len(self.header)
@@ -150,26 +123,16 @@ class StoredRecord:
         return self.volume.block_of(self)
 
     @property
+    def source(self) -> Source:
+        """The block, as :meth:`block` gives it."""
+        return self.volume.block_of(self)
+
+    @property
     def http(self) -> http.Head | None:
         """The head of the HTTP message in the block; None where there is none."""
         if isinstance(self._http, bool):
-            self._http = None
-            if self.type in _HTTP and self.content_type.lower().startswith("application/http"):
-                with suppress(BadHttp):
-                    self._http = http.message_head(self.block())
+            self._http = message_in(self) if self.type in _HTTP else None
         return self._http
-
-    def payload(self, *, decoded: bool = False) -> Iterator[bytes]:
-        """The payload in pieces: what an HTTP message carries, else the block.
-
-        Transfer codings are undone; *decoded*: content codings too. ``BadHttp`` where the body
-        ends early or its coding is broken.
-        """
-        head = self.http
-        if head is None:
-            return self.block().chunks()
-        read = http.entity if decoded else http.payload
-        return read(self.block(), head)
 
     @property
     def payload_place(self) -> tuple[int, int] | None:
@@ -181,8 +144,7 @@ class StoredRecord:
             return self.block_start, self.block_length
         if head.chunked or head.transfer_codings:
             return None
-        length, stated = self.block_length - head.end, head.content_length
-        return self.block_start + head.end, length if stated is None else min(length, stated)
+        return self.block_start + head.end, body_length(self, head)
 
     def raw(self) -> Source:
         """The bytes of the file that hold the record, compressed if they are; for a byte copy.

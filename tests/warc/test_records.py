@@ -11,7 +11,7 @@ from warcio.checker import Checker
 from lafka.warc.digests import Digest
 from lafka.warc.errors import BadValue
 from lafka.warc.fields import Fields
-from lafka.warc.records import Record, header, sha256, start, uuid_urn, warcinfo
+from lafka.warc.records import Record, body_length, header, sha256, start, uuid_urn, warcinfo
 from lafka.warc.sources import MemorySource
 
 DATE = "2026-11-20T10:11:12.500000Z"
@@ -236,3 +236,28 @@ def test_a_response_that_is_no_http_has_no_payload_digest() -> None:
     assert (
         b"Payload" not in Record.response("dns:x.example", b"x", content_type="text/dns").header()
     )
+
+
+DECODED = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhello"
+
+
+@pytest.mark.parametrize(
+    ("digest", "payload"),
+    [("", b"hello"), (sha256(b"hello"), b"hello"), (sha256(b"he"), b"he"), ("x:y", b"hello")],
+)
+def test_a_body_that_is_longer_than_it_says_is_what_its_digest_says(
+    digest: str, payload: bytes
+) -> None:
+    record = Record.response(URL, DECODED, payload_digest=digest)
+    assert b"".join(record.payload()) == b"".join(record.payload(decoded=True)) == payload
+    assert record.http
+    assert body_length(record, record.http) == len(payload)
+
+
+def test_payloads_of_records_at_hand() -> None:
+    resource = Record.resource("urn:x", b"block", content_type="text/plain")
+    assert b"".join(resource.payload()) == b"block"
+    request = Record.request(URL, b"GET / HTTP/1.0\r\n\r\n\r\n")
+    assert b"".join(request.payload()) == b""
+    assert request.http
+    assert request.http.method == "GET"
