@@ -57,7 +57,7 @@ class _Block:
 
     def _hashed(self, algorithm: str) -> BlockHash:
         if algorithm not in self._made:
-            self._made[algorithm] = hashed(self.source, algorithm, self.head)
+            self._made[algorithm] = hashed(self.source, algorithm, self.head, to_end=False)
         return self._made[algorithm]
 
     def payload(self, stated: Digest) -> Digest | None:

@@ -129,15 +129,18 @@ class BlockHash:
     """The digest of a block, and of the payload where ``head`` is of the HTTP message in it.
 
     One pass over the block, of any size. Both digests are made at the same time: hashlib frees
-    the interpreter, so on two cores they take as long as one.
+    the interpreter, so on two cores they take as long as one. *to_end*: what stands behind
+    Content-Length is payload too, as :func:`lafka.warc.http.payload` has it.
     """
 
-    def __init__(self, algorithm: str = SHA256, head: Head | None = None) -> None:
+    def __init__(
+        self, algorithm: str = SHA256, head: Head | None = None, *, to_end: bool = True
+    ) -> None:
         self._block = hasher(algorithm)
         self._payload = hasher(algorithm) if head and not head.transfer_codings else None
         self._dechunker = Dechunker() if head and head.chunked else None
         self._skip = head.end if head else 0
-        self._left = head.content_length if head else None
+        self._left = head.content_length if head and not (to_end and head.status) else None
 
     def update(self, data: bytes | memoryview) -> None:
         """The next bytes of the block."""
@@ -182,9 +185,11 @@ class BlockHash:
         return None if self._payload is None or unended else Digest.made(self._payload)
 
 
-def hashed(block: Source, algorithm: str = SHA256, head: Head | None = None) -> BlockHash:
+def hashed(
+    block: Source, algorithm: str = SHA256, head: Head | None = None, *, to_end: bool = True
+) -> BlockHash:
     """*block*, whose HTTP message has *head*, hashed in one pass and constant memory."""
-    made = BlockHash(algorithm, head)
+    made = BlockHash(algorithm, head, to_end=to_end)
     for piece in block.chunks(0, CHUNK):
         made.update(piece)
     return made

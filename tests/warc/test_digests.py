@@ -78,11 +78,13 @@ def test_block_and_payload_are_hashed_in_one_pass(data: bytes, step: int, chunke
             for part in [data[start : start + 7]]
         )
         block = CHUNKED + chunks + b"0\r\nTrailer: x\r\n\r\n"
-    made = BlockHash("sha1", http.head(MemorySource(block)))
-    for start in range(0, len(block), step):
-        made.update(block[start : start + step])
-    assert made.block == Digest.of([block], "sha1")
-    assert made.payload == Digest.of([data], "sha1")
+    for to_end in (False, True):
+        made = BlockHash("sha1", http.head(MemorySource(block)), to_end=to_end)
+        for start in range(0, len(block), step):
+            made.update(block[start : start + step])
+        assert made.block == Digest.of([block], "sha1")
+        junk = b"junk" if to_end and not chunked else b""
+        assert made.payload == Digest.of([data + junk], "sha1")
 
 
 def test_large_pieces_are_hashed_side_by_side_also_in_a_forked_process() -> None:

@@ -250,6 +250,7 @@ def test_a_body_that_is_longer_than_it_says_is_what_its_digest_says(
 ) -> None:
     record = Record.response(URL, DECODED, payload_digest=digest)
     assert b"".join(record.payload()) == b"".join(record.payload(decoded=True)) == payload
+    assert (sha256(payload) if digest[:4] != "x:y" else "x:y").encode() in record.header()
     assert record.http
     assert body_length(record, record.http) == len(payload)
 
