@@ -22,6 +22,9 @@
 ``encoding``  records as bytes of a file, plain or a gzip member each
 ``appending`` a group of records whole at the end of a file, or the file as it was before
 ``names``     names of files by the guidelines; renaming that overwrites nothing
+``surts``     keys under which indexes sort URLs
+``indexes``   CDX, CDXJ and SQLite: built, attached, searched
+``collections`` many volumes and indexes as one: search, revisits, segments
 ``sizes``     sizes with K, M, G, Ki, Mi, Gi
 
 What most people need is here too, and is imported when it is first asked for:
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from lafka.warc.builders import Builder as Builder
     from lafka.warc.builders import Place as Place
     from lafka.warc.checking import check as check
+    from lafka.warc.collections import Collection as Collection
     from lafka.warc.dates import WarcDate as WarcDate
     from lafka.warc.digests import Digest as Digest
     from lafka.warc.errors import BadHttp as BadHttp
@@ -66,6 +70,7 @@ _HOMES = {
     "alike": ("open_volume",),
     "builders": ("Builder", "Place"),
     "checking": ("check",),
+    "collections": ("Collection",),
     "dates": ("WarcDate",),
     "digests": ("Digest",),
     "errors": (

@@ -89,6 +89,8 @@ CODES: Mapping[str, tuple[Severity, str]] = {
     "truncated-payload": ("note", "what was kept of the payload is {found}, all was {value}"),
     # Indexes
     "bad-line": ("error", "an index line is none: {reason}"),
+    "missing-volume": ("error", "the volume is missing: {reason}"),
+    "stale-entry": ("error", "an index says that a record lies here: {reason}"),
     "unsorted-index": ("warning", "the lines are not sorted, so each search reads all of them"),
     # HTTP in a block
     "bad-http": ("warning", "the block is no HTTP message: {reason}"),

@@ -135,11 +135,11 @@ def test_an_index_is_copied_into_another_kind_and_folder(tmp_path: Path) -> None
 
 
 def test_memory_does_not_grow_with_the_volume(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("lafka.warc.indexes.sorting.RUN_SIZE", 1 << 14)
+    monkeypatch.setattr("lafka.warc.indexes.sorting.RUN_SIZE", 1 << 13)
     monkeypatch.setattr("lafka.warc.indexes.sorting._RUNS_MAX", 4)
 
     def peak(count: int, name: str) -> int:
-        source = volume(tmp_path / "many.warc", *(response(b"%d" % n) for n in range(count)))
+        source = volume(tmp_path / "many.warc", *(response(b"%4000d" % n) for n in range(count)))
         tracemalloc.start()
         build([source], tmp_path / name)
         size = tracemalloc.get_traced_memory()[1]
@@ -148,7 +148,7 @@ def test_memory_does_not_grow_with_the_volume(tmp_path: Path, monkeypatch) -> No
 
     for name in ("a.cdxj", "a.sqlite"):
         peak(50, name)  # what is made once
-        assert peak(2400, name) < 1.2 * peak(800, name)
+        assert peak(450, name) < 1.2 * peak(150, name)
 
 
 SAMPLES = sorted(SHARED.glob("w*warc*")) if SHARED.exists() else []

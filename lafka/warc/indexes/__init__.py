@@ -20,12 +20,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lafka.warc.alike import open_volume
 from lafka.warc.errors import BadIndex, BadValue
 from lafka.warc.indexes import cdx, cdxj, sqlite
 from lafka.warc.indexes.base import CAPTURES, Entry, Index, IndexBuilder, Query, volume_name
 from lafka.warc.indexes.lines import GZIP, LineBuilder, lines_of
 from lafka.warc.problems import Problem
-from lafka.warc.volumes import Volume
 
 __all__ = [
     "CAPTURES", "KINDS", "Entry", "Index", "IndexBuilder", "Kind", "Query", "attach", "build",
@@ -166,7 +166,7 @@ def _fill(
 ) -> int:
     count = 0
     for path in volumes:
-        with Volume(path) as volume:
+        with open_volume(path) as volume:
             for record in volume:
                 made.add(record)
                 count += 1

@@ -76,7 +76,7 @@ class Entry:
         return cls(
             key=surt(record.url),
             url=record.url,
-            date=_date(record),
+            date=record.date,
             type=record.type,
             record_id=record.id,
             mime=mime,
@@ -89,12 +89,6 @@ class Entry:
             payload_offset=place[0] if place else None,
             payload_length=place[1] if place else None,
         )
-
-
-def _date(record: StoredRecord) -> WarcDate | None:
-    with suppress(BadValue):
-        return WarcDate.parse(record.fields.first("WARC-Date"))
-    return None
 
 
 def _described(record: StoredRecord) -> tuple[str, int | None]:
@@ -314,11 +308,13 @@ class IndexBuilder(ABC):
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.folder: Path | None = path.parent
+        """What the names of volumes are relative to; None where they are absolute."""
 
     def add(self, record: StoredRecord, volume: Path | str | None = None) -> None:
         """Take *record*; *volume* is where it will be found, if not where it is now."""
         if self.types is None or record.type in self.types:
-            name = volume_name(volume if volume is not None else record.path, self.path.parent)
+            name = volume_name(volume if volume is not None else record.path, self.folder)
             self.add_entry(Entry.of(record, name))
 
     @abstractmethod
@@ -342,6 +338,10 @@ class IndexBuilder(ABC):
             self.abort()
 
 
-def volume_name(path: Path | str, folder: Path) -> str:
+def volume_name(path: Path | str, folder: Path | None) -> str:
     """How an index in *folder* names the volume at *path*: the way there, with slashes."""
-    return Path(os.path.relpath(Path(path).absolute(), folder.absolute())).as_posix()
+    path = Path(path)
+    place = os.path.realpath(path.parent)  # symbolic links cannot be gone back through
+    if folder is not None:
+        place = os.path.relpath(place, os.path.realpath(folder))
+    return (Path(place) / path.name).as_posix()
