@@ -57,8 +57,12 @@ class WarcDate:
         return date
 
     @classmethod
-    def of(cls, time: dt.datetime, precision: int = MICROSECONDS) -> Self:
-        """*time* (aware), cut to *precision*."""
+    def of(cls, time: WarcDate | dt.datetime | str, precision: int = MICROSECONDS) -> Self:
+        """*time*, a datetime (aware) cut to *precision*; ``BadValue`` where a text is no date."""
+        if isinstance(time, str):
+            return cls.parse(time)
+        if isinstance(time, WarcDate):
+            return cls(time.digits)
         return cls(to_text(time).translate(_NO_SIGNS)[:precision])
 
     @classmethod

@@ -405,13 +405,8 @@ class Record(Described):
         return cls._made("continuation", url, block, "", own, **named)
 
 
-def _date(date: WarcDate | datetime | str | None, version: str) -> str:
-    if date is None:
-        date = WarcDate.now()
-    elif isinstance(date, datetime):
-        date = WarcDate.of(date)
-    elif isinstance(date, str):
-        date = WarcDate.parse(date)
+def _date(time: WarcDate | datetime | str | None, version: str) -> str:
+    date = WarcDate.now() if time is None else WarcDate.of(time)
     return (date.cut(SECONDS) if version == "1.0" else date).text
 
 

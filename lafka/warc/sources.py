@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -51,18 +52,62 @@ class MemorySource:
             yield bytes(view[place : place + size])
 
 
-class FileSource:
+class Readable(ABC):
+    """A source made of its ``size`` and its :meth:`read`."""
+
+    __slots__ = ("size",)
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    @abstractmethod
+    def read(self, start: int, length: int) -> bytes:
+        """At most *length* bytes from byte *start* on, fewer only at the end."""
+
+    def chunks(self, start: int = 0, size: int = CHUNK) -> Iterator[bytes]:
+        """All bytes from byte *start* on, at most *size* at a time."""
+        while start < self.size:
+            data = self.read(start, size)
+            yield data
+            start += len(data)
+
+
+class Part(Readable):
+    """The *size* bytes from byte *start* on of another source."""
+
+    __slots__ = ("_source", "_start")
+
+    def __init__(self, source: Source, start: int, size: int) -> None:
+        super().__init__(size)
+        self._source = source
+        self._start = start
+
+    def read(self, start: int, length: int) -> bytes:
+        length = max(0, min(length, self.size - start))
+        return self._source.read(self._start + start, length) if length else b""
+
+    def chunks(self, start: int = 0, size: int = CHUNK) -> Iterator[bytes]:
+        left = self.size - start
+        # Not by read(): what is inflated comes cheaper in one go.
+        for piece in self._source.chunks(self._start + start, size) if left > 0 else ():
+            yield piece[:left]
+            left -= len(piece)
+            if left <= 0:
+                return
+
+
+class FileSource(Readable):
     """A source over ``length`` bytes at ``offset`` of an open file; the caller closes the file.
 
     ``OSError`` where the file ends before ``offset + length``.
     """
 
-    __slots__ = ("fd", "offset", "size")
+    __slots__ = ("fd", "offset")
 
     def __init__(self, fd: int, offset: int, length: int) -> None:
+        super().__init__(length)
         self.fd = fd
         self.offset = offset
-        self.size = length
 
     def read(self, start: int, length: int) -> bytes:
         length = max(0, min(length, self.size - start))
@@ -75,9 +120,3 @@ class FileSource:
             start += len(data)
             length -= len(data)
         return parts[0] if len(parts) == 1 else b"".join(parts)
-
-    def chunks(self, start: int = 0, size: int = CHUNK) -> Iterator[bytes]:
-        while start < self.size:
-            data = self.read(start, size)
-            yield data
-            start += len(data)

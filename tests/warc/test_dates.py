@@ -164,3 +164,11 @@ def test_any_text_is_a_date_or_a_bad_value(text: str) -> None:
 def test_now_has_the_precision_asked_for() -> None:
     assert WarcDate.now().precision == 20
     assert WarcDate.now(14).text[19:] == "Z"
+
+
+def test_whatever_says_a_time_is_a_date() -> None:
+    date = WarcDate.parse("2026-11-20T10:11:12.500000Z")
+    assert WarcDate.of(date) == WarcDate.of(date.text) == WarcDate.of(date.datetime) == date
+    assert WarcDate.of(date.datetime, 14).text == "2026-11-20T10:11:12Z"
+    with pytest.raises(BadValue, match="WARC-Date"):
+        WarcDate.of("now")
