@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from abc import abstractmethod
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.commands import ScrapyCommand
@@ -17,7 +18,7 @@ from lafka.errors import BadArgument, KeeperError, LafkaError, StorageTrouble, W
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from lafka.archives import Archive
 
@@ -53,6 +54,27 @@ def check_args(args: list[str], most: int | None) -> None:
             raise BadArgument(f"unknown option {arg}")
     if most is not None and len(args) > most:
         raise BadArgument(f"unexpected argument {args[most]!r}")
+
+
+def the_file(path: str) -> Path:
+    """*path*; ``BadArgument`` where no file is there."""
+    found = Path(path)
+    if not found.exists():
+        raise BadArgument(f"{path}: no such file")
+    if not found.is_file():
+        raise BadArgument(f"{path}: not a file")
+    return found
+
+
+def the_files(paths: Iterable[str]) -> list[Path]:
+    return [the_file(path) for path in paths]
+
+
+def place(text: str) -> int:
+    """*text* as a byte of a file; ``ValueError``."""
+    if not text.isascii() or not text.isdigit() or len(text) > 18:
+        raise ValueError(text)
+    return int(text)
 
 
 class ArchiveCommand(ScrapyCommand):

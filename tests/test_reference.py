@@ -13,6 +13,7 @@ import pytest
 
 import lafka.settings
 from lafka.arguments import ARGUMENTS
+from lafka.commands.warc import VERBS
 from lafka.feeds import FIELDS
 from lafka.trails import Links, Outcome
 
@@ -110,8 +111,20 @@ def verbs() -> list[str]:
 
 
 def test_each_command_is_there():
-    files = (ROOT / "lafka" / "commands").glob("[a-z]*.py")
-    assert sorted(verbs()) == sorted(path.stem for path in files)
+    folder = ROOT / "lafka" / "commands"
+    files = [path.stem for path in folder.glob("[a-z]*.py")]
+    packages = [path.parent.name for path in folder.glob("[a-z]*/__init__.py")]
+    assert sorted(verbs()) == sorted(files + packages)
+
+
+def test_each_verb_of_warc_is_there_with_its_options():
+    told = {row[0].strip("`").split()[2]: row for row in rows("The verbs of warc")}
+    files = {path.stem: path for path in (ROOT / "lafka" / "commands" / "warc").glob("[a-z]*.py")}
+    assert list(told) == list(VERBS)
+    assert set(VERBS) == set(files)
+    for name, row in told.items():
+        options = re.findall(r"\"(--[a-z-]+)\"", SOURCES[files[name]])
+        assert set(re.findall(r"--[a-z-]+", row[2])) == set(options), name
 
 
 @pytest.mark.parametrize("verb", verbs())

@@ -61,14 +61,21 @@ class WaczVolume(ZipVolume):
             return None
         return _Inner(self, source=None, part=(begin, begin + length))
 
+    @property
+    def is_plain(self) -> bool:
+        return False
+
     def entries(self) -> Iterator[Entry]:
         return iter(())
 
     def _plain_records(self, start: int) -> Iterator[StoredRecord]:
         for volume in self.volumes:
             if start < volume.size or not volume.in_place:
+                volume.watch, volume.refused = self.watch, self.refused
                 yield from volume.records(start=start if volume.in_place else 0)
                 volume.close()
+        if self.watch:
+            self._compare()
 
     def at(self, offset: int, inner: int = 0) -> StoredRecord:
         for volume in self.volumes:

@@ -1,0 +1,35 @@
+"""``scrapy warc cdx FILE...``: a CDX index of files, sorted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lafka.command import the_files
+from lafka.commands.warc._shared import tell, write
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from lafka.warc.problems import Problem
+
+HELP = "write a sorted CDX index of files, 11 columns"
+EXAMPLE = "scrapy warc cdx warcs/*.warc.gz > index.cdx"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", metavar="FILE", help="WARC or like files")
+    parser.add_argument("--nine", action="store_true", help="the 9 columns of older tools")
+    parser.add_argument("--folder", default=".", metavar="DIR", help="name files relative to DIR")
+
+
+def run(opts: Namespace) -> int:
+    return lines_of(opts, "cdx9" if opts.nine else "cdx")
+
+
+def lines_of(opts: Namespace, kind: str) -> int:
+    """Write an index of *kind*; the exit code."""
+    from lafka.warc.indexes import index_lines  # noqa: PLC0415
+
+    problems: list[Problem] = []
+    write(index_lines(the_files(opts.paths), kind, folder=opts.folder, problems=problems.append))
+    return tell(problems, printed=False)

@@ -1,0 +1,22 @@
+"""``scrapy warc cdxj FILE...``: a CDXJ index of files, sorted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lafka.commands.warc.cdx import lines_of
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+HELP = "write a sorted CDXJ index of files, places of payloads included"
+EXAMPLE = "scrapy warc cdxj --folder warcs warcs/*.warc.gz > warcs/index.cdxj"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", metavar="FILE", help="WARC or like files")
+    parser.add_argument("--folder", default=".", metavar="DIR", help="name files relative to DIR")
+
+
+def run(opts: Namespace) -> int:
+    return lines_of(opts, "cdxj")
