@@ -105,6 +105,16 @@ class Described:
     def content_type(self: HasFields) -> str:
         return self.fields.first("Content-Type")
 
+    def block_fields(self: HasMessage) -> Fields:
+        """The fields in the block of a warcinfo or metadata record, read leniently; 1 MiB of them.
+
+        ``BadValue`` where the Content-Type is not ``application/warc-fields``.
+        """
+        kind = self.fields.first("Content-Type")
+        if kind.partition(";")[0].strip().lower() != WARC_FIELDS:
+            raise BadValue(f"a block of fields was asked for, and is {kind!r}")
+        return Fields.parse(self.source.read(0, CHUNK))
+
     def payload(self: HasMessage, *, decoded: bool = False) -> Iterator[bytes]:
         """The payload in pieces: what an HTTP message carries, else the block.
 

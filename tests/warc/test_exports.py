@@ -29,6 +29,12 @@ def test_each_name_is_there(name: str) -> None:
     assert name in dir(warc)
 
 
+def test_no_name_is_that_of_a_module() -> None:
+    """Which would be there in its place once it is imported."""
+    modules = {path.stem for path in Path(warc.__file__).parent.iterdir()}
+    assert not modules & set(warc._HOME_OF)
+
+
 def test_another_name_is_not_there() -> None:
     with pytest.raises(AttributeError, match="Wark"):
         _ = warc.Wark

@@ -262,3 +262,10 @@ def test_payloads_of_records_at_hand() -> None:
     assert b"".join(request.payload()) == b""
     assert request.http
     assert request.http.method == "GET"
+
+
+def test_the_fields_in_a_block_are_read() -> None:
+    assert Record.warcinfo(BODY).block_fields() == BODY
+    assert Record.metadata(BODY, content_type="Application/WARC-Fields; x=y").block_fields() == BODY
+    with pytest.raises(BadValue, match="text/plain"):
+        Record.resource("urn:x", b"", content_type="text/plain").block_fields()
