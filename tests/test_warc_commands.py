@@ -144,6 +144,40 @@ def test_indexes_are_lines(warc, path):
     ]
 
 
+def test_search_finds_the_best_first(warc, path):
+    urls = [line["url"] for line in lines(warc("search", path, "--prefix", "http://a/"))]
+    assert sorted(urls) == ["http://a/1.pdf", "http://a/2.pdf"]
+    (found,) = lines(warc("search", path.parent, "--url", "http://a/2.pdf", "--time", "2019"))
+    assert found == lines(warc("ls", path))[1]
+    assert lines(warc("search", path, "--id", found["id"])) == [found]
+    assert len(lines(warc("search", path, "--digest", found["digest"]))) == 2
+    index = path.with_name("index.cdxj")
+    index.write_bytes(warc("cdxj", "--folder", path.parent, path)[1])
+    assert lines(warc("search", index, "--url", "http://a/2.pdf")) == [found]
+    assert refused(warc("search", path)).startswith("scrapy warc search: say what for")
+    path.unlink()
+    code, out, err = warc("search", index, "--url", "http://a/2.pdf")
+    assert (code, out) == (1, b"")
+    assert err == "1 error: scrapy warc check says what\n"
+
+
+def test_repair_and_recompress_make_new_files(warc, path):
+    damaged = path.read_bytes()
+    path.write_bytes(damaged + b"WARC/1.1\r\nWA")
+    code, out, _ = warc("recompress", path, path.with_name("b.warc.gz"))
+    assert (code, out) == (1, b"")
+    said = warc("repair", path, path.with_name("c.warc"))
+    (told,) = lines(said)
+    assert (said[0], told["records"], [aside["length"] for aside in told["asides"]]) == (1, 3, [12])
+    assert path.with_name("c.warc").read_bytes() == damaged
+    said = warc("recompress", path.with_name("c.warc"), path.with_name("d.warc.gz"))
+    assert (said[0], lines(said)[0]["records"]) == (0, 3)
+    assert gzip.decompress(path.with_name("d.warc.gz").read_bytes()) == damaged
+    path.write_bytes(b"MIME-Version: 1.0\nContent-Type: multipart/related; boundary=b\n\n--b--")
+    assert "not made of records" in refused(warc("recompress", path, path.with_name("e.warc")))
+    assert sorted(p.name for p in path.parent.iterdir() if p.name[0] in "be") == []
+
+
 def test_conversions_say_what_came_of_it(warc, tmp_path):
     arc = tmp_path / "a.arc"
     arc.write_bytes(FILEDESC + PAGE + DNS)

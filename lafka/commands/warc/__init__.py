@@ -1,8 +1,4 @@
-"""``scrapy warc VERB``: WARC, ARC, WACZ, MAFF and MHTML files on the command line.
-
-Each verb is a module here: ``HELP``, ``EXAMPLE``, ``add_arguments`` and ``run``, which gives the
-exit code.
-"""
+"""``scrapy warc VERB``: each verb is a module here with a ``run`` that gives the exit code."""
 
 from __future__ import annotations
 
@@ -17,7 +13,9 @@ from scrapy.commands import ScrapyCommand
 from lafka.command import attempt, check_args
 from lafka.errors import BadArgument
 
-VERBS = ("ls", "cdx", "cdxj", "get", "check", "arc2warc", "warc2arc")
+VERBS = (
+    "ls", "cdx", "cdxj", "get", "search", "check", "repair", "recompress", "arc2warc", "warc2arc",
+)  # fmt: skip
 
 
 class _Parser(ArgumentParser):

@@ -1,0 +1,31 @@
+"""``scrapy warc repair FILE NEW``: the whole records of a damaged file, in a new one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from lafka.command import the_file
+from lafka.commands.warc._shared import print_json, tell
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+HELP = "copy the whole records of a damaged WARC to a new one, the rest aside; FILE stays"
+EXAMPLE = "scrapy warc repair torn.warc.gz mended.warc.gz"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("path", metavar="FILE", help="a WARC, plain or compressed")
+    parser.add_argument("target", metavar="NEW", help="the rest goes to NEW.torn-* and NEW.garbage")
+    parser.add_argument("--problems", action="store_true", help="lines for what is wrong with FILE")
+
+
+def run(opts: Namespace) -> int:
+    from lafka.warc.repairing import repair  # noqa: PLC0415
+
+    done = repair(the_file(opts.path), opts.target)
+    asides = [{**asdict(aside), "path": str(aside.path)} for aside in done.asides]
+    into = str(done.into) if done.into else None
+    print_json({"path": into, "records": done.records, "asides": asides})
+    return tell(done.problems, printed=opts.problems)
