@@ -17,7 +17,7 @@ from typing import Protocol, Self
 
 from lafka.warc.appending import Appender
 from lafka.warc.dates import SECONDS, WarcDate
-from lafka.warc.encoding import Encoding, Gzip, Plain, plain_size
+from lafka.warc.encoding import Encoding, Gzip, Plain, added_size
 from lafka.warc.errors import BadValue
 from lafka.warc.fields import Fields
 from lafka.warc.names import (
@@ -39,6 +39,8 @@ OPEN = ".open"
 INVALID = ".invalid"
 # Records of these types may be tied to one another as one capture event (WARC/1.1 section 5.7).
 _CAPTURED = frozenset({"request", "response", "resource", "metadata", "revisit"})
+_CONCURRENT = "WARC-Concurrent-To"
+_HEADER_MAX = 1 << 20
 
 
 class Index(Protocol):
@@ -156,11 +158,12 @@ class Builder:
         """
         if self._closed:
             raise BadValue("the builder is closed")
-        group = self._completed(records, concurrent=concurrent)
-        if not group:
+        if not records:
             return []
-        file = self._file_for(sum(map(plain_size, group)))
-        info_id, group = _bound(group, file.info_id)
+        for record in records:
+            _check(record)
+        file = self._file_for(records)
+        group, info_id = self._completed(records, file.info_id, concurrent=concurrent)
         with self._whole_or_aside(file):
             ends = self._encoding.write(file.out, group)
             if self._durable:
@@ -170,47 +173,62 @@ class Builder:
             Place(path=file.path, offset=offset, length=end - offset, id=record.id)
             for record, (offset, end) in zip(group, itertools.pairwise(ends), strict=True)
         ]
-        self._tell_indexes(file, places)
+        if self._indexes:
+            self._tell_indexes(file, places)
         return places
 
     def _completed(
-        self, records: Sequence[Record | StoredRecord], *, concurrent: bool
-    ) -> list[Record | StoredRecord]:
-        """*records* with what they lack; one date for all, as of one capture event."""
-        date = next(filter(None, (r.fields.first("WARC-Date") for r in records)), "")
+        self, records: Sequence[Record | StoredRecord], info_id: str, *, concurrent: bool
+    ) -> tuple[list[Record | StoredRecord], str]:
+        """*records* with what they lack, and the id of the last warcinfo, *info_id* at first."""
+        concurrent = concurrent and not any(_CONCURRENT in record.fields for record in records)
+        date = ""
+        first = ""
         group: list[Record | StoredRecord] = []
         for record in records:
-            if isinstance(record, StoredRecord) or record.fields.frozen:
-                _check(record)
-                group.append(record)
-            else:
-                date = date or self._now()
-                group.append(self._filled(record, date))
-        if concurrent:
-            _tie(group)
-        return group
+            fields, kind = record.fields, record.type
+            added: list[tuple[str, str]] = []
+            record_id = fields.first("WARC-Record-ID")
+            if not record_id:
+                record_id = self.ids()
+                added.append(("WARC-Record-ID", record_id))
+            if "WARC-Date" not in fields:
+                date = date or self._date_of(records)
+                added.append(("WARC-Date", date))
+            if kind == "warcinfo":
+                info_id = record_id
+            elif info_id and kind != "continuation" and "WARC-Warcinfo-ID" not in fields:
+                # Continuations have no field that they could do without (WARC/1.1 section 7).
+                added.append(("WARC-Warcinfo-ID", info_id))
+            if concurrent and kind in _CAPTURED:
+                if first:
+                    added.append((_CONCURRENT, first))
+                first = first or record_id
+            group.append(record if _is_fixed(record) else self._with(record, added))
+        return group, info_id
 
-    def _filled(self, record: Record, date: str) -> Record:
-        fields = record.fields.copy()
-        if not fields.first("WARC-Record-ID"):
-            fields.set("WARC-Record-ID", self.ids())
-        if not fields.first("WARC-Date"):
-            fields.set("WARC-Date", date)
-        if (self._version or record.version) == "1.0":
+    def _date_of(self, records: Sequence[Record | StoredRecord]) -> str:
+        """The date of a capture event (WARC/1.1 section 5.4)."""
+        dates = (record.fields.first("WARC-Date") for record in records)
+        return next(filter(None, dates), "") or self.clock().text
+
+    def _with(self, record: Record | StoredRecord, added: list[tuple[str, str]]) -> Record:
+        assert isinstance(record, Record)
+        version = self._version or record.version
+        fields = Fields([*record.fields, *added])
+        if version == "1.0":
             with suppress(BadValue):
                 fields.set("WARC-Date", WarcDate.parse(fields["WARC-Date"]).cut(SECONDS).text)
-        return replace(record, fields=fields, version=self._version or record.version)
-
-    def _now(self) -> str:
-        return self.clock().text
+        return Record(
+            fields=fields, block=record.block, version=version, algorithm=record.algorithm
+        )
 
     def _tell_indexes(self, file: _File, places: Sequence[Place]) -> None:
-        if self._indexes:
-            with Volume(file.path, fd=file.out.fd) as volume:
-                for place in places:
-                    record = volume.at(place.offset)
-                    for index in self._indexes:
-                        index.add(record)
+        with Volume(file.path, fd=file.out.fd) as volume:
+            for place in places:
+                record = volume.at(place.offset)
+                for index in self._indexes:
+                    index.add(record)
 
     @contextmanager
     def _whole_or_aside(self, file: _File) -> Iterator[None]:
@@ -223,17 +241,21 @@ class Builder:
 
     # ---- Files
 
-    def has_room(self, size: int) -> bool:
-        """Whether a group of *size* bytes, uncompressed, goes into the file that is written now."""
+    def has_room(self, *records: Record | StoredRecord) -> bool:
+        """Whether a group goes into the file that is written now."""
         file = self._file
         if file is None or self._path is not None:
             return file is not None
+        rest = self.max_size - file.out.position
+        if file.out.position == file.begin:
+            return True
         if self._encoding.compression:
-            size = 0
-        return file.out.position == file.begin or file.out.position + size <= self.max_size
+            return rest > 0
+        rest -= sum(record.block_length for record in records)
+        return rest >= len(records) * _HEADER_MAX or rest >= sum(map(added_size, records))
 
-    def _file_for(self, size: int) -> _File:
-        if self._file and not self.has_room(size):
+    def _file_for(self, records: Sequence[Record | StoredRecord]) -> _File:
+        if self._file and not self.has_room(*records):
             self.roll()
         if self._file is None:
             self._file = self._begin()
@@ -282,13 +304,14 @@ class Builder:
             return
         fields = self._warcinfo.fields.copy()
         fields.set("WARC-Record-ID", self.ids())
-        fields.set("WARC-Date", self._now())
+        fields.set("WARC-Date", self.clock().text)
         fields.set("WARC-Filename", file.path.name)
-        record = self._filled(replace(self._warcinfo, fields=fields), "")
+        record = self._with(replace(self._warcinfo, fields=fields), [])
         places = self._encoding.write(file.out, [record])
         file.info_id, file.begin = record.id, places[-1]
-        place = Place(path=file.path, offset=0, length=file.begin, id=record.id)
-        self._tell_indexes(file, [place])
+        if self._indexes:
+            place = Place(path=file.path, offset=0, length=file.begin, id=record.id)
+            self._tell_indexes(file, [place])
 
     def roll(self) -> None:
         """Finish the file that is written now; the next group begins another."""
@@ -372,33 +395,19 @@ def _template(warcinfo: Fields | Record | StoredRecord | None) -> Record | None:
     return warcinfo
 
 
+def _is_fixed(record: Record | StoredRecord) -> bool:
+    """Whether it is written as it is: it was read."""
+    return isinstance(record, StoredRecord) or record.fields.frozen
+
+
 def _check(record: Record | StoredRecord) -> None:
-    """``BadValue`` where a record that is not to be changed lacks what it has to have."""
-    for name in ("WARC-Type", "WARC-Record-ID", "WARC-Date"):
+    """``BadValue`` where *record* has no type, or lacks something and cannot be given it."""
+    if not record.fields.first("WARC-Type"):
+        raise BadValue("a record without WARC-Type")
+    if not _is_fixed(record):
+        return
+    for name in ("WARC-Record-ID", "WARC-Date"):
         if not record.fields.first(name):
             raise BadValue(f"a record that was read has no {name}, and cannot be given one")
-    if isinstance(record, StoredRecord) and not record.header[:5].upper() == b"WARC/":
+    if isinstance(record, StoredRecord) and record.header[:5].upper() != b"WARC/":
         raise BadValue(f"not a WARC record: {record!r}")
-
-
-def _tie(group: Sequence[Record | StoredRecord]) -> None:
-    if any("WARC-Concurrent-To" in record.fields for record in group):
-        return
-    captured = [record for record in group if record.type in _CAPTURED]
-    for record in captured[1:]:
-        if not record.fields.frozen:
-            record.fields.add("WARC-Concurrent-To", captured[0].id)
-
-
-def _bound(
-    group: Sequence[Record | StoredRecord], info_id: str
-) -> tuple[str, list[Record | StoredRecord]]:
-    """*group* tied to the warcinfo before it, *info_id* at first; and the last one in it."""
-    for record in group:
-        if record.type == "warcinfo":
-            info_id = record.id
-        elif record.type == "continuation":
-            pass  # has no field that it could do without (WARC/1.1 section 7)
-        elif info_id and not record.fields.frozen and "WARC-Warcinfo-ID" not in record.fields:
-            record.fields.add("WARC-Warcinfo-ID", info_id)
-    return info_id, list(group)

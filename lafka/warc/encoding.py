@@ -224,11 +224,11 @@ def exact(record: Record) -> Record:
     return replace(record, block=_Exact(record.block))
 
 
-def plain_size(record: Record | StoredRecord) -> int:
-    """About how many bytes *record* takes uncompressed, and never fewer."""
+def added_size(record: Record | StoredRecord) -> int:
+    """What *record* has besides its block, in bytes, uncompressed: at least as much as that."""
     if isinstance(record, StoredRecord):
-        return len(record.header) + record.block_length + len(END)
-    return len(record.fields.to_bytes()) + _ADDED_MAX + record.block_length
+        return len(record.header) + len(END)
+    return len(record.fields.to_bytes()) + _ADDED_MAX
 
 
 _ADDED_MAX = 640  # version line, digests, length and the warcinfo's id, and the record's end

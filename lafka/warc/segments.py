@@ -13,7 +13,7 @@ from functools import cached_property
 from lafka.warc import http
 from lafka.warc.builders import Builder, Place
 from lafka.warc.digests import Digest, hashed
-from lafka.warc.encoding import plain_size
+from lafka.warc.encoding import added_size
 from lafka.warc.errors import BadHttp, BadValue, BadWarc, MissingSegment
 from lafka.warc.fields import Fields
 from lafka.warc.records import Record
@@ -42,13 +42,13 @@ def write_segmented(builder: Builder, record: Record, size: int | str | None = N
     if record.type == "continuation" or _NUMBER in record.fields:
         raise BadValue("a segment cannot be segmented")
     most = parse_size(size) if size is not None else 0
-    if not most and (builder.has_room(plain_size(record)) or _fits_a_file(builder, record)):
+    if not most and (builder.has_room(record) or _fits_a_file(builder, record)):
         return builder.append(record)
     return list(_written(builder, record, most))
 
 
 def _fits_a_file(builder: Builder, record: Record) -> bool:
-    return builder.is_single or plain_size(record) <= builder.start()
+    return builder.is_single or record.block_length + added_size(record) <= builder.start()
 
 
 def _written(builder: Builder, record: Record, most: int) -> Iterator[Place]:
@@ -56,7 +56,7 @@ def _written(builder: Builder, record: Record, most: int) -> Iterator[Place]:
     total, start, number = record.block_length, 0, 1
     made = first
     while start < total or number == 1:  # an empty block too is a record
-        room = most or max(1, builder.start() - plain_size(replace(made, block=b"")))
+        room = most or max(1, builder.start() - added_size(made))
         length = min(room, total - start)
         is_last = start + length == total
         if is_last and number == 1:
