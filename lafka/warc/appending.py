@@ -56,9 +56,9 @@ class Appender:
         else:
             self.position = place
 
-    def write(self, pieces: Iterable[bytes]) -> None:
+    def write(self, pieces: Iterable[bytes | memoryview]) -> None:
         """Write *pieces* one behind the other, small ones by one call and none of them copied."""
-        waiting: list[bytes] = []
+        waiting: list[bytes | memoryview] = []
         size = 0
         for piece in pieces:
             waiting.append(piece)
@@ -69,7 +69,7 @@ class Appender:
         if size:
             self._write(waiting, size)
 
-    def _write(self, pieces: list[bytes], size: int) -> None:
+    def _write(self, pieces: list[bytes | memoryview], size: int) -> None:
         written = os.pwritev(self.fd, pieces, self.position)
         self.position += written
         if written < size:  # a full disk takes what it can before it refuses

@@ -10,7 +10,7 @@ import errno
 import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, Self
@@ -164,10 +164,14 @@ class Builder:
             _check(record)
         file = self._file_for(records)
         group, info_id = self._completed(records, file.info_id, concurrent=concurrent)
-        with self._whole_or_aside(file):
-            ends = self._encoding.write(file.out, group)
-            if self._durable:
-                file.out.sync()
+        try:
+            with file.out.group():
+                ends = self._encoding.write(file.out, group)
+                if self._durable:
+                    file.out.sync()
+        finally:
+            if not file.out.intact:
+                self.set_aside()
         file.info_id = info_id
         places = [
             Place(path=file.path, offset=offset, length=end - offset, id=record.id)
@@ -204,7 +208,7 @@ class Builder:
                 if first:
                     added.append((_CONCURRENT, first))
                 first = first or record_id
-            group.append(record if _is_fixed(record) else self._with(record, added))
+            group.append(self._with(record, added))
         return group, info_id
 
     def _date_of(self, records: Sequence[Record | StoredRecord]) -> str:
@@ -212,9 +216,15 @@ class Builder:
         dates = (record.fields.first("WARC-Date") for record in records)
         return next(filter(None, dates), "") or self.clock().text
 
-    def _with(self, record: Record | StoredRecord, added: list[tuple[str, str]]) -> Record:
-        assert isinstance(record, Record)
+    def _with(
+        self, record: Record | StoredRecord, added: list[tuple[str, str]]
+    ) -> Record | StoredRecord:
+        """*record* with the fields *added*; as it is where it was read."""
+        if isinstance(record, StoredRecord) or record.fields.frozen:
+            return record
         version = self._version or record.version
+        if not added and version == record.version == "1.1":
+            return record
         fields = Fields([*record.fields, *added])
         if version == "1.0":
             with suppress(BadValue):
@@ -229,15 +239,6 @@ class Builder:
                 record = volume.at(place.offset)
                 for index in self._indexes:
                     index.add(record)
-
-    @contextmanager
-    def _whole_or_aside(self, file: _File) -> Iterator[None]:
-        try:
-            with file.out.group():
-                yield
-        finally:
-            if not file.out.intact:
-                self.set_aside()
 
     # ---- Files
 
@@ -395,16 +396,11 @@ def _template(warcinfo: Fields | Record | StoredRecord | None) -> Record | None:
     return warcinfo
 
 
-def _is_fixed(record: Record | StoredRecord) -> bool:
-    """Whether it is written as it is: it was read."""
-    return isinstance(record, StoredRecord) or record.fields.frozen
-
-
 def _check(record: Record | StoredRecord) -> None:
     """``BadValue`` where *record* has no type, or lacks something and cannot be given it."""
     if not record.fields.first("WARC-Type"):
         raise BadValue("a record without WARC-Type")
-    if not _is_fixed(record):
+    if not isinstance(record, StoredRecord) and not record.fields.frozen:
         return
     for name in ("WARC-Record-ID", "WARC-Date"):
         if not record.fields.first(name):

@@ -25,6 +25,7 @@ _NAMES = {
     )
     if name in hashlib.algorithms_available
 }  # fmt: skip
+_WORKERS = 2  # block and payload, while a writer writes
 _PARALLEL = 1 << 17  # below this it costs less to hash one after the other
 
 
@@ -146,21 +147,29 @@ class BlockHash:
         """The next bytes of the block."""
         if self._payload is None:
             self._block.update(data)
-            return
-        view = memoryview(data)
-        part = view[self._skip :]
-        self._skip = max(0, self._skip - len(view))
-        if self._left is not None:
-            part = part[: self._left]
-            self._left -= len(part)
-        if len(part) < _PARALLEL:
-            self._take(part)
-            self._block.update(view)
         else:
-            task = _Task(self._take, part)
-            _worker().put(task)
-            self._block.update(view)
-            task.finish()
+            self.begin(data)()
+
+    def begin(self, data: bytes | memoryview) -> Callable[[], None]:
+        """Hash the next bytes while something else is done; what is returned waits for the end."""
+        view = memoryview(data)
+        tasks = [_Task(self._block.update, view)]
+        if self._payload is not None:
+            part = view[self._skip :]
+            self._skip = max(0, self._skip - len(view))
+            if self._left is not None:
+                part = part[: self._left]
+                self._left -= len(part)
+            tasks.append(_Task(self._take, part))
+        if len(view) >= _PARALLEL:
+            for task in reversed(tasks):
+                _worker().put(task)
+
+        def finish() -> None:
+            for task in tasks:
+                task.finish()
+
+        return finish
 
     def _take(self, part: memoryview) -> None:
         if self._payload is None or not part:
@@ -234,7 +243,8 @@ def _worker() -> SimpleQueue[_Task]:
         while True:
             tasks.get().take()
 
-    threading.Thread(target=work, name="warc-hash", daemon=True).start()
+    for _ in range(_WORKERS):
+        threading.Thread(target=work, name="warc-hash", daemon=True).start()
     return tasks
 
 

@@ -22,6 +22,7 @@ from lafka.warc.volumes import Volume
 _BLOCK_DIGEST = "WARC-Block-Digest"
 _PAYLOAD_DIGEST = "WARC-Payload-Digest"
 _LEVEL = 6
+_LARGE = 256 << 10  # bytes of a block from which on it is hashed while it is written
 
 
 class Encoding(Protocol):
@@ -43,16 +44,18 @@ class Plain:
     def write(self, out: Appender, records: Iterable[Record | StoredRecord]) -> list[int]:
         places, waiting, size = [out.position], list[bytes](), 0
         for record in records:
-            if isinstance(record, Record) and record.block_length <= CHUNK:
+            if isinstance(record, Record) and record.block_length < _LARGE:
                 pieces = list(exact(record).pieces())
                 waiting += pieces
                 size += sum(map(len, pieces))
             else:
-                out.write(waiting)
-                waiting, size = [], 0
+                if size:
+                    out.write(waiting)
+                    waiting, size = [], 0
                 self._write_one(out, record)
             places.append(out.position + size)
-        out.write(waiting)
+        if size:
+            out.write(waiting)
         return places
 
     def _write_one(self, out: Appender, record: Record | StoredRecord) -> None:
@@ -77,37 +80,36 @@ def _head(record: Record) -> Head | None:
 
 
 def _write_hashed(out: Appender, record: Record, head: Head | None) -> None:
-    """Write a record whose digests are known once its block was read, which is done once."""
+    """Write a record whose digests are known once its block was read; that is hashed meanwhile.
+
+    The last byte is held back until the digests are in the header, so that a record of a writer
+    that was killed is whole with all in it right, or is torn.
+    """
     start, made = out.position, BlockHash(record.algorithm, head)
-    none = Digest(record.algorithm, bytes(hasher(record.algorithm).digest_size))
-
-    def header(block: Digest, payload: Digest | None) -> bytes:
-        fields = record.fields.copy()
-        for name, digest in ((_PAYLOAD_DIGEST, payload), (_BLOCK_DIGEST, block)):
-            if digest and name not in fields:
-                fields.add(name, digest.text)
-        return replace(record, fields=fields, algorithm="").header()
-
-    def pieces() -> Iterator[bytes]:
-        yield header(none, none if head else None)
-        held = b""
-        for piece in record.source.chunks(0, CHUNK):
-            made.update(piece)
-            if held:
-                yield held
-            held = piece
-        yield held + END
-
-    _write_patched(out, pieces(), lambda: (start, header(made.block, made.payload)))
+    none = Digest(record.algorithm, bytes(hasher(record.algorithm).digest_size)).text
+    fields = record.fields.copy()
+    for name in (_PAYLOAD_DIGEST, _BLOCK_DIGEST) if head else (_BLOCK_DIGEST,):
+        if name not in record.fields:
+            fields.add(name, none)
+    held: bytes = replace(record, fields=fields, algorithm="").header()
+    fields.set("Content-Length", str(record.block_length))
+    for piece in record.source.chunks(0, CHUNK):
+        if piece:
+            wait = made.begin(piece)
+            out.write([held, memoryview(piece)[:-1]])
+            wait()
+            held = piece[-1:]
+    for name, digest in ((_PAYLOAD_DIGEST, made.payload), (_BLOCK_DIGEST, made.block)):
+        if digest and name not in record.fields:
+            fields.set(name, digest.text)
+    out.overwrite(start, b"WARC/%s\r\n%s\r\n" % (record.version.encode(), fields.to_bytes()))
+    out.write([held, END])
 
 
 def _write_patched(
     out: Appender, pieces: Iterator[bytes], patch: Callable[[], tuple[int, bytes]]
 ) -> None:
-    """Write *pieces*; what *patch* gives once they are known is put in before the last of them.
-
-    So a record of a writer that was killed is whole, with all in it right, or it is torn.
-    """
+    """Write *pieces*; what *patch* gives once they are known is put in before the last of them."""
     held: list[bytes] = []
 
     def but_last() -> Iterator[bytes]:

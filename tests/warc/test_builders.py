@@ -69,7 +69,7 @@ def names(folder: Path) -> list[str]:
 
 
 @KINDS
-@pytest.mark.parametrize("size", [0, 1, 1 << 20, (1 << 20) + 1, 3 << 20])
+@pytest.mark.parametrize("size", [0, 1, 1 << 18, 1 << 20, (1 << 20) + 1, 3 << 20])
 @pytest.mark.parametrize("make", [bytes, MemorySource])
 def test_what_is_written_is_read(
     tmp_path: Path, how: dict, size: int, make: Callable[[bytes], object]
@@ -206,6 +206,7 @@ class Failing(MemorySource):
         (resource_of(Failing(OSError(errno.EIO, "bad"))), OSError),
         (resource_of(Failing(KeyboardInterrupt())), KeyboardInterrupt),
         (bare(Content_Length="6"), BadValue),
+        (resource_of(bytes(3 << 20), more=[("Content-Length", "6")]), BadValue),
         (bare(WARC_Date="yesterday"), BadValue),
         (bare(X="a\r\nb"), BadValue),
         (Record(fields=Fields(), block=b""), BadValue),
