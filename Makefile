@@ -33,7 +33,7 @@ types: $(READY)
 check: lint types test
 
 benchmarks: $(READY)
-	for name in crawl read memory verify list; do $(BIN)/python benchmarks/run.py $$name --write || exit 1; done
+	for name in crawl read memory verify durable recovery list; do $(BIN)/python benchmarks/run.py $$name --write || exit 1; done
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .coverage* htmlcov build dist *.egg-info

@@ -1,9 +1,10 @@
 """Lafka's benchmarks, each against its peer in the same run.
 
-    python benchmarks/run.py crawl|read|memory|verify|list|lines [--write]
+    python benchmarks/run.py NAME [--write] [--quick]
 
-Prints a Markdown table; ``--write`` puts it into docs/benchmarks.md, with machine and date. Needs
-nginx (Debian: ``apt-get install nginx-light``) and, for ``crawl``, wget. Nothing leaves loopback.
+NAME is one of ``MODULES``. Prints a Markdown table; ``--write`` puts it into docs/benchmarks.md,
+with machine and date. Needs nginx (Debian: ``apt-get install nginx-light``) and, for ``crawl``,
+wget. Nothing leaves loopback.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ MODULES = {
     "read": "benchmarks.read",
     "memory": "benchmarks.memory",
     "verify": "benchmarks.verify",
+    "durable": "benchmarks.durable",
+    "recovery": "benchmarks.recovery",
     "list": "benchmarks.long_list",
     "lines": "benchmarks.ten_million",
 }

@@ -101,6 +101,8 @@ BODY_HANDED_ON = 64 * 1024
 """Bytes of a body that is no text that Scrapy gets to see."""
 TEXT_HANDED_ON = 4 * 1024 * 1024
 """Bytes of a text body that Scrapy gets to see."""
+PDF_END = 1024
+"""Bytes at the end of a PDF among which is %%EOF (PDF 1.7, annex H.3, note 18)."""
 RATE_WINDOW = 5
 """The minimum rate is looked at over so many stall timeouts: a pause is no slow answer yet."""
 
@@ -478,11 +480,21 @@ class _Tap:
             exchange.ended = "closed"
         else:
             self.lose(lost)
+            if self._limiter is not None and self._limiter.is_pdf and self._ends_like_one():
+                exchange.truncated = None  # reset where the end alone would have told: all is there
         if rest:
             try:
                 exchange.response.trim(len(rest))
             except StorageTrouble as error:
                 self.error = error
+
+    def _ends_like_one(self) -> bool:
+        response = self.exchange.response
+        try:
+            return b"%%EOF" in response.read(max(response.size - PDF_END, 0), PDF_END)
+        except StorageTrouble as error:
+            self.error = error
+            return False
 
     def lose(self, reason: Any) -> None:
         """The connection is gone before the end of the answer."""
@@ -651,6 +663,7 @@ class _Limiter:
 
     def __init__(self, tap: _Tap, response: Any, reader: Any) -> None:
         self.shortened = False
+        self.is_pdf = False
         self._tap = tap
         self._headers = response.headers
         self._reader = reader
@@ -679,6 +692,7 @@ class _Limiter:
         """What a body is decides how much of it is handed on, or even read."""
         opening = decoded_opening(data, self._field(b"Content-Encoding"))
         kind = kind_of_opening(opening, self._field(b"Content-Type"))
+        self.is_pdf = kind == "pdf"
         self._left = max((TEXT_HANDED_ON if kind == "text" else BODY_HANDED_ON) - self._size, 0)
         certain = opening is None or kind == "pdf" or len(opening) >= OPENING
         self._opening = None if certain or len(data) >= BODY_HANDED_ON else data

@@ -55,6 +55,7 @@ from tests.sites.raw_bytes import Answer, RawSite, server_context
 
 OK = b"HTTP/1.1 200 OK\r\n"
 PDF = b"%PDF-1.7\n" + random.Random(1).randbytes(2_000_000) + b"\n%%EOF\n"
+SMALL_PDF = PDF[:9] + b"0" * 3000 + PDF[-7:]
 HTML = b"<!DOCTYPE html><title>x</title>" + b"<p>paper</p>" * 200
 LONG_HTML = HTML + b"<p>more</p>" * 500_000
 
@@ -167,6 +168,17 @@ CASES = {
     "reset-without-length": Case(
         sent=b"HTTP/1.0 200 OK\r\n\r\n" + HTML,
         body=HTML,
+        then="reset",
+        ended="cut",
+        truncated="disconnect",
+        flags=("partial",),
+    ),
+    "reset-behind-a-pdf": Case(
+        sent=OK + b"\r\n" + SMALL_PDF, body=SMALL_PDF, then="reset", ended="cut", flags=("partial",)
+    ),
+    "reset-in-a-pdf": Case(
+        sent=OK + b"\r\n" + SMALL_PDF[:-5],
+        body=SMALL_PDF[:-5],
         then="reset",
         ended="cut",
         truncated="disconnect",
@@ -351,6 +363,7 @@ CASES = {
 }
 TLS_CASES = ["plain", "kept", "split", "trailers", "pdf", "unwanted", "cut", "post", "stale"]
 TLS_CASES += ["early-hints", "garbage", "after-garbage", "http-1.0", "reset-without-length"]
+TLS_CASES += ["reset-behind-a-pdf", "reset-in-a-pdf"]
 TLS_CASES += ["endless-head", "no-http-and-more"]
 TLS_ONLY = ["no-http-and-more"]  # over TLS a record comes alone
 PROXY_CASES = ["plain", "kept", "split", "trailers", "pdf", "cut", "post", "secret", "stale"]

@@ -9,6 +9,7 @@ from tests.sites.hostile.behaviours import (
     HOLD,
     PDF,
     RESET,
+    SPLAP,
     Behaviour,
     Repeat,
     head,
@@ -83,7 +84,13 @@ def _lengths() -> Iterator[Behaviour]:
     )
     yield one("length-zero-and-a-body", "other-type", head(OK, AS_PDF, length(0)) + PDF, CLOSE)
     yield one("no-length-closed", "fut", head(OK, AS_PDF), PDF, CLOSE)
-    yield one("no-length-reset-whole", "truncated", head(OK, AS_PDF), PDF, RESET, **cut)
+    yield one("no-length-reset-whole", "fut", head(OK, AS_PDF), PDF, RESET)
+    yield one("no-length-reset-behind-a-page", "truncated", head(OK) + SPLAP, RESET, **cut)
+    yield one("no-length-reset-in-a-second-pdf", "truncated", head(OK), PDF + PDF[:2000], RESET,
+              **cut)  # fmt: skip
+    yield one("chunks-reset-behind-the-pdf", "truncated", chunked(chunk(PDF)), RESET, **cut)
+    yield one("short-of-length-behind-eof", "truncated", head(OK, length(SIZE + 1)), PDF, RESET,
+              **cut)  # fmt: skip
     yield one("no-length-reset-in-body", "truncated", head(OK, AS_PDF), PDF[:1500], RESET, **cut)
     yield one("no-length-closed-in-body", "truncated", head(OK, AS_PDF), PDF[:1500], CLOSE)
     yield one("no-length-never-closed", "timeout", head(OK, AS_PDF), PDF, HOLD, truncated="time")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import brotli
 
-from lafka.exchanges import zstd
+from lafka.warc.codings import zstd
 from tests.sites.hostile.behaviours import (
     CLOSE,
     PDF,
@@ -152,10 +152,12 @@ def _waits() -> Iterator[Behaviour]:
         ("nonsense", "soon"), ("negative", "-5"), ("huge", "9" * 30), ("a-year", "31536000"),
         ("float", "0.5"), ("past-date", "Sun, 06 Nov 1994 08:49:37 GMT"),
         ("bad-date", "Sun, 99 Foo 99999 99:99:99 GMT"), ("empty", ""), ("nan", "nan"),
-        ("unicode-digits", "\xb2"),
+        ("unicode-digits", "\xb2"), ("future-date", "Fri, 31 Dec 9999 23:59:59 GMT"),
     ):  # fmt: skip
         steps = http(b"busy", f"Retry-After: {value}", status="503 Busy")
         yield one(f"retry-after-{name}", "fut", answers={"/x": _then_good(steps)})
+    twice = http(b"busy", "Retry-After: soon", "Retry-After: 1", status="429 Slow")
+    yield one("retry-after-twice", "fut", answers={"/x": _then_good(twice)})
 
 
 def _then_good(steps: Steps):  # type: ignore[no-untyped-def]
@@ -173,6 +175,16 @@ def _codings() -> Iterator[Behaviour]:
     yield one("coding-gzip-not-told", "other-type", *pdf(data=zipped))
     yield one("coding-gzip", "fut", *coded(zipped, "gzip"))
     yield one("coding-gzip-cut", "truncated", *coded(zipped[: len(zipped) // 2], "gzip"))
+    half = zipped[: len(zipped) // 2]
+    yield one("coding-gzip-cut-without-length", "truncated",
+              head(OK, "Content-Encoding: gzip") + half, CLOSE)  # fmt: skip
+    yield one("coding-gzip-cut-in-chunks", "truncated",
+              head(OK, "Content-Encoding: gzip", "Transfer-Encoding: chunked"),
+              b"%x\r\n%s\r\n0\r\n\r\n" % (len(half), half))  # fmt: skip
+    for coding, data in (
+        ("deflate", zlib.compress(PDF)), ("br", brotli.compress(PDF)), ("zstd", zstd.compress(PDF)),
+    ):  # fmt: skip
+        yield one(f"coding-{coding}-cut", "truncated", *coded(data[: len(data) // 2], coding))
     yield one("coding-gzip-bad-crc", "truncated", *coded(zipped[:-8] + b"\0" * 8, "gzip"))
     yield one("coding-gzip-garbage-inside", "truncated",
               *coded(zipped[:20] + b"\xff" * 40 + zipped[60:], "gzip"))  # fmt: skip

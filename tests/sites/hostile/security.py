@@ -13,6 +13,7 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.x509.oid import NameOID
 
 from tests.sites.hostile.behaviours import (
@@ -29,6 +30,13 @@ from tests.sites.hostile.behaviours import (
 )
 
 _SOME = IPv4Address("127.77.0.1")
+_GROUP = """\
+-----BEGIN DH PARAMETERS-----
+MIGHAoGBAN61ca3IigSIFtrtFy2Yegt60yfWfbUcH6ufU+52Sp8za/XoFY7vI1eo
+vLjlVf4azJ+tn0Vr7hoA0R/e2MoO1glqJkW4dfJO4dVAkIfklQfE4JioQrpgN7wf
+hI4uUE6R1fqOqGLQUrF8W0Fgcpavx6N7A09NSX0DCPAy1s1T2f2vAgEC
+-----END DH PARAMETERS-----
+"""
 _HELLO = bytes.fromhex("160303002c0200002803035f") + b"\x11" * 31 + bytes.fromhex("00130100")
 
 
@@ -39,6 +47,9 @@ def behaviours() -> Iterator[Behaviour]:
                   certificate=f"self-signed, {dated}wrong-host")  # fmt: skip
     for name in ("tls-1.0", "tls-1.1", "null"):  # asyncio hangs up before the alert is out
         yield one(f"tls-{name}-only", "connection", *pdf(), tls=name, good="connection")
+    yield one("tls-weak-dh", "tls", *pdf(), tls="weak-dh", good="tls")
+    yield one("tls-chain-of-fifty", "fut", *pdf(), tls="chain-of-fifty",
+              certificate="self-signed, wrong-host")  # fmt: skip
     for code, name in ((40, "failure"), (70, "protocol-version"), (71, "security"), (80, "error"),
                        (112, "unknown-name")):  # fmt: skip
         yield Behaviour(name=f"tls-alert-{name}", outcome="tls", tls="raw", good="tls",
@@ -82,6 +93,8 @@ def contexts(folder: Path) -> dict[str, ssl.SSLContext]:
         "tls-1.2": _context(good, ssl.TLSVersion.TLSv1_2),
         "tls-1.1": _context(good, ssl.TLSVersion.TLSv1_1),
         "tls-1.0": _context(good, ssl.TLSVersion.TLSv1),
+        "weak-dh": _weak_dh(folder),
+        "chain-of-fifty": _context(_pem(folder / "chain.pem", now - day, now + day, more=50)),
         "null": _context(good, ssl.TLSVersion.TLSv1_2, "eNULL:@SECLEVEL=0"),
     }
 
@@ -99,13 +112,28 @@ def _context(
     return context
 
 
+def _weak_dh(folder: Path) -> ssl.SSLContext:
+    """Keys are agreed upon in a group of 1,024 bits only, which OpenSSL's clients refuse."""
+    now, day = dt.datetime.now(dt.UTC), dt.timedelta(days=1)
+    pem = _pem(folder / "rsa.pem", now - day, now + day, rsa=True)
+    context = _context(pem, ssl.TLSVersion.TLSv1_2, "DHE:@SECLEVEL=0")
+    group = folder / "group.pem"
+    group.write_text(_GROUP)
+    context.load_dh_params(group)
+    return context
+
+
 def _pem(
     path: Path,
     start: dt.datetime,
     end: dt.datetime,
     address: IPv4Address | None = _SOME,
+    *,
+    rsa: bool = False,
+    more: int = 0,
 ) -> Path:
-    key = ec.generate_private_key(ec.SECP256R1())
+    """A key and its certificate, which stands there *more* times again as its own issuers."""
+    key = generate_private_key(65537, 2048) if rsa else ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a\r\nX-Injected: yes\x1b[31m")])
     builder = (
         x509.CertificateBuilder()
@@ -125,5 +153,5 @@ def _pem(
         serialization.NoEncryption(),
     )
     signed = builder.sign(key, hashes.SHA256())
-    path.write_bytes(private + signed.public_bytes(serialization.Encoding.PEM))
+    path.write_bytes(private + signed.public_bytes(serialization.Encoding.PEM) * (1 + more))
     return path
