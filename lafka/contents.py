@@ -24,7 +24,7 @@ from lafka.warc import dates, http
 from lafka.warc.fields import Fields
 from lafka.warc.reader import StoredRecord, records
 from lafka.warc.records import sha256_of
-from lafka.warc.sources import CHUNK, FileSource, Source
+from lafka.warc.sources import CHUNK, FileSource, Readable, Source
 
 NO_CHAIN = bytes(32)
 
@@ -346,23 +346,19 @@ def literal_place(block: Source, payload: Payload) -> int:
     return place if payload.digest == digest else -1
 
 
-class _Ended:
+class _Ended(Readable):
     """A block and a CRLF behind it."""
 
-    def __init__(self, block: FileSource) -> None:
+    __slots__ = ("_block",)
+
+    def __init__(self, block: Source) -> None:
+        super().__init__(block.size + 2)
         self._block = block
-        self.size = block.size + 2
 
     def read(self, start: int, length: int) -> bytes:
         behind = start - self._block.size
         data = self._block.read(start, length)
         return data + b"\r\n"[max(0, behind) : max(0, behind + length)]
-
-    def chunks(self, start: int = 0, size: int = CHUNK) -> Iterator[bytes]:
-        while start < self.size:
-            data = self.read(start, size)
-            yield data
-            start += len(data)
 
 
 def answer_in(record: StoredRecord, fd: int) -> Source:

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from lafka.errors import StorageTrouble
+from lafka.warc.names import sync_folder as sync_folder  # noqa: PLC0414  asked for here
 
 DRAFT = ".draft-"
 """What stands before the name of a file that is not whole yet."""
-
-
-def sync_folder(folder: Path) -> None:
-    """Sync *folder*, so that names made or replaced in it survive a power cut."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 _NAMED: set[str] = set()

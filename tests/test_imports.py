@@ -20,7 +20,7 @@ BELOW = {
     "payloads": "errors warc",
     "trails": "errors pids futlis payloads candidates",
     "finders": "errors candidates",
-    "folders": "errors",
+    "folders": "errors warc",
     "locks": "errors folders",
     "suwafs": "errors pids folders warc",
     "contents": "errors pids payloads suwafs warc",

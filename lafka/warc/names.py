@@ -114,7 +114,7 @@ def numbered(path: Path) -> Iterator[Path]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync *folder*, so that names made in it survive a power cut."""
+    """Sync *folder*, so that names made or replaced in it survive a power cut."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

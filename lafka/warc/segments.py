@@ -18,7 +18,7 @@ from lafka.warc.errors import BadHttp, BadValue, BadWarc, MissingSegment
 from lafka.warc.fields import Fields
 from lafka.warc.records import Record
 from lafka.warc.sizes import parse_size
-from lafka.warc.sources import CHUNK, Source
+from lafka.warc.sources import CHUNK, Part, Source
 from lafka.warc.stored import StoredRecord
 
 Find = Callable[[str, int], StoredRecord | None]
@@ -62,7 +62,7 @@ def _written(builder: Builder, record: Record, most: int) -> Iterator[Place]:
         if is_last and number == 1:
             yield from builder.append(record)
             return
-        block = _Part(record.source, start, length)
+        block = Part(record.source, start, length)
         if number == 1:
             made = replace(first, block=block)
         else:
@@ -127,31 +127,6 @@ def _digested(segment: Record) -> Record:
     digest = Digest.of(segment.source.chunks(0, CHUNK), segment.algorithm)
     fields.set("WARC-Block-Digest", digest.text)
     return replace(segment, fields=fields, algorithm="")
-
-
-class _Part:
-    """A range of a source."""
-
-    __slots__ = ("_source", "_start", "size")
-
-    def __init__(self, source: Source, start: int, size: int) -> None:
-        self._source = source
-        self._start = start
-        self.size = size
-
-    def read(self, start: int, length: int) -> bytes:
-        length = max(0, min(length, self.size - start))
-        return self._source.read(self._start + start, length)
-
-    def chunks(self, start: int = 0, size: int = CHUNK) -> Iterator[bytes]:
-        left = self.size - start
-        if left <= 0:
-            return
-        for piece in self._source.chunks(self._start + start, size):
-            yield piece[:left]
-            left -= len(piece)
-            if left <= 0:
-                return
 
 
 # Reading -----------------------------------------------------------------------------------
@@ -286,7 +261,7 @@ class Joined:
         if not self.first.content_type.lower().startswith("application/http"):
             return None
         with suppress(BadHttp):
-            return http.head(self.block())
+            return http.message_head(self.block())
         return None
 
     def payload(self, *, decoded: bool = False) -> Iterator[bytes]:
@@ -294,7 +269,8 @@ class Joined:
         head = self.http
         if head is None:
             return self.block().chunks()
-        return (http.entity if decoded else http.payload)(self.block(), head)
+        read = http.entity if decoded else http.payload
+        return read(self.block(), head, to_end=bool(head.status))  # as all recorders mean it
 
     def record(self) -> Record:
         """The whole as a record to be written; its block is read from the segments then."""

@@ -11,7 +11,7 @@ from lafka.warc.errors import BadWarc, TornWarc
 from lafka.warc.framing import Limits
 from lafka.warc.problems import Problem
 from lafka.warc.scanning import Scan
-from lafka.warc.sources import CHUNK, Source
+from lafka.warc.sources import CHUNK, Readable, Source
 from lafka.warc.stored import StoredRecord
 from lafka.warc.streams import (
     CODECS,
@@ -274,15 +274,15 @@ class Volume:
         return stream.read(place + start, length)
 
 
-class _Stretch:
+class _Stretch(Readable):
     """A range of the file."""
 
-    __slots__ = ("_handle", "_start", "size")
+    __slots__ = ("_handle", "_start")
 
     def __init__(self, handle: Handle, start: int, size: int) -> None:
+        super().__init__(size)
         self._handle = handle
         self._start = start
-        self.size = size
 
     def read(self, start: int, length: int) -> bytes:
         length = max(0, min(length, self.size - start))
@@ -294,22 +294,16 @@ class _Stretch:
             data += more
         return data
 
-    def chunks(self, start: int = 0, size: int = CHUNK) -> Iterator[bytes]:
-        while start < self.size:
-            data = self.read(start, size)
-            yield data
-            start += len(data)
 
-
-class _Inflated:
+class _Inflated(Readable):
     """The block of a record in compressed members."""
 
-    __slots__ = ("_record", "_volume", "size")
+    __slots__ = ("_record", "_volume")
 
     def __init__(self, volume: Volume, record: StoredRecord) -> None:
+        super().__init__(record.block_length)
         self._volume = volume
         self._record = record
-        self.size = record.block_length
 
     def read(self, start: int, length: int) -> bytes:
         length = max(0, min(length, self.size - start))
@@ -324,9 +318,3 @@ class _Inflated:
             start += len(data)
             length -= len(data)
         return parts[0] if len(parts) == 1 else b"".join(parts)
-
-    def chunks(self, start: int = 0, size: int = CHUNK) -> Iterator[bytes]:
-        while start < self.size:
-            data = self.read(start, size)
-            yield data
-            start += len(data)

@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import IO
 
 from lafka.warc.errors import BadValue
-from lafka.warc.sources import CHUNK, FileSource, MemorySource, Source
+from lafka.warc.sources import FileSource, MemorySource, Source
 
 IN_MEMORY = 4 << 20
 
 
-class SpooledSource:
+class SpooledSource(FileSource):
     """A source over a temporary file, which lives as long as this does."""
 
+    __slots__ = ("_file",)
+
     def __init__(self, file: IO[bytes], size: int) -> None:
+        super().__init__(file.fileno(), 0, size)
         self._file = file
-        self._inner = FileSource(file.fileno(), 0, size)
-
-    @property
-    def size(self) -> int:
-        return self._inner.size
-
-    def read(self, start: int, length: int) -> bytes:
-        return self._inner.read(start, length)
-
-    def chunks(self, start: int = 0, size: int = CHUNK) -> Iterator[bytes]:
-        return self._inner.chunks(start, size)
 
 
 def spooled(pieces: Iterable[bytes], most: int) -> Source:

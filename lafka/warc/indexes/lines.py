@@ -17,6 +17,7 @@ from typing import IO
 from lafka.warc.errors import BadIndex
 from lafka.warc.indexes.base import CAPTURES, Entry, Index, IndexBuilder, Query, Rank
 from lafka.warc.indexes.sorting import LineSorter
+from lafka.warc.names import sync_folder
 from lafka.warc.problems import Problem
 from lafka.warc.surts import surt
 
@@ -328,15 +329,6 @@ class LineBuilder(IndexBuilder):
 
     def abort(self) -> None:
         self._lines.close()
-
-
-def sync_folder(folder: Path) -> None:
-    """Sync *folder*, so that a name made or replaced in it survives a power cut."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 _UNFIT = re.compile(r"[\x00-\x20\x7f\x85\u2028\u2029\ud800-\udfff]|\s")

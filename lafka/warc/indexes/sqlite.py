@@ -29,7 +29,7 @@ from lafka.warc.indexes.base import (
     bare_id,
     digest_key,
 )
-from lafka.warc.indexes.lines import sync_folder
+from lafka.warc.names import sync_folder
 
 MAGIC = b"SQLite format 3\0"
 APPLICATION = 0x57415243  # "WARC"
