@@ -33,6 +33,7 @@ _BY_TYPE: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "WARC-Refers-To-Date": (frozenset(), frozenset({"revisit"})),
     "WARC-Profile": (frozenset({"revisit"}), frozenset({"revisit"})),
     "WARC-Filename": (frozenset(), frozenset({"warcinfo"})),
+    "WARC-Warcinfo-ID": (frozenset(), TYPES - {"warcinfo"}),
     "WARC-Segment-Number": (frozenset({"continuation"}), TYPES),
     "WARC-Segment-Origin-ID": (frozenset({"continuation"}), frozenset({"continuation"})),
     "WARC-Segment-Total-Length": (frozenset(), frozenset({"continuation"})),

@@ -60,6 +60,12 @@ def test_each_fault_is_named_once(change: dict[str, str], expected: list[str]) -
     assert codes({**GOOD, **change}) == expected
 
 
+def test_a_warcinfo_names_no_other() -> None:
+    info = {name: value for name, value in GOOD.items() if name != "WARC-Target-URI"}
+    info |= {"WARC-Type": "warcinfo", "WARC-Warcinfo-ID": "<urn:x:1>"}
+    assert codes(info) == ["forbidden-field"]
+
+
 def test_nothing_at_all_lacks_the_mandatory_fields() -> None:
     assert codes({}) == ["missing-field"] * 4
 
