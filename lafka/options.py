@@ -13,11 +13,15 @@ from lafka import settings as defaults
 from lafka.addresses import networks
 from lafka.errors import BadArgument
 from lafka.rawfiles import load_settings
+from lafka.warc.dates import WarcDate
+from lafka.warc.errors import BadValue
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 PREFIX = "LAFKA_"
+MISSES = ("error", "network")
+"""What LAFKA_WAYBACK_MISS can be."""
 
 
 def check(settings: BaseSettings) -> None:
@@ -82,6 +86,26 @@ def _networks(settings: BaseSettings, name: str) -> None:
     networks(settings.getlist(name))
 
 
+def _paths(settings: BaseSettings, name: str) -> None:
+    for path in settings.getlist(name):
+        if not Path(path).exists():
+            raise BadArgument(f"{name}: {path} is not there")
+
+
+def _date(settings: BaseSettings, name: str) -> None:
+    try:
+        if settings.get(name):
+            WarcDate.parse(str(settings[name]))
+    except BadValue:
+        text = settings[name]
+        raise BadArgument(f"{name}={text!r} is no date as 2026-11-20T10:11:12Z") from None
+
+
+def _miss(settings: BaseSettings, name: str) -> None:
+    if settings.get(name) not in MISSES:
+        raise BadArgument(f"{name}={settings.get(name)!r} is none of {', '.join(MISSES)}")
+
+
 def _warc_settings(settings: BaseSettings, name: str) -> None:
     if settings.get(name):
         load_settings(settings[name])
@@ -118,4 +142,7 @@ _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_WARC_SETTINGS": _warc_settings,
     "LAFKA_DOWNLOAD_HANDLER": _handler,
     "LAFKA_SPOOL_DIR": _folder,
+    "LAFKA_WAYBACK": _paths,
+    "LAFKA_WAYBACK_TIME": _date,
+    "LAFKA_WAYBACK_MISS": _miss,
 }

@@ -34,6 +34,9 @@ LAFKA_RETRY_AFTER_MAX = 3600.0  # seconds a host can ask us to wait
 LAFKA_HOST_FAILURES_MAX = 20  # failures in a row after which a host is set aside for the run
 LAFKA_CRAWL_DELAY_MAX = 60.0  # seconds of Crawl-delay in a robots.txt that are honoured
 LAFKA_PROGRESS_INTERVAL = 30.0  # seconds between progress lines
+LAFKA_WAYBACK: list[str] = []  # WARCs, folders, indexes that answer in the network's place
+LAFKA_WAYBACK_TIME = None  # the captures nearest to it answer; None: the newest
+LAFKA_WAYBACK_MISS = "error"  # what is not archived; "network": is asked for
 LAFKA_DOWNLOAD_HANDLER = "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler"
 
 # Polite -------------------------------------------------------------------------------------
@@ -78,6 +81,7 @@ DOWNLOADER_MIDDLEWARES: dict[str, int | None] = {
     "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,
     "lafka.politeness.TrailCookiesMiddleware": 700,
     "lafka.middlewares.RawWarcMiddleware": 950,
+    "lafka.wayback.WarcDownloaderMiddleware": 960,  # off without LAFKA_WAYBACK
 }
 ITEM_PIPELINES = {"lafka.pipelines.PaperWarcPipeline": 300}
 FEED_STORAGES = {"lafka": "lafka.feeds.OutcomeFeedStorage"}

@@ -27,6 +27,7 @@ BELOW = {
     "plans": "errors payloads trails warc contents",
     "papers": "errors pids trails suwafs warc contents folders locks plans",
     "archives": "errors pids futlis suwafs contents papers folders locks",
+    "suwafindex": "errors suwafs archives warc",
     "exchanges": "errors payloads warc",
     "rawfiles": "errors warc",
     "raws": "errors pids futlis payloads trails suwafs warc contents folders archives exchanges"

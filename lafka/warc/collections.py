@@ -71,10 +71,22 @@ class Collection:
         self._indexes = [self._attached(index) for index in indexes]
 
     @classmethod
+    def of(cls, paths: Iterable[Path | str], *, opened_max: int = _OPENED_MAX) -> Self:
+        """What is at *paths*: volumes, indexes by their names, and folders of both."""
+        volumes: list[Path] = []
+        indexes: list[Path] = []
+        for path in map(Path, paths):
+            if path.is_dir():
+                volumes.append(path)
+                indexes.extend(file for file in _files(path) if _is_index(file))
+            else:
+                (indexes if _is_index(path) else volumes).append(path)
+        return cls(volumes, indexes, opened_max=opened_max)
+
+    @classmethod
     def from_folder(cls, folder: Path | str, *, opened_max: int = _OPENED_MAX) -> Self:
         """All volumes below *folder*, with the CDX, CDXJ and SQLite indexes that lie there."""
-        indexes = (path for path in _files(Path(folder)) if _is_index(path))
-        return cls([folder], indexes, opened_max=opened_max)
+        return cls.of([folder], opened_max=opened_max)
 
     def _attached(self, index: Index | Path | str) -> Index:
         if isinstance(index, Index):
