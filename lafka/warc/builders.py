@@ -120,7 +120,8 @@ class Builder:
         self._version = version
         self._file: _File | None = None
         self._closed = False
-        if folder is not None and self._named(0) == self._named(1):
+        now = clock()
+        if folder is not None and self._named(0, now) == self._named(1, now):
             raise BadValue(f"a template without a serial: {template!r}")
 
     def __enter__(self) -> Self:
@@ -270,9 +271,10 @@ class Builder:
             self._file = self._begin()
         return self.max_size - self.position
 
-    def _named(self, serial: int) -> Path:
+    def _named(self, serial: int, date: WarcDate | None = None) -> Path:
         template, prefix, host = self._name
-        name = make_name(template, prefix=prefix, host=host, date=self.clock(), serial=serial)
+        date = date or self.clock()
+        name = make_name(template, prefix=prefix, host=host, date=date, serial=serial)
         if not name.endswith(self._encoding.suffix):
             name += self._encoding.suffix
         return self._folder / name

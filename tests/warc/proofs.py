@@ -1,4 +1,4 @@
-"""What others say of a volume that was written here: warcio, our strict reader, our reader."""
+"""What others say of a volume that was written here: warcio, our verifier, our reader and checker."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from warcio.archiveiterator import ArchiveIterator
 
 from lafka import strict
+from lafka.warc.checking import check
 from lafka.warc.stored import StoredRecord
 from lafka.warc.volumes import Volume
 
@@ -19,6 +20,8 @@ def proved(path: Path, *, digests: bool = True) -> list[StoredRecord]:
     with Volume(path, strict=True) as volume:
         records = list(volume)
     assert not volume.problems
+    errors = {problem.code for problem in check(path) if problem.severity == "error"}
+    assert errors <= {"repeated-id"}  # a copy has the id of what it is a copy of
     with path.open("rb") as file:
         found = []
         for record in ArchiveIterator(file, no_record_parse=False, check_digests=digests):
