@@ -99,7 +99,10 @@ class WriterPool:
         self._failed += builder.failed
 
     def close(self) -> None:
-        """End every builder: those that are lent when they come back, which is waited for."""
+        """End every builder: those that are lent when they come back, which is waited for.
+
+        So not by a thread that has borrowed one.
+        """
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lafka.warc.appending import Appender, new_file
+from lafka.warc.builders import OPEN
 from lafka.warc.encoding import Gzip, Plain
 from lafka.warc.names import numbered
 from lafka.warc.problems import Problem
@@ -55,6 +56,9 @@ def repair(path: Path | str, into: Path | str, *, gzip: bool | None = None) -> R
     else in ``INTO.garbage``. Records are compressed as they were, or as *gzip* says. Header and
     block of a record stay as they are, digests that do not fit included; the line ends behind it
     are made CRLF CRLF. ``FileExistsError`` where *into* is there; ``OSError``, and then no file.
+
+    What a killed builder left, ``NAME.open``, is whole up to its torn end. Nothing behind the first
+    damage in it is taken for a record: it could be what a site sent.
     """
     into = Path(into)
     with Volume(path) as volume, ExitStack() as stack:
@@ -83,6 +87,8 @@ def _sorted_out(volume: Volume) -> Iterator[StoredRecord | tuple[int, int]]:
     at = told = 0
     last: StoredRecord | None = None
     for record in volume:
+        if _is_left(volume) and _is_behind_damage(record, volume):
+            break
         another = last is None or record.offset != last.offset
         if another and (record.offset > at or (last and not last.alone)):
             yield from _lost(volume, last, told, at, record.offset)
@@ -90,6 +96,16 @@ def _sorted_out(volume: Volume) -> Iterator[StoredRecord | tuple[int, int]]:
         yield record
         at, last = max(at, record.end), record
     yield from _lost(volume, last, told, at, volume.size)
+
+
+def _is_left(volume: Volume) -> bool:
+    """Whether a builder was killed that wrote it."""
+    return volume.path.name.endswith(OPEN)
+
+
+def _is_behind_damage(record: StoredRecord, volume: Volume) -> bool:
+    lost = [problem.offset for problem in volume.problems if problem.code in LOST]
+    return any(at < record.offset or (at == record.offset and record.inner) for at in lost)
 
 
 def _lost(
@@ -120,7 +136,9 @@ class _Kept:
         self._files: dict[Path, Appender] = {}
 
     def keep(self, start: int, stop: int) -> None:
-        torn = any(p.offset == start and p.code in _TORN for p in self._volume.problems)
+        problems = self._volume.problems
+        torn = any(problem.offset == start and problem.code in _TORN for problem in problems)
+        torn = torn or _is_left(self._volume)
         name = self._into.name + (f"{TORN}{start}" if torn else GARBAGE)
         path, out = self._file(self._into.with_name(name))
         self.asides.append(Aside(path=path, at=out.position, offset=start, length=stop - start))

@@ -21,9 +21,3 @@ def parse_size(size: int | str) -> int:
     if type(size) is not int or size <= 0:
         raise BadValue(f"not a size: {size!r} (a number of bytes, or one with K, M, G, Ki, Mi, Gi)")
     return size
-
-
-def size_text(size: int) -> str:
-    """*size*, bytes over 0, as short as it can be said exactly: ``"1G"``, ``"512Mi"``."""
-    fitting = [(size // unit, name) for name, unit in UNITS.items() if not size % unit]
-    return min((f"{count}{name}" for count, name in fitting), key=len)

@@ -1,4 +1,4 @@
-"""What others say of a volume that was written here: warcio, our verifier, our reader and checker."""
+"""What others say of a volume that was written here: warcio, the verifier, the checker."""
 
 from __future__ import annotations
 

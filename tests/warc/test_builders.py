@@ -20,6 +20,8 @@ from lafka.warc.builders import Builder
 from lafka.warc.dates import WarcDate
 from lafka.warc.errors import BadValue
 from lafka.warc.fields import Fields
+from lafka.warc.indexes import attach
+from lafka.warc.indexes import builder as index_builder
 from lafka.warc.names import FileName
 from lafka.warc.records import Record
 from lafka.warc.sources import MemorySource
@@ -576,3 +578,16 @@ def test_indexes_are_fed_as_it_writes(tmp_path: Path, how: dict) -> None:
         for record in proved(path)
     ]
     assert one.entries == other.entries == read
+
+
+@KINDS
+def test_an_index_finds_what_was_just_written(tmp_path: Path, how: dict) -> None:
+    index = index_builder(tmp_path / "x.sqlite")
+    with index, Builder(folder=tmp_path, max_size=3000, indexes=[index], **how) as builder:
+        for number in range(5):
+            builder.append(answer(1500, f"{URL}{number}"))
+    with attach(tmp_path / "x.sqlite") as found:
+        [entry] = found.search(url=f"{URL}3")
+    with Volume(tmp_path / entry.volume) as volume:
+        assert volume.at(entry.offset).url == f"{URL}3"
+        assert volume.at(entry.offset).length == entry.length

@@ -138,6 +138,29 @@ def test_a_record_whose_digest_is_wrong_is_kept(tmp_path: Path) -> None:
     assert repaired.asides == ()
 
 
+@pytest.mark.parametrize("how", [{}, {"gzip": True}])
+@pytest.mark.parametrize("sent", [{}, {"gzip": True}])
+def test_what_a_site_sent_is_no_record(tmp_path: Path, how: dict, sent: dict) -> None:
+    """A killed writer was writing a response that is itself a WARC: its records are not ours."""
+    written(tmp_path / "sent", **sent)
+    forged = (tmp_path / "sent").read_bytes() * 3
+    with Builder(tmp_path / "x", **how) as builder:
+        for block in (b"one", b"two", random.Random(3).randbytes(500) + forged):
+            builder.append(Record.resource("urn:x", block, content_type="a/b"))
+    data = (tmp_path / "x").read_bytes()
+    with Volume(tmp_path / "x") as volume:
+        *_, last = volume
+    for cut in (last.offset + last.length // 2, len(data) - 100):
+        folder = tmp_path / str(cut)
+        folder.mkdir()
+        (folder / "x.open").write_bytes(data[:cut])
+        repaired = repair(folder / "x.open", folder / "x")
+        assert repaired.records == 2
+        assert (folder / "x").read_bytes() == data[: last.offset]
+        assert (folder / f"x.torn-{last.offset}").read_bytes() == data[last.offset : cut]
+        assert len(list(folder.iterdir())) == 3
+
+
 def test_nothing_whole_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"no WARC at all")
     repaired = repair(tmp_path / "x", tmp_path / "y")
