@@ -111,6 +111,11 @@ SPIDER_MIDDLEWARES: dict[str, Any] = {
     "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,  # we copy none
 }
 
+# IPv6 ---------------------------------------------------------------------------------------
+
+# scrapy.resolver.CachingThreadedResolver, which knows no IPv6: hosts without IPv4 cannot be asked.
+TWISTED_DNS_RESOLVER = "scrapy.resolver.CachingHostnameResolver"
+
 # Off ----------------------------------------------------------------------------------------
 
 TELNETCONSOLE_ENABLED = False  # True
