@@ -272,7 +272,8 @@ class StrictRecord:
     @property
     def url(self) -> str:
         """The target URI, without the angle brackets of WARC/1.0 writers."""
-        return self.fields.get("warc-target-uri", "").removeprefix("<").removesuffix(">")
+        url = self.fields.get("warc-target-uri", "")
+        return url[1:-1] if url.startswith("<") and url.endswith(">") else url
 
 
 def canonical_digest(value: str) -> str | None:
