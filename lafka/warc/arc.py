@@ -95,7 +95,7 @@ class ArcRecord(StoredRecord):
         """The URL as it stands, spaces and all."""
         return self.arc.url
 
-    def plain(self) -> Iterator[bytes]:
+    def pieces(self) -> Iterator[bytes]:
         """The record uncompressed: its exact header line and block, and LF."""
         yield self.header
         yield from self.block().chunks(0, CHUNK)

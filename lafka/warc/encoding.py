@@ -61,7 +61,7 @@ class Plain:
     def _write_one(self, out: Appender, record: Record | StoredRecord) -> None:
         if isinstance(record, StoredRecord):
             if not copied(out, record, self.compression):
-                out.write(record.plain())
+                out.write(record.pieces())
             return
         record = exact(record)
         head = _head(record)
@@ -148,7 +148,7 @@ class Gzip:
             if isinstance(record, Record):
                 self._write_one(out, exact(record).pieces())
             elif not (self._copies and copied(out, record, self.compression)):
-                self._write_one(out, record.plain())
+                self._write_one(out, record.pieces())
             places.append(out.position)
         return places
 

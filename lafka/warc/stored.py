@@ -149,14 +149,14 @@ class StoredRecord(Described):
     def raw(self) -> Source:
         """The bytes of the file that hold the record, compressed if they are; for a byte copy.
 
-        ``BadWarc`` where they hold other records too (``alone``): see :meth:`plain`.
+        ``BadWarc`` where they hold other records too (``alone``): see :meth:`pieces`.
         """
         if not self.alone:
             message = "the record shares its compressed member with others"
             raise BadWarc(self.path, message, self.offset)
         return self.volume.bytes_of(self)
 
-    def plain(self) -> Iterator[bytes]:
+    def pieces(self) -> Iterator[bytes]:
         """The record uncompressed: its exact header and block, and CRLF CRLF."""
         yield self.header
         yield from self.block().chunks(0, CHUNK)

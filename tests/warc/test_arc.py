@@ -67,7 +67,7 @@ def test_records_are_those_of_a_warc(tmp_path, form):
     assert (page.http.status, b"".join(page.payload())) == (200, b"hello")
     assert (dns.content_type, ftp.content_type) == ("text/dns", "no-type")
     assert (block(filedesc), block(ftp)) == (FILEDESC_BODY, b"bytes")
-    assert [b"".join(r.plain()) for r in (filedesc, page, dns, ftp)] == list(WHOLE)
+    assert [b"".join(r.pieces()) for r in (filedesc, page, dns, ftp)] == list(WHOLE)
     assert codes(opened) == ([(0, "one-member")] if form == "one member" else [])
     assert page.next() == dns
     assert opened.at(dns.offset, dns.inner) == dns

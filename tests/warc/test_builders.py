@@ -240,8 +240,8 @@ def test_a_stored_record_is_copied_as_it_is(tmp_path: Path, how: dict, source: d
         for record in volume:
             builder.append(record, record)
     before, after = proved(tmp_path / "a"), proved(tmp_path / "b")
-    assert [b"".join(r.plain()) for r in after] == [
-        b"".join(r.plain()) for r in before for _ in range(2)
+    assert [b"".join(r.pieces()) for r in after] == [
+        b"".join(r.pieces()) for r in before for _ in range(2)
     ]
     if bool(how) == bool(source):
         data = (tmp_path / "a").read_bytes()

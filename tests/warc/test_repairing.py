@@ -38,7 +38,7 @@ def written(path: Path, *, count: int = 4, size: int = 3000, **how: object) -> b
 
 def plain_records(path: Path) -> list[bytes]:
     with Volume(path) as volume:
-        return [b"".join(record.plain()) for record in volume]
+        return [b"".join(record.pieces()) for record in volume]
 
 
 def kept(repaired: Repaired, damaged: bytes) -> list[tuple[int, int]]:

@@ -133,7 +133,7 @@ def test_records_in_gzip_members(write: Write) -> None:
         assert [record.length for record in found] == list(map(len, members))
         assert all(record.alone for record in found)
         assert [b"".join(record.raw().chunks()) for record in found] == members
-        assert [b"".join(record.plain()) for record in found] == records
+        assert [b"".join(record.pieces()) for record in found] == records
         assert [block_of(volume.at(record.offset)) for record in found[::-1]] == [
             bytes([65 + n]) * 3000 for n in range(5)
         ][::-1]

@@ -51,4 +51,4 @@ def _part(record: StoredRecord, opts: Namespace) -> Iterator[bytes]:
         return record.block().chunks()
     if opts.payload or opts.decoded:
         return record.payload(decoded=opts.decoded)
-    return record.plain()
+    return record.pieces()

@@ -33,7 +33,7 @@ class AlikeRecord(StoredRecord):
     def payload_place(self) -> tuple[int, int] | None:
         return None if self.place is None else (self.place, self.block_length)
 
-    def plain(self) -> Iterator[bytes]:
+    def pieces(self) -> Iterator[bytes]:
         """What the file holds of it, as it stands."""
         return self.volume.bytes_of(self).chunks()
 
