@@ -1,31 +1,39 @@
 """The WARC standard (ISO 28500, WARC/1.1) and nothing of Lafka's own.
 
-``fields``    named fields: the header of a record, the body of a warcinfo
-``dates``     WARC-Date at every precision
-``records``   records to be written
-``volumes``   a plain or compressed file, record by record, and what is wrong with it
-``stored``    a record where it lies in a volume
-``checking``  a volume held to the standard, digests and all
-``scanning``  from record to record, over whatever lies between them
-``framing``   where a header ends and how long its block is
-``streams``   a volume as one stream of plain bytes
-``arc``       ARC files, read as if they were WARCs; their header lines in ``archeaders``
-``alike``     other files that hold what WARCs hold
-``arc2warc``  ARC to WARC, header lines kept; ``warc2arc`` the other way
-``reader``    records in a plain file, found by seeking over their blocks
-``sources``   bytes in memory or in a file, read the same way
-``http``      the HTTP message in a response block, its payload and its entity
-``builders``  writes volumes: groups of records, names, rotation, nothing overwritten
-``pools``     several builders for several threads
-``segments``  records of any size over several volumes: written, and joined when read
-``repairing`` what is whole of a damaged volume, in a new one; ``recompressing`` all of a sound one
-``encoding``  records as bytes of a file, plain or a gzip member each
-``appending`` a group of records whole at the end of a file, or the file as it was before
-``names``     names of files by the guidelines; renaming that overwrites nothing
-``surts``     keys under which indexes sort URLs
-``indexes``   CDX, CDXJ and SQLite: built, attached, searched
-``collections`` many volumes and indexes as one: search, revisits, segments
-``sizes``     sizes with K, M, G, Ki, Mi, Gi
+What a record is made of:
+
+``errors``, ``problems``  what is raised, and what is told: one table of codes
+``fields``, ``dates``     named fields, WARC-Date at every precision
+``digests``, ``sources``  labelled digests; bytes in memory or in a file, read the same way
+``http``, ``codings``     the HTTP message in a block, its payload, its entity
+``rules``                 what the standard says of the fields of a record
+
+Writing:
+
+``records``               records of every type, held to the standard
+``builders``, ``pools``   groups of records into files, nothing overwritten; one a thread
+``names``, ``sizes``      names of files by the guidelines, sizes with K, M, G, Ki, Mi, Gi
+``encoding``              records as bytes of a file, plain or a gzip member each
+``appending``             a group whole at the end of a file, or the file as it was before
+``segments``              records of any size over several volumes, and joined when read
+
+Reading:
+
+``volumes``, ``stored``   a plain or compressed file, and a record where it lies in one
+``scanning``, ``framing`` from record to record over whatever lies between; where a header ends
+``streams``               a volume as one stream of plain bytes
+``checking``              a volume held to the standard, digests and all
+``repairing``             what is whole of a damaged volume, in a new one
+``recompressing``         all of a sound one, a gzip member for each record or plain
+``arc``, ``archeaders``   ARC files, read as if they were WARCs
+``arc2warc``, ``warc2arc`` ARC to WARC, header lines kept, and back
+``alike``                 other files that hold what WARCs hold
+
+Finding:
+
+``surts``                 keys under which indexes sort URLs
+``indexes``               CDX, CDXJ and SQLite: built, attached, searched
+``collections``           many volumes and indexes as one: search, revisits, segments
 
 What most people need is here too, and is imported when it is first asked for:
 

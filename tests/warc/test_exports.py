@@ -1,4 +1,5 @@
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,11 @@ def test_what_is_told_to_mypy_is_what_is_there() -> None:
 def test_each_name_is_there(name: str) -> None:
     assert getattr(warc, name).__name__ == name
     assert name in dir(warc)
+
+
+def test_each_module_has_its_place_on_the_map() -> None:
+    modules = {path.stem for path in Path(warc.__file__).parent.iterdir() if path.stem[0] != "_"}
+    assert modules - set(re.findall(r"``(\w+)``", warc.__doc__ or "")) <= {"reader"}
 
 
 def test_no_name_is_that_of_a_module() -> None:
