@@ -18,7 +18,7 @@ import re
 import uuid
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -56,11 +56,11 @@ _TOLD = {
 class Converted:
     """What came of a conversion: records of the old file by type.
 
-    ``kept`` are in the new file ``path``, ``left_out`` are not. ``problems`` are those of the old
-    file.
+    ``kept`` are in the new file ``path``, which is None where there was nothing to be kept;
+    ``left_out`` are not. ``problems`` are those of the old file.
     """
 
-    path: Path
+    path: Path | None
     kept: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
     problems: list[Problem] = field(default_factory=list)
@@ -87,7 +87,7 @@ def arc2warc(
             raise
         builder.close()
         done.problems[:0] = volume.problems
-    return done
+    return done if done.kept else replace(done, path=None)
 
 
 def _append(builder: Builder, old: ArcRecord, group: list[Record], done: Converted) -> None:

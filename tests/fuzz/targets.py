@@ -6,28 +6,77 @@ A target is a function of bytes; what it gives back is dropped. ``run.py`` feeds
 
 from __future__ import annotations
 
+import gzip as gzipped
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import islice
+from pathlib import Path
 
-from lafka.warc import archeaders, surts
-from lafka.warc.alike import multipart, rdf, zips
+from lafka.warc import archeaders, codings, http, surts
+from lafka.warc.alike import multipart, open_volume, rdf, zips
+from lafka.warc.alike.mhtml import MhtmlVolume
+from lafka.warc.arc import ArcVolume
+from lafka.warc.arc2warc import arc2warc
+from lafka.warc.checking import check
+from lafka.warc.dates import WarcDate
 from lafka.warc.errors import WarcError
 from lafka.warc.fields import Fields
+from lafka.warc.indexes import attach
+from lafka.warc.repairing import LOST, repair
 from lafka.warc.sources import MemorySource
+from lafka.warc.volumes import Volume
+from lafka.warc.warc2arc import warc2arc
 
 MOST = 1 << 20  # bytes of anything decoded
+NAME = Path("fuzzed")
 
 
 def fields(data: bytes) -> None:
-    parsed = Fields.parse(data)
+    parsed = Fields.parse(data, problems=[])
     assert all(parsed.first(name) in parsed.all(name) for name, _ in parsed)
+    assert parsed.to_bytes() == data
+    with suppress(WarcError):
+        Fields.parse(data, strict=True)
+    with suppress(WarcError):
+        written = parsed.copy().to_bytes()
+        assert list(Fields.parse(written, strict=True, comments=False)) == list(parsed)
+
+
+def date(data: bytes) -> None:
+    with suppress(WarcError):
+        parsed = WarcDate.parse(data.decode("utf-8", "replace"))
+        assert WarcDate.parse(parsed.text).covers(parsed)
+        assert parsed.covers(parsed)
+        assert not parsed.distance(parsed)
+        assert len(parsed.digits14) == 14
 
 
 def surt(data: bytes) -> None:
     key = surts.surt(data.decode("utf-8", "surrogateescape"))
     assert key.isascii()
     assert key.isprintable()
+
+
+def volume(data: bytes) -> None:
+    """A file of any kind that is read from a source: plain, compressed, of any codec."""
+    _walk(Volume(NAME, source=MemorySource(data)))
+    with suppress(WarcError):
+        list(Volume(NAME, source=MemorySource(data), strict=True))
+
+
+def members(data: bytes) -> None:
+    """Bytes that are sure to be inflated, in members that part at every NUL."""
+    packed = b"".join(gzipped.compress(part, 1, mtime=0) for part in data.split(b"\0", 8))
+    _walk(Volume(NAME, source=MemorySource(packed)))
+
+
+def checked(data: bytes) -> None:
+    found = check(Volume(NAME, source=MemorySource(data)))
+    assert sum(found.counts.values()) == 0
+    assert len({problem.to_json() for problem in islice(found, 10_000)}) <= sum(
+        found.counts.values()
+    )
 
 
 def arc_header(data: bytes) -> None:
@@ -39,13 +88,88 @@ def arc_header(data: bytes) -> None:
         assert (header.length, header.address, header.url, header.date) is not None
 
 
+def arc(data: bytes) -> None:
+    _walk(ArcVolume(NAME, source=MemorySource(data)))
+    _walk(ArcVolume(NAME, source=MemorySource(gzipped.compress(data, 1)), salvage=True))
+    with suppress(WarcError):
+        list(ArcVolume(NAME, source=MemorySource(data), strict=True))
+
+
+def conversions(data: bytes) -> None:
+    """An ARC becomes a WARC without an error, and that an ARC again."""
+    with _file(data, "a.arc") as path:
+        done = arc2warc(path)
+        assert not done.left_out
+        if not done.path:
+            return
+        assert [p.to_json() for p in check(done.path) if p.severity == "error"] == []
+        back = warc2arc(done.path, path.with_name("b.arc"))
+        with ArcVolume(back.path, strict=True) as again:
+            list(again)
+
+
+def repaired(data: bytes) -> None:
+    """Whatever is repaired reads without trouble."""
+    with _file(data, "a.warc") as path:
+        done = repair(path, path.with_name("b.warc"))
+        if done.into:
+            with Volume(done.into) as mended:
+                assert sum(1 for _ in mended) == done.records
+                assert not LOST & {problem.code for problem in mended.problems}
+
+
+def head(data: bytes) -> None:
+    source = MemorySource(data)
+    with suppress(WarcError):
+        found = http.message_head(source)
+        assert found.end <= len(data)
+        assert found.content_length is None or found.content_length >= 0
+        with suppress(WarcError):
+            _drain(http.payload(source, found))
+        with suppress(WarcError):
+            _drain(http.entity(source, found))
+        with suppress(WarcError):
+            http.trailers(source, found)
+
+
+def chunked(data: bytes) -> None:
+    whole = []
+    for size in (1, 7, 1 << 20):
+        dechunker, parts = http.Dechunker(), []
+        with suppress(WarcError):
+            for place in range(0, len(data), size):
+                parts.extend(dechunker.feed(data[place : place + size]))
+        whole.append(b"".join(parts))
+    assert len(set(whole)) == 1
+
+
+def coded(data: bytes) -> None:
+    """Bytes by a content coding that the first of them chooses."""
+    names = ("gzip", "deflate", "br", "zstd", "compress", "gzip,br")
+    chosen = tuple(names[data[0] % len(names)].split(",")) if data else ("gzip",)
+    for size in (3, 1 << 16):
+        pieces = (data[place : place + size] for place in range(1, len(data), size))
+        with suppress(WarcError):
+            _drain(codings.decode(pieces, chosen))
+
+
+def index(data: bytes) -> None:
+    """CDX and CDXJ; what is neither is refused."""
+    with _file(data, "index.cdxj") as path, suppress(WarcError), attach(path) as attached:
+        list(islice(attached, 1000))
+        for url in ("http://a.example/", "http://a.example/b"):
+            list(islice(attached.search(url=url, time="2020"), 10))
+        list(islice(attached.search(url_prefix="http://a"), 10))
+
+
 def mime(data: bytes) -> None:
     source = MemorySource(data)
     for part in multipart.parts(source):
         if isinstance(part, multipart.Part):
             assert part.body + part.length <= source.size
             with suppress(WarcError):
-                list(multipart.decoded(source, part))
+                _drain(multipart.decoded(source, part))
+    _walk(MhtmlVolume(NAME, source=source))
 
 
 def zip_file(data: bytes) -> None:
@@ -56,6 +180,9 @@ def zip_file(data: bytes) -> None:
             for member in zips.members(file.fileno()):
                 with suppress(WarcError):
                     zips.content(file.fileno(), member, MOST)
+    for name in ("a.wacz", "a.maff"):
+        with _file(data, name) as path, open_volume(path) as volume:
+            _walk(volume)
 
 
 def xml(data: bytes) -> None:
@@ -63,6 +190,45 @@ def xml(data: bytes) -> None:
         list(rdf.leaves(data))
 
 
+@contextmanager
+def _file(data: bytes, name: str) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(data)
+        yield path
+
+
+def _drain(pieces: Iterable[bytes]) -> None:
+    size = 0
+    for piece in pieces:
+        size += len(piece)
+        if size > 4 * MOST:
+            return
+
+
+def _walk(opened: Volume) -> None:
+    """Read all that can be asked of the records of a volume."""
+    with opened:
+        found = list(islice(opened, 1000))
+        for record in found:
+            assert (record.type, record.url, record.id, record.content_type) is not None
+            assert record.date is None or record.date is not None
+            assert record.block_length == sum(map(len, record.block().chunks()))
+            for decoded in (False, True):
+                with suppress(WarcError):
+                    _drain(record.payload(decoded=decoded))
+            with suppress(WarcError):
+                record.verify()
+            with suppress(WarcError):
+                assert opened.at(record.offset, record.inner) == record
+        for problem in opened.problems:
+            assert problem.to_json().isprintable()
+
+
 TARGETS: dict[str, Callable[[bytes], None]] = {
-    target.__name__: target for target in (fields, surt, arc_header, mime, zip_file, xml)
-}
+    target.__name__: target
+    for target in (
+        fields, date, surt, volume, members, checked, repaired, arc_header, arc, conversions, head,
+        chunked, coded, index, mime, zip_file, xml,
+    )
+}  # fmt: skip

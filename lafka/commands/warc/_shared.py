@@ -70,6 +70,7 @@ def write(pieces: Iterable[bytes]) -> None:
 
 def account(done: Converted, *, printed: bool) -> int:
     """Say what came of a conversion, problems too if *printed*; the exit code."""
-    values: dict[str, object] = {"path": str(done.path), "kept": dict(done.kept)}
+    path = str(done.path) if done.path else None
+    values: dict[str, object] = {"path": path, "kept": dict(done.kept)}
     print_json({**values, "left_out": dict(done.left_out), "problems": len(done.problems)})
     return tell(done.problems, printed=printed)
