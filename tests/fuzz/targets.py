@@ -46,8 +46,7 @@ def fields(data: bytes) -> None:
 def date(data: bytes) -> None:
     with suppress(WarcError):
         parsed = WarcDate.parse(data.decode("utf-8", "replace"))
-        assert WarcDate.parse(parsed.text).covers(parsed)
-        assert parsed.covers(parsed)
+        assert parsed.covers(WarcDate.parse(parsed.text))  # which has minutes where it had hours
         assert not parsed.distance(parsed)
         assert len(parsed.digits14) == 14
 
