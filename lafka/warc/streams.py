@@ -14,6 +14,7 @@ import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from stat import S_ISREG
 from typing import Protocol
@@ -52,16 +53,13 @@ class Handle:
         self._fd = -1 if fd is None else fd
         self._borrowed = fd is not None
         if source is not None:
-            self.read = self._read_source  # type: ignore[method-assign]
+            # Not a method of this: that would be a cycle, which keeps a source for long.
+            self.read = partial(_read_source, source)  # type: ignore[method-assign]
 
     def read(self, length: int, offset: int) -> bytes:
         """Up to *length* bytes at *offset*; fewer at the end of the file alone."""
         fd = self._fd
         return os.pread(fd if fd >= 0 else self.fd, length, offset)
-
-    def _read_source(self, length: int, offset: int) -> bytes:
-        assert self._source is not None
-        return self._source.read(offset, length) if offset < self._source.size else b""
 
     @property
     def fd(self) -> int:
@@ -94,6 +92,10 @@ class Handle:
     def __del__(self) -> None:
         if getattr(self, "_fd", -1) >= 0:
             self.close()
+
+
+def _read_source(source: Source, length: int, offset: int) -> bytes:
+    return source.read(offset, length) if offset < source.size else b""
 
 
 def _opened(path: Path) -> int:

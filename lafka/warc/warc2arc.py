@@ -25,7 +25,7 @@ from xml.sax.saxutils import escape
 
 from lafka.warc import archeaders
 from lafka.warc.appending import Appender
-from lafka.warc.arc import HEADER_FIELD
+from lafka.warc.arc import HEADER_FIELD, date_of
 from lafka.warc.arc2warc import Converted, legal_url
 from lafka.warc.archeaders import NAMES_LINE, ONE
 from lafka.warc.dates import WarcDate
@@ -164,6 +164,7 @@ def _old_line(record: StoredRecord) -> bytes:
     same = header.length == record.block_length and legal_url(header.url) == header.url
     media_type = header.media_type in ("", NO_TYPE) or _MEDIA_TYPE.fullmatch(header.media_type)
     legal = line.count(b" ") == 4 and header.is_sure and len(header.date) == 14
+    legal = legal and date_of(header) is not None
     return line if same and media_type and legal and header.url == record.url else b""
 
 
