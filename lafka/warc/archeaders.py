@@ -157,7 +157,7 @@ def names_in(block: bytes) -> tuple[str, ...]:
     """The field names that the first block of a file gives in its second line; :data:`ONE` else."""
     lines = block[:4096].split(b"\n", 2)
     names = tuple(_text(lines[1]).split()) if len(lines) > 1 else ()
-    known = names[:1] == ONE[:1] and names[-1:] == ONE[-1:] and 5 <= len(names) <= 32
+    known = names[:4] == ONE[:4] and names[-1:] == ONE[-1:] and 5 <= len(names) <= 32
     return names if known else ONE
 
 

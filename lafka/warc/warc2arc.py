@@ -191,7 +191,7 @@ def _filedesc(
 ) -> Iterator[bytes]:
     block: Source | None = about.block() if about else None
     if block is None or archeaders.names_in(block.read(0, 4096)) != ONE:
-        block = MemorySource(_metadata(info))
+        block, about = MemorySource(_metadata(info)), None
     dates = [date.digits14 for record in first if (date := _date(record))]
     url = legal_url(f"filedesc://{name}")
     line = f"{url} {NO_ADDRESS} {dates[0] if dates else '00000000000000'} text/plain {block.size}"

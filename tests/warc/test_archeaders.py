@@ -114,6 +114,7 @@ def test_names_come_from_the_first_block():
     assert names_in(b"1 0 X\nURL IP-address Archive-date Content-type Archive-length\n") == ONE
     assert names_in(b"2 0 X\n" + " ".join(TWO).encode() + b"\r\n") == TWO
     assert names_in(b"") == names_in(b"1 0 X\nURL a b\n") == ONE
+    assert names_in(b"1 0 X\nURL IP-address Archive-date Type Archive-length\n") == ONE
 
 
 @given(st.binary())

@@ -70,7 +70,6 @@ def write(pieces: Iterable[bytes]) -> None:
 
 def account(done: Converted, *, printed: bool) -> int:
     """Say what came of a conversion, problems too if *printed*; the exit code."""
-    path = str(done.path) if done.path else None
-    values: dict[str, object] = {"path": path, "kept": dict(done.kept)}
+    values: dict[str, object] = {"path": done.path and str(done.path), "kept": dict(done.kept)}
     print_json({**values, "left_out": dict(done.left_out), "problems": len(done.problems)})
     return tell(done.problems, printed=printed)
