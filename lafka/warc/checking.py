@@ -8,6 +8,8 @@ print(checked.records, checked.counts["error"])
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -176,8 +178,9 @@ class Check(Iterable[Problem]):
                 return
             source = MemorySource(source.read(0, source.size))
         if record.block_length < _APART:
-            source = MemorySource(source.read(0, source.size))
-            self._found.extend(_contents(record, source))
+            data = source.read(0, record.block_length)
+            if not _is_plainly_right(record, data):
+                self._found.extend(_contents(record, MemorySource(data)))
         else:
             self._found.append(threads.submit(_contents, record, source).result)
 
@@ -209,6 +212,43 @@ class Check(Iterable[Problem]):
             self._found.append(Problem.of("repeated-id", record.path, record.offset, **values))
         elif len(self._ids) < _IDS_MAX:
             self._ids[key] = record.offset
+
+
+def _is_plainly_right(record: StoredRecord, data: bytes) -> bool:
+    """Whether all is well with the block *data*, as far as that is told without parsing it.
+
+    So it is with nearly all small blocks, which it makes twice as fast to check.
+    """
+    fields = record.fields
+    stated = fields.first("WARC-Block-Digest")
+    if stated and not _says(stated, data):
+        return False
+    stated = fields.first("WARC-Payload-Digest")
+    if record.type not in _HEADED:
+        return not stated
+    line = _FIRST_LINE.match(data)
+    end = data.find(b"\r\n\r\n") + 4
+    return bool(line) and end > 4 and (not stated or _says(stated, data[end:]))
+
+
+_FIRST_LINE = re.compile(rb"HTTP/1\.[01] [2-5][0-9][0-9] [ -~]*\r\n|[A-Z]+ [!-~]+ HTTP/1\.[01]\r\n")
+_MAKERS = {"sha1": hashlib.sha1, "sha256": hashlib.sha256, "md5": hashlib.md5}
+_BASE32 = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789abcdefghijklmnopqrstuv", "_")
+
+
+def _says(stated: str, data: bytes) -> bool:
+    """Whether *stated* is the digest of *data*; only its usual spellings are known here."""
+    label, _, value = stated.partition(":")
+    make = _MAKERS.get(label)
+    if make is None:
+        return False
+    made = make(data, usedforsecurity=False)
+    if len(value) != 32 or label != "sha1":
+        return value == made.hexdigest()
+    try:
+        return int(value.translate(_BASE32), 32) == int.from_bytes(made.digest(), "big")
+    except ValueError:
+        return False
 
 
 def _contents(record: StoredRecord, source: Source) -> list[Problem]:
