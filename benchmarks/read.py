@@ -19,7 +19,7 @@ from benchmarks import archives
 from benchmarks.sites import Papers
 from benchmarks.tables import markdown
 from lafka.archives import Archive, StoredFut
-from lafka.warc.reader import records
+from lafka.warc.volumes import Volume
 
 ROUNDS = 15
 LIMIT = 1.5
@@ -83,8 +83,8 @@ def _measure(papers: Papers) -> dict[str, float]:
 
 def _known(archive: Archive, pid: str) -> Known:
     fut = archive.fut(pid)
-    with fut.warc.open("rb") as file:
-        holder = next(r for r in records(file.fileno(), fut.warc) if r.block <= fut.start < r.end)
+    with Volume(fut.warc) as volume:
+        holder = next(r for r in volume if r.block_start <= fut.start < r.end)
     return Known(pid=pid, fut=fut, record=holder.offset)
 
 

@@ -22,9 +22,10 @@ from lafka.pids import Pid
 from lafka.suwafs import Fut, Suwaf
 from lafka.warc import dates, http
 from lafka.warc.fields import Fields
-from lafka.warc.reader import StoredRecord, records
 from lafka.warc.records import sha256_of
 from lafka.warc.sources import CHUNK, FileSource, Readable, Source
+from lafka.warc.stored import StoredRecord
+from lafka.warc.volumes import Volume
 
 NO_CHAIN = bytes(32)
 
@@ -163,7 +164,7 @@ class Scanner:
 
     def read(self) -> Contents:
         """All records; raises ``TornWarc`` or ``BadWarc`` after the whole ones were taken in."""
-        for record in records(self._fd, self._path):
+        for record in opened(self._path, self._fd):
             self._take(record)
         return self.contents
 
@@ -182,13 +183,13 @@ class Scanner:
         elif record.type == "revisit":
             digest = record.fields.first("WARC-Payload-Digest")
             self._visit(record, digest)
-        contents.chain = chained(contents.chain, header_of(record, self._fd))
+        contents.chain = chained(contents.chain, record.header)
         self._check_chain(record)
         contents.ids.add(record.id)
         contents.end = record.end
 
     def _take_info(self, record: StoredRecord) -> None:
-        info = Info.of(record.id, Fields.parse(record.source(self._fd).read(0, CHUNK)))
+        info = Info.of(record.id, Fields.parse(record.block().read(0, CHUNK)))
         named = info.pid_text
         if named and record.offset >= self._trusted_to and not self._is_paper(named):
             raise BadWarc(self._path, f"a capture of {named}", record.offset)
@@ -202,16 +203,16 @@ class Scanner:
             raise BadWarc(self._path, "its record headers are not as they were", record.offset)
 
     def _check(self, record: StoredRecord) -> None:
-        if b"\0" in header_of(record, self._fd):  # a page of it never came to the disk
+        if b"\0" in record.header:  # a page of it never came to the disk
             raise BadWarc(self._path, "there are zeros in its header", record.offset)
         stated = record.fields.first("WARC-Block-Digest")
         if not stated.startswith("sha256:"):
             return  # first Lafkas wrote none, or SHA-1
-        if stated != sha256_of(record.source(self._fd).chunks()):
+        if stated != sha256_of(record.block().chunks()):
             raise BadWarc(self._path, "the block is not what its digest says", record.offset)
 
     def _take_response(self, record: StoredRecord) -> None:
-        block = answer_in(record, self._fd)
+        block = answer_in(record)
         try:
             head = http.head(block)
         except BadHttp:
@@ -240,11 +241,11 @@ class Scanner:
             self._visit(record, digest)
             place = head.end + start if head.literal else literal_place(block, payload)
             if place >= 0:
-                self._place(digest, record, record.block + place, size)
+                self._place(digest, record, record.block_start + place, size)
             elif digest not in self.contents.futs:
                 self.contents.unconverted[digest] = Unconverted(record=record, payload=payload)
         else:
-            held = Held(record_id=record.id, url=record.url, date=record.date)
+            held = Held(record_id=record.id, url=record.url, date=time_of(record))
             self.contents.payloads.setdefault(digest, held)
 
     def _converted(self) -> dict[str, str]:
@@ -255,7 +256,7 @@ class Scanner:
         if self._conversions is None:
             self._conversions = {}
             with suppress(BadWarc):  # read() will come to it
-                for record in records(self._fd, self._path):
+                for record in opened(self._path, self._fd):
                     if record.offset >= self._trusted_to:
                         break
                     if record.type == "conversion":
@@ -265,19 +266,19 @@ class Scanner:
 
     def _take_resource(self, record: StoredRecord) -> None:
         """A resource is its own payload: what wget kept of an ftp futli."""
-        block = record.source(self._fd)
+        block = record.block()
         start = pdf_start(block.read(0, SNIFF))
         if start < 0 or record.url.startswith("metadata:"):
             return
         digest = sha256_of(block.chunks(start))
         self._visit(record, digest)
-        self._place(digest, record, record.block + start, block.size - start)
+        self._place(digest, record, record.block_start + start, block.size - start)
 
     def _take_conversion(self, record: StoredRecord) -> None:
         digest = record.fields.first("WARC-Block-Digest")
-        if pdf_start(record.source(self._fd).read(0, SNIFF)) == 0:
+        if pdf_start(record.block().read(0, SNIFF)) == 0:
             self.contents.unconverted.pop(digest, None)
-            self._place(digest, record, record.block, record.block_length)
+            self._place(digest, record, record.block_start, record.block_length)
 
     def _visit(self, record: StoredRecord, digest: str) -> None:
         info = self.contents.infos.get(record.fields.first("WARC-Warcinfo-ID"))
@@ -285,33 +286,41 @@ class Scanner:
             info = next(reversed(self.contents.infos.values()), None)
         if info is not None:
             self.contents.visits.append(
-                Visit(info=info, time=record.date, url=record.url, digest=digest)
+                Visit(info=info, time=time_of(record), url=record.url, digest=digest)
             )
 
     def _place(self, digest: str, record: StoredRecord, start: int, length: int) -> None:
         self.contents.futs.setdefault(
             digest,
-            Held(record_id=record.id, url=record.url, date=record.date, s=start, l=length),
+            Held(record_id=record.id, url=record.url, date=time_of(record), s=start, l=length),
         )
+
+
+def opened(path: Path, fd: int | None = None) -> Volume:
+    """The WARC at *path*, or open as *fd*, read strictly; ``BadWarc`` where it is compressed.
+
+    Paper WARCs and raw ones are plain: places in them are bytes of the file.
+    """
+    volume = Volume(path, fd=fd, strict=True)
+    if not volume.is_plain:
+        raise BadWarc(path, "no WARC record begins here (it is compressed)", 0)
+    return volume
+
+
+def time_of(record: StoredRecord) -> datetime:
+    """WARC-Date; ``BadWarc`` where it is none."""
+    try:
+        return dates.parse(record.fields.first("WARC-Date"))
+    except ValueError as error:
+        raise BadWarc(record.path, str(error), record.offset) from None
 
 
 def paper_ids(warc: Path) -> Iterator[str]:
     """The Paper-Ids in the WARC at *warc*, as they stand there, up to any trouble in it."""
-    fd = os.open(warc, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        with suppress(BadWarc):  # what was read before the trouble names the paper
-            for record in records(fd, warc):
-                if record.type == "warcinfo":
-                    body = Fields.parse(record.source(fd).read(0, CHUNK))
-                    yield from filter(None, [body.first("Paper-Id")])
-    finally:
-        os.close(fd)
-
-
-def header_of(record: StoredRecord, fd: int) -> bytes:
-    """The bytes of a record's header, through its blank line, in the file that is open as *fd*."""
-    size = record.block - record.offset
-    return FileSource(fd, record.offset, size).read(0, size)
+    with suppress(BadWarc), opened(warc) as volume:  # what was read before trouble names it
+        for record in volume.records(types=["warcinfo"]):
+            body = Fields.parse(record.block().read(0, CHUNK))
+            yield from filter(None, [body.first("Paper-Id")])
 
 
 def begins_record(fd: int, offset: int) -> bool:
@@ -361,13 +370,13 @@ class _Ended(Readable):
         return data + b"\r\n"[max(0, behind) : max(0, behind + length)]
 
 
-def answer_in(record: StoredRecord, fd: int) -> Source:
+def answer_in(record: StoredRecord) -> Source:
     """The block of a response, ended as HTTP wants it.
 
     wget 1.21 leaves out the blank line behind the last chunk (RFC 9112 section 7.1) when it writes
     a chunked body into its WARC.
     """
-    block = record.source(fd)
+    block = record.block()
     if block.read(max(0, block.size - 4), 4) == b"\r\n\r\n":
         return block
     with suppress(BadHttp):

@@ -7,7 +7,6 @@ a trail a second time finds what is there already, record by record.
 from __future__ import annotations
 
 import hashlib
-import os
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -24,6 +23,7 @@ from lafka.contents import (
     chained,
     html_date,
     literal_place,
+    time_of,
 )
 from lafka.errors import BadWarc
 from lafka.payloads import Kind
@@ -31,7 +31,6 @@ from lafka.trails import Capture, Span
 from lafka.warc import dates, http
 from lafka.warc.appending import Appender
 from lafka.warc.fields import one_line
-from lafka.warc.reader import StoredRecord, record_at, record_of
 from lafka.warc.records import (
     HTTP_RESPONSE,
     IDENTICAL_PAYLOAD,
@@ -41,6 +40,8 @@ from lafka.warc.records import (
     header,
     start,
 )
+from lafka.warc.stored import StoredRecord
+from lafka.warc.volumes import Volume
 
 Piece = Callable[[Appender], None]
 
@@ -115,31 +116,29 @@ class Plan:
         way = [span for hop in hops for span in (hop.request, hop.response)]
         for span in (capture.warcinfo, *way, last.request):
             if span:
-                self._span(*self._stored(span))
+                self._span(self._stored(span))
         assert last.response is not None
-        record, head = self._stored(last.response)
+        record = self._stored(last.response)
         if self._is_here(record.id) or self._is_here(_derived_id(record, "revisit")):
             return False
         if held:
             self._revisit(capture, record, held)
         else:
-            self._response(capture, record, head)
+            self._response(capture, record)
         return True
 
-    def _stored(self, span: Span) -> tuple[StoredRecord, bytes]:
-        """The record at *span* of a raw WARC, and its header; ``BadWarc`` where none is there."""
+    def _stored(self, span: Span) -> StoredRecord:
+        """The record at *span* of a raw WARC; ``BadWarc`` where none is there."""
         path, head = self._files.path(span.path), span.head
         if head:
-            record = record_of(head, path, span.offset)
+            record = self._files.volume(path).with_header(head, span.offset)
         else:
-            fd = self._files.fd(path)
-            record = record_at(fd, path, span.offset, span.offset + span.length)
-            head = os.pread(fd, record.block - record.offset, record.offset)
-        if record.end - record.offset != span.length:
+            record = self._files.volume(path).at(span.offset)
+        if record.length != span.length:
             raise BadWarc(path, "not the record that was written here", span.offset)
-        return record, head
+        return record
 
-    def _span(self, record: StoredRecord, head: bytes) -> int:
+    def _span(self, record: StoredRecord) -> int:
         """Plan a record's bytes as they stand in the raw WARC; their place here, -1 if they are."""
         if self._is_here(record.id):
             return -1
@@ -149,8 +148,8 @@ class Plan:
             last = Copy(self._files, record.path, record.offset)
             self.pieces.append(last)
         last.end = record.end
-        self.chain = chained(self.chain, head)
-        self.end += record.end - record.offset
+        self.chain = chained(self.chain, record.header)
+        self.end += record.length
         self.ids.add(record.id)
         return place
 
@@ -162,20 +161,19 @@ class Plan:
         self.end += len(data)
         self.ids.add(record.id)
 
-    def _response(self, capture: Capture, record: StoredRecord, head: bytes) -> None:
+    def _response(self, capture: Capture, record: StoredRecord) -> None:
         payload = capture.payload
         assert payload is not None
-        block = self._span(record, head) + record.block - record.offset
-        held = Held(record_id=record.id, url=record.url, date=record.date)
+        block = self._span(record) + len(record.header)
+        held = Held(record_id=record.id, url=record.url, date=time_of(record))
         if payload.kind is not Kind.PDF:
             self.payloads.setdefault(payload.digest, held)
             return
         place = payload.body + payload.start
         if not payload.literal:
-            fd = self._files.fd(record.path)
-            if os.fstat(fd).st_size < record.end:
+            if self._files.volume(record.path).size < record.end:
                 raise BadWarc(record.path, "ends inside a record", record.offset)
-            place = literal_place(record.source(fd), payload)
+            place = literal_place(record.block(), payload)
         if place >= 0:
             self.held[payload.digest] = replace(held, s=block + place, l=payload.length)
         else:
@@ -198,11 +196,10 @@ class Plan:
         fields.add("Content-Length", str(payload.length))
         head = header(fields)
         self.held[payload.digest] = Held(
-            record_id=fields.first("WARC-Record-ID"), url=record.url, date=record.date,
+            record_id=fields.first("WARC-Record-ID"), url=record.url, date=time_of(record),
             s=self.end + len(head), l=payload.length,
         )  # fmt: skip
-        files = self._files
-        self.pieces.append(lambda out: _write_conversion(out, files, head, unconverted))
+        self.pieces.append(lambda out: _write_conversion(out, head, unconverted))
         self.chain = chained(self.chain, head)
         self.end += len(head) + payload.length + len(RECORD_END)
         self.ids.add(fields.first("WARC-Record-ID"))
@@ -210,7 +207,7 @@ class Plan:
     def _revisit(self, capture: Capture, record: StoredRecord, held: Held) -> None:
         """Plan a revisit, identical-payload-digest, whose block is the answer's HTTP head."""
         assert capture.payload is not None
-        block = record.source(self._files.fd(record.path)).read(0, capture.payload.body)
+        block = record.block().read(0, capture.payload.body)
         date = record.fields.first("WARC-Date")
         fields = start("revisit", _derived_id(record, "revisit"), date, record.url)
         fields.add("WARC-Profile", IDENTICAL_PAYLOAD)
@@ -251,7 +248,7 @@ class Files:
     MOST = 8
 
     def __init__(self) -> None:
-        self._open: dict[Path, int] = {}
+        self._open: dict[Path, Volume] = {}
         self._paths: dict[str, Path] = {}
 
     def __enter__(self) -> Self:
@@ -259,7 +256,7 @@ class Files:
 
     def __exit__(self, *_: object) -> None:
         while self._open:
-            os.close(self._open.popitem()[1])
+            self._open.popitem()[1].close()
 
     def path(self, name: str) -> Path:
         """*name* as a path, made once for the many spans of a file."""
@@ -267,12 +264,12 @@ class Files:
             self._paths[name] = Path(name)
         return self._paths[name]
 
-    def fd(self, path: Path) -> int:
-        """A descriptor of *path*, good until eight other files were asked for."""
+    def volume(self, path: Path) -> Volume:
+        """The WARC at *path*, read strictly."""
         if path not in self._open:
             if len(self._open) == self.MOST:
-                os.close(self._open.pop(next(iter(self._open))))
-            self._open[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                self._open.pop(next(iter(self._open))).close()
+            self._open[path] = Volume(path, strict=True)
         return self._open[path]
 
 
@@ -290,19 +287,20 @@ class Copy:
 
     def __call__(self, out: Appender) -> None:
         try:
-            out.copy(self._files.fd(self._path), self._offset, self.end - self._offset)
+            fd = self._files.volume(self._path).fd
+            out.copy(fd, self._offset, self.end - self._offset)
         except EOFError:
             message = "the raw WARC ends inside a record"
             raise BadWarc(self._path, message, self._offset) from None
 
 
-def _write_conversion(out: Appender, files: Files, head: bytes, unconverted: Unconverted) -> None:
+def _write_conversion(out: Appender, head: bytes, unconverted: Unconverted) -> None:
     record, payload = unconverted.record, unconverted.payload
     digest = hashlib.sha256()
 
     def taken() -> Iterator[bytes]:
         skip, left = payload.start, payload.length
-        block = answer_in(record, files.fd(record.path))
+        block = answer_in(record)
         for piece in http.entity(block, http.head(block)):
             part = piece[skip : skip + left]
             skip = max(0, skip - len(piece))

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from lafka.archives import Archive
-from lafka.contents import begins_record, header_of, html_date
+from lafka.contents import begins_record, html_date, opened, time_of
 from lafka.errors import (
     ArchiveBusy,
     BadHttp,
@@ -40,7 +40,6 @@ from lafka.rawfiles import RawFiles
 from lafka.trails import Ask, Capture, Exchanged, Outcome, Span, Trail, judge
 from lafka.warc import dates
 from lafka.warc.fields import Fields, one_line
-from lafka.warc.reader import StoredRecord, records
 from lafka.warc.records import (
     HTTP_REQUEST,
     HTTP_RESPONSE,
@@ -53,6 +52,7 @@ from lafka.warc.records import (
     warcinfo,
 )
 from lafka.warc.sources import Source
+from lafka.warc.stored import StoredRecord
 
 CERTIFICATE = "Lafka-Certificate"
 LOCK = "lock"
@@ -411,24 +411,23 @@ class _Log:
         self._ends: list[dict[str, Any]] = []
 
     def read(self, path: Path) -> None:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            for record in records(fd, path):
-                self._take(record, fd)
+            with opened(path) as volume:
+                for record in volume:
+                    self._take(record)
         except TornWarc as error:
             logger.info("%s", error)  # what a kill leaves; what stands before it was read
         except BadWarc as error:
             # Zeros are what a power cut leaves. Never read on behind damage: the bytes of a site
             # could look like records there.
-            if begins_record(fd, error.offset or 0):
-                self.problems.append(str(error))
-        finally:
-            os.close(fd)
+            with path.open("rb") as file:
+                if begins_record(file.fileno(), error.offset or 0):
+                    self.problems.append(str(error))
 
-    def _take(self, record: StoredRecord, fd: int) -> None:
-        if not _is_whole(record, fd):
+    def _take(self, record: StoredRecord) -> None:
+        if not _is_whole(record):
             raise BadWarc(record.path, "not the record that was written here", record.offset)
-        block = record.source(fd)
+        block = record.block()
         span = _span(record)
         capture = self._captures.get(record.fields.first("WARC-Warcinfo-ID"))
         if record.type == "warcinfo":
@@ -441,11 +440,11 @@ class _Log:
         elif capture and record.type == "request":
             capture.requests[record.id] = span
         elif capture and record.type == "response":
-            capture.answers.append((record, self._payload(record, fd)))
+            capture.answers.append((record, self._payload(record)))
 
-    def _payload(self, record: StoredRecord, fd: int) -> Payload | None:
+    def _payload(self, record: StoredRecord) -> Payload | None:
         with suppress(BadHttp):
-            payload = inspect(record.source(fd))
+            payload = inspect(record.block())
             if payload.block_digest == record.fields.first("WARC-Block-Digest"):
                 return payload
         return None
@@ -485,7 +484,7 @@ class _Log:
             return None
         last, payload = answers[-1]
         try:
-            ask, date = _ask(found.body, self._archive), last.date
+            ask, date = _ask(found.body, self._archive), time_of(last)
         except (BadPid, BadWarc) as error:
             self.problems.append(str(error))
             return None
@@ -502,12 +501,12 @@ class _Log:
         )
 
 
-def _is_whole(record: StoredRecord, fd: int) -> bool:
+def _is_whole(record: StoredRecord) -> bool:
     """Whether a power cut left all of *record*; the block of a response is looked at by itself."""
-    if b"\0" in header_of(record, fd):
+    if b"\0" in record.header:
         return False
     stated = record.fields.first("WARC-Block-Digest")
-    return record.type == "response" or stated == sha256_of(record.source(fd).chunks())
+    return record.type == "response" or stated == sha256_of(record.block().chunks())
 
 
 def _ask(body: Fields, archive: Archive) -> Ask:
@@ -549,7 +548,7 @@ def _redirects(payload: Payload | None) -> bool:
 
 
 def _span(record: StoredRecord) -> Span:
-    return Span(path=str(record.path), offset=record.offset, length=record.end - record.offset)
+    return Span(path=str(record.path), offset=record.offset, length=record.length)
 
 
 def _exchanged(record: StoredRecord, found: _Capture) -> Exchanged:

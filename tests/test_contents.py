@@ -11,8 +11,8 @@ import pytest
 from lafka.contents import Contents, Scanner, begins_record, chained, paper_ids
 from lafka.errors import BadWarc, TornWarc
 from lafka.warc.fields import Fields
-from lafka.warc.reader import records
 from lafka.warc.records import Record, start, uuid_urn
+from lafka.warc.volumes import Volume
 from tests.stores import (
     FUTLI,
     KINDS,
@@ -68,9 +68,8 @@ def test_trusting_headers_finds_the_same_as_reading_all(store: Store, again: boo
     read, trusted = scanned(store.warc()), scanned(store.warc(), trusted_to=size)
     assert trusted == read
     assert read.suwaf(store.archive.pid(PID)).to_bytes() == store.suwaf().read_bytes()
-    with store.warc().open("rb") as file:
-        for middle in (record.end for record in records(file.fileno(), store.warc())):
-            assert scanned(store.warc(), trusted_to=middle) == read
+    for record in Volume(store.warc()):
+        assert scanned(store.warc(), trusted_to=record.end) == read
 
 
 def test_futs_that_are_converted_are_not_decoded_again(
@@ -194,10 +193,9 @@ def test_a_fut_is_where_it_was_first(tmp_path: Path) -> None:
 
 def test_the_chain_is_over_all_headers(store: Store) -> None:
     store.put(store.fut(pdf(), "chunked", hops=1))
-    data, chain = store.warc().read_bytes(), bytes(32)
-    with store.warc().open("rb") as file:
-        for record in records(file.fileno(), store.warc()):
-            chain = chained(chain, data[record.offset : record.block])
+    chain = bytes(32)
+    for record in Volume(store.warc()):
+        chain = chained(chain, record.header)
     assert scanned(store.warc()).chain == chain
     assert store.archive.suwaf(PID).chain == "sha256:" + chain.hex()
 

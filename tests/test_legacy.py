@@ -19,7 +19,7 @@ import pytest
 from lafka.archives import Archive
 from lafka.contents import Scanner
 from lafka.errors import BadPid, BadWarc
-from lafka.warc.reader import records
+from lafka.warc.volumes import Volume
 from tests.stores import START, Store, chunked, cuts, files, page, pdf, problems, warcio_faults
 
 pytestmark = pytest.mark.skipif(not shutil.which("wget"), reason="wget is not on this machine")
@@ -269,9 +269,8 @@ def test_a_torn_or_damaged_file_of_the_first_lafka(first: First, site: str) -> N
 
 def test_what_wget_says_of_itself_is_no_capture(first: First, site: str) -> None:
     warc = first.fetch("RePEc/aaa/bbbbbb/1", "RePEc:aaa:bbbbbb:1", f"{site}/literal/1")
+    assert {"metadata", "resource"} <= {record.type for record in Volume(warc)}
     with warc.open("rb") as file:
-        types = [record.type for record in records(file.fileno(), warc)]
-        assert {"metadata", "resource"} <= set(types)
         contents = Scanner(file.fileno(), warc).read()
     assert list(contents.futs) == ["sha256:" + hashlib.sha256(pdf("1")).hexdigest()]
     assert contents.payloads == {}

@@ -30,7 +30,7 @@ from lafka.folders import make_folders
 from lafka.locks import vacant
 from lafka.raws import recover
 from lafka.trails import Capture
-from lafka.warc.reader import records
+from lafka.warc.volumes import Volume
 from tests.stores import (
     FUTLI,
     KINDS,
@@ -61,8 +61,7 @@ def store() -> Iterator[Store]:
 
 
 def boundaries(warc: Path) -> list[int]:
-    with warc.open("rb") as file:
-        return [0, *(record.end for record in records(file.fileno(), warc))]
+    return [0, *(record.end for record in Volume(warc))]
 
 
 def sound(store: Store, *passed_over: str) -> None:
@@ -294,10 +293,9 @@ class Torn:
     def places(self, step: int) -> list[int]:
         """Each end of a record and of its header, one byte around them, and samples."""
         begin, marks = len(self.old_warc), set[int]()
-        with self.store.warc().open("rb") as file:
-            for record in records(file.fileno(), self.store.warc()):
-                for place in (record.end, record.block, record.end - 4, record.offset + 12):
-                    marks |= {place - 1, place, place + 1}
+        for record in Volume(self.store.warc()):
+            for place in (record.end, record.block_start, record.end - 4, record.offset + 12):
+                marks |= {place - 1, place, place + 1}
         found = marks | set(range(begin, len(self.warc), step))
         return sorted(place for place in found if begin <= place <= len(self.warc))
 

@@ -14,9 +14,9 @@ import pytest
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.rawfiles import RawFiles, load_settings
 from lafka.warc.fields import Fields
-from lafka.warc.reader import records
 from lafka.warc.records import Record, start, uuid_urn
 from lafka.warc.sources import MemorySource
+from lafka.warc.volumes import Volume
 
 # As scrapy-warcio 0.0.8 writes it for its users.
 TEMPLATE = """\
@@ -58,9 +58,8 @@ def a_record(size: int = 10) -> tuple[bytes, bytes]:
 
 
 def read(path: Path) -> list[tuple[str, bytes]]:
-    with path.open("rb") as file:
-        fd = file.fileno()
-        return [(r.type, r.source(fd).read(0, 1 << 20)) for r in records(fd, path)]
+    with Volume(path, strict=True) as volume:
+        return [(r.type, r.block().read(0, 1 << 20)) for r in volume]
 
 
 def info_of(path: Path) -> Fields:
@@ -143,8 +142,7 @@ def test_a_file_is_named_as_scrapy_warcio_names_it_but_plain(raw: RawFiles) -> N
     raw.room_for(0)
     host = re.escape(socket.gethostname().partition(".")[0])
     assert re.fullmatch(rf"LAFKA-\d{{14}}-00000-{host}\.warc", raw.path.name)
-    with raw.path.open("rb") as file:
-        first = next(records(file.fileno(), raw.path))
+    first = next(iter(Volume(raw.path)))
     assert first.fields.sole("WARC-Filename") == raw.path.name
 
 

@@ -17,7 +17,7 @@ from lafka.errors import ArchiveBusy, StorageTrouble
 from lafka.exchanges import Secured
 from lafka.raws import RawRun, Recovery, recover
 from lafka.trails import Capture, Outcome, Trail
-from lafka.warc.reader import records
+from lafka.warc.volumes import Volume
 from tests.stores import (
     FUTLI,
     KINDS,
@@ -139,12 +139,7 @@ def test_what_tls_says_stands_on_requests_responses_and_revisits(store: Store) -
         store.put(store.capture(ask, answer(pdf("a")), at=at, secured=secured))
     lines = "WARC-Protocol: tls/1.2\r\nWARC-Cipher-Suite: TLS_RSA_WITH_AES_256_CBC_SHA\r\n"
     lines += "Lafka-Certificate: expired, weak\r\n"
-    data = store.warc().read_bytes()
-    with store.warc().open("rb") as file:
-        heads = {
-            record.type: data[record.offset : record.block]
-            for record in records(file.fileno(), store.warc())
-        }
+    heads = {record.type: record.header for record in Volume(store.warc())}
     assert {kind for kind, head in heads.items() if lines.encode() in head} == {
         "request",
         "response",
@@ -334,8 +329,7 @@ def test_a_raw_file_torn_anywhere_gives_what_was_whole(store: Store, tmp_path: P
     die(store)
     [raw] = raw_files(store)
     data = raw.read_bytes()
-    with raw.open("rb") as file:
-        marks = {record.end for record in records(file.fileno(), raw)}
+    marks = {record.end for record in Volume(raw)}
     places = marks | {mark - 2 for mark in marks} | set(range(0, len(data), 2_003))
     for place in sorted(places):
         root = tmp_path / f"cut-{place}"

@@ -62,15 +62,17 @@ class Scan:
 
     def records(self, start: int) -> Iterator[StoredRecord]:
         """The records from the place *start* on."""
-        at = self._seek(start)
-        while at is not None:
+        at: int | None = start
+        while at is not None and (at := self._seek(at)) is not None:
             if isinstance(self._stream, PlainStream):
                 at = yield from self._plain_run(self._stream, at)
+                if at is None:
+                    return
             record, at = self.take(at)
             if record is not None:
                 yield record
 
-    def _plain_run(self, stream: PlainStream, at: int) -> Generator[StoredRecord, None, int]:
+    def _plain_run(self, stream: PlainStream, at: int) -> Generator[StoredRecord, None, int | None]:
         """Records as nearly all are, up to the first that is not: the loop that has to be fast."""
         holder, most, quick = self._holder, self._most, framing.quick
         base, data = stream.view(at, at)
@@ -79,13 +81,19 @@ class Scan:
             end = base + found[0] + found[1]
             base, data = stream.view(end, at)
             if not data.startswith(_STARTS, end - base):
-                break
+                if end + 4 != stream.size or data[end - base :] != END:
+                    break
+                yield StoredRecord(holder, at, end + 4 - at, header, found[1])
+                return None
             yield StoredRecord(holder, at, end + 4 - at, header, found[1])
             at = end + 4
         return at
 
     def take(self, at: int) -> tuple[StoredRecord | None, int | None]:
-        """The record at *at*, where one begins, None if it is bad; and where to go on."""
+        """The record at *at*, where one begins, None if it is bad; and where to go on.
+
+        There a record may begin, or what belongs to none.
+        """
         stream = self._stream
         base, data = stream.view(at, at)
         found = framing.quick(data, at - base, self._most)
@@ -153,6 +161,8 @@ class Scan:
         if stream.lacks(end):
             self._refuse(stream.place(at)[0], header)
             return None, self._overrun(at, body, end)
+        if self._strict:
+            return self._take_strictly(at, header, length), end + 4
         line_ends = self._line_ends(end)
         after = end + len(line_ends)
         if self.begins(after):
@@ -162,6 +172,16 @@ class Scan:
         if stream.lacks(after + 1):
             return self._last(at, header, length, line_ends)
         return self._followed_by_stray(at, header, length, line_ends)
+
+    def _take_strictly(self, at: int, header: bytes, length: int) -> StoredRecord | None:
+        end = at + len(header) + length
+        behind = self._stream.read(end, 4)
+        if len(behind) < 4:
+            self._torn(at)
+            return None  # the member is broken, which is still to be told
+        if behind != END:
+            self._say("bad-trailer", at, found=_shown(behind))
+        return self._record(at, header, length, 4)
 
     def _last(
         self, at: int, header: bytes, length: int, line_ends: bytes
@@ -185,12 +205,11 @@ class Scan:
             return None, inside
         if line_ends != END:
             self._say("bad-trailer", at, found=_shown(line_ends))
-        record = self._record(at, header, length, len(line_ends))
-        return record, self._seek(end + len(line_ends))
+        return self._record(at, header, length, len(line_ends)), end + len(line_ends)
 
     def _overrun(self, at: int, body: int, end: int) -> int | None:
         """The stream ends inside the block: where the next record begins, if one does."""
-        inside = self._record_in(body, end)
+        inside = None if self._strict else self._record_in(body, end)
         if inside is None:
             self._torn(at)
         else:

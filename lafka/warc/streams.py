@@ -28,6 +28,7 @@ else:
     from backports import zstd
 
 AHEAD = 1024  # what `view` gives beyond the place asked for, so that a header is whole in it
+_FIRST_WINDOW = 8 << 10
 _WINDOW = 256 << 10
 _FAR = 64 << 10
 _KEPT = 8 << 20
@@ -125,7 +126,7 @@ class Stream(Protocol):
 class PlainStream:
     """The bytes of a file as they are."""
 
-    __slots__ = ("_base", "_data", "_last", "_raw", "ahead", "size")
+    __slots__ = ("_base", "_data", "_last", "_raw", "_window", "ahead", "size")
 
     def __init__(self, raw: Callable[[int, int], bytes], size: int) -> None:
         self._raw = raw
@@ -134,13 +135,16 @@ class PlainStream:
         self._base = 0
         self._data = b""
         self._last = 0
+        self._window = _FIRST_WINDOW
 
     def view(self, at: int, keep: int) -> tuple[int, bytes]:  # noqa: ARG002  all can be read again
         base, data = self._base, self._data
         if base <= at and at + self.ahead <= base + len(data):
             return base, data
         # Records that lie near each other are read many at once, of large ones the headers alone.
-        length = self.ahead + 64 if at - self._last > _FAR else _WINDOW
+        near = at - self._last <= _FAR
+        length = self._window if near else self.ahead + 64
+        self._window = min(2 * self._window, _WINDOW) if near else _FIRST_WINDOW
         self._last = at
         self._data = data = self._raw(max(0, min(length, self.size - at)), at)
         self._base = at

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Self
 
+from lafka.warc import framing
 from lafka.warc.errors import BadWarc, TornWarc
 from lafka.warc.framing import Limits
 from lafka.warc.problems import Problem
@@ -163,6 +164,16 @@ class Volume:
         if trouble:
             raise self._error(trouble[-1])
         raise BadWarc(self.path, "no WARC record begins here", offset)
+
+    def with_header(self, header: bytes, offset: int) -> StoredRecord:
+        """The record at *offset* of a plain volume whose *header* is known: nothing is read.
+
+        ``BadWarc`` where *header* is none.
+        """
+        found = framing.quick(header, 0)
+        if found is None or found[0] != len(header):
+            raise BadWarc(self.path, "no WARC record begins here", offset)
+        return StoredRecord(self, offset, len(header) + found[1] + 4, header, found[1])
 
     def after(self, record: StoredRecord) -> StoredRecord | None:
         """The record behind *record*."""
