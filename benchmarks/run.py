@@ -2,9 +2,9 @@
 
     python benchmarks/run.py NAME [--write] [--quick]
 
-NAME is one of ``MODULES``. Prints a Markdown table; ``--write`` puts it into docs/benchmarks.md,
-with machine and date. Needs nginx (Debian: ``apt-get install nginx-light``) and, for ``crawl``,
-wget. Nothing leaves loopback.
+NAME is one of ``MODULES``. Prints a Markdown table; ``--write`` puts it into its page of docs/, with
+machine and date. Needs nginx (Debian: ``apt-get install nginx-light``) and, for ``crawl``, wget;
+``warc`` needs neither. Nothing leaves loopback.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ MODULES = {
     "recovery": "benchmarks.recovery",
     "list": "benchmarks.long_list",
     "lines": "benchmarks.ten_million",
+    "warc": "benchmarks.warc",
 }
+PAGES = {"warc": "warc-compared.md"}
 
 
 def main() -> None:
@@ -38,7 +40,7 @@ def main() -> None:
     print(table)
     if args.write:
         tables = importlib.import_module("benchmarks.tables")
-        tables.write(args.name, table, ROOT / "docs" / "benchmarks.md")
+        tables.write(args.name, table, ROOT / "docs" / PAGES.get(args.name, "benchmarks.md"))
 
 
 if __name__ == "__main__":
