@@ -2,9 +2,9 @@
 
     python benchmarks/run.py NAME [--write] [--quick]
 
-NAME is one of ``MODULES``. Prints a Markdown table; ``--write`` puts it into its page of docs/, with
-machine and date. Needs nginx (Debian: ``apt-get install nginx-light``) and, for ``crawl``, wget;
-``warc`` needs neither. Nothing leaves loopback.
+NAME is one of ``MODULES``. Prints a Markdown table; ``--write`` puts it into its page of docs/,
+with machine and date. Needs nginx (Debian: ``apt-get install nginx-light``) and, for ``crawl``,
+wget; ``warc`` needs neither. Nothing leaves loopback.
 """
 
 from __future__ import annotations

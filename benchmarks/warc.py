@@ -348,9 +348,9 @@ def _torn(folder: Path) -> str:
         found = dict.fromkeys((OURS, WARCIO, FAST), 0)
         for cut in range(1, len(made[2])):
             path.write_bytes(made[0] + made[1] + made[2][:cut])
-            found[OURS] += not _passes(lambda: _passed_here(path))
-            found[WARCIO] += not _passes(lambda: _checked_by_warcio(path))
-            found[FAST] += not _passes(lambda: _checked_by_fast(path))
+            found[OURS] += not _passes(_passed_here, path)
+            found[WARCIO] += not _passes(_checked_by_warcio, path)
+            found[FAST] += not _passes(_checked_by_fast, path)
         total = len(made[2]) - 1
         rows.append([f"{label}, {total} places", *(f"{count}" for count in found.values())])
     return markdown(
@@ -361,10 +361,10 @@ def _torn(folder: Path) -> str:
     )
 
 
-def _passes(work: Callable[[], object]) -> bool:
+def _passes(work: Callable[[Path], object], path: Path) -> bool:
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            work()
+            work(path)
     except Exception:
         return False
     return True
