@@ -271,25 +271,30 @@ class Builder:
             self._file = self._begin()
         return self.max_size - self.position
 
-    def _named(self, serial: int, date: WarcDate | None = None) -> Path:
+    def _named(self, serial: int, date: WarcDate) -> Path:
         template, prefix, host = self._name
-        date = date or self.clock()
         name = make_name(template, prefix=prefix, host=host, date=date, serial=serial)
         if not name.endswith(self._encoding.suffix):
             name += self._encoding.suffix
         return self._folder / name
+
+    def _names(self) -> Iterator[tuple[Path, WarcDate]]:
+        """Names of files that are made now, and the time in them."""
+        for serial in self._serials:
+            date = self.clock()
+            yield self._named(serial, date), date
 
     def _begin(self) -> _File:
         """A file under a name that nobody else has."""
         if self._path is not None:
             if self.failed:
                 raise BadValue(f"{self.failed[0]} was set aside")
-            file = _File.created(self._path)
+            file = _File.created(self._path, self.clock())
             if file is None:
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self._path))
         else:
-            names = map(self._named, self._serials)
-            file = next(filter(None, map(_File.created, names)), None)
+            made = (_File.created(path, date) for path, date in self._names())
+            file = next(filter(None, made), None)
             if file is None:
                 raise BadValue("no serial number is left")
         try:
@@ -307,7 +312,7 @@ class Builder:
             return
         fields = self._warcinfo.fields.copy()
         fields.set("WARC-Record-ID", self.ids())
-        fields.set("WARC-Date", self.clock().text)
+        fields.set("WARC-Date", file.date.text)
         fields.set("WARC-Filename", file.path.name)
         record = self._with(replace(self._warcinfo, fields=fields), [])
         places = self._encoding.write(file.out, [record])
@@ -327,12 +332,12 @@ class Builder:
         finally:
             file.out.close()
         path = file.path
-        names = map(self._named, self._serials)
+        names = self._names()
         while not _renamed(file.open_path, path):
             # Someone else made that file meanwhile, who is no builder.
             if self._path is not None:
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
-            path = next(names)
+            path, _ = next(names)
         self.finished.append(path)
         if self._durable:
             sync_folder(path.parent)
@@ -357,6 +362,7 @@ class _File:
 
     path: Path
     out: Appender
+    date: WarcDate
     begin: int = 0
     info_id: str = ""
 
@@ -365,11 +371,11 @@ class _File:
         return self.path.with_name(self.path.name + OPEN)
 
     @classmethod
-    def created(cls, path: Path) -> Self | None:
+    def created(cls, path: Path, date: WarcDate) -> Self | None:
         """The file that is to be *path*; None where there is one, or is to be."""
         open_path = path.with_name(path.name + OPEN)
         try:
-            file = cls(path=path, out=Appender.create(open_path))
+            file = cls(path=path, out=Appender.create(open_path), date=date)
         except FileExistsError:
             return None
         # Asked behind the creation: before it, another builder could have finished that file.

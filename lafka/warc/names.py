@@ -93,7 +93,11 @@ def rename_new(source: Path, target: Path) -> None:
     except OSError:
         # A disk without hard links: the name is taken by an empty file, and that one is replaced.
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC))
-        source.rename(target)
+        try:
+            source.rename(target)
+        except OSError:
+            target.unlink()
+            raise
     else:
         source.unlink()
 

@@ -341,6 +341,8 @@ def test_a_full_file_is_followed_by_the_next(tmp_path: Path, how: dict) -> None:
         info, *records = proved(path)
         infos.append(info)
         assert info.fields["WARC-Filename"] == path.name
+        made = WarcDate.parse(info.fields["WARC-Date"])
+        assert made.digits17 == FileName.parse(path.name).timestamp
         assert Fields.parse(info.block().read(0, 1000))["software"] == "Test/1"
         assert all(r.fields["WARC-Warcinfo-ID"] == info.id for r in records)
         assert path.stat().st_size <= 20_000 + (6_000 if how else 0)

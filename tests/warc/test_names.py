@@ -69,6 +69,12 @@ def test_the_parts_of_a_name() -> None:
         FileName.parse("example.warc")
 
 
+def test_a_file_that_is_gone_takes_no_name(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        rename_new(tmp_path / "gone", tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("links", [True, False])
 def test_a_renamed_file_overwrites_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, links: bool
