@@ -254,7 +254,7 @@ class FailingSource(MemorySource):
         self.error = error
 
     def chunks(self, start: int = 0, size: int = 50) -> Iterator[bytes]:
-        yield b"x" * 50
+        yield b"x" * (2 << 20)  # so much that it is written at once
         raise self.error
 
 
