@@ -16,6 +16,8 @@ from lafka.warc.problems import Problem
 
 LINE_MAX = 1 << 16
 """The longest header line, in bytes, that is no problem."""
+TOLD_MAX = 100
+"""The most problems that are told of one header: they are its writer's habits by then."""
 _FORBIDDEN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 _PLAIN = bytes({*range(32, 256)} - {127} | {9})  # what may stand in a line
 _SPACE = " \t\r"
@@ -191,9 +193,10 @@ def _unfolded(
     """The fields of any *data*; *problems* gets what is wrong."""
 
     def report(code: str, place: int, **values: object) -> None:
-        if problems is not None:
+        if problems is not None and len(problems) < most:
             problems.append(Problem.of(code, Path(), place, **values))
 
+    most = len(problems or ()) + TOLD_MAX
     items: list[tuple[str, list[str]]] = []
     place = 0
     bare = False
@@ -258,15 +261,18 @@ def one_line(value: str) -> str:
     )
 
 
+_DECODED_MAX = 8192
+
+
 def decoded_words(value: str) -> str:
     """*value* with its encoded words, ``=?utf-8?Q?...?=``, decoded (RFC 2047; WARC/1.0 section 4).
 
-    As it is where they are broken, or in a charset that Python does not know.
+    As it is where they are broken, in a charset that Python does not know, or over 8 KiB.
     """
     from email.errors import MessageError  # noqa: PLC0415
     from email.header import decode_header, make_header  # noqa: PLC0415  slow, and seldom wanted
 
-    if "=?" not in value:
+    if "=?" not in value or len(value) > _DECODED_MAX:
         return value
     try:
         return str(make_header(decode_header(value)))

@@ -17,7 +17,8 @@ from lafka.warc.sources import Source
 
 HEAD_MAX = 1 << 20
 _STATUS = re.compile(r"(HTTP/\d+(?:\.\d+)?|ICY) +(\d{3})(?: (.*))?", re.IGNORECASE)
-_REQUEST = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+) +(\S.*?)(?: +(HTTP/\d+(?:\.\d+)?))?", re.I)
+_METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VERSION = re.compile(r"HTTP/\d+(?:\.\d+)?", re.IGNORECASE)
 _HEAD_END = re.compile(rb"\n\r?\n")
 _ASKING = ("GET", "HEAD")
 _BODILESS = (204, 304)  # whatever their fields say (RFC 9112 section 6.3)
@@ -132,10 +133,13 @@ def _answer(line: str) -> Head:
 
 
 def _request(line: str) -> Head:
-    found = _REQUEST.fullmatch(line)
-    if not found:
+    method, _, rest = line.partition(" ")
+    target, _, version = rest.strip().rpartition(" ")
+    if not _VERSION.fullmatch(version):
+        target, version = rest.strip(), ""
+    if not target or not _METHOD.fullmatch(method):
         raise BadHttp(f"not a request line: {line[:80]!r}")
-    return Head(fields=_NONE, end=0, method=found[1], target=found[2], version=found[3] or "")
+    return Head(fields=_NONE, end=0, method=method, target=target.rstrip(), version=version)
 
 
 _NONE = Fields()

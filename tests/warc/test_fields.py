@@ -200,3 +200,11 @@ def test_encoded_words_are_decoded_on_request(value: str, decoded: str) -> None:
 @settings(deadline=None)
 def test_decoding_words_never_fails(value: str) -> None:
     assert isinstance(decoded_words(value), str)
+
+
+def test_a_header_of_nothing_but_problems_tells_some_of_them() -> None:
+    problems: list[Problem] = []
+    Fields.parse(b"#\r\n" * 1000 + b"A: b\r\n", problems=problems)
+    assert len(problems) == 100
+    Fields.parse(b"no colon", problems=problems)
+    assert len(problems) == 101

@@ -286,6 +286,8 @@ def test_trailers_are_bounded_and_none_without_chunks() -> None:
         (b"OPTIONS * HTTP/1.1\n\n", "OPTIONS", "*", "HTTP/1.1"),
         (b"get http://x.example/\r\n\r\n", "get", "http://x.example/", ""),
         (b"CONNECT x:443 HTTP/1.1\r\n\r\n", "CONNECT", "x:443", "HTTP/1.1"),
+        (b"GET  /  HTTP/1.1\r\n\r\n", "GET", "/", "HTTP/1.1"),
+        (b"GET /" + b" " * 900_000 + b"b\r\n\r\n", "GET", "/" + " " * 900_000 + "b", ""),
     ],
 )
 def test_request_heads(block: bytes, method: str, target: str, version: str) -> None:
