@@ -110,12 +110,12 @@ class WarcDate:
     @property
     def digits14(self) -> str:
         """As in CDX files and ARC headers, ``YYYYMMDDhhmmss``, where its span begins."""
-        return (self.digits + _FIRST[self.precision :])[:14]
+        return (self.digits + _FIRST[self.precision :])[:SECONDS]
 
     @property
     def digits17(self) -> str:
         """``YYYYMMDDhhmmssmmm``, as in names of WARC files, where its span begins."""
-        return (self.digits + _FIRST[self.precision :])[:17]
+        return (self.digits + _FIRST[self.precision :])[:MILLISECONDS]
 
     def covers(self, other: WarcDate) -> bool:
         """Whether *other*, which is as precise or more so, lies in this date's span."""

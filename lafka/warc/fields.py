@@ -39,8 +39,8 @@ class Fields:
 
     __slots__ = ("_firsts", "_items", "raw")
 
-    def __init__(self, items: Iterable[tuple[str, str]] = ()) -> None:
-        self._items = list(items)
+    def __init__(self, items: Iterable[tuple[str, str]] | dict[str, str] = ()) -> None:
+        self._items = list(items.items() if isinstance(items, dict) else items)
         self._firsts: dict[str, str] | None = None
         self.raw: bytes | None = None
         """The exact bytes that were parsed; None for fields made here."""

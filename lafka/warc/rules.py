@@ -165,5 +165,3 @@ _SOLE = {
     )
     if name != "WARC-Concurrent-To"
 }  # fmt: skip
-KNOWN = frozenset(_SOLE) | {"warc-concurrent-to"}
-"""The names of the standard's fields, in small letters."""

@@ -162,6 +162,10 @@ def test_what_was_read_is_kept_as_it_is() -> None:
     assert fields["D"] == "e"
 
 
+def test_fields_are_made_of_pairs_or_of_a_mapping() -> None:
+    assert Fields({"A": "1", "B": "2"}) == Fields([("A", "1"), ("B", "2")]) != Fields()
+
+
 def test_fields_change_in_place() -> None:
     fields = Fields([("A", "1"), ("B", "2"), ("a", "3"), ("C", "4")])
     assert fields.names() == ["A", "B", "C"]
