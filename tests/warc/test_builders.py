@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 from warcio.cli import main as warcio
 
+from lafka.warc.alike import open_volume
 from lafka.warc.builders import Builder
 from lafka.warc.dates import WarcDate
-from lafka.warc.errors import BadValue
+from lafka.warc.errors import BadValue, TornWarc
 from lafka.warc.fields import Fields
 from lafka.warc.indexes import attach
 from lafka.warc.indexes import builder as index_builder
@@ -279,6 +280,37 @@ def test_a_stored_record_without_an_id_is_refused(tmp_path: Path) -> None:
     assert names(tmp_path) == ["a"]
 
 
+def test_a_volume_in_another_file_is_copied_too(tmp_path: Path) -> None:
+    with Builder(tmp_path / "a") as builder:
+        builder.append(ask(), answer())
+    source = MemorySource((tmp_path / "a").read_bytes())
+    with Volume(tmp_path / "in.zip", source=source) as volume, Builder(tmp_path / "b") as builder:
+        builder.append(*volume)
+    assert (tmp_path / "b").read_bytes() == (tmp_path / "a").read_bytes()
+
+
+def test_a_volume_that_got_shorter_is_told(tmp_path: Path) -> None:
+    with Builder(tmp_path / "a") as builder:
+        builder.append(ask(), answer())
+    with Volume(tmp_path / "a") as volume, Builder(tmp_path / "b") as builder:
+        first, last = volume
+        os.truncate(tmp_path / "a", last.end - 3)
+        with pytest.raises(TornWarc, match=f"at byte {last.offset}"):
+            builder.append(first, last)
+        builder.append(first)
+    assert len(proved(tmp_path / "b")) == 1
+
+
+def test_an_arc_record_is_no_warc_record(tmp_path: Path) -> None:
+    page = b"http://x.example/ 192.0.2.1 20261120101112 text/plain 5\nhello\n"
+    (tmp_path / "x.arc").write_bytes(page)
+    with open_volume(tmp_path / "x.arc") as volume, Builder(tmp_path / "b") as builder:
+        [record] = volume
+        with pytest.raises(BadValue, match="not a WARC record"):
+            builder.append(record)
+    assert names(tmp_path) == ["x.arc"]
+
+
 # Members -----------------------------------------------------------------------------------
 
 
@@ -348,6 +380,14 @@ def test_a_full_file_is_followed_by_the_next(tmp_path: Path, how: dict) -> None:
         assert path.stat().st_size <= 20_000 + (6_000 if how else 0)
     assert len({info.id for info in infos}) == len(infos)
     assert len({info.fields["WARC-Date"] for info in infos}) == len(infos)
+
+
+def test_serials_can_end(tmp_path: Path) -> None:
+    with Builder(folder=tmp_path, serials=iter([7]), max_size=10) as builder:
+        builder.append(ask())
+        with pytest.raises(BadValue, match="serial"):
+            builder.append(ask())
+    assert [FileName.parse(path.name).serial for path in builder.finished] == [7]
 
 
 def test_a_group_larger_than_a_file_has_its_own(tmp_path: Path) -> None:

@@ -221,3 +221,23 @@ def test_segments_that_do_not_go_together(tmp_path: Path, stack: ExitStack) -> N
         join(first, finder([second]), eager=True)
     with pytest.raises(BadWarc, match="not segment 2"):
         Joined(first, lambda _origin, _number: first).block().read(0, 1000)
+
+
+def test_a_bare_record_is_given_what_it_lacks(tmp_path: Path, stack: ExitStack) -> None:
+    fields = Fields([("WARC-Type", "metadata"), ("Content-Type", "text/plain")])
+    fields.add("WARC-Truncated", "time")
+    fields.add("WARC-Target-URI", URL)
+    records = opened(stack, split(tmp_path, Record(fields=fields, block=body(500)), 200))
+    joined = join(records[1], finder(records))
+    assert [segment.date for segment in joined.segments] == [records[1].date] * 3
+    assert joined.fields["WARC-Truncated"] == "time"
+    assert "WARC-Payload-Digest" not in joined.fields  # metadata has none that is well defined
+    assert b"".join(joined.payload()) == body(500)
+    assert joined.http is None
+
+
+def test_what_only_says_that_it_is_http(tmp_path: Path, stack: ExitStack) -> None:
+    records = opened(stack, split(tmp_path, Record.response(URL, b"no HTTP" * 100), 300))
+    joined = join(records[1], finder(records), eager=True)
+    assert joined.http is None
+    assert b"".join(joined.payload()) == b"no HTTP" * 100
