@@ -130,7 +130,7 @@ class BlockHash:
     """The digest of a block, and of the payload where ``head`` is of the HTTP message in it.
 
     One pass over the block, of any size. Both digests are made at the same time: hashlib frees
-    the interpreter, so on two cores they take as long as one. *to_end*: what stands behind
+    the interpreter, so where a core is idle they take as long as one. *to_end*: what stands behind
     Content-Length is payload too, as :func:`lafka.warc.http.payload` has it.
     """
 
@@ -140,6 +140,7 @@ class BlockHash:
         self._block = hasher(algorithm)
         self._payload = hasher(algorithm) if head and not head.transfer_codings else None
         self._dechunker = Dechunker() if head and head.chunked else None
+        self._parallel: bool | None = None
         self._skip = head.end if head else 0
         self._left = head.content_length if head and not (to_end and head.status) else None
 
@@ -170,6 +171,12 @@ class BlockHash:
                 task.finish()
 
         return finish
+
+    def _has_core(self) -> bool:
+        """Whether a core is idle, as far as is known: if not, a thread would only be waited for."""
+        if self._parallel is None:
+            self._parallel = os.getloadavg()[0] < len(os.sched_getaffinity(0))
+        return self._parallel
 
     def _take(self, part: memoryview) -> None:
         if self._payload is None or not part:
@@ -205,10 +212,7 @@ def hashed(
 
 
 class _Task:
-    """Work for another thread, or, where that has not come to it in time, for the one that waits.
-
-    On a busy machine to wait until a thread is woken takes longer than to hash a megabyte.
-    """
+    """Work for another thread, or, where that comes to it too late, for the one that waits."""
 
     __slots__ = ("_args", "_done", "_free")
 

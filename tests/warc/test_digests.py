@@ -87,7 +87,11 @@ def test_block_and_payload_are_hashed_in_one_pass(data: bytes, step: int, chunke
         assert made.payload == Digest.of([data + junk], "sha1")
 
 
-def test_large_pieces_are_hashed_side_by_side_also_in_a_forked_process() -> None:
+@pytest.mark.parametrize("load", [0.0, 1e9])
+def test_large_pieces_are_hashed_side_by_side_also_in_a_forked_process(
+    load: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, 0, 0))
     data = os.urandom(3 << 20)
     block = MemorySource(PLAIN % len(data) + data)
     for _ in range(2):
