@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lafka.warc.dates import WarcDate
@@ -260,6 +260,42 @@ def test_what_is_no_index_is_refused(tmp_path: Path) -> None:
 
 def entry_index(tmp_path: Path) -> Index:
     return filled(tmp_path / "b.cdxj", [entry()])
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """An index of each kind, as bytes."""
+    folder = tmp_path_factory.mktemp("sound")
+    made = [entry(f"http://x.example/{n % 7}", f"2026-01-{n + 1:02}T00:00:00Z") for n in range(20)]
+    for name in KINDS:
+        filled(folder / name, made).close()
+    return {name: (folder / name).read_bytes() for name in KINDS}
+
+
+@given(
+    st.sampled_from(KINDS),
+    st.lists(st.tuples(st.floats(0, 1), st.binary(max_size=3), st.integers(0, 3)), max_size=4),
+    st.floats(0.2, 1),
+)
+@settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+def test_a_damaged_index_gives_what_it_can_or_says_that_it_is(
+    tmp_path_factory, sound, name, damages, kept
+) -> None:
+    data = bytearray(sound[name])
+    for place, new, gone in damages:
+        start = int(place * (len(data) - 1))
+        data[start : start + gone] = new
+    path = tmp_path_factory.mktemp("damaged") / name
+    path.write_bytes(bytes(data[: int(len(data) * kept)]))
+    with suppress(BadIndex), attach(path) as index:
+        list(index)
+        index.volumes()
+        for what in (
+            {"url": "http://x.example/3"}, {"url": "http://x.example/3", "time": "2026-01-11"},
+            {"url_prefix": "http://x.example/"}, {"url_prefix": "http://x", "time": "2026"},
+            {"digest": "sha256:" + "ab" * 32}, {"time": "2026-01-11"}, {"record_id": "urn:x"},
+        ):  # fmt: skip
+            list(index.search(**what))
 
 
 def test_an_empty_index_finds_nothing(path: Path) -> None:

@@ -24,7 +24,7 @@ from lafka.warc.alike import open_volume
 from lafka.warc.errors import BadIndex, BadValue
 from lafka.warc.indexes import cdx, cdxj, sqlite
 from lafka.warc.indexes.base import CAPTURES, Entry, Index, IndexBuilder, Query, volume_name
-from lafka.warc.indexes.lines import GZIP, LineBuilder, lines_of
+from lafka.warc.indexes.lines import BROKEN_GZIP, GZIP, LineBuilder, lines_of
 from lafka.warc.problems import Problem
 
 __all__ = [
@@ -116,7 +116,7 @@ def attach(path: Path | str, *, strict: bool = False) -> Index:
         with gzip.open(path) as text:
             try:
                 head = text.read(_HEAD)
-            except (EOFError, OSError) as error:
+            except BROKEN_GZIP as error:
                 raise BadIndex(path, str(error)) from error
     kinds = (kind for kind in KINDS if kind.sniff(head))
     found = kind_of(path) if not head else next(kinds, None)

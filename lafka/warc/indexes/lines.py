@@ -7,6 +7,7 @@ import itertools
 import os
 import re
 import uuid
+import zlib
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
@@ -22,6 +23,7 @@ from lafka.warc.problems import Problem
 from lafka.warc.surts import surt
 
 GZIP = b"\x1f\x8b"
+BROKEN_GZIP = (gzip.BadGzipFile, zlib.error, EOFError)
 LINE_MAX = 1 << 20
 _BLOCK = 1 << 16
 _NEAR = 8192  # bytes that are read on rather than halved
@@ -113,7 +115,7 @@ class LineIndex(Index):
             with gzip.open(self._path) as text:
                 try:
                     yield from lines_of(text)  # type: ignore[arg-type]
-                except (EOFError, OSError) as error:
+                except BROKEN_GZIP as error:
                     self._tell(self._size, str(error))
         else:
             yield from lines_of(_At(self._fd, start), start, size)  # type: ignore[arg-type]

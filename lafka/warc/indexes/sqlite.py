@@ -13,7 +13,7 @@ import os
 import sqlite3
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -69,6 +69,7 @@ _ADDED = (
 )
 _CACHE = "PRAGMA cache_size = -65536"  # KiB
 _KNOWN_MAX = 1000
+_FAULTS = (sqlite3.Error, UnicodeDecodeError)  # names in a damaged schema are decoded, too
 Text = str | bytes
 Row = tuple[Any, ...]
 
@@ -123,14 +124,14 @@ class SqliteIndex(Index):
     def _few(self, question: str, values: Iterable[Any] = ()) -> list[Row]:
         try:
             return self._db.execute(question, tuple(values)).fetchall()
-        except sqlite3.DatabaseError as error:
+        except _FAULTS as error:
             raise BadIndex(self._path, str(error)) from error
 
     def _rows(self, question: str, values: Iterable[Any] = ()) -> Iterator[Row]:
         try:
-            with closing(self._db.execute(question, tuple(values))) as cursor:
-                yield from cursor
-        except sqlite3.DatabaseError as error:
+            # Not the cursor itself, which a generator left early would close behind its database.
+            yield from iter(self._db.execute(question, tuple(values)).fetchone, None)
+        except _FAULTS as error:
             raise BadIndex(self._path, str(error)) from error
 
     def _volume(self, number: int) -> str:
@@ -146,7 +147,7 @@ class SqliteIndex(Index):
             return Entry(
                 key=row[15],
                 url=_loaded(row[14]),
-                date=WarcDate(digits) if digits else None,
+                date=WarcDate.parse(digits) if digits else None,
                 type=_loaded(row[6]),
                 record_id=_loaded(row[7]),
                 mime=_loaded(row[8]),
@@ -252,7 +253,7 @@ def _beginning(query: Query) -> int:
 def _connected(path: Path) -> sqlite3.Connection:
     """A connection that only reads; where even that would write beside the file, it is frozen."""
     where = f"file:{quote(os.fspath(path.absolute()))}?mode=ro"
-    error: sqlite3.Error | None = None
+    fault: Exception | None = None
     for more in ("", "&immutable=1"):
         try:
             db = sqlite3.connect(
@@ -260,13 +261,13 @@ def _connected(path: Path) -> sqlite3.Connection:
             )
             db.execute("SELECT count(*) FROM sqlite_schema")
             db.execute(_CACHE)
-        except sqlite3.Error as found:
-            error = found
+        except _FAULTS as error:
+            fault = error
         else:
             return db
     if not path.exists():
         raise FileNotFoundError(2, "No such file or directory", str(path))
-    raise BadIndex(path, str(error))
+    raise BadIndex(path, str(fault))
 
 
 class SqliteBuilder(IndexBuilder):
@@ -287,7 +288,7 @@ class SqliteBuilder(IndexBuilder):
                 self._file, isolation_level=None, check_same_thread=False, timeout=60
             )
             self._prepare()
-        except sqlite3.DatabaseError as error:
+        except _FAULTS as error:
             raise BadIndex(path, str(error)) from error
         self._last: tuple[str | None, int] = (None, 0)
         self._volumes: dict[str, int] = {}
