@@ -310,12 +310,15 @@ class IndexBuilder(ABC):
         self.path = path
         self.folder: Path | None = path.parent
         """What the names of volumes are relative to; None where they are absolute."""
+        self._named: tuple[Path | str, str] = ("", "")
 
     def add(self, record: StoredRecord, volume: Path | str | None = None) -> None:
         """Take *record*; *volume* is where it will be found, if not where it is now."""
         if self.types is None or record.type in self.types:
-            name = volume_name(volume if volume is not None else record.path, self.folder)
-            self.add_entry(Entry.of(record, name))
+            path = volume if volume is not None else record.path
+            if path != self._named[0]:
+                self._named = path, volume_name(path, self.folder)
+            self.add_entry(Entry.of(record, self._named[1]))
 
     @abstractmethod
     def add_entry(self, entry: Entry) -> None:
