@@ -162,7 +162,7 @@ class BlockHash:
                 part = part[: self._left]
                 self._left -= len(part)
             tasks.append(_Task(self._take, part))
-        if len(view) >= _PARALLEL:
+        if len(view) >= _PARALLEL and self._has_core():
             for task in reversed(tasks):
                 _worker().put(task)
 
