@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from lafka.warc.alike import kind_of, open_volume
 from lafka.warc.appending import Appender, new_file
 from lafka.warc.builders import OPEN
 from lafka.warc.encoding import Gzip, Plain
@@ -50,7 +51,7 @@ class Repaired:
 
 
 def repair(path: Path | str, into: Path | str, *, gzip: bool | None = None) -> Repaired:
-    """Copy every whole record of the volume at *path*, as it is, to the new file *into*.
+    """Copy every whole record of the WARC or ARC at *path*, as it is, to the new file *into*.
 
     What belongs to none is kept in files beside *into*: a torn end in ``INTO.torn-OFFSET``, all
     else in ``INTO.garbage``. Records are compressed as they were, or as *gzip* says. Header and
@@ -61,7 +62,8 @@ def repair(path: Path | str, into: Path | str, *, gzip: bool | None = None) -> R
     damage in it is taken for a record: it could be what a site sent.
     """
     into = Path(into)
-    with Volume(path) as volume, ExitStack() as stack:
+    opened = open_volume(path) if kind_of(path) == "arc" else Volume(path)
+    with opened as volume, ExitStack() as stack:
         packed = bool(volume.compression) if gzip is None else gzip
         encoding = Gzip() if packed else Plain()
         kept = _Kept(volume, into, stack)
