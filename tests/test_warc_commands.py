@@ -193,6 +193,8 @@ def test_conversions_say_what_came_of_it(warc, tmp_path):
     assert lines(back)[0]["left_out"] == {}
     assert gzip.decompress((tmp_path / "b.arc.gz").read_bytes()) == arc.read_bytes()
     assert FILEDESC_BODY in arc.read_bytes()
+    assert "not an ARC" in refused(warc("arc2warc", tmp_path / "a.warc", tmp_path / "x.warc"))
+    assert "not a WARC" in refused(warc("warc2arc", arc, tmp_path / "x.arc"))
     arc.write_bytes(FILEDESC + PAGE[:-3])
     code, out, _ = warc("arc2warc", "--problems", arc, tmp_path / "c.warc")
     assert code == 1

@@ -18,7 +18,7 @@ from lafka.warc.errors import BadValue, BadWarc
 from lafka.warc.fields import Fields, one_line
 from lafka.warc.framing import Limits
 from lafka.warc.records import HTTP_RESPONSE
-from lafka.warc.scanning import PATIENCE, Scan
+from lafka.warc.scanning import FIRST_LOOK, PATIENCE, Scan
 from lafka.warc.sources import CHUNK, Source
 from lafka.warc.stored import StoredRecord
 from lafka.warc.streams import PackedStream
@@ -223,16 +223,20 @@ class ArcScan(Scan):
 
     def _find(self, at: int, end: int | None = None) -> int | None:
         stream, patience = self._stream, at + PATIENCE
+        window = FIRST_LOOK
         while end is None or at < end:
             before = 1 if at and self._can_read(at - 1) else 0
-            data = stream.read(at - before, CHUNK)
+            data = stream.read(at - before, window)
             found = next(archeaders.likely(data, before), None)
             if found:
                 place = at - before + found[0]
                 return place if end is None or place < end else None
             self._stop = at - before + len(data)
-            if len(data) < CHUNK:
+            if len(data) < window:
                 return None
+            if window < CHUNK:
+                window *= 4
+                continue
             if isinstance(stream, PackedStream) and at > patience:
                 stream.give_up()
                 return None

@@ -20,6 +20,7 @@ from lafka.warc.streams import AHEAD, PackedStream, PlainStream
 
 Report = Callable[..., None]
 _OVERLAP = 256
+FIRST_LOOK = 4 << 10  # for the next record: it is mostly near, and there may be very many
 PATIENCE = 64 << 20  # inflated bytes without a record, after which a member is given up
 _HASHED_MAX = 4 << 30  # bytes of a volume, hashed to tell a wrong length from stray bytes
 _STARTS = (END + b"WARC/1.0\r\n", END + b"WARC/1.1\r\n")
@@ -278,18 +279,20 @@ class Scan:
         """Where a record seems to begin from *at* on and before *end*."""
         stream, patience = self._stream, at + PATIENCE
         before = stream.read(at - 1, 1) if at and self._can_read(at - 1) else b""
+        window = FIRST_LOOK
         while end is None or at < end:
-            data = stream.read(at, CHUNK)
+            data = stream.read(at, window)
             place = framing.find_start(data, 0, before)
             if place >= 0 and (end is None or at + place < end):
                 return at + place
             self._stop = at + len(data)
-            if len(data) < CHUNK:
+            if len(data) < window:
                 return None
             if isinstance(stream, PackedStream) and at > patience:
                 stream.give_up()
                 return None
-            at += CHUNK - _OVERLAP
+            at += window - _OVERLAP
+            window = min(4 * window, CHUNK)
             before = data[-_OVERLAP - 1 : -_OVERLAP]
         return None
 

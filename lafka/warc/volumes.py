@@ -264,6 +264,10 @@ class Volume:
     def bytes_of(self, record: StoredRecord) -> Source:
         return self.stretch(record.offset, record.length)
 
+    def opening(self, length: int) -> bytes:
+        """The first *length* bytes, inflated where it is compressed."""
+        return self._stream(self._begin).read(0 if self._codec else self._begin, length)
+
     def stretch(self, offset: int, length: int) -> Source:
         """*length* bytes of the file from *offset* on, whatever they are."""
         return _Stretch(self._handle, offset, length)

@@ -24,6 +24,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from lafka.warc import archeaders
+from lafka.warc.alike import open_volume
 from lafka.warc.appending import Appender
 from lafka.warc.arc import HEADER_FIELD, date_of
 from lafka.warc.arc2warc import Converted, legal_url
@@ -34,7 +35,6 @@ from lafka.warc.fields import Fields, one_line
 from lafka.warc.names import rename_free, rename_new
 from lafka.warc.sources import MemorySource, Source
 from lafka.warc.stored import StoredRecord
-from lafka.warc.volumes import Volume
 
 NO_ADDRESS = "0.0.0.0"  # noqa: S104  what an ARC says for none
 NO_TYPE = "no-type"
@@ -57,7 +57,7 @@ _Write = Callable[[Iterable[bytes]], None]
 
 
 def warc2arc(path: Path | str, target: Path | str | None = None) -> Converted:
-    """Convert the WARC at *path* to an ARC at *target*, by default beside it; an account of it.
+    """Convert the WARC (or WACZ) at *path* to an ARC at *target*, by default beside it; an account.
 
     Compressed by record where *target* ends with ``.gz``. ``OSError``, ``FileExistsError`` where
     *target* or its ``.open`` is there: nothing is overwritten.
@@ -65,7 +65,7 @@ def warc2arc(path: Path | str, target: Path | str | None = None) -> Converted:
     path = Path(path)
     out = Path(target) if target is not None else path.with_name(_arc_name(path.name))
     done = Converted(path=out)
-    with Volume(path) as volume:
+    with open_volume(path) as volume:
         first = list(islice(volume, 4))
         info = next((record for record in first if record.type == "warcinfo"), None)
         about = next((record for record in first if _is_filedesc(record)), None)

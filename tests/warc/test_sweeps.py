@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from lafka.warc.arc import ArcVolume
 from lafka.warc.builders import Builder
 from lafka.warc.records import Record
+from lafka.warc.volumes import Volume
 from tests.warc.arcs import DNS, FILEDESC, FTP, PAGE
-from tests.warc.sweeps import bound, samples, sweep
+from tests.warc.sweeps import CountingSource, bound, samples, sweep
 
 SAMPLES = Path(__file__).parents[2].parent / "shared" / "warc"
 DATE = "2020-01-02T03:04:05Z"
@@ -36,6 +38,22 @@ def test_volumes_of_our_own(tmp_path):
     for path in made(tmp_path):
         for size, count in sweep(path, 60, seed="own"):
             assert count <= bound(size), path.name
+
+
+@pytest.mark.parametrize(
+    ("volume", "record"),
+    [
+        (ArcVolume, b"http://a/ 1.2.3.4 20140216050221 a/b 999999999\nabc\n"),
+        (Volume, b"WARC/1.0\r\nWARC-Type: resource\r\nContent-Length: 99999999\r\n\r\nabc\r\n\r\n"),
+        (Volume, b"WARC/1.0\r\nWARC-Type: resource\r\nContent-Length: x\r\n\r\nabc\r\n\r\n"),
+        (Volume, b"WARC/1.0\r\nWARC-Type: a\r\nContent-Length: 3\r\n\r\nabc\r\n\r\njunk\r\n"),
+        (ArcVolume, b"http://a/ 1.2.3.4 20140216050221 a/b 3\nabc\njunk\n"),
+    ],
+)
+def test_many_bad_records_cost_no_more_each_than_a_look(volume, record):
+    source = CountingSource(record * 2000)
+    list(volume(Path("many"), source=source))
+    assert source.count < 2000 * 40_000
 
 
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples are not here")

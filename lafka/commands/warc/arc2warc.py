@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lafka.command import the_file
 from lafka.commands.warc._shared import account
+from lafka.errors import BadArgument
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -23,6 +24,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(opts: Namespace) -> int:
+    from lafka.warc.alike import kind_of  # noqa: PLC0415
     from lafka.warc.arc2warc import arc2warc  # noqa: PLC0415
 
-    return account(arc2warc(the_file(opts.path), opts.target), printed=opts.problems)
+    path = the_file(opts.path)
+    if kind_of(path) != "arc":
+        raise BadArgument(f"{path}: not an ARC file")
+    return account(arc2warc(path, opts.target), printed=opts.problems)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lafka.command import the_file
 from lafka.commands.warc._shared import account
+from lafka.errors import BadArgument
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -23,6 +24,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(opts: Namespace) -> int:
+    from lafka.warc.alike import kind_of  # noqa: PLC0415
     from lafka.warc.warc2arc import warc2arc  # noqa: PLC0415
 
-    return account(warc2arc(the_file(opts.path), opts.target), printed=opts.problems)
+    path = the_file(opts.path)
+    if kind_of(path) not in ("warc", "wacz"):
+        raise BadArgument(f"{path}: not a WARC file")
+    return account(warc2arc(path, opts.target), printed=opts.problems)

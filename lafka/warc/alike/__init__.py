@@ -6,7 +6,6 @@ A kind is a line in :data:`KINDS`; its class is a :class:`lafka.warc.volumes.Vol
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -18,12 +17,15 @@ from lafka.warc.volumes import Volume
 HEAD = 4096  # bytes of a file that tell what it is
 Sniff = Callable[[bytes, Path], bool]
 
+_ARC_NAME = re.compile(r"\.arc(?:\.gz|\.bz2|\.zst)?(?:\.open)?$", re.IGNORECASE)
 _MHTML_TYPE = re.compile(rb"(?im)^content-type:[ \t]*(?:\r?\n[ \t]+)?multipart/related")
 _MIME = re.compile(rb"(?im)^mime-version:")
 
 
-def _is_arc(head: bytes, _path: Path) -> bool:
-    return head.startswith(b"filedesc:") or next(archeaders.likely(head), (1,))[0] == 0
+def _is_arc(head: bytes, path: Path) -> bool:
+    if head.startswith(b"filedesc:") or next(archeaders.likely(head), (1,))[0] == 0:
+        return True
+    return bool(_ARC_NAME.search(path.name)) and head[:5].upper() != b"WARC/"
 
 
 def _is_wacz(head: bytes, path: Path) -> bool:
@@ -64,14 +66,5 @@ def open_volume(path: Path | str, **kw: Any) -> Volume:
 
 def _kind(path: Path) -> tuple[str, Sniff, str]:
     with Volume(path) as volume:  # which refuses what is no regular file
-        head = volume.stretch(0, min(HEAD, volume.size)).read(0, HEAD)
-    if head.startswith(b"\x1f\x8b"):
-        head = _inflated(head)
+        head = volume.opening(HEAD)
     return next(kind for kind in KINDS if kind[1](head, path))
-
-
-def _inflated(head: bytes) -> bytes:
-    try:
-        return zlib.decompressobj(31).decompress(head, HEAD)
-    except zlib.error:
-        return b""

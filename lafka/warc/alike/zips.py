@@ -172,7 +172,9 @@ def content(fd: int, member: Member, most: int = INFLATED_MAX) -> Source:
     if member.encrypted or member.method != DEFLATED:
         kind = "encrypted" if member.encrypted else f"compressed by method {member.method}"
         raise BadValue(f"the member is {kind}")
-    source = spooled(_inflated(packed), min(most, member.size))
+    if member.size > most:
+        raise BadValue(f"the member has {member.size} bytes, more than {most}")
+    source = spooled(_inflated(packed), member.size)
     if source.size != member.size or crc_of(source) != member.crc:
         raise BadValue("the member is not what its length and CRC say")
     return source

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import json
@@ -224,13 +225,16 @@ def test_kinds_are_told_by_their_first_bytes(tmp_path, page):
         "i.mht": b"MIME-Version: 1.0\n\n",
         "j": b"",
         "k.gz": b"\x1f\x8b\x08nothing",
+        "l.gz": bz2.compress(arc),
+        "m.arc.gz": gzip.compress(b"junk"),
+        "n.arc": record(1),
     }
     kinds = []
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
         kinds.append(kind_of(tmp_path / name))
         list(open_volume(tmp_path / name))
-    assert " ".join(kinds) == "arc arc arc wacz maff mhtml warc warc mhtml warc warc"
+    assert " ".join(kinds) == "arc arc arc wacz maff mhtml warc warc mhtml warc warc arc arc warc"
     assert {name for name, _, _ in KINDS} == {"arc", "wacz", "maff", "mhtml", "warc"}
 
 

@@ -71,7 +71,7 @@ def test_a_bomb_is_left_when_it_is_too_big(tmp_path):
     path = packed(tmp_path / "a.zip", {"bomb": bytes(50_000_000)})
     with opened(path) as fd:
         (member,) = members(fd)
-        with pytest.raises(BadValue, match="more than 1000000 bytes"):
+        with pytest.raises(BadValue, match="more than 1000000"):
             content(fd, member, 1_000_000)
         assert content(fd, member).size == 50_000_000
 
