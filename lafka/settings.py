@@ -114,7 +114,7 @@ SPIDER_MIDDLEWARES: dict[str, Any] = {
 # IPv6 ---------------------------------------------------------------------------------------
 
 # scrapy.resolver.CachingThreadedResolver, which knows no IPv6: hosts without IPv4 cannot be asked.
-TWISTED_DNS_RESOLVER = "scrapy.resolver.CachingHostnameResolver"
+TWISTED_DNS_RESOLVER = "lafka.resolving.NameResolver"
 
 # Off ----------------------------------------------------------------------------------------
 
