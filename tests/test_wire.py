@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import random
+import socket
 import ssl
 import subprocess
 import sys
@@ -31,6 +32,7 @@ from twisted.internet.ssl import optionsForClientTLS
 from twisted.internet.task import Clock
 from twisted.internet.testing import MemoryReactorClock
 
+from lafka import settings
 from lafka.addresses import networks
 from lafka.errors import StorageTrouble
 from lafka.exchanges import Exchange
@@ -443,6 +445,14 @@ def site_of(names: Any, cases: dict[str, Case], **options: Any) -> RawSite:
     return RawSite({f"/{name}": cases[name].answer() for name in names}, **options)
 
 
+def with_ipv6() -> bool:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
 def asked(site_url: str, name: str, case: Case, **meta: Any) -> dict[str, Any]:
     return {
         "url": f"{site_url}/{name}?q=%20a",
@@ -482,6 +492,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         site_of(["plain", "kept"], CASES, tls=True, context=trusted_context) as trusted,
         site_of(["plain"], CASES, tls=True, context=context) as untrusted,
         site_of(["plain"], CASES, context=context) as untrusted_proxy,
+        site_of(["plain"], CASES, address="::1" if with_ipv6() else "127.0.0.1") as ipv6,
     ):
         far = "https://paper.example"
         groups = {
@@ -549,6 +560,10 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
                 ],
             ),
             "bad-tls": (settings, [asked(bad_tls.url, "plain", CASES["plain"])]),
+            "ipv6": (
+                {**settings, "LAFKA_ALLOWED_NETWORKS": ["::1/128"]},
+                [asked(ipv6.url, "plain", CASES["plain"])],
+            ),
             "tls-strict": (
                 {**settings, "LAFKA_TLS_STRICT": True},
                 [
@@ -791,6 +806,13 @@ def test_strictly_nothing_is_taken_whose_certificate_cannot_be_seen(crawled):
     assert "could not be seen" in got["message"]
 
 
+@pytest.mark.skipif(not with_ipv6(), reason="no IPv6 on this machine")
+def test_a_host_with_ipv6_alone_is_asked(crawled):
+    (got,) = crawled["ipv6"]
+    assert (got["error"], got["ip_address"]) == (None, "::1")
+    assert bytes_of(got["response"]) == CASES["plain"].sent
+
+
 def test_a_disk_that_does_not_take_the_bytes_ends_the_download(crawled):
     (got,) = crawled["no-disk"]
     assert got["error"] == StorageTrouble.__name__
@@ -896,8 +918,10 @@ def main() -> None:
     """The crawl: groups of requests with their settings on stdin, JSON lines on stdout."""
     from scrapy.crawler import AsyncCrawlerProcess, Crawler
 
-    process = AsyncCrawlerProcess({"LOG_LEVEL": "WARNING"})
-    for group, (settings, requests) in json.load(sys.stdin).items():
+    process = AsyncCrawlerProcess(
+        {"LOG_LEVEL": "WARNING", "TWISTED_DNS_RESOLVER": settings.TWISTED_DNS_RESOLVER}
+    )
+    for group, (own, requests) in json.load(sys.stdin).items():
         fixed = {
             "DOWNLOAD_HANDLERS": dict.fromkeys(
                 ("http", "https"),
@@ -910,7 +934,7 @@ def main() -> None:
             "LOG_LEVEL": "WARNING",
             "TELNETCONSOLE_ENABLED": False,
         }
-        process.crawl(Crawler(spider_class(), {**fixed, **settings}), group=group, asked=requests)
+        process.crawl(Crawler(spider_class(), {**fixed, **own}), group=group, asked=requests)
     process.start()
 
 

@@ -109,6 +109,11 @@ _VIEWER_SOURCE = (
     "pdfviewerapplication", 'id="viewercontainer"', "pdf.worker", "pdfjs-dist", "/pdf.js/",
     "pdfjsviewer", "pdfjs/web/viewer", "pdfjs.getdocument", "pdfjslib", "web/viewer.js",
 )  # fmt: skip
+_SCRIPT_MAX = 20_000  # characters of a script: one that leads on does little else
+_LOCATION = re.compile(
+    r"""\blocation(?:\.href)?\s{0,9}=\s{0,9}["']([^"'\s]{1,2000})["']"""
+    r"""|\blocation\.(?:replace|assign)\(\s{0,9}["']([^"'\s]{1,2000})["']"""
+)
 _PAPER_METAS = (
     "citation_title", "citation_doi", "citation_author", "citation_authors", "dc.title",
     "dc.creator", "citation_journal_title", "eprints.title", "citation_pdf_url",
@@ -123,6 +128,15 @@ def describe(page: Page) -> PageVerdict:
         if found:
             return found
     return _viewer(page, source) or _splap(page)
+
+
+def _led_on(page: Page) -> str:
+    """Where a script of a page that says next to nothing sends a browser."""
+    for element in page.every("script"):
+        found = _LOCATION.search((element.node.text or "")[:_SCRIPT_MAX])
+        if found and (url := page.absolute((found[1] or found[2]).replace("\\/", "/"))):
+            return url
+    return ""
 
 
 def _short(page: Page) -> bool:
@@ -184,6 +198,9 @@ def _viewer(page: Page, source: str) -> PageVerdict | None:
 
 
 def _splap(page: Page) -> PageVerdict:
+    led_on = _led_on(page) if _bare(page) else ""
+    if led_on:
+        return PageVerdict(kind="splap", reason=f"a script leads on, which is not run: {led_on}")
     paywall = _PAYWALL.search(page.visible)
     if paywall:
         return PageVerdict(kind="splap", reason=f"abstract only, it seems: {paywall[0]!r}")

@@ -44,7 +44,9 @@ class RawSite:
         *,
         tls: bool = False,
         context: ssl.SSLContext | None = None,
+        address: str = "127.0.0.1",
     ) -> None:
+        self.address = address
         self.answers = answers
         self.requests: dict[str, list[bytes]] = {}
         """Each request as it came, by path, and those for CONNECT by authority."""
@@ -58,9 +60,11 @@ class RawSite:
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        family = socket.AF_INET6 if ":" in self.address else socket.AF_INET
+        self._listener = socket.create_server((self.address, 0), family=family)
         self.port: int = self._listener.getsockname()[1]
-        self.url = f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
+        host = f"[{self.address}]" if ":" in self.address else self.address
+        self.url = f"{'https' if self._tls else 'http'}://{host}:{self.port}"
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 

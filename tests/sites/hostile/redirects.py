@@ -51,6 +51,12 @@ def behaviours() -> Iterator[Behaviour]:
     )
     yield one("refresh-header-on-pdf", "fut", *pdf("Refresh: 0; url=/bad"))
     yield one("refresh-on-404", "not-found", *http(SPLAP, status="404 Not Found"))
+    for name, script in (
+        ("location", "location.href = '/good'"), ("replace", 'window.location.replace("/good")'),
+        ("self", "location = '/x'"), ("loopback", "top.location='http://127.0.0.1/trap'"),
+    ):  # fmt: skip
+        yield one(f"javascript-redirect-by-{name}", "splap-only",
+                  *page(f"<script>{script}</script>"), answers={"/good": pdf()})  # fmt: skip
     yield one("redirect-to-fragment", "fut", *to("/good#page=5"), answers={"/good": pdf()})
     yield one("redirect-with-body", "fut", b"HTTP/1.1 302 Found\r\nLocation: /good\r\n"
               b"Content-Length: 999999\r\n\r\n" + b"b" * 999_999, answers={"/good": pdf()})  # fmt: skip
