@@ -50,8 +50,7 @@ def find(page: Page) -> tuple[Candidate, ...]:
     """All candidates of *page*, surest first, each address once, the page's own left out.
 
     ``citation_pdf_url`` stays first, as the requirement paper says. Every ``<a>`` with an http
-    address among the page's first 20,000 elements is among them. ``place`` counts the candidates
-    in document order.
+    address is among them, of the first 20,000. ``place`` counts the candidates in document order.
     """
     found = merged(_all(page))
     found = merged([*found, *rewritten(page, found)])

@@ -17,7 +17,8 @@ from lafka.finders.identity import Identity, identify
 
 MAX_BYTES = 4 * 1024 * 1024  # of a page; the largest landing pages measured have 1.2 MB
 MAX_ATTRIBUTES = 500  # of one tag: libxml2's look-up of doubles is quadratic in them
-MAX_ELEMENTS = 20_000  # looked at, in document order; the largest landing pages have 2,700
+MAX_ELEMENTS = 20_000  # of one tag; the largest landing pages have 2,500
+MAX_PASSED = 200_000  # of all tags, beyond which none is looked at
 MAX_NODES = 50_000  # whose text is read for what a page says; landing pages have at most 8,200
 MAX_PIECES = 60  # text nodes read of one element
 MAX_TEXT = 300  # characters kept of one element's text
@@ -121,14 +122,17 @@ class Page:
 
     @cached_property
     def elements(self) -> dict[str, tuple[Element, ...]]:
-        """The first 20,000 elements that finders look at, by tag, in document order."""
+        """The first 20,000 elements of each tag that finders look at, in document order."""
         found: dict[str, list[Element]] = {}
         heading = ""
-        for place, node in enumerate(islice(self.root.iter(*_READ), MAX_ELEMENTS)):
+        for place, node in enumerate(islice(self.root.iter(*_READ), MAX_PASSED)):
             tag = str(node.tag)
+            same = found.setdefault(tag, [])
+            if len(same) == MAX_ELEMENTS:
+                continue
             if tag in _HEADINGS:
                 heading = text_of(node)
-            found.setdefault(tag, []).append(Element(place, node, heading))
+            same.append(Element(place, node, heading))
         return {tag: tuple(nodes) for tag, nodes in found.items()}
 
     def every(self, *tags: str) -> Iterator[Element]:
