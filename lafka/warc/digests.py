@@ -101,10 +101,13 @@ class Digest:
 
     @property
     def text(self) -> str:
-        """As it is written: ``sha1`` and ``md5`` in base32, as tools expect them, others in hex."""
+        """As it is written: ``sha1`` in base32, as tools expect it, others in hex.
+
+        Base32 of another size ends with ``=``, which the grammar of a digest does not have.
+        """
         if not self.known:
             return f"{self.algorithm}:{self.value.decode('utf-8', 'surrogatepass')}"
-        value = self.base32 if self.algorithm in ("sha1", "md5") else self.hex
+        value = self.base32 if self.algorithm == "sha1" else self.hex
         return f"{self.algorithm}:{value}"
 
     def __str__(self) -> str:

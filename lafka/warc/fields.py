@@ -160,9 +160,10 @@ class Fields:
         """The fields in *data*, frozen: lines from the first field's to the last one's.
 
         Lenient: bare LF, folded lines, comments; lines without a colon are skipped; what is not
-        UTF-8 becomes U+FFFD. Only ASCII whitespace around a value is none of it. *problems* gets
-        what is wrong, at its byte in *data* (``Problem.at`` puts it into a file). *strict*:
-        ``BadValue`` for the first error. HTTP heads are ``latin-1`` and have no comments.
+        UTF-8 becomes U+FFFD; a value that is all encoded words (RFC 2047) is decoded. Only ASCII
+        whitespace around a value is none of it. *problems* gets what is wrong, at its byte in
+        *data* (``Problem.at`` puts it into a file). *strict*: ``BadValue`` for the first error.
+        HTTP heads are ``latin-1`` and have no comments.
         """
         found: list[Problem] | None = [] if strict else problems
         items = _plain(data, encoding)
@@ -178,7 +179,7 @@ class Fields:
 
 def _plain(data: bytes, encoding: str) -> list[tuple[str, str]] | None:
     """The fields of *data* where nothing is wrong or folded: nearly always, and twice as fast."""
-    if len(data) > LINE_MAX or not data.endswith(b"\r\n"):
+    if len(data) > LINE_MAX or not data.endswith(b"\r\n") or b"=?" in data:
         return None
     try:
         items: list[tuple[str, str]] = _LINE.findall(data.decode(encoding))
@@ -214,7 +215,18 @@ def _unfolded(
         elif line:
             _field(items, line, place, encoding, report)
         place += len(raw) + 1
-    return ((name, " ".join(filter(None, parts))) for name, parts in items)
+    values = ((name, " ".join(filter(None, parts))) for name, parts in items)
+    if encoding != "utf-8":
+        return values
+    return ((name, _understood(value)) for name, value in values)
+
+
+def _understood(value: str) -> str:
+    """*value*, decoded where all of it is encoded words and gives one line."""
+    if not (value.startswith("=?") and value.endswith("?=")):
+        return value
+    decoded = decoded_words(value)
+    return value if _FORBIDDEN.search(decoded) else decoded
 
 
 def _fold(

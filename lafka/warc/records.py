@@ -346,13 +346,16 @@ class Record(Described):
     ) -> Self:
         """The payload was that of the record *of* once more (profile identical-payload-digest).
 
-        *block*: the head of the answer, as a rule. The digest is that of *of*, unless it is given;
-        ``BadValue`` where neither is.
+        *block*: the head of the answer, as a rule; so it is truncated, and says so, unless it is
+        told otherwise. The digest is that of *of*, unless it is given; ``BadValue`` where neither
+        is.
         """
         digest = str(named.pop("payload_digest", of.fields.first("WARC-Payload-Digest")))
         if not digest:
             raise BadValue(f"no payload digest is known of {_id(of)}")
         named["payload_digest"] = digest
+        if block or not isinstance(block, bytes):
+            named.setdefault("truncated", "length")
         return cls._revisit("identical-payload-digest", url, of, block, **named)
 
     @classmethod

@@ -160,7 +160,7 @@ _VALUES: Mapping[str, Callable[[str, str], str]] = {
 _SOLE = {
     name.lower(): name
     for name in (
-        *MANDATORY, *_BY_TYPE, "Content-Type", "WARC-Warcinfo-ID", "WARC-Block-Digest",
+        *MANDATORY, *_BY_TYPE, "Content-Type", "WARC-Block-Digest",
         "WARC-Payload-Digest", "WARC-Identified-Payload-Type", "WARC-Truncated",
     )
     if name != "WARC-Concurrent-To"

@@ -77,6 +77,11 @@ def test_a_name_is_a_token(name: str) -> None:
         (b"A: 1\r\na: 2\r\n", [("A", "1"), ("a", "2")]),
         ("A: é\u00a0\r\n".encode(), [("A", "é\u00a0")]),
         (b"A: \xff\r\n", [("A", "\ufffd")]),
+        (b"A: =?utf-8?Q?caf=C3=A9?=\r\n", [("A", "café")]),
+        (b"A:=?utf-8?Q?caf=C3=A9?=\r\n", [("A", "café")]),
+        (b"A:=?utf-8?Q?a_b?=\r\n =?utf-8?B?Yw==?=\r\n", [("A", "a bc")]),
+        (b"A: =?utf-8?Q?a=0D=0AB:_c?=\r\n", [("A", "=?utf-8?Q?a=0D=0AB:_c?=")]),
+        (b"A: http://x.example/?b=?utf-8?Q?c?=\r\n", [("A", "http://x.example/?b=?utf-8?Q?c?=")]),
     ],
 )
 def test_lenient_parsing(data: bytes, items: list[tuple[str, str]]) -> None:

@@ -162,6 +162,10 @@ def test_a_revisit_refers_to_the_record_that_has_the_payload(version: str) -> No
         assert record.header()
     assert first.content_type == "application/http;msgtype=response"
     assert not again.content_type
+    assert first.fields["WARC-Truncated"] == "length"
+    assert "WARC-Truncated" not in again.fields
+    whole = Record.revisit_identical(URL, ORIGIN, ANSWER, truncated="")
+    assert "WARC-Truncated" not in whole.fields
     unmodified = Record.revisit_not_modified(URL, ORIGIN, head, version=version)
     assert unmodified.fields["WARC-Profile"].endswith(f"{version}/revisit/server-not-modified")
     assert "WARC-Payload-Digest" not in unmodified.fields

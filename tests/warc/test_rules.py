@@ -52,6 +52,8 @@ def test_a_good_header_has_no_faults() -> None:
         ({"WARC-Segment-Number": "1"}, []),
         ({"WARC-Segment-Number": "x"}, ["bad-value"]),
         ({"WARC-Type": "warcinfo"}, ["forbidden-field"]),
+        ({"WARC-Warcinfo-ID": "<urn:x:1>"}, []),
+        ({"WARC-Type": "warcinfo", "WARC-Warcinfo-ID": "<urn:x:1>"}, ["forbidden-field"] * 2),
         ({"WARC-Type": "revisit"}, ["missing-field"]),
         ({"WARC-Type": "continuation"}, ["missing-field", "missing-field"]),
     ],
