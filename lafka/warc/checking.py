@@ -140,6 +140,7 @@ class Check(Iterable[Problem]):
         volume, found = self.volume, self._found
         volume.watch = found.append
         volume.refused = self._judge_header
+        volume.inflate_all = True
         try:
             with ThreadPoolExecutor(_THREADS, thread_name_prefix="warc-check") as threads:
                 for record in volume:

@@ -21,6 +21,7 @@ from lafka.warc.streams import AHEAD, PackedStream, PlainStream
 Report = Callable[..., None]
 _OVERLAP = 256
 FIRST_LOOK = 4 << 10  # for the next record: it is mostly near, and there may be very many
+_SKIPPED = 128 << 10
 PATIENCE = 64 << 20  # inflated bytes without a record, after which a member is given up
 _HASHED_MAX = 4 << 30  # bytes of a volume, hashed to tell a wrong length from stray bytes
 _STARTS = (END + b"WARC/1.0\r\n", END + b"WARC/1.1\r\n")
@@ -30,7 +31,8 @@ class Scan:
     """Reads records from *stream*; *report* is told code, offset and values of what is wrong.
 
     *strict*: *report* raises, so nothing is searched for that would only be told to it. *refuse*
-    is told offset and header of each record that is not given.
+    is told offset and header of each record that is not given. *skip*: large members that tell
+    their length are passed over.
     """
 
     record_type = StoredRecord
@@ -49,6 +51,7 @@ class Scan:
         *,
         strict: bool = False,
         refuse: Callable[[int, bytes], object] = lambda *_: None,
+        skip: bool = False,
     ) -> None:
         self._holder = holder
         self._stream = stream
@@ -57,6 +60,7 @@ class Scan:
         self._report = report
         self._strict = strict
         self._refuse = refuse
+        self._skip = skip
         self._stop = 0
         self._hashed = 0
         self._told_one_member = False
@@ -103,6 +107,10 @@ class Scan:
         header_end, length = found
         header = data[at - base : header_end]
         end = base + header_end + length
+        if length > _SKIPPED and self._skip and isinstance(stream, PackedStream):
+            offset, size = stream.place(at)[0], len(header) + length + 4
+            if end > stream.end and (packed := stream.skip(at, size)):
+                return self.record_type(self._holder, offset, packed, header, length), end + 4
         base, data = stream.view(end, at)
         if not data.startswith(_STARTS, end - base):
             return self._take_odd(at, header, length)

@@ -9,10 +9,12 @@ from __future__ import annotations
 import bz2
 import os
 import re
+import struct
 import sys
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -229,13 +231,45 @@ BZIP2 = Codec(
 )
 # A window of 8 MiB is what RFC 8878 asks every decoder for; 128 MiB is zstd's own limit.
 _ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 27}
-ZSTD = Codec(
-    name="zstd",
-    magic=re.compile(rb"\x28\xb5\x2f\xfd"),
-    new=lambda: _Buffering(zstd.ZstdDecompressor(options=_ZSTD_OPTIONS)),
-)
-CODECS = (GZIP, BZIP2, ZSTD)
+_ZSTD = re.compile(rb"\x28\xb5\x2f\xfd")
+_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
+_DICTIONARY = b"\x5d\x2a\x4d\x18"
+_DICTIONARY_MAX = 8 << 20
 MAGIC_MAX = 10
+
+
+def codec_of(raw: Callable[[int, int], bytes], start: int) -> Codec | None:
+    """How what begins at byte *start* is compressed; None where it is not."""
+    head = raw(MAGIC_MAX, start)
+    if _ZSTD.match(head) or _SKIPPABLE.match(head):
+        return _zstd_codec(_dictionary(raw, start))
+    return next((codec for codec in (GZIP, BZIP2) if codec.magic.match(head)), None)
+
+
+def _zstd_codec(dictionary: zstd.ZstdDict | None) -> Codec:
+    def new() -> _Decompressor:
+        return _Buffering(zstd.ZstdDecompressor(zstd_dict=dictionary, options=_ZSTD_OPTIONS))
+
+    return Codec(name="zstd", magic=_ZSTD, new=new)
+
+
+def _dictionary(raw: Callable[[int, int], bytes], start: int) -> zstd.ZstdDict | None:
+    """The dictionary that a volume begins with, in a skippable frame, if it does.
+
+    As Archive Team's ``.warc.zst`` have it; the dictionary may be compressed itself.
+    """
+    head = raw(8, start)
+    size = int.from_bytes(head[4:], "little")
+    if head[:4] != _DICTIONARY or size > _DICTIONARY_MAX:
+        return None
+    data = raw(size, start + 8)
+    with suppress(zstd.ZstdError):
+        if _ZSTD.match(data):
+            data = zstd.ZstdDecompressor(options=_ZSTD_OPTIONS).decompress(data, _DICTIONARY_MAX)
+        return zstd.ZstdDict(data)
+    return None
+
+
 _BROKEN = (zlib.error, OSError, EOFError, ValueError, zstd.ZstdError)
 
 
@@ -380,6 +414,8 @@ class PackedStream:
         self._skip_padding()
         while len(self._pending) < MAGIC_MAX and self._more():
             pass
+        while self._codec.name == "zstd" and _SKIPPABLE.match(self._pending):
+            self._skip_frame()
         offset = self.raw_place
         if not self._pending:
             self.ended = True
@@ -393,6 +429,34 @@ class PackedStream:
         self._begins.append(place)
         self._offsets.append(offset)
         return True
+
+    def _skip_frame(self) -> None:
+        """Pass over a skippable frame (RFC 8878 section 3.1.2)."""
+        self._read_to = self.raw_place + 8 + int.from_bytes(self._pending[4:8], "little")
+        self._pending = b""
+        while len(self._pending) < MAGIC_MAX and self._more():
+            pass
+
+    def skip(self, at: int, size: int) -> int | None:
+        """Pass over the member that begins at *at* and holds *size* bytes: its length in the file.
+
+        Where its header has the field ``sl`` (WARC/0.9 section 9.2), and what that says is so as
+        far as can be told: the member ends with that size, and another one, or nothing, follows.
+        """
+        offset, inner = self.place(at)
+        if self._codec is not GZIP or inner:
+            return None
+        packed = _skip_length(self._raw, offset, size)
+        end = offset + (packed or 0)
+        if packed is None or end > self._size:
+            return None
+        behind = self._raw(4 + MAGIC_MAX, end - 4)
+        whole = behind[:4] == (size & 0xFFFFFFFF).to_bytes(4, "little")
+        if not whole or not (end == self._size or GZIP.magic.match(behind, 4)):
+            return None
+        self._inner, self._pending, self._read_to = None, b"", end
+        self._base, self._data = at + size, b""
+        return packed
 
     def _skip_padding(self) -> None:
         begin = self.raw_place
@@ -413,6 +477,22 @@ class PackedStream:
     def _end(self, code: str, offset: int, reason: str = "") -> None:
         self.trouble = Trouble(code=code, offset=offset, reason=reason)
         self.ended = True
+
+
+def _skip_length(raw: Callable[[int, int], bytes], offset: int, size: int) -> int | None:
+    """What the member at *offset*, of *size* bytes, says that its length is."""
+    head = raw(12, offset)
+    if len(head) < 12 or not head[3] & 4:
+        return None
+    extra, place = raw(int.from_bytes(head[10:], "little"), offset + 12), 0
+    while place + 4 <= len(extra):
+        length = int.from_bytes(extra[place + 2 : place + 4], "little")
+        value = extra[place + 4 : place + 4 + length]
+        if extra[place : place + 2] == b"sl" and len(value) == 8:
+            packed, plain = struct.unpack("<II", value)
+            return packed if plain == size and packed > 20 else None
+        place += 4 + length
+    return None
 
 
 def next_member(

@@ -15,13 +15,12 @@ from lafka.warc.scanning import Scan
 from lafka.warc.sources import CHUNK, Readable, Source
 from lafka.warc.stored import StoredRecord
 from lafka.warc.streams import (
-    CODECS,
-    MAGIC_MAX,
     Codec,
     Handle,
     PackedStream,
     PlainStream,
     Trouble,
+    codec_of,
     next_member,
 )
 
@@ -63,6 +62,8 @@ class Volume:
         self._handle = Handle(self.path, source, fd, end)
         self.watch: Callable[[Problem], None] | None = None
         """Told of each problem instead of ``problems``, if set."""
+        self.inflate_all = False
+        """Inflate members that tell their length too, as a checker does."""
         self.refused: Callable[[int, bytes], object] | None = None
         """Told of the offset and header of each record that is not given."""
         self._found: dict[tuple[int, str], Problem] = {}
@@ -112,8 +113,7 @@ class Volume:
     @property
     def _codec(self) -> Codec | None:
         if isinstance(self._sniffed, bool):
-            head = self._handle.read(MAGIC_MAX, self._begin)
-            self._sniffed = next((codec for codec in CODECS if codec.magic.match(head)), None)
+            self._sniffed = codec_of(self._handle.read, self._begin)
         return self._sniffed
 
     def identity(self) -> tuple[object, ...]:
@@ -155,7 +155,7 @@ class Volume:
 
         stream = self._stream(offset)
         at = inner if isinstance(stream, PackedStream) else offset
-        scan = self.scan_type(self, stream, self.limits, report)
+        scan = self.scan_type(self, stream, self.limits, report, skip=not self.inflate_all)
         record = scan.take(at)[0] if scan.begins(at) else None
         if record is not None:
             return record
@@ -202,8 +202,9 @@ class Volume:
     def _scan(self, stream: PlainStream | PackedStream) -> Scan:
         refuse = self.refused or (lambda *_: None)
         return self.scan_type(
-            self, stream, self.limits, self._report, strict=self.strict, refuse=refuse
-        )
+            self, stream, self.limits, self._report,
+            strict=self.strict, refuse=refuse, skip=not self.inflate_all,
+        )  # fmt: skip
 
     def _packed_records(self, start: int, inner: int = 0) -> Iterator[StoredRecord]:
         codec = self._codec

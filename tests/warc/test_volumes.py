@@ -4,6 +4,8 @@ import bz2
 import csv
 import gzip
 import os
+import struct
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +21,11 @@ from lafka.warc.records import Record, start, uuid_urn
 from lafka.warc.sources import MemorySource
 from lafka.warc.stored import StoredRecord
 from lafka.warc.volumes import Volume
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 DATE = "2026-11-20T10:11:12.500000Z"
 SAMPLES = Path(__file__).parents[2].parent / "shared" / "warc"
@@ -293,6 +300,60 @@ def test_a_bomb_of_a_header_line_is_refused(write: Write) -> None:
     bomb = gzip.compress(b"WARC/1.1\r\nA: " + b"b" * (40 << 20), 1)
     blocks, codes = read(write(bomb + packed(resource(b"a"))))
     assert (blocks, codes) == ([b"a"], ["long-header"])
+
+
+def skip_length(member: bytes, packed: int, plain: int) -> bytes:
+    """*member* with the extra field ``sl``, which says these lengths."""
+    extra = struct.pack("<H2sHII", 12, b"sl", 8, packed, plain)
+    return member[:3] + b"\x04" + member[4:10] + extra + member[10:]
+
+
+def test_members_that_tell_their_length_are_passed_over(write: Write) -> None:
+    big, behind = resource(os.urandom(400_000)), packed(resource(b"b"))
+    member = packed(big)
+    told = skip_length(member, len(member) + 14, len(big))
+    # Broken inside: whoever passes over it does not see that, whoever reads or checks it does.
+    broken = told[:200_000] + b"\0" * 9 + told[200_009:]
+    with Volume(write(broken + behind)) as volume:
+        first, second = volume
+        assert first.length == len(told)
+        assert first.next() == second
+        assert volume.at(0) == first
+        assert not volume.problems
+        with pytest.raises(BadWarc):
+            block_of(first)
+        volume.inflate_all = True
+        assert [block_of(record) for record in volume] == [b"b"]
+        assert [problem.code for problem in volume.problems] == ["bad-compression"]
+    assert read(write(told + behind))[0] == [big[-400_004:-4], b"b"]
+
+
+@pytest.mark.parametrize(("packed_more", "plain_more"), [(1, 0), (-1, 0), (0, 1), (10**9, 0)])
+def test_no_length_is_trusted_blindly(write: Write, packed_more: int, plain_more: int) -> None:
+    big = resource(os.urandom(400_000))
+    member = packed(big)
+    told = skip_length(member, len(member) + 14 + packed_more, len(big) + plain_more)
+    assert read(write(told + packed(resource(b"b")))) == ([big[-400_004:-4], b"b"], [])
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_zstd_with_a_dictionary(write: Write, compressed: bool) -> None:
+    records = [resource(b"a common text, said often %d" % n) for n in range(300)]
+    dictionary = zstd.train_dict(records, 4096)
+    content = dictionary.dict_content
+    if compressed:
+        content = zstd.compress(content)
+    begin = b"\x5d\x2a\x4d\x18" + len(content).to_bytes(4, "little") + content
+    frames = [zstd.compress(record, zstd_dict=dictionary) for record in records]
+    path = write(begin + b"".join(frames))
+    blocks = [b"a common text, said often %d" % n for n in range(300)]
+    assert read(path) == (blocks, [])
+    with Volume(path) as volume:
+        assert volume.compression == "zstd"
+        found = list(volume)
+        assert block_of(volume.at(found[7].offset)) == blocks[7]
+        assert [record.length for record in found] == list(map(len, frames))
+    assert read(write(b"".join(map(zstd.compress, records)))) == (blocks, [])
 
 
 def test_limits_are_the_callers(write: Write) -> None:
