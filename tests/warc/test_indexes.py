@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -234,6 +235,40 @@ def test_sqlite_gives_what_sorting_all_would(tmp_path_factory, values, second) -
         assert list(index.found(query)) == sorted(made, key=query.rank)
 
 
+def test_several_add_to_one_index_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    builder(path).close()
+
+    def add(start: int) -> None:
+        with builder(path) as made:
+            for n in range(40):
+                made.add_entry(entry(f"http://x.example/{n % 10}", offset=start + n))
+
+    threads = [Thread(target=add, args=(start,)) for start in (0, 1000, 2000)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with attach(path) as index:
+        assert len(list(index)) == 120
+        assert len(list(index.search(url="http://x.example/3"))) == 12
+
+
+def test_what_the_disk_says_is_an_os_error(tmp_path: Path, monkeypatch) -> None:
+    made = builder(tmp_path / "a.sqlite")
+    made._db.execute("PRAGMA max_page_count = 20")
+
+    def fill() -> None:
+        for n in range(10_000):
+            made.add_entry(entry(f"http://x.example/{n}", offset=n))
+
+    with pytest.raises(OSError, match="No space"):
+        fill()
+    made.close()
+    with pytest.raises(FileNotFoundError):
+        attach(tmp_path / "b.sqlite")
+
+
 def test_indexes_are_what_they_hold_whatever_their_name(tmp_path: Path) -> None:
     for name in KINDS:
         filled(tmp_path / name, [entry()]).close()
@@ -391,7 +426,8 @@ def test_a_bad_line_is_a_problem_and_hides_nothing(tmp_path: Path, bad: bytes) -
         [problem] = [p for p in index.problems if p.code == "bad-line"]
         assert problem.offset == len(lines[0]) + 1
         assert len(list(index.search(url="http://x.example/a"))) == 1
-    with pytest.raises(BadIndex, match="line 2: "), attach(path, strict=True) as index:
+    path.write_bytes(b"\n\n" + path.read_bytes())
+    with pytest.raises(BadIndex, match="line 4: "), attach(path, strict=True) as index:
         list(index)
 
 

@@ -188,7 +188,7 @@ class Query:
 
     def matches(self, entry: Entry) -> bool:
         """Whether *entry* is looked for; what it does not tell is no reason against it."""
-        if self.types is not None and entry.type and entry.type not in self.types:
+        if self.types is not None and not self._wants(entry.type, self.types):
             return False
         if self.url is not None and entry.url != self.url and entry.key != self.key:
             return False
@@ -199,6 +199,11 @@ class Query:
         return self.digest is None or (
             bool(entry.digest) and digest_key(entry.digest) == self.digest
         )
+
+    @staticmethod
+    def _wants(kind: str, types: frozenset[str]) -> bool:
+        """Whether *kind* is one of *types*, or could be where an entry does not tell it."""
+        return kind in types if kind else not types.isdisjoint(_CAPTURES)
 
     def is_exact(self, entry: Entry) -> bool:
         """Whether *entry* has the very URL that is asked for, or none is."""

@@ -139,11 +139,19 @@ class LineIndex(Index):
 
     def _tell(self, offset: int, reason: str) -> None:
         if self._strict:
-            number = 1 + sum(1 for place, _ in self._lines() if place < offset)
-            raise BadIndex(self._path, f"line {number}: {reason}", offset)
+            raise BadIndex(self._path, f"line {self._number(offset)}: {reason}", offset)
         if offset not in self._told:
             self._told.add(offset)
             self.problems.append(Problem.of("bad-line", self._path, offset, reason=reason))
+
+    def _number(self, offset: int) -> int:
+        """The number of the line that begins at byte *offset* of the text, from 1."""
+        number = 1
+        with gzip.open(self._path) if self._gzip else self._path.open("rb") as text:
+            while offset > 0 and (block := text.read(min(_BLOCK, offset))):
+                number += block.count(b"\n")
+                offset -= len(block)
+        return number
 
     # Order ------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ lie together by time in the table itself.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import heapq
 import itertools
@@ -70,6 +71,13 @@ _ADDED = (
 _CACHE = "PRAGMA cache_size = -65536"  # KiB
 _KNOWN_MAX = 1000
 _FAULTS = (sqlite3.Error, UnicodeDecodeError)  # names in a damaged schema are decoded, too
+_OF_THE_DISK = {
+    sqlite3.SQLITE_BUSY: errno.EBUSY,
+    sqlite3.SQLITE_FULL: errno.ENOSPC,
+    sqlite3.SQLITE_IOERR: errno.EIO,
+    sqlite3.SQLITE_PERM: errno.EACCES,
+    sqlite3.SQLITE_READONLY: errno.EROFS,
+}
 Text = str | bytes
 Row = tuple[Any, ...]
 
@@ -125,14 +133,14 @@ class SqliteIndex(Index):
         try:
             return self._db.execute(question, tuple(values)).fetchall()
         except _FAULTS as error:
-            raise BadIndex(self._path, str(error)) from error
+            raise _raised(error, self._path) from error
 
     def _rows(self, question: str, values: Iterable[Any] = ()) -> Iterator[Row]:
         try:
             # Not the cursor itself, which a generator left early would close behind its database.
             yield from iter(self._db.execute(question, tuple(values)).fetchone, None)
         except _FAULTS as error:
-            raise BadIndex(self._path, str(error)) from error
+            raise _raised(error, self._path) from error
 
     def _volume(self, number: int) -> str:
         name = self._volumes.get(number)
@@ -265,9 +273,18 @@ def _connected(path: Path) -> sqlite3.Connection:
             fault = error
         else:
             return db
+    assert fault is not None
     if not path.exists():
-        raise FileNotFoundError(2, "No such file or directory", str(path))
-    raise BadIndex(path, str(fault))
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    raise _raised(fault, path)
+
+
+def _raised(error: Exception, path: Path) -> Exception:
+    """What is raised in place of SQLite's *error*: what the disk says is an ``OSError``."""
+    number = _OF_THE_DISK.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+    if number is None:
+        return BadIndex(path, str(error))
+    return OSError(number, os.strerror(number), str(path))
 
 
 class SqliteBuilder(IndexBuilder):
@@ -289,7 +306,7 @@ class SqliteBuilder(IndexBuilder):
             )
             self._prepare()
         except _FAULTS as error:
-            raise BadIndex(path, str(error)) from error
+            raise _raised(error, path) from error
         self._last: tuple[str | None, int] = (None, 0)
         self._volumes: dict[str, int] = {}
 
@@ -316,7 +333,7 @@ class SqliteBuilder(IndexBuilder):
 
     def _run_all(self, statements: str) -> None:
         for statement in statements.split(";"):
-            self._db.execute(statement)
+            self._run(statement)
 
     def add_entry(self, entry: Entry) -> None:
         # A capture whose place is unknown is told from others by where its payload is.
@@ -340,36 +357,43 @@ class SqliteBuilder(IndexBuilder):
             entry.payload_offset,
             entry.payload_length,
         )
-        self._db.execute(_ADDED, values)
+        self._run(_ADDED, values)
 
     def _url(self, url: str, key: str) -> int:
         """The number of *url*: its hash, or the first free one behind it."""
         if url == self._last[0]:  # as a response's is after its request
             return self._last[1]
         number, stored = hashed(url), _stored(url)
-        while row := self._row("SELECT url FROM urls WHERE id = ?", number):
-            if row[0] == stored:
-                break
-            number += 1
-        else:
-            self._db.execute("INSERT INTO urls VALUES (?, ?, ?)", (number, stored, key))
+        while (row := self._row("SELECT url FROM urls WHERE id = ?", number)) != (stored,):
+            if row is None:  # someone else may be as quick
+                self._run("INSERT OR IGNORE INTO urls VALUES (?, ?, ?)", (number, stored, key))
+            else:
+                number += 1
         self._last = url, number
         return number
 
     def _volume(self, name: str) -> int:
         number = self._volumes.get(name)
         if number is None:
-            row = self._row("SELECT id FROM volumes WHERE name = ?", _stored(name))
-            insert = "INSERT INTO volumes (name) VALUES (?)"
-            number = row[0] if row else self._db.execute(insert, (_stored(name),)).lastrowid
-            assert number is not None
+            stored, row = _stored(name), None
+            while row is None:
+                row = self._row("SELECT id FROM volumes WHERE name = ?", stored)
+                if row is None:
+                    self._run("INSERT OR IGNORE INTO volumes (name) VALUES (?)", (stored,))
+            number = int(row[0])
             if len(self._volumes) >= _KNOWN_MAX:
                 self._volumes.clear()
             self._volumes[name] = number
         return number
 
+    def _run(self, statement: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
+        try:
+            return self._db.execute(statement, values)
+        except _FAULTS as error:
+            raise _raised(error, self.path) from error
+
     def _row(self, question: str, value: Text | int) -> Row | None:
-        row: Row | None = self._db.execute(question, (value,)).fetchone()
+        row: Row | None = self._run(question, (value,)).fetchone()
         return row
 
     def close(self) -> None:
@@ -380,8 +404,8 @@ class SqliteBuilder(IndexBuilder):
             return
         try:
             self._run_all(_INDEXES)
-            self._db.execute("COMMIT")
-            self._db.execute("PRAGMA optimize")
+            self._run("COMMIT")
+            self._run("PRAGMA optimize")
             self._db.close()
             with self._file.open("rb") as file:
                 os.fsync(file.fileno())
