@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import random
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from lafka.warc.dates import WarcDate
 from lafka.warc.errors import BadIndex, BadValue
 from lafka.warc.indexes import Entry, Query, attach, builder, kind_of
 from lafka.warc.indexes.base import Index, digest_key
+from lafka.warc.indexes.lines import Inflated
 from lafka.warc.indexes.sorting import LineSorter
 from lafka.warc.surts import surt
 
@@ -567,6 +569,35 @@ def test_digest_keys() -> None:
     assert digest_key("sha-1:" + hexed.upper()) == digest_key(hexed) == f"sha1:{hexed}"
     assert digest_key("md5:" + "AB" * 16) == "md5:" + "ab" * 16
     assert digest_key("Odd: !") != digest_key("Odd: ?")
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from([b"a", b"\n", b"bc\n", b"d" * 3000]), max_size=4), max_size=5
+    ),
+    st.sampled_from([b"", bytes(600), bytes(70_000)]),
+    st.integers(1, 70_000),
+)
+@settings(deadline=None, max_examples=60)
+def test_members_end_lines(texts: list[list[bytes]], padding: bytes, size: int) -> None:
+    members = [b"".join(parts) for parts in texts]
+    packed = io.BytesIO(b"".join(gzip.compress(member) for member in members) + padding)
+    inflated, read = Inflated(packed), b""
+    while text := inflated.read(size):
+        read += text
+    ended = [m + b"\n" if m and not m.endswith(b"\n") else m for m in members]
+    assert read == b"".join(ended)
+
+
+def test_zipnum_blocks_are_read(tmp_path: Path) -> None:
+    lines = many(tmp_path / "b.cdxj", 90)
+    blocks = [b"".join(lines[n : n + 30]).rstrip(b"\n") for n in (0, 30, 60)]
+    path = tmp_path / "a.cdx.gz"
+    path.write_bytes(b"".join(map(gzip.compress, blocks)))
+    with attach(path) as index:
+        assert len(list(index)) == 90
+        assert len(list(index.search(url="http://x.example/30"))) == 1
+        assert not index.problems
 
 
 def test_gzip_that_breaks_is_a_problem(tmp_path: Path) -> None:

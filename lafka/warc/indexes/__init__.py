@@ -14,7 +14,6 @@ CDX and CDXJ are for exchange; SQLite is for live search.
 
 from __future__ import annotations
 
-import gzip
 import io
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from lafka.warc.alike import open_volume
 from lafka.warc.errors import BadIndex, BadValue
 from lafka.warc.indexes import cdx, cdxj, sqlite
 from lafka.warc.indexes.base import CAPTURES, Entry, Index, IndexBuilder, Query, volume_name
-from lafka.warc.indexes.lines import BROKEN_GZIP, GZIP, LineBuilder, lines_of
+from lafka.warc.indexes.lines import BROKEN_GZIP, GZIP, Inflated, LineBuilder, lines_of
 from lafka.warc.problems import Problem
 
 __all__ = [
@@ -113,11 +112,10 @@ def attach(path: Path | str, *, strict: bool = False) -> Index:
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if head.startswith(GZIP):
-        with gzip.open(path) as text:
-            try:
-                head = text.read(_HEAD)
-            except BROKEN_GZIP as error:
-                raise BadIndex(path, str(error)) from error
+        try:
+            head = Inflated(io.BytesIO(head)).read(_HEAD)
+        except BROKEN_GZIP as error:
+            raise BadIndex(path, str(error)) from error
     kinds = (kind for kind in KINDS if kind.sniff(head))
     found = kind_of(path) if not head else next(kinds, None)
     if found is None:

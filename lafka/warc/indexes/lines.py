@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from lafka.warc.errors import BadIndex
 from lafka.warc.indexes.base import CAPTURES, Entry, Index, IndexBuilder, Query, Rank
@@ -23,7 +23,7 @@ from lafka.warc.problems import Problem
 from lafka.warc.surts import surt
 
 GZIP = b"\x1f\x8b"
-BROKEN_GZIP = (gzip.BadGzipFile, zlib.error, EOFError)
+BROKEN_GZIP = (zlib.error, EOFError)
 LINE_MAX = 1 << 20
 _BLOCK = 1 << 16
 _NEAR = 8192  # bytes that are read on rather than halved
@@ -34,7 +34,13 @@ Line = tuple[int, bytes]
 """The byte at which a line begins, and the line without its end."""
 
 
-def lines_of(file: IO[bytes], start: int = 0, size: int = _BLOCK) -> Iterator[Line]:
+class Text(Protocol):
+    """What lines are read from: at most, or about, so many bytes at a time, none at the end."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+def lines_of(file: Text, start: int = 0, size: int = _BLOCK) -> Iterator[Line]:
     """The lines that are not blank, from the line that begins at byte *start* on.
 
     A line over 1 MiB is cut to that.
@@ -112,13 +118,12 @@ class LineIndex(Index):
 
     def _lines(self, start: int = 0, size: int = _BLOCK) -> Iterator[Line]:
         if self._gzip:
-            with gzip.open(self._path) as text:
-                try:
-                    yield from lines_of(text)  # type: ignore[arg-type]
-                except BROKEN_GZIP as error:
-                    self._tell(self._size, str(error))
+            try:
+                yield from lines_of(Inflated(At(self._fd)))
+            except BROKEN_GZIP as error:
+                self._tell(self._size, str(error))
         else:
-            yield from lines_of(_At(self._fd, start), start, size)  # type: ignore[arg-type]
+            yield from lines_of(At(self._fd, start), start, size)
 
     def _entries(self, lines: Iterable[Line]) -> Iterator[tuple[int, Entry]]:
         for offset, line in lines:
@@ -147,9 +152,10 @@ class LineIndex(Index):
     def _number(self, offset: int) -> int:
         """The number of the line that begins at byte *offset* of the text, from 1."""
         number = 1
-        with gzip.open(self._path) if self._gzip else self._path.open("rb") as text:
-            while offset > 0 and (block := text.read(min(_BLOCK, offset))):
-                number += block.count(b"\n")
+        text = Inflated(At(self._fd)) if self._gzip else At(self._fd)
+        with suppress(*BROKEN_GZIP):
+            while offset > 0 and (block := text.read(_BLOCK)):
+                number += block[:offset].count(b"\n")
                 offset -= len(block)
         return number
 
@@ -272,10 +278,10 @@ class LineIndex(Index):
             yield next(entry for _, entry in self._entries(self._lines(offset, 1024)))
 
 
-class _At:
+class At:
     """A file read from *place* on, whatever others read meanwhile."""
 
-    def __init__(self, fd: int, place: int) -> None:
+    def __init__(self, fd: int, place: int = 0) -> None:
         self._fd = fd
         self._place = place
 
@@ -283,6 +289,46 @@ class _At:
         data = os.pread(self._fd, size, self._place)
         self._place += len(data)
         return data
+
+
+class Inflated:
+    """What gzip members inflate to, each ended by a line end: ZipNum leaves that out.
+
+    ``zlib.error`` or ``EOFError`` where they are broken; zeros behind them are padding.
+    """
+
+    def __init__(self, packed: Text) -> None:
+        self._packed = packed
+        self._inner = zlib.decompressobj(31)
+        self._pending = b""
+        self._begun = False
+        self._last = b"\n"
+
+    def read(self, size: int) -> bytes:
+        while True:
+            data = self._pending or self._packed.read(_BLOCK)
+            if not data and self._begun:
+                raise EOFError("the compressed data ends early")
+            if not data:
+                return b""
+            if not self._begun:
+                data = data.lstrip(b"\0")
+            self._begun = self._begun or bool(data)
+            text = self._inner.decompress(data, max(size, 1024))
+            self._pending = self._inner.unconsumed_tail
+            self._last = text[-1:] or self._last
+            if self._inner.eof:
+                text += self._next()
+            if text:
+                return text
+
+    def _next(self) -> bytes:
+        """Make ready for another member; a line end where the last one had none."""
+        self._pending = self._inner.unused_data
+        self._inner = zlib.decompressobj(31)
+        self._begun = False
+        end, self._last = (b"" if self._last == b"\n" else b"\n"), b"\n"
+        return end
 
 
 class LineBuilder(IndexBuilder):
