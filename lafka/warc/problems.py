@@ -72,6 +72,7 @@ CODES: Mapping[str, tuple[Severity, str]] = {
     "repeated-field": ("error", "{name} stands {count} times"),
     "missing-field": ("error", "a {type} record without {name}"),
     "forbidden-field": ("error", "a {type} record with {name}"),
+    "no-payload": ("warning", "a {type} record, which has no payload, with {name}"),
     "unknown-type": ("warning", "the record type {type!r} is unknown"),
     "bad-length": ("error", "Content-Length is {value!r}"),
     "bad-date": ("error", "{name} is {value!r}"),

@@ -38,6 +38,7 @@ _BY_TYPE: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "WARC-Segment-Origin-ID": (frozenset({"continuation"}), frozenset({"continuation"})),
     "WARC-Segment-Total-Length": (frozenset(), frozenset({"continuation"})),
 }
+_OF_PAYLOADS = ("WARC-Payload-Digest", "WARC-Identified-Payload-Type")
 _ALWAYS = {name.lower(): name for name in MANDATORY}
 _NEEDED = {
     type_: {n.lower(): n for n in (*MANDATORY, *(n for n in _BY_TYPE if type_ in _BY_TYPE[n][0]))}
@@ -89,6 +90,9 @@ def _of_type(type_: str, values: Mapping[str, str]) -> Iterator[Fault]:
         yield "unknown-type", {"type": type_}
     if type_ == "warcinfo" and kind and not _WARC_FIELDS.fullmatch(kind):
         yield "content-type", {"type": type_, "value": kind[:200]}
+    for name in _OF_PAYLOADS if type_ in ("warcinfo", "metadata") else ():
+        if name.lower() in values:
+            yield "no-payload", {"type": type_, "name": name}
     identical = values.get("warc-profile", "").endswith("/identical-payload-digest")
     if type_ == "revisit" and identical and "warc-payload-digest" not in values:
         yield "missing-field", {"type": type_, "name": "WARC-Payload-Digest"}

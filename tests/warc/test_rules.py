@@ -72,6 +72,13 @@ def test_nothing_at_all_lacks_the_mandatory_fields() -> None:
     assert codes({}) == ["missing-field"] * 4
 
 
+def test_what_is_said_of_a_payload_where_there_is_none_is_worth_a_warning() -> None:
+    digest = {"WARC-Payload-Digest": "sha1:" + "A" * 32}
+    assert codes({**GOOD, "WARC-Type": "metadata", **digest}) == ["no-payload"]
+    assert CODES["no-payload"][0] == "warning"
+    assert codes({**GOOD, **digest}) == []
+
+
 def test_warc_1_0_has_dates_to_the_second_alone() -> None:
     assert codes({**GOOD, "WARC-Date": "2026-11-20T10:11:12.5Z"}, "1.0") == ["bad-date"]
 
