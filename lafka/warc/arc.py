@@ -10,16 +10,16 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from lafka.warc import archeaders
 from lafka.warc.archeaders import LINE_MAX, ONE, ArcHeader
 from lafka.warc.dates import SECONDS, WarcDate
 from lafka.warc.errors import BadValue, BadWarc
 from lafka.warc.fields import Fields, one_line
-from lafka.warc.framing import Limits
 from lafka.warc.records import HTTP_RESPONSE
 from lafka.warc.scanning import FIRST_LOOK, PATIENCE, Scan
-from lafka.warc.sources import CHUNK, Source
+from lafka.warc.sources import CHUNK
 from lafka.warc.stored import StoredRecord
 from lafka.warc.streams import PackedStream
 from lafka.warc.volumes import Volume
@@ -259,17 +259,8 @@ class ArcVolume(Volume):
 
     scan_type: type[Scan] = ArcScan
 
-    def __init__(
-        self,
-        path: Path | str,
-        *,
-        source: Source | None = None,
-        fd: int | None = None,
-        strict: bool = False,
-        limits: Limits | None = None,
-        salvage: bool = False,
-    ) -> None:
-        super().__init__(path, source=source, fd=fd, strict=strict, limits=limits)
+    def __init__(self, path: Path | str, *, salvage: bool = False, **named: Any) -> None:
+        super().__init__(path, **named)
         if salvage:
             self.scan_type = _SalvagingScan
 

@@ -18,17 +18,19 @@ import re
 import uuid
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 from lafka.warc.alike import rdf
+from lafka.warc.appending import Appender, new_file
 from lafka.warc.arc import HEADER_FIELD, ArcRecord, ArcVolume, date_of
 from lafka.warc.archeaders import escaped
-from lafka.warc.builders import Builder
 from lafka.warc.dates import SECONDS, WarcDate
 from lafka.warc.digests import Digest
+from lafka.warc.encoding import Encoding, Gzip, Plain
 from lafka.warc.errors import BadValue
 from lafka.warc.fields import Fields, one_line
 from lafka.warc.problems import Problem
@@ -71,34 +73,27 @@ def arc2warc(
 ) -> Converted:
     """Convert the ARC file at *path* to a WARC at *target*, by default beside it; an account.
 
-    Compressed by record where *target* ends with ``.gz``. ``OSError``, ``FileExistsError`` where
-    *target* or its ``.open`` is there: nothing is overwritten.
+    Compressed by record where *target* ends with ``.gz``. ``FileExistsError`` where *target* is
+    there: nothing is overwritten. ``OSError``, and then there is no new file.
     """
     path = Path(path)
     out = Path(target) if target is not None else path.with_name(_warc_name(path.name))
     done = Converted(path=out)
-    with ArcVolume(path, salvage=True) as volume:
-        builder = Builder(out, gzip=out.name.endswith(".gz"))
-        try:
-            for old, group in _Conversion(volume, out.name, software).groups():
-                _append(builder, old, group, done)
-        except BaseException:
-            builder.set_aside()
-            raise
-        builder.close()
+    encoding: Encoding = Gzip() if out.name.endswith(".gz") else Plain()
+    file: Appender | None = None
+    with ArcVolume(path, salvage=True) as volume, ExitStack() as stack:
+        for old, group in _Conversion(volume, out.name, software).groups():
+            file = file or stack.enter_context(new_file(out))
+            try:
+                with file.group():
+                    encoding.write(file, group)
+            except BadValue as error:
+                done.problems.append(Problem.of("unconverted", path, old.offset, reason=str(error)))
+                done.left_out[old.type] += 1
+            else:
+                done.kept[old.type] += 1
         done.problems[:0] = volume.problems
     return done if done.kept else replace(done, path=None)
-
-
-def _append(builder: Builder, old: ArcRecord, group: list[Record], done: Converted) -> None:
-    try:
-        builder.append(*group, concurrent=False)
-    except BadValue as error:
-        problem = Problem.of("unconverted", old.path, old.offset, reason=str(error))
-        done.problems.append(problem)
-        done.left_out[old.type] += 1
-    else:
-        done.kept[old.type] += 1
 
 
 def _warc_name(name: str) -> str:

@@ -12,12 +12,9 @@ What :mod:`lafka.warc.arc2warc` made becomes what it was made of: header lines a
 
 from __future__ import annotations
 
-import errno
-import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
 from itertools import islice
 from pathlib import Path
@@ -25,14 +22,13 @@ from xml.sax.saxutils import escape
 
 from lafka.warc import archeaders
 from lafka.warc.alike import open_volume
-from lafka.warc.appending import Appender
+from lafka.warc.appending import Appender, new_file
 from lafka.warc.arc import HEADER_FIELD, date_of
 from lafka.warc.arc2warc import Converted, legal_url
 from lafka.warc.archeaders import NAMES_LINE, ONE
 from lafka.warc.dates import WarcDate
 from lafka.warc.errors import BadValue
 from lafka.warc.fields import Fields, one_line
-from lafka.warc.names import rename_free, rename_new
 from lafka.warc.sources import MemorySource, Source
 from lafka.warc.stored import StoredRecord
 
@@ -53,28 +49,27 @@ _ELEMENTS = {
     "http-header-from": "arc:http-header-from", "ispartof": "dcterms:isPartOf",
     "description": "dc:description",
 }  # fmt: skip
-_Write = Callable[[Iterable[bytes]], None]
 
 
 def warc2arc(path: Path | str, target: Path | str | None = None) -> Converted:
     """Convert the WARC (or WACZ) at *path* to an ARC at *target*, by default beside it; an account.
 
-    Compressed by record where *target* ends with ``.gz``. ``OSError``, ``FileExistsError`` where
-    *target* or its ``.open`` is there: nothing is overwritten.
+    Compressed by record where *target* ends with ``.gz``. ``FileExistsError`` where *target* is
+    there: nothing is overwritten. ``OSError``, and then there is no new file.
     """
     path = Path(path)
     out = Path(target) if target is not None else path.with_name(_arc_name(path.name))
-    done = Converted(path=out)
+    done, gzip = Converted(path=out), out.name.endswith(".gz")
     with open_volume(path) as volume:
         first = list(islice(volume, 4))
         info = next((record for record in first if record.type == "warcinfo"), None)
         about = next((record for record in first if _is_filedesc(record)), None)
-        with _arc_file(out) as write:
-            write(_filedesc(out.name, info, about, first))
+        with new_file(out) as file:
+            _write(file, _filedesc(out.name, info, about, first), gzip=gzip)
             for record in volume:
                 line = _line(record)
                 if line:
-                    write(_pieces(line, record.block()))
+                    _write(file, _pieces(line, record.block()), gzip=gzip)
                 held = line or record in (info, about)
                 (done.kept if held else done.left_out)[record.type or "none"] += 1
         done.problems.extend(volume.problems)
@@ -86,28 +81,9 @@ def _arc_name(name: str) -> str:
     return _EXTENSION.sub(".arc", name) if _EXTENSION.search(name) else name + ".arc"
 
 
-@contextmanager
-def _arc_file(path: Path) -> Iterator[_Write]:
-    """A function that appends one record, in pieces, to a new file.
-
-    It is ``path`` with ``.open`` behind until all is done, ``.invalid`` where that fails.
-    """
-    draft = path.with_name(path.name + ".open")
-    if os.path.lexists(path):
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
-    out = Appender.create(draft)
-    try:
-        if path.name.endswith(".gz"):
-            yield lambda pieces: out.write(_member(pieces))
-        else:
-            yield out.write
-        os.fsync(out.fd)
-        rename_new(draft, path)
-    except BaseException:
-        rename_free(draft, path.with_name(path.name + ".invalid"))
-        raise
-    finally:
-        out.close()
+def _write(out: Appender, pieces: Iterable[bytes], *, gzip: bool) -> None:
+    with out.group():
+        out.write(_member(pieces) if gzip else pieces)
 
 
 def _member(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -112,7 +112,7 @@ def repaired(data: bytes) -> None:
     with _file(data, "a.warc") as path:
         done = repair(path, path.with_name("b.warc"))
         if done.into:
-            with Volume(done.into) as mended:
+            with type(open_volume(path))(done.into) as mended:
                 assert sum(1 for _ in mended) == done.records
                 assert not LOST & {problem.code for problem in mended.problems}
 

@@ -145,15 +145,21 @@ def test_without_a_filedesc_there_is_a_warcinfo(tmp_path):
         assert [r.type for r in volume] == ["warcinfo", "response", "resource"]
 
 
+def test_an_arc_without_records_makes_no_file(tmp_path):
+    (tmp_path / "a.arc").write_bytes(b"junk")
+    assert arc2warc(tmp_path / "a.arc").path is None
+    assert [p.name for p in tmp_path.iterdir()] == ["a.arc"]
+
+
 def test_nothing_is_overwritten(tmp_path):
     path, _, _ = converted(tmp_path, PAGE)
     before = path.read_bytes()
-    for taken in (path, tmp_path / "b.warc.open"):
+    for taken in (path, tmp_path / "b.warc.new.open"):
         taken.touch()
         with pytest.raises(FileExistsError):
-            arc2warc(tmp_path / "a.arc", tmp_path / taken.name.removesuffix(".open"))
+            arc2warc(tmp_path / "a.arc", tmp_path / taken.name.removesuffix(".new.open"))
     assert path.read_bytes() == before
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.arc", "a.warc", "b.warc.open"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.arc", "a.warc", "b.warc.new.open"]
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ from lafka.commands.warc._shared import print_json, tell
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-HELP = "copy the whole records of a damaged WARC to a new one, the rest aside; FILE stays"
+HELP = "copy the whole records of a damaged WARC or ARC to a new one, the rest aside; FILE stays"
 EXAMPLE = "scrapy warc repair torn.warc.gz mended.warc.gz"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("path", metavar="FILE", help="a WARC, plain or compressed")
+    parser.add_argument("path", metavar="FILE", help="a WARC or ARC, plain or compressed")
     parser.add_argument("target", metavar="NEW", help="the rest goes to NEW.torn-* and NEW.garbage")
     parser.add_argument("--problems", action="store_true", help="lines for what is wrong with FILE")
 
