@@ -43,9 +43,7 @@ class _Block:
     def __init__(self, record: StoredRecord, source: Source) -> None:
         self.source = source
         self.head: http.Head | None = None
-        self.is_http = record.type in _HEADED and record.content_type.lower().startswith(
-            "application/http"
-        )
+        self.is_http = record.type in _HEADED and record.media_type == http.MESSAGE
         self.trouble = ""
         self._made: dict[str, BlockHash] = {}
         if self.is_http:

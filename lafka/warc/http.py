@@ -16,6 +16,8 @@ from lafka.warc.fields import Fields
 from lafka.warc.sources import Source
 
 HEAD_MAX = 1 << 20
+MESSAGE = "application/http"
+"""The media type of a block that holds a message, whatever parameters it has."""
 _STATUS = re.compile(r"(HTTP/\d+(?:\.\d+)?|ICY) +(\d{3})(?: (.*))?", re.IGNORECASE)
 _METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VERSION = re.compile(r"HTTP/\d+(?:\.\d+)?", re.IGNORECASE)
@@ -23,6 +25,11 @@ _HEAD_END = re.compile(rb"\n\r?\n")
 _ASKING = ("GET", "HEAD")
 _BODILESS = (204, 304)  # whatever their fields say (RFC 9112 section 6.3)
 _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?")
+
+
+def media_type(content_type: str) -> str:
+    """The type and subtype in a Content-Type, without parameters, in small letters."""
+    return content_type.partition(";")[0].strip().lower()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -105,13 +105,18 @@ class Described:
     def content_type(self: HasFields) -> str:
         return self.fields.first("Content-Type")
 
+    @property
+    def media_type(self: HasFields) -> str:
+        """The Content-Type without its parameters, in small letters."""
+        return http.media_type(self.fields.first("Content-Type"))
+
     def block_fields(self: HasMessage) -> Fields:
         """The fields in the block of a warcinfo or metadata record, read leniently; 1 MiB of them.
 
         ``BadValue`` where the Content-Type is not ``application/warc-fields``.
         """
         kind = self.fields.first("Content-Type")
-        if kind.partition(";")[0].strip().lower() != WARC_FIELDS:
+        if http.media_type(kind) != WARC_FIELDS:
             raise BadValue(f"a block of fields was asked for, and is {kind!r}")
         return Fields.parse(self.source.read(0, CHUNK))
 
@@ -152,7 +157,7 @@ def _goes_on(record: HasMessage, head: http.Head) -> bool:
 
 def message_in(record: HasMessage) -> http.Head | None:
     """The head of the HTTP message in the block of *record*; None where there is none."""
-    if not record.fields.first("Content-Type").lower().startswith("application/http"):
+    if http.media_type(record.fields.first("Content-Type")) != http.MESSAGE:
         return None
     with suppress(BadHttp):
         return http.message_head(record.source)

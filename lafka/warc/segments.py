@@ -258,7 +258,7 @@ class Joined:
     @cached_property
     def http(self) -> http.Head | None:
         """The head of the HTTP message in the block; None where there is none."""
-        if not self.first.content_type.lower().startswith("application/http"):
+        if self.first.media_type != http.MESSAGE:
             return None
         with suppress(BadHttp):
             return http.message_head(self.block())

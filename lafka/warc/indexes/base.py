@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 from lafka.warc.dates import SECONDS, WarcDate
 from lafka.warc.digests import Digest
 from lafka.warc.errors import BadValue
+from lafka.warc.http import MESSAGE, media_type
 from lafka.warc.problems import Problem
 from lafka.warc.surts import Prefix, surt
 
@@ -71,7 +72,7 @@ class Entry:
         mime, status = _described(record)
         place = record.payload_place
         digest = record.fields.first("WARC-Payload-Digest")
-        if not digest and media_type(record.content_type) != "application/http":
+        if not digest and record.media_type != MESSAGE:
             digest = record.fields.first("WARC-Block-Digest")  # block and payload are one
         return cls(
             key=surt(record.url),
@@ -93,19 +94,14 @@ class Entry:
 
 def _described(record: StoredRecord) -> tuple[str, int | None]:
     """The media type and the status that an index tells of *record*."""
-    mime, status = media_type(record.content_type), None
+    mime, status = record.media_type, None
     if record.type in ("response", "revisit"):
         head = record.http
         if head is not None:
             mime, status = media_type(head.fields.first("Content-Type")), head.status
-        elif mime == "application/http":
+        elif mime == MESSAGE:
             mime = ""
     return REVISIT_MIME if record.type == "revisit" else mime, status
-
-
-def media_type(text: str) -> str:
-    """The type and subtype in a Content-Type, in lower case."""
-    return text.partition(";")[0].strip().lower()
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -175,7 +171,7 @@ class Query:
         return cls(
             url=url,
             prefix=None if url_prefix is None else Prefix.of(url_prefix),
-            when=None if time is None else span(date_of(time)),
+            when=None if time is None else span(WarcDate.of(time)),
             record_id=None if record_id is None else bare_id(record_id),
             digest=None if digest is None else digest_key(digest),
             types=wanted,
@@ -237,13 +233,6 @@ class Query:
 def bare_id(record_id: str) -> str:
     """A record id without the angle brackets in which it stands in a header."""
     return record_id.strip().removeprefix("<").removesuffix(">")
-
-
-def date_of(time: WarcDate | datetime | str) -> WarcDate:
-    """*time* as a date; ``BadValue`` where it is none."""
-    if isinstance(time, WarcDate):
-        return time
-    return WarcDate.of(time) if isinstance(time, datetime) else WarcDate.parse(time)
 
 
 class Index(ABC):
