@@ -66,7 +66,9 @@ class AlikeVolume(Volume):
         raise BadWarc(self.path, "no record begins here", offset)
 
     def after(self, record: StoredRecord) -> StoredRecord | None:
-        return next(itertools.islice(self._plain_records(record.offset), 1, None), None)
+        if self._cursor and self._cursor[0] == record:
+            return self._following(self._cursor[1])
+        return self._following(itertools.islice(self._plain_records(record.offset), 1, None))
 
     def block_of(self, record: StoredRecord) -> Source:
         assert isinstance(record, AlikeRecord)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
-from functools import partial
+from functools import cached_property, partial
 from urllib.parse import urljoin
 
 from lafka.warc.alike import multipart
@@ -14,9 +14,10 @@ from lafka.warc.alike.base import AlikeRecord, AlikeVolume, Entry
 from lafka.warc.alike.multipart import Part
 from lafka.warc.alike.spools import spooled
 from lafka.warc.dates import SECONDS, WarcDate
-from lafka.warc.errors import BadValue
+from lafka.warc.errors import BadValue, BadWarc
 from lafka.warc.fields import Fields
 from lafka.warc.sources import Source
+from lafka.warc.stored import StoredRecord
 
 DECODED_MAX = 1 << 30  # bytes of one part
 THIS_MESSAGE = "thismessage:/"
@@ -31,25 +32,46 @@ class MhtmlVolume(AlikeVolume):
     """
 
     def entries(self) -> Iterator[Entry]:
-        source = self.stretch(0, self.size)
-        try:
-            header, _ = multipart.head(source, 0, source.size)
-        except BadValue:
-            header = b""
-        message = Fields.parse(header)
-        for part in multipart.parts(source):
+        for part in multipart.parts(self._whole):
             if isinstance(part, Part):
-                yield part.offset, partial(self._record, source, message, part)
+                yield part.offset, partial(self._record, part)
             else:
                 self._report("bad-part", part[0], reason=part[1])
 
-    def _record(self, source: Source, message: Fields, part: Part) -> AlikeRecord | None:
+    @property
+    def _whole(self) -> Source:
+        return self.stretch(0, self.size)
+
+    @cached_property
+    def _message(self) -> Fields:
+        """The header of the message."""
+        try:
+            return Fields.parse(multipart.head(self._whole, 0, self.size)[0])
+        except BadValue:
+            return Fields()
+
+    @cached_property
+    def _ends(self) -> dict[int, int]:
+        """Where each part ends, by where it begins: found once, for it takes the whole file."""
+        found = multipart.parts(self._whole)
+        return {p.offset: p.body + p.length for p in found if isinstance(p, Part)}
+
+    def at(self, offset: int, inner: int = 0) -> StoredRecord:
+        end = None if inner else self._ends.get(offset)
+        part = None if end is None else multipart.part(self._whole, offset, end)
+        record = self._record(part) if part else None
+        if record is None:
+            raise BadWarc(self.path, "no record begins here", offset)
+        return record
+
+    def _record(self, part: Part) -> AlikeRecord | None:
+        message = self._message
         literal = multipart.is_literal(part)
         try:
             content: Source = (
                 self.stretch(part.body, part.length)
                 if literal
-                else spooled(multipart.decoded(source, part), DECODED_MAX)
+                else spooled(multipart.decoded(self._whole, part), DECODED_MAX)
             )
         except BadValue as error:
             self._report("bad-part", part.offset, reason=str(error))

@@ -102,6 +102,12 @@ def _parts(source: Source, start: int, end: int, depth: int) -> Iterator[Part | 
         yield from _inside(source, body, end, boundary, depth)
 
 
+def part(source: Source, start: int, end: int) -> Part | None:
+    """The part from *start* to *end*, if that is one which :func:`parts` gave."""
+    found = next(_parts(source, start, end, DEPTH_MAX), None)
+    return found if isinstance(found, Part) else None
+
+
 def _inside(
     source: Source, start: int, end: int, boundary: str, depth: int
 ) -> Iterator[Part | tuple[int, str]]:

@@ -95,6 +95,9 @@ def test_mhtml_parts_are_resources(page):
         assert MHTML[offset : offset + length] == b"p{}"
         assert volume.at(image.offset) == image == html.next()
         assert style.next() is None
+        assert volume.at(image.offset).next() == style
+        walked = volume.first()
+        assert [walked := walked.next(), walked := walked.next()] == [image, style]
         assert list(volume.records(start=style.offset)) == [style]
         assert len({r.id for r in volume}) == 3
         assert codes(volume) == []
