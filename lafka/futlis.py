@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 LONGEST_LINE = 1 << 20
 """Bytes; a longer line is refused and read over."""
 
+LONGEST_URL = 65_000
+"""Bytes; a longer one cannot stand in a line of a WARC header that all readers take."""
+
 _CHUNK = 1 << 16
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
@@ -300,8 +303,10 @@ def check_url(url: str) -> None:
     It can where it is absolute, http or https, with a host and a port that can exist, and
     without control characters. Spaces in the path or query are kept, as in a browser's bar.
     """
-    if _PLAIN_URL.fullmatch(url):
+    if len(url) <= LONGEST_URL // 4 and _PLAIN_URL.fullmatch(url):
         return
+    if (size := len(url.encode("utf-8", "surrogatepass"))) > LONGEST_URL:
+        raise BadUrl(f"a URL of {size} bytes")
     if not url:
         raise BadUrl("no URL")
     if control := _CONTROL.search(url):

@@ -66,7 +66,7 @@ from zope.interface import implementer
 
 from lafka import certificates
 from lafka.addresses import Network, is_allowed, literal, networks
-from lafka.errors import BadHttp, SiteError, StorageTrouble
+from lafka.errors import BadHttp, BadUrl, SiteError, StorageTrouble
 from lafka.exchanges import (
     OPENING,
     Exchange,
@@ -77,6 +77,7 @@ from lafka.exchanges import (
     kind_of_opening,
     without_secrets,
 )
+from lafka.futlis import LONGEST_URL
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -240,8 +241,11 @@ class ExactDownloadHandler:
     async def _judge_early(self, request: Request) -> None:
         """Refuse an address in the URL: a proxy would ask it for us.
 
-        Where connections cannot be guarded, all addresses that the name has must be allowed.
+        Where connections cannot be guarded, all addresses that the name has must be allowed. A URL
+        can have become too long by being escaped, or by a redirect.
         """
+        if len(request.url) > LONGEST_URL:
+            raise BadUrl(f"a URL of {len(request.url)} bytes")
         host = urlsplit(request.url).hostname or ""
         address = literal(host)
         if address is not None and not is_allowed(address, self._allowed):

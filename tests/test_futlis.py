@@ -239,6 +239,8 @@ def test_urls_that_can_be_asked_for_are_kept_char_by_char(url: str) -> None:
         ("http://user@/", "no host"),
         ("http://x.example:0/", "bad port"),
         ("http://x.example:65536/", "bad host or port"),
+        ("http://x.example/".ljust(65_001, "l"), "a URL of 65001 bytes"),
+        ("http://x.example/" + "é" * 33_000, "a URL of 66017 bytes"),
         ("http://x.example:http/", "bad host or port"),
         ("http://x.example:-1/", "bad host or port"),
         ("http://x example/", "cannot stand in a host"),

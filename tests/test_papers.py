@@ -27,6 +27,7 @@ from hypothesis import strategies as st
 from lafka.archives import Archive
 from lafka.errors import BadSuwaf, BadWarc, ShortWarc, StorageTrouble
 from lafka.folders import make_folders
+from lafka.futlis import LONGEST_URL, check_url
 from lafka.locks import vacant
 from lafka.raws import recover
 from lafka.trails import Capture
@@ -122,6 +123,22 @@ def test_a_coding_that_was_not_applied_needs_no_conversion(store: Store) -> None
     kept = store.suwaf().read_bytes()
     store.archive.rebuild(store.archive.pid(PID))
     assert store.suwaf().read_bytes() == kept
+
+
+@pytest.mark.parametrize("size", [16_000, 40_000, LONGEST_URL])
+def test_a_long_url_is_read_back(store: Store, size: int) -> None:
+    futli = "http://x.example/".ljust(size, "l")
+    check_url(futli)
+    for number in range(2):
+        store.put(store.fut(pdf(number), futli=futli, at=START + timedelta(days=number)))
+    store.end([store.fut(pdf(2), futli=futli, at=START + timedelta(days=2))])
+    dead, store.raw = store.raw, Store(store.root, run="run-2").raw
+    dead._files.close()
+    os.close(dead._lock)
+    [found] = recover(store.archive)
+    assert (found.trails, found.problems) == (3, ())
+    assert list(cuts(store.archive).values()) == [pdf(0), pdf(1), pdf(2)]
+    sound(store)
 
 
 def test_three_futs_of_one_second_have_keys_of_their_own(store: Store) -> None:

@@ -170,7 +170,7 @@ class Volume:
 
         ``BadWarc`` where *header* is none.
         """
-        found = framing.quick(header, 0)
+        found = framing.quick(header, 0, most=len(header))
         if found is None or found[0] != len(header):
             raise BadWarc(self.path, "no WARC record begins here", offset)
         return StoredRecord(self, offset, len(header) + found[1] + 4, header, found[1])

@@ -87,6 +87,8 @@ def _urls() -> Iterator[Behaviour]:
         ("line-separator", "@URL@/a\u2028b", "bad-url"),
         ("bidi", "@URL@/\u202efdp.exe", "fut"),
         ("of-50-kb", "@URL@/" + "u" * 50_000, "fut"),
+        ("of-70-kb", "@URL@/" + "u" * 70_000, "bad-url"),
+        ("of-70-kb-escaped", "@URL@/" + "é" * 12_000, "bad-url"),
         ("query-of-50-kb", "@URL@/?" + "q=1&" * 12_000, "fut"),
         ("dots", "@URL@/../../../../etc/passwd", "fut"),
         ("quotes", "@URL@/'\"<>", "fut"),
