@@ -151,20 +151,28 @@ class BlockHash:
         """The next bytes of the block."""
         if self._payload is None:
             self._block.update(data)
+        elif len(data) < _PARALLEL:
+            view = memoryview(data)
+            self._block.update(view)
+            self._take(self._part(view))
         else:
             self.begin(data)()
+
+    def _part(self, view: memoryview) -> memoryview:
+        """What of the next bytes of the block is body."""
+        part = view[self._skip :]
+        self._skip = max(0, self._skip - len(view))
+        if self._left is not None:
+            part = part[: self._left]
+            self._left -= len(part)
+        return part
 
     def begin(self, data: bytes | memoryview) -> Callable[[], None]:
         """Hash the next bytes while something else is done; what is returned waits for the end."""
         view = memoryview(data)
         tasks = [_Task(self._block.update, view)]
         if self._payload is not None:
-            part = view[self._skip :]
-            self._skip = max(0, self._skip - len(view))
-            if self._left is not None:
-                part = part[: self._left]
-                self._left -= len(part)
-            tasks.append(_Task(self._take, part))
+            tasks.append(_Task(self._take, self._part(view)))
         if len(view) >= _PARALLEL and self._has_core():
             for task in reversed(tasks):
                 _worker().put(task)

@@ -71,10 +71,11 @@ def faults(fields: Fields, version: str = "1.1") -> Iterator[Fault]:
             yield code, {"name": name, "value": value[:200]}
     type_ = values.get("warc-type", "").lower()
     needed = _NEEDED.get(type_, _ALWAYS)
-    for low, name in needed.items():
+    for low, name in () if needed.keys() <= values.keys() else needed.items():
         if low not in values:
             yield "missing-field", {"type": type_ or "typeless", "name": name}
-    for low, name in _FORBIDDEN.get(type_, {}).items():
+    forbidden = _FORBIDDEN.get(type_, {})
+    for low, name in () if forbidden.keys().isdisjoint(values) else forbidden.items():
         if low in values:
             yield "forbidden-field", {"type": type_, "name": name}
     if len(values) < len(fields):
