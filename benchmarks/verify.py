@@ -23,7 +23,7 @@ SHARED = "`Verifier`, a process a core"
 
 
 def table(*, quick: bool = False) -> str:
-    kinds = [Papers(count=2000, size=200_000), Papers(count=1200, size=1_000_000)]
+    kinds = [Papers(count=1000, size=200_000), Papers(count=600, size=1_000_000)]
     if quick:
         kinds = [Papers(count=kind.count // 10, size=kind.size) for kind in kinds]
     small, big = (_measure(papers) for papers in kinds)
