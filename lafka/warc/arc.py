@@ -176,7 +176,7 @@ class ArcScan(Scan):
             return None
 
     def _judge(self, at: int, header: ArcHeader) -> None:
-        if date_of(header) is None:
+        if date_of(header) is None or len(header.date) != SECONDS:
             self._say("bad-date", at, name="Archive-date", value=header.date or "-")
         address = header.value("IP-address")
         if address.strip("0.") and not header.address:

@@ -177,6 +177,22 @@ def test_odd_fields_are_absent_and_named(tmp_path):
     ]
 
 
+def test_headers_of_other_writers(tmp_path):
+    bad = (
+        b"\r\n\nfiledesc://live-web-example.arc.gz 127.0.0.1 20140216050221 text/plain 4\n1 0\n\n"
+        b"http://example.com/ 93.184.216.119 201404010000000000 text/html -1\n\n"
+        b"http://example.com/ 93.184.216.119 201404010000000000 text/html 0\n\n"
+        b"http://example.com/ 127.0.0.1 20140102000000 text/html 1\n\n"
+        b"whois:a.example  20140102000000 text/plain 2\nok\n"
+    )
+    opened = volume(tmp_path, bad)
+    _, empty, one, whois = records(opened)
+    assert (block(empty), block(one), block(whois)) == (b"", b"\n", b"ok")
+    assert empty.fields["WARC-Date"] == "2014-04-01T00:00:00Z"
+    assert "WARC-IP-Address" not in whois.fields
+    assert [code for _, code in codes(opened)] == ["arc-header", "bad-date"]
+
+
 def test_strict_raises(tmp_path):
     with pytest.raises(TornWarc):
         list(volume(tmp_path, FILEDESC + PAGE[:-9], strict=True))
