@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import gzip
+import tempfile
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
 from lafka.warc.arc import ArcVolume
-from lafka.warc.arc2warc import arc2warc
+from lafka.warc.arc2warc import arc2warc, legal_url
 from lafka.warc.builders import Builder
 from lafka.warc.errors import BadWarc
 from lafka.warc.fields import Fields
@@ -126,6 +129,34 @@ def test_a_reader_that_fails_leaves_no_file(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="gone"):
         warc2arc(path)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.warc"]
+
+
+BLOCKS = st.lists(
+    st.one_of(
+        st.binary(max_size=80),
+        st.binary(max_size=40).map(lambda body: HTTP[:-5].replace(b": 5", b": 9") + body),
+        st.sampled_from([PAGE, DNS + FILEDESC, b"\n\n", b"", FTP[:-1]]),
+    ),
+    max_size=5,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(BLOCKS, st.text(st.characters(codec="utf-8"), max_size=12))
+def test_there_and_back_keeps_blocks(blocks, name):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.warc"
+        records = [
+            Record.resource(f"http://a/{number}", block, content_type="a/b", date=DATE)
+            for number, block in enumerate(blocks)
+        ]
+        url = legal_url(f"http://a/{name}")
+        warc(path, Record.response(url, HTTP, date=DATE), *records)
+        back = arc2warc(warc2arc(path).path, path.with_name("b.warc"))
+        with Volume(back.path, strict=True) as volume:
+            found = list(volume.records({"response", "resource"}))
+            assert [b"".join(r.block().chunks()) for r in found] == [HTTP, *blocks]
+            assert [r.url for r in found] == [url, *(r.url for r in records)]
 
 
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples are not here")
