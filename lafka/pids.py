@@ -22,6 +22,8 @@ from lafka.errors import BadPid
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+LONGEST_PID = 8 << 10
+"""Bytes of UTF-8: a pid stands in lines of WARCs, which are short of 64 KiB everywhere."""
 LONGEST_COMPONENT = 200
 _CUT_TO = LONGEST_COMPONENT - len("%%") - 32
 
@@ -84,6 +86,8 @@ class Collection:
             raise _bad(text, f"U+{ord(refused[0]):04X} cannot stand in a pid")
         if pid.text == _RESERVED:
             raise _bad(text, "reserved, it names no paper")
+        if len(pid.text.encode()) > LONGEST_PID:
+            raise _bad(text, f"a pid of over {LONGEST_PID} bytes")
         return pid
 
     def path(self, pid: Pid) -> str:

@@ -307,8 +307,10 @@ def test_a_long_line_is_one_verdict(extra: int) -> None:
         assert len(first.pid_text) == 200
 
 
-def test_a_pid_of_a_hundred_kilobytes_and_a_url_of_sixty_are_not_too_long() -> None:
-    assert sole(f"{PID}{'1' * 100_000}\t{URL}?{'x' * 60_000}".encode()).futli
+def test_what_no_line_of_a_warc_could_hold_has_a_verdict() -> None:
+    assert sole(f"{PID}{'1' * 8_000}\t{URL}?{'x' * 60_000}".encode()).futli
+    assert sole(f"{PID}\t{URL}?{'x' * 100_000}".encode()).outcome == "bad-url"
+    assert sole(f"{PID}{'1' * 100_000}\t{URL}".encode()).outcome == "bad-pid"
 
 
 def test_memory_is_bounded_whatever_a_gzip_expands_to(tmp_path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.errors import BadPid
-from lafka.pids import COLLECTIONS, Pid
+from lafka.pids import COLLECTIONS, Collection, Pid
 
 REPEC = COLLECTIONS["RePEc"]
 SOCIONET = COLLECTIONS["Socionet"]
@@ -188,6 +188,13 @@ def test_a_cut_is_never_inside_an_escape(shift: int) -> None:
     assert re.fullmatch(r"x*(?:%[0-9A-F]{2})+", head)
     assert 164 <= len(head) <= 166
     assert len(digits) == 32
+
+
+@pytest.mark.parametrize("collection", [REPEC, ANY])
+def test_a_pid_fits_into_a_line_of_a_warc(collection: Collection) -> None:
+    assert collection.pid("RePEc:abc:wpaper:" + "x" * 8_175)
+    with pytest.raises(BadPid, match="over 8192 bytes"):
+        collection.pid("RePEc:abc:wpaper:" + "ü" * 4_088)
 
 
 def test_long_pids_that_differ_at_the_end_have_paths_of_their_own() -> None:

@@ -109,6 +109,7 @@ def _locations() -> Iterator[Behaviour]:
               answers={"/gr%C3%B6%C3%9Fe.pdf": pdf()})  # fmt: skip
     yield one("location-of-60-kb", "fut", *to("/" + "l" * 60_000),
               answers={"/" + "l" * 60_000: pdf()})  # fmt: skip
+    yield one("location-of-100-kb", "bad-url", *to("/" + "l" * 100_000))
     yield one("location-cr-lf", "not-found", *to("/a%0D%0AX-Injected:%20yes%0D%0A%0D%0A"))
     yield one("location-bare-cr", "not-found", *to("/a\rX-Injected: yes"))
     yield one("location-on-200", "fut", *pdf("Location: /elsewhere"))
