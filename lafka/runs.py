@@ -154,8 +154,7 @@ def _saved(path: Path, values: Values) -> int:
     data = json.dumps(values, indent=1).encode() + b"\n"
     fd = -1
     try:
-        fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        fd = _locked_draft(draft)
         with open(fd, "wb", closefd=False) as file:
             file.write(data)
         os.fsync(fd)
@@ -168,6 +167,21 @@ def _saved(path: Path, values: Values) -> int:
             draft.unlink()
         raise StorageTrouble(path, error) from error
     return fd
+
+
+def _locked_draft(draft: Path) -> int:
+    """An empty file at *draft*, locked; again where another run took it for a dead run's."""
+    while True:
+        fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            if _is_at(fd, draft):
+                os.ftruncate(fd, 0)
+                return fd
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)
 
 
 def reports(root: Path) -> Iterator[Report | BadReport]:
@@ -187,8 +201,14 @@ def _paths(root: Path) -> list[Path]:
 
 
 def close_killed(root: Path) -> list[Report]:
-    """The runs that were killed, each told of once: their reports get the reason ``killed``."""
+    """The runs that were killed, each told of once: their reports get the reason ``killed``.
+
+    Drafts of reports that they left are removed: the reports they were to replace are there.
+    """
     found = []
+    for draft in (root / "runs").glob(f"{DRAFT}*{SUFFIX}"):
+        with suppress(OSError):  # a writer's, or none of ours to remove
+            _remove_draft(draft)
     for path in _paths(root):
         with suppress(BadReport, FileNotFoundError):
             report = Report.load(path)
@@ -211,6 +231,16 @@ def _close(path: Path) -> bool:
     finally:
         os.close(fd)
     return True
+
+
+def _remove_draft(draft: Path) -> None:
+    fd = os.open(draft, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if _is_at(fd, draft):
+            draft.unlink()
+    finally:
+        os.close(fd)
 
 
 class Seen:

@@ -15,6 +15,7 @@ import pytest
 
 from lafka import runs
 from lafka.errors import BadReport, StorageTrouble
+from lafka.folders import make_folders
 from lafka.runs import OpenReport, Report, Seen, Tally, close_killed, reports
 
 
@@ -74,6 +75,37 @@ def test_a_killed_run_is_told_of_once(tmp_path: Path) -> None:
     assert json.loads(path.read_bytes())["reason"] == "killed"
     assert [report.state for report in reports(tmp_path)] == ["killed", "running"]
     alive.close()
+
+
+def test_drafts_of_killed_runs_go_and_those_of_others_stay(tmp_path: Path) -> None:
+    report = opened(tmp_path)
+    left = report.path.with_name(".draft-20261120-0.json")
+    left.write_bytes(b'{"format": 1')
+    busy = report.path.with_name(".draft-20261120-2.json")
+    with busy.open("wb") as writer:
+        fcntl.flock(writer, fcntl.LOCK_EX)
+        assert close_killed(tmp_path) == []
+        assert sorted(path.name for path in left.parent.iterdir()) == [busy.name, report.path.name]
+    report.close()
+
+
+def test_a_draft_that_is_taken_for_a_dead_run_s_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = opened(tmp_path)
+    flock, once = fcntl.flock, []
+
+    def late(fd: int, how: int) -> None:
+        if not once:
+            once.append(fd)
+            close_killed(tmp_path)  # another run, between this one's open and lock
+        flock(fd, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    report.save(reason="finished", done=True)
+    report.close()
+    assert once
+    assert Report.load(report.path).state == "finished"
 
 
 def test_two_runs_do_not_both_tell_of_a_third(tmp_path: Path) -> None:
@@ -145,6 +177,53 @@ def test_a_disk_that_refuses_leaves_the_report_that_was_there(
     assert Report.load(report.path).state == "running"
     report.close()
     assert Report.load(report.path).state == "killed"
+
+
+PLACES = [("open", 0), ("flock", 0), ("ftruncate", 0), ("fsync", 0), ("replace", 0), ("fsync", 1)]
+
+
+@pytest.mark.parametrize("opening", [True, False])
+@pytest.mark.parametrize(("name", "number"), PLACES)
+def test_a_kill_at_any_call_leaves_a_report_that_is_whole_or_none(
+    tmp_path: Path, name: str, number: int, opening: bool
+) -> None:
+    make_folders(tmp_path / "runs")
+    child = os.fork()
+    if child == 0:
+        try:
+            report = None if opening else opened(tmp_path)
+            die_at(name, number)
+            if report is None:
+                opened(tmp_path)
+            else:
+                report.save(reason="finished", done=True)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    replaced = (name, number) == ("fsync", 1)
+    if opening and not replaced:
+        assert list(reports(tmp_path)) == []
+    else:
+        [found] = reports(tmp_path)
+        assert isinstance(found, Report)
+        assert found.state == ("finished" if replaced and not opening else "killed")
+    close_killed(tmp_path)
+    assert not list((tmp_path / "runs").glob(".draft*"))
+
+
+def die_at(name: str, number: int) -> None:
+    """Kill this process before its *number*th call of *name* from now on."""
+    module = fcntl if name == "flock" else os
+    call, seen = getattr(module, name), []
+
+    def counted(*args: Any, **more: Any) -> Any:
+        if name != "open" or ".draft" in str(args[0]):
+            seen.append(name)
+            if len(seen) > number:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return call(*args, **more)
+
+    setattr(module, name, counted)
 
 
 def test_a_report_is_locked_and_synced_before_it_has_its_name(
