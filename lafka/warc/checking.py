@@ -1,9 +1,9 @@
 """A volume held to the standard, and every digest in it computed again (WARC/1.1 sections 4, 5).
 
-checked = check(path)
-for problem in checked:
-print(problem.to_json())
-print(checked.records, checked.counts["error"])
+>>> checked = check("a.warc.gz")  # doctest: +SKIP
+>>> for problem in checked:  # doctest: +SKIP
+...     print(problem.to_json())
+>>> print(checked.records, checked.counts["error"])  # doctest: +SKIP
 """
 
 from __future__ import annotations
