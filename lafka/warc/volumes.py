@@ -68,6 +68,7 @@ class Volume:
         """Told of the offset and header of each record that is not given."""
         self._found: dict[tuple[int, str], Problem] = {}
         self._sniffed: Codec | bool | None = False
+        self._walked: PlainStream | None = None
         self._scanned: PackedStream | None = None
         self._inflated: PackedStream | None = None
         self._cursor: tuple[StoredRecord, Iterator[StoredRecord]] | None = None
@@ -81,7 +82,7 @@ class Volume:
     def close(self) -> None:
         """Give the descriptor back; whatever is read later opens the file again."""
         self._handle.close()
-        self._scanned = self._inflated = None
+        self._walked = self._scanned = self._inflated = None
         self._cursor = None
 
     def __repr__(self) -> str:
@@ -196,7 +197,7 @@ class Volume:
         return PackedStream(self._handle.read, size, codec, offset)
 
     def _plain_records(self, start: int) -> Iterator[StoredRecord]:
-        stream = PlainStream(self._handle.read, self._handle.size)
+        self._walked = stream = PlainStream(self._handle.read, self._handle.size)
         return self._scan(stream).records(start)
 
     def _scan(self, stream: PlainStream | PackedStream) -> Scan:
@@ -257,9 +258,9 @@ class Volume:
     # ---- What records read
 
     def block_of(self, record: StoredRecord) -> Source:
-        if self.is_plain:
+        if self._sniffed is None or self.is_plain:
             start = record.offset + len(record.header)
-            return _Stretch(self._handle, start, record.block_length)
+            return _Stretch(self._handle, start, record.block_length, self._walked)
         return _Inflated(self, record)
 
     def bytes_of(self, record: StoredRecord) -> Source:
@@ -293,16 +294,22 @@ class Volume:
 class _Stretch(Readable):
     """A range of the file."""
 
-    __slots__ = ("_handle", "_start")
+    __slots__ = ("_handle", "_start", "_walked")
 
-    def __init__(self, handle: Handle, start: int, size: int) -> None:
-        super().__init__(size)
+    def __init__(
+        self, handle: Handle, start: int, size: int, walked: PlainStream | None = None
+    ) -> None:
+        self.size = size
         self._handle = handle
         self._start = start
+        self._walked = walked
 
     def read(self, start: int, length: int) -> bytes:
         length = max(0, min(length, self.size - start))
-        data = self._handle.read(length, self._start + start) if length else b""
+        if self._walked is not None:  # which has small blocks at hand
+            data = self._walked.read(self._start + start, length)
+        else:
+            data = self._handle.read(length, self._start + start)
         while len(data) < length:
             more = self._handle.read(length - len(data), self._start + start + len(data))
             if not more:
