@@ -364,8 +364,7 @@ def _mark(root: Path, collection: str) -> None:
     except FileExistsError:
         pass
     finally:
-        draft.unlink()
-    sync_folder(root)
+        draft.unlink()  # the marker's name is synced with those of the folders beside it
 
 
 def _walk(folder: Path, suffix: str) -> Iterator[Path]:

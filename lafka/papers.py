@@ -142,8 +142,7 @@ class PaperWarc:
                 os.fsync(file.fileno())
             draft.rename(aside)
             sync_folder(aside.parent)
-            os.ftruncate(self._fd, offset)
-            os.fsync(self._fd)
+            os.ftruncate(self._fd, offset)  # synced with what is appended next
         except OSError as error:
             raise StorageTrouble(aside, error) from error
 

@@ -33,7 +33,7 @@ from lafka.errors import (
     TornWarc,
 )
 from lafka.exchanges import Exchange
-from lafka.folders import make_folders, sync_folder
+from lafka.folders import make_folders
 from lafka.futlis import Futli
 from lafka.payloads import Payload, identified_type, inspect
 from lafka.rawfiles import RawFiles
@@ -351,8 +351,8 @@ def recover(
         try:
             found = _recover_run(archive, run)
             if not found.problems:
+                # Not synced: a run that a power cut brings back is recovered again and adds nothing.
                 (run / DONE).touch() if keep else _remove(run)
-                sync_folder(folder)
             yield found
         except OSError as error:
             raise StorageTrouble(run, error) from error
