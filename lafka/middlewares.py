@@ -157,8 +157,15 @@ class RawWarcMiddleware:
 
     async def spider_closed(self) -> None:
         if self._raw is not None:
-            await self._threads.run(self._raw.close)
+            try:
+                await self._threads.run(self._close, self._raw)
+            except StorageTrouble as error:
+                note_storage_trouble(self._crawler, error)  # all is stored; a raw WARC stays
         self._threads.stop()
+
+    def _close(self, raw: RawRun) -> None:
+        with storage(raw.folder):
+            raw.close()
 
 
 @contextmanager

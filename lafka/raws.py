@@ -351,7 +351,7 @@ def recover(
         try:
             found = _recover_run(archive, run)
             if not found.problems:
-                # Not synced: a run that a power cut brings back is recovered again and adds nothing.
+                # Not synced: a run that comes back with a power cut is recovered again.
                 (run / DONE).touch() if keep else _remove(run)
             yield found
         except OSError as error:

@@ -7,13 +7,13 @@ ended early exits with 1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import crawl
 from scrapy.spiderloader import get_spider_loader
 
-from lafka.command import attempt, check_args
-from lafka.errors import BadArgument
+from lafka.command import attempt, check_args, refused
+from lafka.errors import BadArgument, LafkaError
 
 if TYPE_CHECKING:
     import argparse
@@ -56,6 +56,15 @@ class Command(crawl.Command):
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
         crawler = super()._create_crawler(spidercls)
         self._crawlers.append(crawler)
+        begin = crawler.crawl_async
+
+        async def begin_or_tell(*args: Any, **kwargs: Any) -> None:
+            try:
+                await begin(*args, **kwargs)
+            except LafkaError as error:  # the disk may refuse right after the check
+                self.exitcode = refused("crawl", error)
+
+        crawler.crawl_async = begin_or_tell  # type: ignore[method-assign]
         return crawler
 
 
@@ -63,5 +72,7 @@ def _fell_short(crawler: Crawler) -> bool:
     """Whether the disk stopped the crawl, or its list could not be read to the end."""
     from lafka.middlewares import LIST_STAT, TROUBLE_STAT  # noqa: PLC0415
 
+    if crawler.spider is None:
+        return False  # it never began
     assert crawler.stats is not None
     return any(crawler.stats.get_value(stat) for stat in (TROUBLE_STAT, LIST_STAT))
