@@ -1,14 +1,16 @@
 # make demo   sets up and archives an example, offline
 # make test   sets up and runs the tests
+# make faults kills crawls by the thousand; FAULTS="--phases kills --kills 100" for less
 
 PYTHON ?= python3
 VENV ?= .venv
 TESTS ?=
+FAULTS ?= --write
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 PIP = $(BIN)/python -m pip --disable-pip-version-check install --quiet --retries 8 --timeout 30
 
-.PHONY: demo test coverage lint types check format benchmarks clean
+.PHONY: demo test coverage lint types check format benchmarks faults clean
 
 demo: $(READY)
 	$(BIN)/scrapy demo
@@ -34,6 +36,9 @@ check: lint types test
 
 benchmarks: $(READY)
 	for name in crawl read memory verify durable recovery list; do $(BIN)/python benchmarks/run.py $$name --write || exit 1; done
+
+faults: $(READY)
+	$(BIN)/python -m tests.faults.long $(FAULTS)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .coverage* htmlcov build dist *.egg-info

@@ -1,0 +1,377 @@
+"""The long form of the fault tests: ``make faults``.
+
+    python -m tests.faults.long [--kills 1000] [--phases kills,calls,...] [--jobs 2] [--write]
+
+Prints what each phase did; with ``--write`` its figures go into docs/reliability.md. Exit code 1
+where anything was lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import errno
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cache, partial
+from multiprocessing import get_context
+from pathlib import Path
+
+from tests.crawls.running import ROOT, command
+from tests.crawls.running import check as check_archive
+from tests.faults import kills, mutants, powercuts, refusals, scenarios, straces, together
+from tests.faults.crawls import Crawls
+from tests.faults.sites import FaultSite
+from tests.faults.storecalls import KINDS, Call, Site, Which
+
+PAGE = ROOT / "docs" / "reliability.md"
+BEGIN, END = "<!-- figures: make faults -->\n", "<!-- end of figures -->"
+SEED = 20_261_120
+
+
+@dataclass(slots=True)
+class Figures:
+    """What a phase, or a part of one, did; figures of parts are added up."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    troubles: list[str] = field(default_factory=list)
+
+    def add(self, other: Figures) -> None:
+        for name, count in other.counts.items():
+            self.counts[name] = self.counts.get(name, 0) + count
+        self.troubles += other.troubles
+
+    @classmethod
+    def of(cls, ordeal: kills.Ordeal, **more: int) -> Figures:
+        counts = {
+            "kills": ordeal.kills,
+            "acknowledged lines checked": ordeal.acknowledged + ordeal.earlier,
+        }
+        return cls(counts | more, list(ordeal.troubles))
+
+
+# One process of many: its crawls and its site ---------------------------------------------------
+
+
+@cache
+def here(rounds: int = 1) -> tuple[Crawls, FaultSite]:
+    """This process's own, made when first asked for: nine lines, or so many times nine and two."""
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return _crawls(), stack.enter_context(FaultSite(rounds, pages=rounds > 1))
+
+
+@cache
+def _crawls() -> Crawls:
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(Crawls())
+
+
+def _cleaned(work: Callable[[], Figures]) -> Figures:
+    """Do *work*; its archives go, so that memory lasts."""
+    crawls, _ = here()
+    try:
+        return work()
+    except AssertionError as error:
+        return Figures(troubles=[str(error)[-2000:]])
+    finally:
+        crawls.clean()
+
+
+def random_kills(seed: int, count: int) -> Figures:
+    rng = random.Random(seed)
+    return _cleaned(lambda: Figures.of(kills.at_random(*here(), rng, kills=count)))
+
+
+def kills_at_calls(seed: int, which: Which) -> Figures:
+    """A first crawl killed at *which* call, the one that goes on at any, then the finishing one."""
+    rng = random.Random(f"{seed} {which}")
+    second = Which(nth=rng.randrange(1, 150))
+    plans = [(which, rng.choice(kills.HOWS)), (second, rng.choice(kills.HOWS))]
+    return _cleaned(lambda: Figures.of(kills.at_calls(*here(), plans, 4)))
+
+
+def kills_by_strace(call: str, when: int) -> Figures:
+    def work() -> Figures:
+        crawls, site = here()
+        ordeal = kills.Ordeal(crawls, site, 4)
+        ordeal.look(straces.injected(crawls, ordeal, call, when, "signal=KILL"), f"{call} {when}:")
+        ordeal.finish()
+        return Figures.of(ordeal)
+
+    return _cleaned(work)
+
+
+def errors_at_call(which: Which, number: int, times: int) -> Figures:
+    def work() -> Figures:
+        tally = refusals.Tally()
+        ordeal = refusals.refuse(*here(), which, number, tally, times=times, count=2)
+        refusals.finish(ordeal, tally)
+        return Figures(
+            {"errors": tally.refused, "told by one sentence": tally.stopped,
+             "without effect": tally.harmless}, tally.troubles,
+        )  # fmt: skip
+
+    return _cleaned(work)
+
+
+def crawls_at_once(seed: int, count: int) -> Figures:
+    rng = random.Random(seed)
+    return _cleaned(
+        lambda: Figures.of(
+            together.some_at_once(*here(2), rng, count=count, rounds=2), crawls=2 * count
+        )
+    )
+
+
+def power_cuts(lines: int, most: int, kill: Which | None) -> Figures:
+    def work() -> Figures:
+        crawls, site = here()
+        plans = ([{"kill": kill}] if kill else []) + [{}]
+        found = powercuts.recorded(crawls, site, lines, *plans).cut(random.Random(SEED), most=most)
+        counts = {"moments": found.moments, "disks": found.disks, "losses": len(found.losses)}
+        return Figures(counts, found.losses)
+
+    return _cleaned(work)
+
+
+def mutant(site: Site, names: Sequence[str]) -> Figures:
+    def work() -> Figures:
+        for name in names:
+            losses, _ = scenarios.SCENARIOS[name](*here(), site)
+            if losses:
+                return Figures({"mutants": 1, "caught": 1})
+        return Figures({"mutants": 1, "caught": 0}, [f"{site} is not missed"])
+
+    return _cleaned(work)
+
+
+def reached(name: str) -> tuple[str, list[str], set[Site]]:
+    losses, calls = scenarios.SCENARIOS[name](*here(), None)
+    return name, losses, mutants.reached(calls, mutants.sites())
+
+
+def calls_of(lines: int) -> list[Call]:
+    return kills.undisturbed(*here(), lines)
+
+
+# Phases -----------------------------------------------------------------------------------------
+
+Task = Callable[[], Figures]
+
+
+def kills_phase(options: argparse.Namespace, _: ProcessPoolExecutor) -> Iterable[Task]:
+    each = 8
+    for place in range(0, options.kills, each):
+        yield partial(random_kills, options.seed + place, min(each, options.kills - place))
+
+
+def calls_phase(_: argparse.Namespace, pool: ProcessPoolExecutor) -> Iterable[Task]:
+    for which in kills.every_call(pool.submit(calls_of, 4).result()):
+        yield partial(kills_at_calls, SEED, which)
+
+
+def strace_phase(_: argparse.Namespace, pool: ProcessPoolExecutor) -> Iterable[Task]:
+    if not straces.can_trace():
+        print("strace: not on this machine, or not allowed")
+        return
+    calls = pool.submit(calls_of, 4).result()
+    for name in straces.STORES_ONLY:
+        made = sum(call.kind == straces.SYSTEM_CALLS[name] for call in calls)
+        for when in range(1, min(made, 8) + 1):
+            yield partial(kills_by_strace, name, when)
+
+
+def errors_phase(_: argparse.Namespace, pool: ProcessPoolExecutor) -> Iterable[Task]:
+    whiches = kills.every_call(pool.submit(calls_of, 2).result())
+    for number in refusals.ERRORS:
+        for which in whiches:
+            yield partial(errors_at_call, which, number, 1)
+    for nth in range(1, 60, 4):  # a disk that stays full
+        yield partial(errors_at_call, Which(nth=nth, kinds=refusals.GROWING), errno.ENOSPC, 1 << 30)
+
+
+def together_phase(options: argparse.Namespace, _: ProcessPoolExecutor) -> Iterable[Task]:
+    for place in range(options.rounds):
+        yield partial(crawls_at_once, SEED + place, 2 + place % 2)
+
+
+def powercuts_phase(options: argparse.Namespace, pool: ProcessPoolExecutor) -> Iterable[Task]:
+    yield partial(power_cuts, 1, options.disks, None)
+    yield partial(power_cuts, 2, options.disks // 10, None)
+    yield partial(power_cuts, 9, options.disks // 50, None)
+    calls = pool.submit(calls_of, 1).result()
+    for nth in range(1, len(calls) + 1):
+        yield partial(power_cuts, 1, options.disks // 50, Which(nth=nth, kinds=KINDS))
+
+
+def mutants_phase(_: argparse.Namespace, pool: ProcessPoolExecutor) -> Iterable[Task]:
+    by_scenario = {}
+    for name, losses, found in pool.map(reached, scenarios.SCENARIOS):
+        by_scenario[name] = found
+        if losses:
+            yield partial(Figures, {}, [f"unmutated, {name}: {losses[0]}"])
+    for site in mutants.sites():
+        yield partial(mutant, site, [name for name, found in by_scenario.items() if site in found])
+
+
+def disks_phase(_: argparse.Namespace, __: ProcessPoolExecutor) -> Iterable[Task]:
+    if not can_mount():
+        print("disks: no file system can be mounted here")
+        return
+    for kib in range(24, 184, 16):
+        yield partial(small_disk, kib)
+
+
+NAMESPACE = ["unshare", "-rm"]
+SCRIPT = """
+mount -t tmpfs -o size=$SIZE none $0 || exit 70
+"$@" 2>$0.log; echo $? >$0.code
+mount -o remount,size=50m $0
+"$@" 2>>$0.log; echo $? >>$0.code
+cp -r $0/archive $0.kept
+"""
+
+
+def can_mount() -> bool:
+    tried = [*NAMESPACE, "mount", "-t", "tmpfs", "none", "/mnt"]
+    return bool(shutil.which("unshare")) and not subprocess.call(tried, stderr=subprocess.DEVNULL)
+
+
+def small_disk(kib: int) -> Figures:
+    """A crawl on a real file system of *kib* KiB, then again where there is room."""
+    _, site = here()
+    with tempfile.TemporaryDirectory(prefix="lafka-disk-") as folder:
+        disk = Path(folder, "disk")
+        disk.mkdir()
+        crawling = command(disk / "archive", "-a", f"input={site.list(Path(folder))}")
+        subprocess.run(
+            [*NAMESPACE, "bash", "-c", SCRIPT, disk, *crawling],
+            cwd=ROOT, env={"SIZE": f"{kib}k", "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"},
+            check=True, capture_output=True, timeout=300,
+        )  # fmt: skip
+        codes = Path(folder, "disk.code").read_text().split()
+        log = Path(folder, "disk.log").read_text()
+        troubles = [] if codes[1] == "0" and codes[0] in "012" else [f"{kib}: {codes} {log[-900:]}"]
+        said = len(re.findall(r"The disk stopped the crawl: |^scrapy crawl: ", log, re.M))
+        if codes[0] != "0" and said != 1:
+            troubles.append(f"{kib} KiB: said {said} times")
+        try:
+            check_archive(Path(folder, "disk.kept"))
+        except AssertionError as error:
+            troubles.append(f"{kib} KiB: {error}")
+        return Figures({"disks": 1, "full": int(codes[0] != "0")}, troubles)
+
+
+def fuzz_phase(options: argparse.Namespace, _: ProcessPoolExecutor) -> Iterable[Task]:
+    if not (ROOT / "tests" / "fuzz" / "run.py").exists():
+        print("fuzz: there is no tests/fuzz/run.py")
+        return
+    yield partial(fuzz, options.seconds)
+
+
+def fuzz(seconds: int) -> Figures:
+    with tempfile.TemporaryDirectory(prefix="lafka-fuzz-") as found:
+        line = [sys.executable, "tests/fuzz/run.py", "--seconds", str(seconds), "--found", found]
+        done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+    troubles = [done.stdout[-2000:] + done.stderr[-2000:]] if done.returncode else []
+    return Figures({"seconds": seconds}, troubles)
+
+
+PHASES: dict[str, tuple[str, Callable[[argparse.Namespace, ProcessPoolExecutor], Iterable[Task]]]]
+PHASES = {
+    "kills": ("Crawls killed at random moments", kills_phase),
+    "calls": ("Crawls killed at every call of the store, and again while they go on", calls_phase),
+    "strace": ("Crawls killed at system calls, by strace", strace_phase),
+    "errors": ("ENOSPC, EIO, EROFS, EMFILE, EDQUOT at every call", errors_phase),
+    "together": ("Two and three crawls at once, most of them killed", together_phase),
+    "powercuts": ("Power cuts in the model, also behind a kill at every call", powercuts_phase),
+    "mutants": ("The store without one of its syncs or locks", mutants_phase),
+    "disks": ("Real file systems that are too small", disks_phase),
+    "fuzz": ("The fuzz targets", fuzz_phase),
+}
+
+
+def run(name: str, options: argparse.Namespace, pool: ProcessPoolExecutor) -> tuple[Figures, float]:
+    """Run a phase to its end, with a line of progress now and then."""
+    begin = said = time.monotonic()
+    figures = Figures()
+    tasks = list(PHASES[name][1](options, pool))
+    random.Random(SEED).shuffle(tasks)  # so that what is done in less time is a fair sample
+    going = {pool.submit(task) for task in tasks}
+    for done, future in enumerate(as_completed(going), 1):
+        part = future.result()
+        figures.add(part)
+        for trouble in part.troubles:
+            print(f"{name}: TROUBLE: {trouble}", flush=True)
+        now = time.monotonic()
+        if now - said > 15 or done == len(tasks):
+            said = now
+            print(f"{name}: {done} of {len(tasks)}, {_said(figures)}", flush=True)
+        if now - begin > 60 * options.minutes:
+            print(f"{name}: the time is over", flush=True)
+            for each in going:
+                each.cancel()
+            break
+    return figures, time.monotonic() - begin
+
+
+def _said(figures: Figures) -> str:
+    counts = [f"{count:,} {name}" for name, count in figures.counts.items()]
+    return ", ".join([*counts, f"{len(figures.troubles)} troubles"])
+
+
+def write(rows: dict[str, str]) -> None:
+    """Put the rows of the phases that ran between the markers; other phases' rows stay."""
+    page = PAGE.read_text("utf-8")
+    before, _, rest = page.partition(BEGIN)
+    table, _, after = rest.partition(END)
+    old = {row.split("|")[1].strip(): row for row in table.splitlines() if row.startswith("| ")}
+    titles = [title for title, _ in PHASES.values()]
+    new = {title: rows.get(title) or old.get(title, "") for title in titles}
+    head = "| what | figures | took |\n| --- | --- | --- |\n"
+    body = "".join(f"{row}\n" for row in new.values() if row)
+    PAGE.write_text(before + BEGIN + head + body + END + after, "utf-8")
+
+
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="tests.faults.long", description=__doc__)
+    parser.add_argument("--kills", type=int, default=1000, help="at random moments")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--rounds", type=int, default=60, help="of crawls at once")
+    parser.add_argument("--disks", type=int, default=2_000, help="at most at each cut of one paper")
+    parser.add_argument("--seconds", type=int, default=600, help="for the fuzz targets")
+    parser.add_argument("--minutes", type=float, default=600, help="at most, for each phase")
+    parser.add_argument("--phases", default=",".join(PHASES))
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--write", action="store_true", help=f"figures into {PAGE.name}")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = parsed(arguments)
+    failed = False
+    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+        for name in options.phases.split(","):
+            figures, seconds = run(name, options, pool)
+            failed = failed or bool(figures.troubles)
+            title = PHASES[name][0]
+            row = f"| {title} | {_said(figures)} | {seconds / 60:.1f} min |"
+            print(row, flush=True)
+            if options.write and figures.counts:
+                write({title: row})
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,48 @@
+"""Each sync and each lock of the store is missed when it is left out: so the tests would notice."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults import mutants, scenarios
+from tests.faults.crawls import Crawls
+from tests.faults.sites import FaultSite
+from tests.faults.storecalls import Site
+
+SITES = mutants.sites()
+_reached: dict[str, set[Site]] = {}
+
+
+def reached(crawls: Crawls, site: FaultSite, name: str) -> set[Site]:
+    """What a scenario calls; it is run once, with all syncs and locks, and has to go well."""
+    if name not in _reached:
+        losses, calls = scenarios.SCENARIOS[name](crawls, site, None)
+        assert losses == []
+        _reached[name] = mutants.reached(calls, SITES)
+    return _reached[name]
+
+
+def test_the_list_is_made_from_the_source() -> None:
+    names = {(site.file.rpartition("/")[2], site.call) for site in SITES}
+    assert {("papers.py", "fsync"), ("locks.py", "flock"), ("feeds.py", "fdatasync")} <= names
+    assert len(SITES) == len(set(SITES)) > 15
+
+
+@pytest.mark.parametrize("name", scenarios.SCENARIOS)
+def test_nothing_is_missed_where_nothing_is_left_out(
+    crawls: Crawls, site: FaultSite, name: str
+) -> None:
+    assert reached(crawls, site, name)
+
+
+@pytest.mark.parametrize("mutant", SITES, ids=str)
+def test_a_sync_or_lock_that_is_left_out_is_missed(
+    crawls: Crawls, site: FaultSite, mutant: Site
+) -> None:
+    tried = []
+    for name, scenario in scenarios.SCENARIOS.items():
+        if mutant in reached(crawls, site, name) and scenarios.suits(name, mutant):
+            tried.append(name)
+            if scenario(crawls, site, mutant)[0]:
+                return
+    pytest.fail(f"no scenario misses {mutant}; tried were {tried}")

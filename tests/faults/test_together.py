@@ -1,0 +1,28 @@
+"""Two and three crawls on the same papers at once, also with kills."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.faults import together
+from tests.faults.crawls import Crawls
+from tests.faults.sites import FaultSite
+from tests.faults.storecalls import Which
+
+
+@pytest.mark.parametrize("stop", together.stops(), ids=lambda stop: f"{stop.kinds[0]}-{stop.nth}")
+def test_a_crawl_that_stands_still_and_one_beside_it_store_each_fut_once(
+    crawls: Crawls, site: FaultSite, stop: Which
+) -> None:
+    troubles, _ = together.one_stops_while_another_runs(crawls, site, 3, stop)
+    assert troubles == []
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_crawls_at_once_that_are_killed_lose_nothing(
+    crawls: Crawls, large: FaultSite, count: int
+) -> None:
+    ordeal = together.some_at_once(crawls, large, random.Random(count), count=count, rounds=1)
+    assert ordeal.troubles == []
