@@ -1,13 +1,12 @@
 """``scrapy crawl``, with one sentence and exit code 2 for what cannot be crawled.
 
-It replaces Scrapy's command on purpose (docs/adr/0005-crawl-command.md): everything is Scrapy's,
-but a bad argument is told before the crawl begins, and a crawl that the disk stopped or whose list
-ended early exits with 1.
+It is Scrapy's own command, but for that (docs/adr/0005-crawl-command.md); a crawl that the disk
+stopped or whose list ended early exits with 1.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy.commands import crawl
 from scrapy.spiderloader import get_spider_loader
@@ -17,6 +16,7 @@ from lafka.errors import BadArgument, LafkaError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Awaitable
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
@@ -41,15 +41,14 @@ class Command(crawl.Command):
 
     def _check(self, args: list[str], opts: argparse.Namespace) -> None:
         check_args(args, 1)
-        if not args:
+        if not args or self.settings is None:
             return  # Scrapy shows its usage
-        assert self.settings is not None
         loader = get_spider_loader(self.settings)
         try:
             spider = loader.load(args[0])
         except KeyError:
-            known = ", ".join(loader.list())
-            raise BadArgument(f"no spider is called {args[0]!r}; there is {known}") from None
+            there = f"there is {', '.join(loader.list())}"
+            raise BadArgument(f"no spider is called {args[0]!r}; {there}") from None
         if hasattr(spider, "check"):
             spider.check(self.settings, opts.spargs)
 
@@ -57,22 +56,20 @@ class Command(crawl.Command):
         crawler = super()._create_crawler(spidercls)
         self._crawlers.append(crawler)
         begin = crawler.crawl_async
-
-        async def begin_or_tell(*args: Any, **kwargs: Any) -> None:
-            try:
-                await begin(*args, **kwargs)
-            except LafkaError as error:  # the disk may refuse right after the check
-                self.exitcode = refused("crawl", error)
-
-        crawler.crawl_async = begin_or_tell  # type: ignore[method-assign]
+        crawler.crawl_async = lambda *args, **more: self._ended(begin(*args, **more))  # type: ignore[method-assign]
         return crawler
+
+    async def _ended(self, crawling: Awaitable[None]) -> None:
+        try:
+            await crawling
+        except LafkaError as error:  # the disk may refuse right after the check
+            self.exitcode = refused("crawl", error)
 
 
 def _fell_short(crawler: Crawler) -> bool:
     """Whether the disk stopped the crawl, or its list could not be read to the end."""
     from lafka.middlewares import LIST_STAT, TROUBLE_STAT  # noqa: PLC0415
 
-    if crawler.spider is None:
+    if crawler.spider is None or crawler.stats is None:
         return False  # it never began
-    assert crawler.stats is not None
     return any(crawler.stats.get_value(stat) for stat in (TROUBLE_STAT, LIST_STAT))
