@@ -77,13 +77,13 @@ def _crawls() -> Crawls:
     return stack.enter_context(Crawls())
 
 
-def _cleaned(work: Callable[[], Figures]) -> Figures:
+def _cleaned(work: Callable[[], Figures], name: str = "") -> Figures:
     """Do *work*; its archives go, so that memory lasts."""
     crawls, _ = here()
     try:
         return work()
     except AssertionError as error:
-        return Figures(troubles=[str(error)[-2000:]])
+        return Figures(troubles=[f"{name}: {str(error)[:200]} ... {str(error)[-2000:]}"])
     finally:
         crawls.clean()
 
@@ -122,7 +122,7 @@ def errors_at_call(which: Which, number: int, times: int) -> Figures:
              "without effect": tally.harmless}, tally.troubles,
         )  # fmt: skip
 
-    return _cleaned(work)
+    return _cleaned(work, f"{errno.errorcode[number]} at {which}, {times} times")
 
 
 def crawls_at_once(seed: int, count: int) -> Figures:

@@ -234,6 +234,7 @@ SCENARIOS: Mapping[str, Callable[[Crawls, FaultSite, Site | None], Told]] = {
     "an adopted WARC": an_adopted_warc,
     "two at one paper": _while_stopped(together.stops()[0]),
     "two at one run": _while_stopped(together.stops()[3]),
+    "two at one report": _while_stopped(Which(nth=1, kinds=("fsync",), path=f"/runs/{DRAFT}")),
     "a repair beside a crawl": a_repair_beside_a_crawl,
     "a disk that syncs no file": a_disk_that_syncs_no_file,
     "the report of a living run": the_report_of_a_living_run,
