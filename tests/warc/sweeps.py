@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import random
-import resource
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from lafka.warc.arc import ArcVolume
 from lafka.warc.errors import WarcError
 from lafka.warc.sources import CHUNK, MemorySource
 from lafka.warc.volumes import Volume
+from tests.memory import peak
 
 NOT_VOLUMES = (".tsv", ".cdx", ".cdxj", ".md")
 IN_MEMORY = {"warc": Volume, "arc": ArcVolume}
@@ -126,8 +126,7 @@ def main() -> None:
         for size, count in sweep(path, rounds):
             most = max(most, count / bound(size))
             assert count <= bound(size), (path, size, count)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-        print(f"{path.name}: {most:.3f} of the bound, {peak} MB", flush=True)
+        print(f"{path.name}: {most:.3f} of the bound, {peak() >> 20} MB", flush=True)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ from typing import Any, Self
 from scrapy import signals
 from scrapy.crawler import Crawler
 
+from tests.memory import peak
+
 TICK = 0.02
 LONG = 0.4
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -98,7 +100,7 @@ class Watch:
         said = {
             "largest_gaps": sorted(self._gaps, reverse=True)[:12],
             "stalls": self._stalls,
-            "peak_mb": _peak_mb(),
+            "peak_mb": peak() / (1 << 20),
             "children_peak_mb": children.ru_maxrss / 1024,
             "cpu_seconds": usage.ru_utime + usage.ru_stime,
             "connected": sorted(self._connected),
@@ -107,9 +109,3 @@ class Watch:
             "started": sorted(self._started),
         }
         self._report.write_text(json.dumps(said, indent=1))
-
-
-def _peak_mb() -> float:
-    """The most that this process held; not ``ru_maxrss``, which begins with the parent's."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
