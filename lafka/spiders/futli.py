@@ -141,8 +141,8 @@ class FutliSpider(Spider):
     def _load_in_thread(self, feeder: Feeder) -> dict[str, Any] | None:
         """What the run's report says of the list; None where it was not read to its end."""
         seen = Seen()
-        lines = self.arguments.lines(self.archive.collection, seen.add)
         try:
+            lines = self.arguments.lines(self.archive.collection, seen.add)
             feeder.load(lines)
         finally:
             feeder.loaded = True

@@ -48,3 +48,14 @@ def test_a_refusal_right_after_the_check_is_told_in_one_sentence(
     refusals.finish(ordeal, tally)
     assert tally.troubles == []
     assert (tally.refused, tally.stopped) == (1, 1)
+
+
+def test_a_list_that_cannot_be_opened_any_more_ends_the_crawl(
+    crawls: Crawls, site: FaultSite
+) -> None:
+    tally = Tally()
+    opened = Which(nth=3, kinds=("open",), path=r"list\.tsv$")  # once it was checked
+    ordeal = refusals.refuse(crawls, site, opened, errno.EMFILE, tally, count=1)
+    refusals.finish(ordeal, tally)
+    assert tally.troubles == []
+    assert tally.refused == 1
