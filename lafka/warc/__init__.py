@@ -21,6 +21,8 @@ Reading:
 
 ``volumes``, ``stored``   a plain or compressed file, and a record where it lies in one
 ``scanning``, ``framing`` from record to record over whatever lies between; where a header ends
+``handles``               the file of a volume, or the part of one
+``compression``           gzip, bzip2, zstd: what members begin with, how they are inflated
 ``streams``               a volume as one stream of plain bytes
 ``checking``              a volume held to the standard, digests and all
 ``repairing``             what is whole of a damaged volume, in a new one

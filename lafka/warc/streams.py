@@ -6,28 +6,15 @@ what the members from ``start`` on inflate to. ``place`` tells the byte in the f
 
 from __future__ import annotations
 
-import bz2
-import os
 import re
 import struct
-import sys
-import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from stat import S_ISREG
 from typing import Protocol
 
-from lafka.warc.errors import BadWarc
-from lafka.warc.sources import CHUNK, Source
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from lafka.warc.compression import BROKEN, GZIP, MAGIC_MAX, SKIPPABLE, Codec, Decompressor
+from lafka.warc.sources import CHUNK
 
 AHEAD = 1024  # what `view` gives beyond the place asked for, so that a header is whole in it
 _FIRST_WINDOW = 8 << 10
@@ -35,79 +22,6 @@ _WINDOW = 256 << 10
 _FAR = 64 << 10
 _KEPT = 8 << 20
 _ZEROS = re.compile(rb"\0+")
-
-
-class Handle:
-    """A file opened when first read, and again when read after :meth:`close`.
-
-    ``OSError`` where it cannot be read, ``BadWarc`` where it is no regular file.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        source: Source | None = None,
-        fd: int | None = None,
-        end: int | None = None,
-    ) -> None:
-        self.path = path
-        self._end = end
-        self._source = source
-        self._fd = -1 if fd is None else fd
-        self._borrowed = fd is not None
-        if source is not None:
-            # Not a method of this: that would be a cycle, which keeps a source for long.
-            self.read = partial(_read_source, source)  # type: ignore[method-assign]
-
-    def read(self, length: int, offset: int) -> bytes:
-        """Up to *length* bytes at *offset*; fewer at the end of the file alone."""
-        fd = self._fd
-        return os.pread(fd if fd >= 0 else self.fd, length, offset)
-
-    @property
-    def fd(self) -> int:
-        """A descriptor of the file; of one inside another file there is none: ``ValueError``."""
-        if self._source is not None:
-            raise ValueError(f"{self.path}: no file of its own")
-        if self._fd < 0:
-            self._fd = _opened(self.path)
-        return self._fd
-
-    @property
-    def size(self) -> int:
-        if self._source is not None:
-            return self._source.size
-        size = os.fstat(self.fd).st_size
-        return size if self._end is None else min(size, self._end)
-
-    def identity(self) -> tuple[object, ...]:
-        """The same for every name of the same file."""
-        if self._source is not None:
-            return (self.path.resolve(), id(self._source))
-        stat = os.fstat(self.fd)
-        return stat.st_dev, stat.st_ino
-
-    def close(self) -> None:
-        if self._fd >= 0 and not self._borrowed:
-            fd, self._fd = self._fd, -1
-            os.close(fd)
-
-    def __del__(self) -> None:
-        if getattr(self, "_fd", -1) >= 0:
-            self.close()
-
-
-def _read_source(source: Source, length: int, offset: int) -> bytes:
-    return source.read(offset, length) if offset < source.size else b""
-
-
-def _opened(path: Path) -> int:
-    # Not blocking: a FIFO would wait for its writer.
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    if S_ISREG(os.fstat(fd).st_mode):
-        return fd
-    os.close(fd)
-    raise BadWarc(path, "not a file")
 
 
 class Stream(Protocol):
@@ -172,107 +86,6 @@ class PlainStream:
         return at, 0
 
 
-class _Decompressor(Protocol):
-    """One member: ``feed`` gives at most *limit* bytes, ``rest`` is input not taken yet."""
-
-    rest: bytes
-    eof: bool
-    hungry: bool
-
-    def feed(self, data: bytes, limit: int) -> bytes: ...
-
-
-class _Gzip:
-    def __init__(self) -> None:
-        self._inner = zlib.decompressobj(31)
-        self.rest = b""
-        self.eof = False
-        self.hungry = True
-
-    def feed(self, data: bytes, limit: int) -> bytes:
-        out = self._inner.decompress(data, limit)
-        self.eof = self._inner.eof
-        self.rest = self._inner.unused_data if self.eof else self._inner.unconsumed_tail
-        self.hungry = not self.rest and len(out) < limit
-        return out
-
-
-class _Buffering:
-    """A decompressor that keeps the input it was given."""
-
-    def __init__(self, inner: bz2.BZ2Decompressor | zstd.ZstdDecompressor) -> None:
-        self._inner = inner
-        self.rest = b""
-        self.eof = False
-        self.hungry = True
-
-    def feed(self, data: bytes, limit: int) -> bytes:
-        out = self._inner.decompress(data, limit)
-        self.eof = bool(self._inner.eof)
-        self.rest = bytes(self._inner.unused_data) if self.eof else b""
-        self.hungry = bool(self._inner.needs_input)
-        return bytes(out)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Codec:
-    """A way to compress a volume: what a member begins with, and how one is inflated."""
-
-    name: str
-    magic: re.Pattern[bytes]
-    new: Callable[[], _Decompressor]
-
-
-GZIP = Codec(name="gzip", magic=re.compile(rb"\x1f\x8b\x08[\x00-\x1f]"), new=_Gzip)
-BZIP2 = Codec(
-    name="bzip2",
-    magic=re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"),
-    new=lambda: _Buffering(bz2.BZ2Decompressor()),
-)
-# A window of 8 MiB is what RFC 8878 asks every decoder for; 128 MiB is zstd's own limit.
-_ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 27}
-_ZSTD = re.compile(rb"\x28\xb5\x2f\xfd")
-_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
-_DICTIONARY = b"\x5d\x2a\x4d\x18"
-_DICTIONARY_MAX = 8 << 20
-MAGIC_MAX = 10
-
-
-def codec_of(raw: Callable[[int, int], bytes], start: int) -> Codec | None:
-    """How what begins at byte *start* is compressed; None where it is not."""
-    head = raw(MAGIC_MAX, start)
-    if _ZSTD.match(head) or _SKIPPABLE.match(head):
-        return _zstd_codec(_dictionary(raw, start))
-    return next((codec for codec in (GZIP, BZIP2) if codec.magic.match(head)), None)
-
-
-def _zstd_codec(dictionary: zstd.ZstdDict | None) -> Codec:
-    def new() -> _Decompressor:
-        return _Buffering(zstd.ZstdDecompressor(zstd_dict=dictionary, options=_ZSTD_OPTIONS))
-
-    return Codec(name="zstd", magic=_ZSTD, new=new)
-
-
-def _dictionary(raw: Callable[[int, int], bytes], start: int) -> zstd.ZstdDict | None:
-    """The dictionary that a volume begins with, in a skippable frame, if it does.
-
-    As Archive Team's ``.warc.zst`` have it; the dictionary may be compressed itself.
-    """
-    head = raw(8, start)
-    size = int.from_bytes(head[4:], "little")
-    if head[:4] != _DICTIONARY or size > _DICTIONARY_MAX:
-        return None
-    data = raw(size, start + 8)
-    with suppress(zstd.ZstdError):
-        if _ZSTD.match(data):
-            data = zstd.ZstdDecompressor(options=_ZSTD_OPTIONS).decompress(data, _DICTIONARY_MAX)
-        return zstd.ZstdDict(data)
-    return None
-
-
-_BROKEN = (zlib.error, OSError, EOFError, ValueError, zstd.ZstdError)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
     """Why a stream ended before its file: ``offset`` is the byte of what is wrong there."""
@@ -299,7 +112,7 @@ class PackedStream:
         self._codec = codec
         self._read_to = start
         self._pending = b""
-        self._inner: _Decompressor | None = None
+        self._inner: Decompressor | None = None
         self._step = 16 << 10
         self._base = 0
         self._data = b""
@@ -393,7 +206,7 @@ class PackedStream:
             return b""
         try:
             piece = inner.feed(self._pending, limit)
-        except _BROKEN as error:
+        except BROKEN as error:
             self._end("bad-compression", self._member, str(error))
             return b""
         self._pending = inner.rest
@@ -414,7 +227,7 @@ class PackedStream:
         self._skip_padding()
         while len(self._pending) < MAGIC_MAX and self._more():
             pass
-        while self._codec.name == "zstd" and _SKIPPABLE.match(self._pending):
+        while self._codec.name == "zstd" and SKIPPABLE.match(self._pending):
             self._skip_frame()
         offset = self.raw_place
         if not self._pending:

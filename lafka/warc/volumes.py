@@ -8,21 +8,15 @@ from pathlib import Path
 from typing import Self
 
 from lafka.warc import framing
+from lafka.warc.compression import Codec, codec_of
 from lafka.warc.errors import BadWarc, TornWarc
 from lafka.warc.framing import Limits
+from lafka.warc.handles import Handle
 from lafka.warc.problems import Problem
 from lafka.warc.scanning import Scan
 from lafka.warc.sources import CHUNK, Readable, Source
 from lafka.warc.stored import StoredRecord
-from lafka.warc.streams import (
-    Codec,
-    Handle,
-    PackedStream,
-    PlainStream,
-    Trouble,
-    codec_of,
-    next_member,
-)
+from lafka.warc.streams import PackedStream, PlainStream, Trouble, next_member
 
 # What is odd and yet harmless to where records begin and end.
 TOLERATED = frozenset({"line-end", "old-version", "one-member", "split-record", "padding"})
