@@ -123,6 +123,10 @@ class WarcDate:
 
     def distance(self, other: WarcDate) -> dt.timedelta:
         """How far apart the two spans are, at least zero; a second and less count as a point."""
+        if self.precision < SECONDS and self.covers(other):
+            return dt.timedelta()
+        if other.precision < SECONDS and other.covers(self):
+            return dt.timedelta()
         gap = max(self.datetime - other.last, other.datetime - self.last)
         return max(gap, dt.timedelta())
 

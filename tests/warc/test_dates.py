@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lafka.warc import dates
@@ -98,6 +98,7 @@ def test_dates_are_ordered_across_precisions(one: WarcDate, other: WarcDate) -> 
 
 
 @given(DATES, PRECISIONS)
+@example(WarcDate("200012312359591"), 4)
 @settings(deadline=None)
 def test_a_date_covers_what_it_was_cut_from(date: WarcDate, precision: int) -> None:
     less = date.cut(precision)
