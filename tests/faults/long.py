@@ -355,7 +355,10 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--phases", default=",".join(PHASES))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--write", action="store_true", help=f"figures into {PAGE.name}")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if unknown := set(options.phases.split(",")) - set(PHASES):
+        parser.error(f"no phase {', '.join(sorted(unknown))}: there is {', '.join(PHASES)}")
+    return options
 
 
 def main(arguments: Sequence[str]) -> int:
