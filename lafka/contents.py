@@ -43,9 +43,10 @@ class Info:
     label: str = ""
 
     @classmethod
-    def of(cls, record_id: str, body: Fields) -> Info:
+    def of(cls, record: StoredRecord) -> Info:
+        body = Fields.parse(record.block().read(0, CHUNK))
         return cls(
-            id=record_id,
+            id=record.id,
             pid_text=body.first("Paper-Id"),
             futli=body.first("Futli"),
             found_by=body.first("Found-By"),
@@ -189,7 +190,7 @@ class Scanner:
         contents.end = record.end
 
     def _take_info(self, record: StoredRecord) -> None:
-        info = Info.of(record.id, Fields.parse(record.block().read(0, CHUNK)))
+        info = Info.of(record)
         named = info.pid_text
         if named and record.offset >= self._trusted_to and not self._is_paper(named):
             raise BadWarc(self._path, f"a capture of {named}", record.offset)
@@ -319,8 +320,7 @@ def paper_ids(warc: Path) -> Iterator[str]:
     """The Paper-Ids in the WARC at *warc*, as they stand there, up to any trouble in it."""
     with suppress(BadWarc), opened(warc) as volume:  # what was read before trouble names it
         for record in volume.records(types=["warcinfo"]):
-            body = Fields.parse(record.block().read(0, CHUNK))
-            yield from filter(None, [body.first("Paper-Id")])
+            yield from filter(None, [Info.of(record).pid_text])
 
 
 def begins_record(fd: int, offset: int) -> bool:
