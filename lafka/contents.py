@@ -17,6 +17,7 @@ from datetime import datetime
 from pathlib import Path
 
 from lafka.errors import BadHttp, BadWarc
+from lafka.origins import FUTLI, FUTLI_ITSELF, PAPER_ID, Origin
 from lafka.payloads import SNIFF, Kind, Payload, inspect, kind_of, pdf_start
 from lafka.pids import Pid
 from lafka.suwafs import Fut, Suwaf
@@ -37,22 +38,16 @@ class Info:
     id: str
     pid_text: str
     futli: str
-    found_by: str = ""
-    html_url: str = ""
-    html_date: str = ""
-    label: str = ""
+    origin: Origin = FUTLI_ITSELF
 
     @classmethod
     def of(cls, record: StoredRecord) -> Info:
         body = Fields.parse(record.block().read(0, CHUNK))
         return cls(
             id=record.id,
-            pid_text=body.first("Paper-Id"),
-            futli=body.first("Futli"),
-            found_by=body.first("Found-By"),
-            html_url=body.first("HTML-Url"),
-            html_date=body.first("HTML-Date"),
-            label=body.first("Label"),
+            pid_text=body.first(PAPER_ID),
+            futli=body.first(FUTLI),
+            origin=Origin.of_fields(body),
         )
 
 
@@ -125,10 +120,7 @@ def fut_of(visit: Visit, held: Held) -> Fut:
         l=held.l,
         url=visit.url,
         digest=visit.digest,
-        found_by=visit.info.found_by,
-        html_url=visit.info.html_url,
-        html_date=visit.info.html_date,
-        label=visit.info.label,
+        origin=visit.info.origin,
     )
 
 
@@ -383,8 +375,3 @@ def answer_in(record: StoredRecord) -> Source:
         if http.head(block).chunked:
             return _Ended(block)
     return block
-
-
-def html_date(time: datetime | None) -> str:
-    """HTML-Date: WARC-Date of the page's record cut to seconds, empty for None."""
-    return dates.to_seconds(time) if time else ""

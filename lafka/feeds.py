@@ -20,8 +20,9 @@ from scrapy.settings import BaseSettings
 
 from lafka.errors import StorageTrouble
 from lafka.folders import make_folders, sync_folder
-from lafka.middlewares import RawWarcMiddleware, close_for_storage, note_storage_trouble
 from lafka.reporting import RunReports
+from lafka.run import Run
+from lafka.stopping import close_for_storage, note_storage_trouble
 from lafka.warc.sources import write_all
 
 if TYPE_CHECKING:
@@ -78,11 +79,9 @@ class OutcomeFeedStorage:
     ) -> Self:
         return cls(crawler)
 
-    def open(self, spider: Spider) -> IO[bytes]:
-        raw = self._crawler.get_downloader_middleware(RawWarcMiddleware)
-        assert isinstance(raw, RawWarcMiddleware)
-        root: Path = spider.archive.root  # type: ignore[attr-defined]
-        path = root / "runs" / f"{raw.run}.jsonl"
+    def open(self, spider: Spider) -> IO[bytes]:  # noqa: ARG002
+        run = Run.of(self._crawler)
+        path = run.root / "runs" / f"{run.name}.jsonl"
         reports = self._crawler.get_extension(RunReports)
         synced = reports.tally.add if reports else None
         return cast("IO[bytes]", SyncedLines(path, self._refused, synced))

@@ -21,13 +21,13 @@ from lafka.contents import (
     Visit,
     answer_in,
     chained,
-    html_date,
     literal_place,
     time_of,
 )
 from lafka.errors import BadWarc
+from lafka.logged import Span
 from lafka.payloads import Kind
-from lafka.trails import Capture, Span
+from lafka.trails import Capture
 from lafka.warc import dates, http
 from lafka.warc.appending import Appender
 from lafka.warc.fields import one_line
@@ -83,7 +83,6 @@ class Plan:
     def add(self, capture: Capture, *, had_fut: bool) -> None:
         """Plan the records of *capture*: a copy, a revisit where its payload is held, or none."""
         assert capture.payload is not None
-        assert capture.warcinfo is not None
         digest = capture.payload.digest
         if not capture.is_pdf:
             held = self.payloads.get(digest) or self._contents.payloads.get(digest)
@@ -114,7 +113,7 @@ class Plan:
         """Plan what is not here yet of *capture*; whether its last answer was not."""
         *hops, last = capture.exchanges
         way = [span for hop in hops for span in (hop.request, hop.response)]
-        for span in (capture.warcinfo, *way, last.request):
+        for span in (capture.exchanges[0].warcinfo, *way, last.request):
             if span:
                 self._span(self._stored(span))
         assert last.response is not None
@@ -229,10 +228,7 @@ def visit_of(capture: Capture, digest: str) -> Visit:
         id=capture.warcinfo_id,
         pid_text=str(ask.futli.pid),
         futli=ask.futli.url,
-        found_by=one_line(ask.found_by),
-        html_url=one_line(ask.html_url),
-        html_date=html_date(ask.html_date),
-        label=one_line(ask.label),
+        origin=ask.origin.on_lines(),
     )
     return Visit(info=info, time=capture.time, url=one_line(capture.url), digest=digest)
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from lafka import raws
+from lafka import leftovers, raws
 from lafka.archives import Archive
 from lafka.contents import paper_ids
 from lafka.errors import BadPid, KeeperError, NotHeld
@@ -186,7 +186,8 @@ class Repair:
         root = self._archive.root / "raw"
         if self._dry:
             for run in sorted(root.iterdir()) if root.is_dir() else ():
-                dead = not (run / raws.DONE).exists() and not _is_locked(run / raws.LOCK)
+                dead = not (run / leftovers.DONE).exists()
+                dead = dead and not _is_locked(run / leftovers.LOCK)
                 if run.is_dir() and dead:
                     sentence = "raw WARCs of a run that was killed"
                     yield _deed(run, "adopt", ("raw-left",), sentence, done=False)

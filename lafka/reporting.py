@@ -22,17 +22,11 @@ from scrapy.settings import BaseSettings, default_settings
 
 import lafka
 from lafka import settings as our_settings
-from lafka.arguments import ARGUMENTS, GUESTS
 from lafka.errors import StorageTrouble, printable
-from lafka.middlewares import (
-    LIST_STAT,
-    STORAGE_TROUBLE,
-    TROUBLE_STAT,
-    RawWarcMiddleware,
-    note_storage_trouble,
-)
 from lafka.politeness import RetryAfterMiddleware
+from lafka.run import Run
 from lafka.runs import FINISHED, OpenReport, Tally, close_killed
+from lafka.stopping import LIST_STAT, STORAGE_TROUBLE, TROUBLE_STAT, note_storage_trouble
 from lafka.threads import Threads
 from lafka.warc import dates
 
@@ -51,24 +45,28 @@ _USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
 
 
 class RunReports:
-    """Keeps ``runs/<run>.json`` for a spider that has an archive (docs/formats.md).
+    """Keeps ``runs/<run>.json`` for a spider that has begun a run (docs/formats.md).
 
-    ``tally`` counts the lines of the outcome feed that are on the disk.
+    What the spider has to say in it is a mapping: its method ``told`` gives it at the start, and
+    :meth:`tell` takes more. Where that speaks of a ``list``, the run is done only when the list was
+    read as a ``whole`` and each of its ``lines`` has one in the outcome feed. ``tally`` counts
+    those that are on the disk.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, run: Run) -> None:
         self.tally = Tally()
         self._crawler = crawler
+        self._run = run
         self._threads = Threads("lafka-report", 1)
         self._report: OpenReport | None = None
-        self._list: dict[str, Any] = {}
+        self._told: dict[str, Any] = {}
         self._begun = monotonic()
         self._running = False
         self._reason = ""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        extension = cls(crawler)
+        extension = cls(crawler, Run.of(crawler))
         for receiver, signal in (
             (extension.spider_opened, signals.spider_opened),
             (extension.engine_started, signals.engine_started),
@@ -79,47 +77,37 @@ class RunReports:
         return extension
 
     async def spider_opened(self, spider: Spider) -> None:
-        archive = getattr(spider, "archive", None)
-        raw = self._crawler.get_downloader_middleware(RawWarcMiddleware)
-        if archive is None or raw is None:
-            return
+        told = getattr(spider, "told", None)
+        self._told = dict(told()) if told else {}
         try:
-            await self._threads.run(self._open, spider, archive.root, raw.run)
+            await self._threads.run(self._open)
         except StorageTrouble as error:
             note_storage_trouble(self._crawler, error)
             raise CloseSpider(STORAGE_TROUBLE) from error
 
-    def _open(self, spider: Spider, root: Path, run: str) -> None:
-        for killed in close_killed(root):
+    def _open(self) -> None:
+        for killed in close_killed(self._run.root):
             logger.info("The run %s of %s was not finished: it was killed", killed.run,
                         killed.values.get("started"))  # fmt: skip
-        given = {name: spider.__dict__[name] for name in ARGUMENTS if name in spider.__dict__}
-        path = str(given.get("input", "-"))
-        self._list = {
-            "path": path if path == "-" else str(Path(path).absolute()),
-            "whole": False, "lines": None, "bytes": None, "sha256": None,
-        }  # fmt: skip
         self._report = OpenReport(
-            root / "runs",
-            run,
+            self._run.root / "runs",
+            self._run.name,
             {
                 "started": dates.to_seconds(datetime.now(UTC)),
                 "finished": None,
                 "host": socket.gethostname(),
                 "process_id": os.getpid(),
-                "job": spider.__dict__.get(GUESTS[0]),
-                "list": self._list,
-                "arguments": given,
+                **self._told,
                 "settings": settings_told(self._crawler.settings),
                 "versions": versions(),
             },
         )
 
-    async def list_read(self, found: Mapping[str, Any]) -> None:
-        """Note how many ``lines`` and ``bytes`` the list has, and its ``sha256``."""
-        self._list = {**self._list, "whole": True, **found}
+    async def tell(self, values: Mapping[str, Any]) -> None:
+        """Put *values* into the report, beside and over what was told before."""
+        self._told.update(values)
         if self._report is not None:
-            await self._threads.run(self._report.save, list=self._list)
+            await self._threads.run(self._report.save, **values)
 
     def engine_started(self) -> None:
         self._running = True
@@ -146,11 +134,11 @@ class RunReports:
     def _closing(self) -> dict[str, Any]:
         stats = self._crawler.stats
         assert stats is not None
-        raw = self._crawler.get_downloader_middleware(RawWarcMiddleware)
         retries = self._crawler.get_downloader_middleware(RetryAfterMiddleware)
         troubles = [str(t) for t in map(stats.get_value, (TROUBLE_STAT, LIST_STAT)) if t]
         told = self.tally.as_json()
-        all_told = self._list["whole"] and told["lines"] == self._list["lines"]
+        of = self._told.get("list")
+        all_told = of is None or (of["whole"] and told["lines"] == of["lines"])
         return {
             "finished": dates.to_seconds(datetime.now(UTC)),
             "reason": self._reason,
@@ -166,14 +154,14 @@ class RunReports:
                 "forbidden": stats.get_value("robotstxt/forbidden", 0),
             },
             "hosts": retries.hosts.as_json() if retries else None,
-            "raw": raw.told() if raw else None,
+            "raw": self._run.raw.as_json(),
             "seconds": round(monotonic() - self._begun, 3),
             "memory": peak_memory(),
         }
 
     def _sentence(self, report: OpenReport) -> str:
         values = report.values
-        of = values["list"]["lines"]
+        of = values.get("list", {}).get("lines")
         lines = f"{values['lines']:,}{'' if of is None else f' of {of:,}'} lines"
         then = "" if values["done"] else "; the same command goes on"
         return f"The run {values['run']} ends, {values['reason']}: {lines} have their outcome{then}"

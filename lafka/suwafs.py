@@ -17,11 +17,11 @@ from typing import Any
 
 from lafka.errors import BadSuwaf, CallerError, NotHeld, ShortWarc, StorageTrouble
 from lafka.folders import DRAFT, sync_folder
+from lafka.origins import FUTLI_ITSELF, Origin
 from lafka.pids import Pid
 from lafka.warc import dates
 
 FORMAT = 1
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3}|\.\d{6})?Z")
 _TIME_SHAPE = "0000-00-00T00:00:00.000000"
 
@@ -31,24 +31,23 @@ class Fut:
     """Where a fut stands in its WARC, and where it came from.
 
     ``s`` and ``l``: start and length in bytes, ``warc[s:s+l]`` is the PDF; ``digest`` is of these
-    bytes. ``html_date`` is as in the suwaf, ``YYYY-MM-DDThh:mm:ssZ``; ``label`` is empty for a fut,
-    else ``supplement`` or ``other``.
+    bytes. ``origin`` tells what led to ``url``.
     """
 
     s: int
     l: int  # noqa: E741  the requirement paper's name
     url: str
     digest: str
-    found_by: str = ""
-    html_url: str = ""
-    html_date: str = ""
-    label: str = ""
+    origin: Origin = FUTLI_ITSELF
+
+    @property
+    def label(self) -> str:
+        """Empty for a fut, else what the PDF is thought to be."""
+        return self.origin.label
 
     def as_json(self) -> dict[str, Any]:
-        optional = ("found_by", "html_url", "html_date", "label")
-        values: dict[str, Any] = {"s": self.s, "l": self.l, "url": self.url, "digest": self.digest}
-        values.update({key: getattr(self, key) for key in optional if getattr(self, key)})
-        return values
+        place = {"s": self.s, "l": self.l, "url": self.url, "digest": self.digest}
+        return {**place, **self.origin.as_json()}
 
     @classmethod
     def of_json(cls, values: Any) -> Fut:
@@ -58,13 +57,10 @@ class Fut:
         start, length = values.get("s"), values.get("l")
         if type(start) is not int or type(length) is not int or start < 0 or length < 0:
             raise ValueError("s and l have to be whole numbers")
-        texts = {key: values.get(key, "") for key in _TEXTS}
-        if not all(isinstance(text, str) for text in texts.values()):
+        url, digest = values.get("url", ""), values.get("digest", "")
+        if not isinstance(url, str) or not isinstance(digest, str):
             raise ValueError("an entry holds something that is no text")
-        return cls(s=start, l=length, **texts)
-
-
-_TEXTS = ("url", "digest", "found_by", "html_url", "html_date", "label")
+        return cls(s=start, l=length, url=url, digest=digest, origin=Origin.of_json(values))
 
 
 @dataclass(slots=True, kw_only=True)

@@ -14,7 +14,11 @@ from itertools import islice
 
 from lafka.candidates import Candidate
 from lafka.futlis import Futli
+from lafka.logged import LoggedExchange, Provenance
+from lafka.origins import FUTLI, FUTLI_ITSELF, PAPER_ID, Origin
 from lafka.payloads import Kind, Payload
+from lafka.warc import dates
+from lafka.warc.fields import one_line
 
 CITATION_PDF_URL = "citation_pdf_url"
 MISS_MAX = 1024  # bytes of a candidate that is no PDF that are read: as many as tell
@@ -95,42 +99,21 @@ class Policy:
 class Ask:
     """One URL to fetch for a futli; what of this is not the futli's goes into its warcinfo.
 
-    ``number`` is the list line's, and names the trail within its run. ``html_url`` and
-    ``html_date`` are those of the page on which the URL was found (requirement paper, section 4).
-    A body that is no PDF is read to its end where ``miss_max`` is 0, else no further than that
-    many bytes.
+    ``number`` is the list line's, and names the trail within its run. A body that is no PDF is read
+    to its end where ``miss_max`` is 0, else no further than that many bytes.
     """
 
     futli: Futli
     number: int
     url: str
-    found_by: str = ""
-    html_url: str = ""
-    html_date: datetime | None = None
-    label: str = ""
+    origin: Origin = FUTLI_ITSELF
     miss_max: int = 0
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
-    """*length* bytes at *offset* of the file *path*: one whole record of a raw WARC.
-
-    ``head`` is its header through the blank line, empty where that has to be read.
-    """
-
-    path: str
-    offset: int
-    length: int
-    head: bytes = b""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchanged:
-    """One request and its answer in the raw WARC; ``response`` is None where no byte came."""
-
-    url: str
-    request: Span | None
-    response: Span | None
+    @property
+    def provenance(self) -> Provenance:
+        """What the warcinfo of its capture says (requirement paper, section 4)."""
+        paper = ((PAPER_ID, one_line(str(self.futli.pid))), (FUTLI, one_line(self.futli.url)))
+        return Provenance(owner=self.number, fields=(*paper, *self.origin.fields()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,9 +129,7 @@ class Capture:
     time: datetime
     outcome: Outcome
     payload: Payload | None = None
-    warcinfo_id: str = ""
-    warcinfo: Span | None = None
-    exchanges: tuple[Exchanged, ...] = ()
+    exchanges: tuple[LoggedExchange, ...] = ()
     requests: int = 1
     error: str = ""
 
@@ -160,9 +141,14 @@ class Capture:
     def is_page(self) -> bool:
         return self.outcome is Outcome.SPLAP_ONLY
 
+    @property
+    def warcinfo_id(self) -> str:
+        """The id of the warcinfo that binds its records, empty where nothing was exchanged."""
+        return self.exchanges[0].warcinfo_id if self.exchanges else ""
+
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class Attempt:
     """A candidate that was asked for, and what came of it: an outcome, or ``html`` for a page."""
 
     candidate: Candidate
@@ -238,7 +224,7 @@ class Trail:
     pending: tuple[Candidate, ...] = ()
     viewer_pending: tuple[Candidate, ...] = ()
     asked: Candidate | None = None
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[Attempt, ...] = ()
     partly: bool = False
     capped: bool = False
     requests: int = 0
@@ -253,7 +239,7 @@ class Trail:
     @property
     def has_fut(self) -> bool:
         """Whether a PDF that is not thought to be a supplement is among the captures."""
-        return any(c.is_pdf and not c.ask.label for c in self.captures)
+        return any(c.is_pdf and not c.ask.origin.label for c in self.captures)
 
     @property
     def has_last_word(self) -> bool:
@@ -302,10 +288,12 @@ class Trail:
             futli=self.futli,
             number=self.number,
             url=candidate.url,
-            found_by=candidate.found_by,
-            html_url=page.url,
-            html_date=page.time,
-            label="" if candidate.label == "fut" else candidate.label,
+            origin=Origin(
+                found_by=candidate.found_by,
+                html_url=page.url,
+                html_date=dates.to_seconds(page.time),
+                label="" if candidate.label == "fut" else candidate.label,
+            ),
             miss_max=VIEWER_MAX if self._may_be_viewer(candidate) else MISS_MAX,
         )
 
@@ -334,13 +322,13 @@ class Trail:
 
     def _citation_gave_it(self) -> bool:
         """Whether a fut is had, and from ``citation_pdf_url`` or the viewer that it led to."""
-        asks = [c.ask for c in self.captures if c.is_pdf and not c.ask.label]
-        if any(ask.found_by == CITATION_PDF_URL for ask in asks):
+        asks = [c.ask for c in self.captures if c.is_pdf and not c.ask.origin.label]
+        if any(ask.origin.found_by == CITATION_PDF_URL for ask in asks):
             return True
         way = self.viewer
-        if way is None or way.ask.found_by != CITATION_PDF_URL:
+        if way is None or way.ask.origin.found_by != CITATION_PDF_URL:
             return False
-        return any(ask.html_url == way.url for ask in asks)
+        return any(ask.origin.html_url == way.url for ask in asks)
 
     def _may_be_viewer(self, candidate: Candidate) -> bool:
         """A sure candidate can be an HTML viewer of the same paper: one is looked into, once."""
@@ -380,7 +368,7 @@ class Trail:
         outcome = str(capture.outcome)
         if capture.is_page:
             outcome = "html" if verdict is Outcome.SPLAP_ONLY else str(verdict)
-        trail = replace(self, tried=(*self.tried, Tried(candidate, outcome)))
+        trail = replace(self, tried=(*self.tried, Attempt(candidate, outcome)))
         # What it was redirected to has answered too.
         trail = trail._without({capture.url, *(e.url for e in capture.exchanges)}, asked=None)
         if capture.is_pdf:
@@ -426,7 +414,7 @@ class Trail:
 
     def _found(self, capture: Capture) -> Trail:
         way = self.viewer
-        if way and capture.ask.html_url == way.url and way not in self.captures:
+        if way and capture.ask.origin.html_url == way.url and way not in self.captures:
             return replace(self, captures=(*self.captures, way, capture))
         return replace(self, captures=(*self.captures, capture))
 

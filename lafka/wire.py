@@ -89,6 +89,8 @@ logger = logging.getLogger(__name__)
 
 EXCHANGE_KEY = "lafka_exchange"
 """Key of ``request.meta``: the Exchange of the last download of this request."""
+READ_MAX_KEY = "lafka_read_max"
+"""Key of ``request.meta``: bytes after which a body that is no PDF is not read on; 0 to its end."""
 TOO_BIG = "lafka-too-big"
 """Flag of a response whose body is, or was announced to be, over LAFKA_MAX_PAYLOAD."""
 DROPPED = "lafka-dropped"
@@ -201,7 +203,7 @@ class ExactDownloadHandler:
         exchange = Exchange(url=url, method=request.method, response=Spool(self._spool_dir))
         request.meta[EXCHANGE_KEY] = exchange
         await self._judge_early(request)
-        miss_max = getattr(request.meta.get("lafka_ask"), "miss_max", 0)
+        miss_max = request.meta.get(READ_MAX_KEY, 0)
         tap = _Tap(
             exchange,
             self._limits_of(request),

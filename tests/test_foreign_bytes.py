@@ -22,10 +22,12 @@ from lafka.errors import StorageTrouble
 from lafka.exchanges import Exchange
 from lafka.feeds import SyncedLines
 from lafka.futlis import Futli
+from lafka.origins import Origin
 from lafka.pids import COLLECTIONS, Pid
 from lafka.runs import OpenReport
 from lafka.strict import StrictReader, StrictRecord
 from lafka.suwafs import Fut, Suwaf
+from lafka.warc import dates
 from tests.stores import START, Store, answer, exchange, page, quick_folder
 
 BATCH, EXAMPLES = 100, 100
@@ -113,9 +115,10 @@ def beneath(store: Store, cases: list[Case]) -> int:
     """Write captures with the texts of *cases*, and read them back: how many there were."""
     for case in cases:
         futli = Futli(pid=Pid(text=case.pid, path="x"), url=case.futli)
-        ask = replace(store.ask(), futli=futli, found_by=case.found_by, html_url=case.html_url,
-                      html_date=START, label=case.label)  # fmt: skip
-        assert store.raw.record(seen(START_OF_URL + case.url), ask)
+        origin = Origin(found_by=case.found_by, html_url=case.html_url,
+                        html_date=dates.to_seconds(START), label=case.label)  # fmt: skip
+        ask = replace(store.ask(), futli=futli, origin=origin)
+        assert store.raw.record(seen(START_OF_URL + case.url), ask.provenance)
     [path] = store.raw.folder.glob("*.warc")
     found = list(read_back(store.raw.folder))
     assert len(found) == len(cases)
@@ -176,7 +179,7 @@ def test_what_the_door_lets_in_comes_back_char_by_char() -> None:
 def through(store: Store, let_in: list[Futli]) -> int:
     for futli in let_in:
         ask = store.ask(pid=str(futli.pid), futli=futli.url)
-        assert store.raw.record(seen(futli.url), ask)
+        assert store.raw.record(seen(futli.url), ask.provenance)
     paths = list(store.raw.folder.glob("*.warc"))
     found = list(read_back(store.raw.folder))
     assert len(found) == len(let_in)

@@ -191,8 +191,8 @@ def test_an_archive_of_the_first_lafka_is_taken_over(first: First, site: str, ft
     [(futli, times)] = archive.suwaf(f"{base}:2").futlis.items()
     [found] = times.values()
     assert futli == f"{site}/splap/2"
-    assert (found.url, found.html_url) == (f"{site}/chunked/2", f"{site}/splap/2")
-    assert found.html_date == "2014-05-06T07:08:09Z"
+    assert (found.url, found.origin.html_url) == (f"{site}/chunked/2", f"{site}/splap/2")
+    assert found.origin.html_date == "2014-05-06T07:08:09Z"
     assert archive.fut(f"{base}:4").url == f"{ftp}/4.pdf"
     for path, data in files(first.root / "warc").items():
         old = before[path.replace("%53", "S")]

@@ -15,22 +15,16 @@ from scrapy.exceptions import DownloadTimeoutError
 from scrapy.http import HtmlResponse, Response
 from scrapy.settings import Settings
 
+from lafka.captures import capture_of
 from lafka.errors import StorageTrouble
 from lafka.futlis import Futli
-from lafka.middlewares import (
-    PAGE_MAX,
-    ContentCodingMiddleware,
-    Step,
-    Way,
-    capture_of,
-    raw_config,
-    run_name,
-    storage,
-)
+from lafka.logged import LoggedExchange, LoggedHops, Span
+from lafka.middlewares import PAGE_MAX, ContentCodingMiddleware
 from lafka.payloads import Kind, Payload, inspect
 from lafka.pids import COLLECTIONS
-from lafka.raws import Recorded
-from lafka.trails import Ask, Exchanged, Outcome, Span
+from lafka.rawconfig import raw_config, run_name
+from lafka.stopping import storage
+from lafka.trails import Ask, Outcome
 from lafka.warc.sources import MemorySource
 
 ASK = Ask(
@@ -46,19 +40,19 @@ def payload(answer: bytes) -> Payload:
     return inspect(MemorySource(answer))
 
 
-def step(answer: bytes, url: str = "http://a.example/", **seen: object) -> Step:
-    exchanged = Exchanged(url=url, request=SPAN, response=SPAN)
-    recorded = Recorded(warcinfo_id="<urn:uuid:1>", warcinfo=SPAN, exchanged=exchanged,
-                        payload=payload(answer), time=datetime.now(UTC))  # fmt: skip
-    return replace(Step(recorded=recorded), **seen)
+def logged(answer: bytes, url: str = "http://a.example/") -> LoggedExchange:
+    return LoggedExchange(
+        url=url, time=datetime.now(UTC), request=SPAN, response=SPAN, warcinfo=SPAN,
+        warcinfo_id="<urn:uuid:1>", payload=payload(answer),
+    )  # fmt: skip
 
 
-HOP = step(b"HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n")
-GOOD = step(b"HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n" + PDF, "http://a.example/b")
+HOP = logged(b"HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n")
+GOOD = logged(b"HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n" + PDF, "http://a.example/b")
 
 
 def test_the_last_answer_is_the_captures_and_the_hops_come_first() -> None:
-    capture = capture_of(ASK, Way(steps=(HOP, GOOD), requests=3))
+    capture = capture_of(ASK, LoggedHops(exchanges=(HOP, GOOD), requests=3))
     assert capture.is_pdf
     assert capture.url == "http://a.example/b"
     assert capture.requests == 3
@@ -69,23 +63,27 @@ def test_the_last_answer_is_the_captures_and_the_hops_come_first() -> None:
 
 
 def test_an_error_behind_a_redirect_is_the_outcome() -> None:
-    capture = capture_of(ASK, Way(steps=(HOP,), requests=2), DownloadTimeoutError("no byte"))
+    capture = capture_of(
+        ASK, LoggedHops(exchanges=(HOP,), requests=2), DownloadTimeoutError("no byte")
+    )
     assert (capture.outcome, capture.error) == (Outcome.TIMEOUT, "no byte")
     assert capture.requests == 2
     assert not capture.outcome.is_stored
 
 
 def test_an_error_beats_what_looks_like_an_answer() -> None:
-    capture = capture_of(ASK, Way(steps=(GOOD,), requests=1), DownloadTimeoutError("no byte"))
+    capture = capture_of(
+        ASK, LoggedHops(exchanges=(GOOD,), requests=1), DownloadTimeoutError("no byte")
+    )
     assert capture.outcome is Outcome.TIMEOUT
 
 
-@pytest.mark.parametrize("way", [None, Way(), Way(requests=3)])
-def test_nothing_was_exchanged(way: Way | None) -> None:
-    capture = capture_of(ASK, way, DownloadTimeoutError("no byte"))
+@pytest.mark.parametrize("hops", [None, LoggedHops(), LoggedHops(requests=3)])
+def test_nothing_was_exchanged(hops: LoggedHops | None) -> None:
+    capture = capture_of(ASK, hops, DownloadTimeoutError("no byte"))
     assert (capture.outcome, capture.url) == (Outcome.TIMEOUT, ASK.url)
-    assert capture.requests == (way.requests if way else 0)
-    assert capture_of(ASK, way).outcome is Outcome.BAD_HTTP
+    assert capture.requests == (hops.requests if hops else 0)
+    assert capture_of(ASK, hops).outcome is Outcome.BAD_HTTP
 
 
 def test_how_reading_stopped_is_judged() -> None:
@@ -93,19 +91,19 @@ def test_how_reading_stopped_is_judged() -> None:
         ({"truncated": "disconnect"}, Outcome.TRUNCATED),
         ({"truncated": "length", "too_big": True}, Outcome.TOO_BIG),
     ):
-        capture = capture_of(ASK, Way(steps=(replace(GOOD, **seen),)))
+        capture = capture_of(ASK, LoggedHops(exchanges=(replace(GOOD, **seen),)))
         assert capture.outcome is outcome
 
 
 def test_a_status_is_a_sentence() -> None:
-    gone = step(b"HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n")
-    capture = capture_of(ASK, Way(steps=(gone,)))
+    gone = logged(b"HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n")
+    capture = capture_of(ASK, LoggedHops(exchanges=(gone,)))
     assert (capture.outcome, capture.error) == (Outcome.GONE, "HTTP status 410")
 
 
 def test_an_answer_that_is_no_http_is_one_too() -> None:
-    none = replace(GOOD, recorded=replace(GOOD.recorded, payload=None))
-    assert capture_of(ASK, Way(steps=(none,))).outcome is Outcome.BAD_HTTP
+    none = replace(GOOD, payload=None)
+    assert capture_of(ASK, LoggedHops(exchanges=(none,))).outcome is Outcome.BAD_HTTP
 
 
 HTML = b"<!doctype html><html><body>" + b"full text " * 500 + b"</body></html>"

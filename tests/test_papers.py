@@ -601,10 +601,9 @@ for _ in range(100):
 made.response.append(b"0\\r\\n\\r\\n")
 del piece
 before = peak()
-step = store.raw.record(made, store.ask())
-capture = Capture(ask=store.ask(), url=FUTLI, time=START, outcome=judge(step.payload),
-    payload=step.payload, warcinfo_id=step.warcinfo_id, warcinfo=step.warcinfo,
-    exchanges=(step.exchanged,))
+logged = store.raw.record(made, store.ask().provenance)
+capture = Capture(ask=store.ask(), url=FUTLI, time=START, outcome=judge(logged.payload),
+    payload=logged.payload, exchanges=(logged,))
 [added] = store.append([capture])
 assert added.fut.l == 100 << 20
 store.archive.rebuild(store.archive.pid(PID))

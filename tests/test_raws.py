@@ -15,8 +15,10 @@ import pytest
 from lafka.archives import Archive
 from lafka.errors import ArchiveBusy, StorageTrouble
 from lafka.exchanges import Secured
-from lafka.raws import RawRun, Recovery, recover
+from lafka.rawlog import RawLog
+from lafka.raws import Recovery, recover
 from lafka.trails import Capture, Outcome, Trail
+from lafka.warc import dates
 from lafka.warc.volumes import Volume
 from tests.stores import (
     FUTLI,
@@ -98,14 +100,12 @@ def test_files_are_rotated_and_go_once_no_trail_waits_for_them(tmp_path: Path) -
     for n in range(8):
         store.put(store.fut(pdf(n, 2_000), pid=f"RePEc:abc:wpaper:{n + 10}"))
     first, _ = raw_files(store)
-    assert slow.warcinfo is not None
-    assert slow.warcinfo.path == str(first)
+    assert slow.exchanges[0].warcinfo.path == str(first)
     store.number = 0  # the slow trail goes on in another file
     fut = store.found(slow, "http://x.example/1.pdf", pdf("slow"))
-    assert fut.warcinfo is not None
-    assert fut.warcinfo.path != str(first)
+    assert fut.exchanges[0].warcinfo.path != str(first)
     store.put(slow, fut)
-    assert raw_files(store) == [Path(fut.warcinfo.path)]
+    assert raw_files(store) == [Path(fut.exchanges[0].warcinfo.path)]
     assert list(cuts(store.archive).values()) == [pdf("slow")]
     store.raw.close()
     assert problems(store.root) == []
@@ -149,9 +149,9 @@ def test_what_tls_says_stands_on_requests_responses_and_revisits(store: Store) -
 
 
 def test_a_second_run_of_one_name_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lafka.raws._TRIES", 3)
+    monkeypatch.setattr("lafka.leftovers._TRIES", 3)
     with pytest.raises(ArchiveBusy, match="run-1"):
-        RawRun(store.archive, "run-1", config={})
+        RawLog(store.root / "raw", "run-1", config={})
 
 
 def test_a_raw_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_raw_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (archive.root / "raw").rmdir()
     (archive.root / "raw").write_text("")
     with pytest.raises(StorageTrouble, match="raw"):
-        RawRun(archive, "run-1", config={})
+        RawLog(archive.root / "raw", "run-1", config={})
 
 
 # Recovery
@@ -172,7 +172,9 @@ def some_trails(store: Store) -> list[list[Capture]]:
     other = store.splap(page(2), pid="RePEc:abc:wpaper:2")
     store.number = 0
     in_vain = store.capture(
-        store.ask(url="http://x.example/no", html_url=splap.url, html_date=splap.time),
+        store.ask(
+            url="http://x.example/no", html_url=splap.url, html_date=dates.to_seconds(splap.time)
+        ),
         answer(b"nothing", status="404 Not Found"),
     )
     first = store.found(splap, "http://x.example/1.pdf", pdf(1), "gzip chunked")
@@ -216,7 +218,7 @@ def test_a_dead_run_is_copied_as_the_pipeline_would_have(tmp_path: Path, copied:
             ended = store.end(trail)
             if number < count:
                 store.append(ended.captures)
-                store.raw.copied(number)
+                store.raw.release(number)
     die(dead)
     [found] = recovered(dead.archive)
     assert (found.trails, found.opened, found.problems) == (3, 0, ())
@@ -271,7 +273,7 @@ def test_a_dead_run_closes_what_its_trails_did(
     recovered(store.archive)
     again = Store(store.root, run="run-2")
     assert store.archive.suwaf(PID).open == (FUTLI,)
-    again.raw.end(Trail(futli=fut.ask.futli, number=7, outcome=outcome))
+    again.note_end(Trail(futli=fut.ask.futli, number=7, outcome=outcome))
     die(again)
     [found] = recovered(store.archive)
     assert (found.trails, found.problems) == (0, ())
@@ -282,12 +284,11 @@ def test_a_dead_run_closes_what_its_trails_did(
 def test_retries_of_a_hop_s_target_are_not_copied(store: Store) -> None:
     ask = store.ask()
     busy = answer(b"busy", status="503 Busy")
-    steps = [store.raw.record(exchange(FUTLI + "?hop", redirect(FUTLI)), ask)]
-    assert steps[0] is not None
-    info = (steps[0].warcinfo_id, steps[0].warcinfo)
+    first = store.raw.record(exchange(FUTLI + "?hop", redirect(FUTLI)), ask.provenance)
+    assert first is not None
     for response in (busy, answer(pdf())[:-9], answer(pdf())):
         cut = {"truncated": "disconnect"} if len(response) < 100 else {}
-        assert store.raw.record(exchange(FUTLI, response, **cut), ask, info) is not None
+        assert store.raw.record(exchange(FUTLI, response, **cut), ask.provenance, first)
     die(store)
     recovered(store.archive)
     assert list(cuts(store.archive).values()) == [pdf()]
@@ -375,8 +376,7 @@ def test_a_capture_that_a_power_cut_tore_is_not_copied(store: Store, mark: bytes
     bad = store.fut(pdf(2))
     die(store)
     [raw] = raw_files(store)
-    assert bad.warcinfo is not None
-    place = raw.read_bytes().index(mark, bad.warcinfo.offset) + 6
+    place = raw.read_bytes().index(mark, bad.exchanges[0].warcinfo.offset) + 6
     with raw.open("r+b") as file:
         file.seek(place)
         file.write(bytes(4))
@@ -397,8 +397,7 @@ def test_damage_in_the_middle_of_a_raw_file_is_told_and_kept(store: Store) -> No
     die(store)
     [raw] = raw_files(store)
     data = raw.read_bytes()
-    assert second.warcinfo is not None
-    place = second.warcinfo.offset
+    place = second.exchanges[0].warcinfo.offset
     raw.write_bytes(data[:place] + b"XXXX" + data[place + 4 :])
     for _ in range(2):
         [found] = recovered(store.archive)
@@ -513,7 +512,7 @@ def test_new_runs_beside_a_recovery(tmp_path: Path) -> None:
     for thread in threads:
         thread.start()
     for n in range(60):
-        RawRun(archive, f"run-{n}", config={}).close()
+        RawLog(archive.root / "raw", f"run-{n}", config={}).close()
     done.set()
     for thread in threads:
         thread.join()

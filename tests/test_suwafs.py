@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.errors import BadSuwaf, NotHeld, StorageTrouble
+from lafka.origins import Origin
 from lafka.pids import COLLECTIONS
 from lafka.suwafs import Fut, Suwaf
 
@@ -17,13 +18,14 @@ TIME = datetime(2026, 11, 20, 10, 11, 12, 250_000, tzinfo=UTC)
 TEXT = st.text(st.characters(codec="utf-8"), max_size=30)
 FUTS = st.builds(
     Fut, s=st.integers(0, 1 << 50), l=st.integers(0, 1 << 50), url=TEXT, digest=TEXT,
-    found_by=TEXT, html_url=TEXT, html_date=TEXT, label=TEXT,
+    origin=st.builds(Origin, found_by=TEXT, html_url=TEXT, html_date=TEXT, label=TEXT),
 )  # fmt: skip
 TIMES = st.datetimes(datetime(1000, 1, 2), datetime(9998, 1, 1), timezones=st.just(UTC))
 
 
 def fut(place: int = 0, label: str = "") -> Fut:
-    return Fut(s=place, l=1, url="http://x.example/", digest=f"sha256:{place:064}", label=label)
+    return Fut(s=place, l=1, url="http://x.example/", digest=f"sha256:{place:064}",
+               origin=Origin(label=label))  # fmt: skip
 
 
 @given(
@@ -69,7 +71,8 @@ def test_any_json_is_a_suwaf_or_a_bad_one(value: object) -> None:
 def test_what_is_written(tmp_path: Path) -> None:
     suwaf = Suwaf(pid=PID, end=190312)
     found = {"found_by": "citation_pdf_url", "html_url": "http://x.example/é"}
-    entry = Fut(s=5120, l=183022, url="http://x.example/1.pdf", digest="sha256:0", **found)
+    entry = Fut(s=5120, l=183022, url="http://x.example/1.pdf", digest="sha256:0",
+                origin=Origin(**found))  # fmt: skip
     suwaf.add("http://x.example/abs/1", TIME, entry)
     path = tmp_path / "1.json"
     suwaf.save(path)

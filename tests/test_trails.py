@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from lafka.candidates import Candidate
 from lafka.futlis import Futli
+from lafka.logged import LoggedExchange
 from lafka.payloads import Payload, inspect
 from lafka.pids import COLLECTIONS
 from lafka.trails import (
@@ -18,7 +19,6 @@ from lafka.trails import (
     VIEWER_MAX,
     Ask,
     Capture,
-    Exchanged,
     Links,
     Outcome,
     Policy,
@@ -52,7 +52,7 @@ def capture(
         time=TIME,
         outcome=outcome,
         payload=payload,
-        exchanges=tuple(Exchanged(url=u, request=None, response=None) for u in hops),
+        exchanges=tuple(LoggedExchange(url=u, time=TIME) for u in hops),
         requests=requests,
     )
 
@@ -121,9 +121,9 @@ def test_a_page_is_the_splap_and_its_candidates_are_asked_for() -> None:
     assert trail.splap is not None
     assert trail.captures == (trail.splap,)
     assert ask is not None
-    assert (ask.url, ask.found_by) == (f"{SITE}/a.pdf", "anchor")
-    assert (ask.html_url, ask.html_date) == (FUTLI.url, TIME)
-    assert (ask.futli, ask.number, ask.label) == (FUTLI, 7, "")
+    assert (ask.url, ask.origin.found_by) == (f"{SITE}/a.pdf", "anchor")
+    assert (ask.origin.html_url, ask.origin.html_date) == (FUTLI.url, "2026-11-20T10:11:12Z")
+    assert (ask.futli, ask.number, ask.origin.label) == (FUTLI, 7, "")
 
 
 def test_html_url_is_where_the_splap_was_in_the_end() -> None:
@@ -132,7 +132,7 @@ def test_html_url_is_where_the_splap_was_in_the_end() -> None:
     trail = trail.answered(capture(ask, PAGE, url=f"{SITE}/landing"), (link("a"), link("landing")))
     trail, ask = trail.next_ask()
     assert ask is not None
-    assert ask.html_url == f"{SITE}/landing"
+    assert ask.origin.html_url == f"{SITE}/landing"
     assert trail.pending == ()  # the splap itself is no candidate
 
 
@@ -254,7 +254,7 @@ def test_a_viewer_is_looked_into_and_kept_where_it_led_to_a_fut() -> None:
     assert asked == ["view", "v.pdf"]  # citation_pdf_url gave it, by way of its viewer
     assert trail.outcome is FUT
     assert [c.ask.url for c in trail.captures] == [FUTLI.url, f"{SITE}/view", f"{SITE}/v.pdf"]
-    assert trail.captures[2].ask.html_url == f"{SITE}/view"
+    assert trail.captures[2].ask.origin.html_url == f"{SITE}/view"
     assert trail.tried[0].outcome == "html"
 
 
@@ -265,7 +265,7 @@ def test_a_viewer_that_leads_nowhere_is_not_kept_and_links_go_on() -> None:
     )
     assert asked == ["view", "v", "b"]
     assert [c.ask.url for c in trail.captures] == [FUTLI.url, f"{SITE}/b"]
-    assert trail.captures[1].ask.html_url == FUTLI.url
+    assert trail.captures[1].ask.origin.html_url == FUTLI.url
 
 
 def test_only_one_viewer_and_no_viewer_of_a_viewer() -> None:

@@ -20,7 +20,6 @@ from dataclasses import astuple, dataclass, field
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -41,6 +40,7 @@ from lafka.wire import (
     DROPPED,
     EXCHANGE_KEY,
     HEAD_LIMIT,
+    READ_MAX_KEY,
     SHORTENED,
     TEXT_HANDED_ON,
     TOO_BIG,
@@ -948,9 +948,7 @@ def spider_class() -> Any:
 
         async def start(self):
             for number, request in enumerate(self.asked):
-                meta = request["meta"] | {
-                    "lafka_ask": SimpleNamespace(miss_max=request["miss_max"])
-                }
+                meta = request["meta"] | {READ_MAX_KEY: request["miss_max"]}
                 yield scrapy.Request(
                     request["url"],
                     method=request["method"],

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
@@ -18,7 +19,8 @@ from twisted.python.failure import Failure
 
 import lafka
 from lafka.archives import Archive
-from lafka.arguments import Arguments
+from lafka.arguments import ARGUMENTS, GUESTS, Arguments
+from lafka.captures import ASK_KEY, capture_of
 from lafka.errors import BadArgument, BadList, BadUrl, KeeperError, StorageTrouble, printable
 from lafka.failures import is_bug
 from lafka.feeder import Feeder
@@ -26,22 +28,18 @@ from lafka.feeds import add_outcome_feed
 from lafka.finders import Page
 from lafka.futlis import Line
 from lafka.items import TrailItem, item_of
-from lafka.middlewares import (
-    ASK_KEY,
-    LIST_STAT,
-    WAY_KEY,
-    RawWarcMiddleware,
-    capture_of,
-    stop_for_storage,
-    warc_settings,
-)
+from lafka.middlewares import LOGGED_KEY, PROVENANCE_KEY
 from lafka.parsing import Pages
+from lafka.rawconfig import warc_settings
 from lafka.reading import page_of, read_first
 from lafka.reporting import RunReports
+from lafka.run import Run
 from lafka.runs import Seen
+from lafka.stopping import LIST_STAT, stop_for_storage
 from lafka.threads import Threads, run_aside
 from lafka.trails import Ask, Capture, Outcome, Trail
 from lafka.warc import dates
+from lafka.wire import READ_MAX_KEY
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -60,6 +58,7 @@ class FutliSpider(Spider):
     name = "futli"
 
     archive: Archive
+    run: Run
     feeder: Feeder | None = None
 
     @classmethod
@@ -81,6 +80,7 @@ class FutliSpider(Spider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.arguments = arguments
         spider.archive = arguments.archive()
+        spider.run = Run.begin(crawler, spider.archive.root)
         spider.trails_max = settings.getint("LAFKA_TRAILS_MAX")
         spider.pages = Pages(arguments.policy.links_max)
         spider.per_host = max(1, settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")) + 1
@@ -108,9 +108,8 @@ class FutliSpider(Spider):
         gc.collect()
         gc.freeze()  # what stands now stays: the collector need not look at it again and again
         try:
-            raw = self.crawler.get_downloader_middleware(RawWarcMiddleware)
-            assert isinstance(raw, RawWarcMiddleware)
-            folder = (await raw.in_order(raw.open, self.archive)).folder
+            raw = self.run.raw
+            folder = (await raw.in_order(raw.log)).folder
             feeder = self.feeder = Feeder(folder / "list.sqlite", per_host=self.per_host)
             loading = asyncio.ensure_future(self._load(feeder))
             while not feeder.exhausted:
@@ -129,7 +128,7 @@ class FutliSpider(Spider):
             found = await run_aside("lafka-load", lambda: self._load_in_thread(feeder))
             reports = self.crawler.get_extension(RunReports)
             if found and reports:
-                await reports.list_read(found)
+                await reports.tell({"list": self.told()["list"] | found})
         except BadList as error:
             logger.error("The list ends early: %s", error)
             assert self.crawler.stats is not None
@@ -147,7 +146,7 @@ class FutliSpider(Spider):
         finally:
             feeder.loaded = True
         whole = next(lines, None) is None  # a feeder that was closed has left some
-        return {**seen.as_json(), "lines": feeder.total} if whole else None
+        return {"whole": True, "lines": feeder.total, **seen.as_json()} if whole else None
 
     async def _woken(self, feeder: Feeder) -> None:
         """Wait until a host gets idle or a trail ends, or for more of the list to be loaded."""
@@ -196,6 +195,22 @@ class FutliSpider(Spider):
         self._starting[line.number] = self._open[line.number] = line
         self._open_at[line.futli.host] += 1
         return [started async for started in self._go_on(trail)]
+
+    def told(self) -> dict[str, Any]:
+        """What the run's report says of this crawl (docs/formats.md, "The report of a run")."""
+        given = {name: self.__dict__[name] for name in ARGUMENTS if name in self.__dict__}
+        path = str(given.get("input", "-"))
+        return {
+            "job": self.__dict__.get(GUESTS[0]),
+            "list": {
+                "path": path if path == "-" else str(Path(path).absolute()),
+                "whole": False,
+                "lines": None,
+                "bytes": None,
+                "sha256": None,
+            },
+            "arguments": given,
+        }
 
     # Hosts ------------------------------------------------------------------------------
 
@@ -250,14 +265,20 @@ class FutliSpider(Spider):
     def _request(self, ask: Ask, trail: Trail, page: Page | None) -> Request:
         if "@" in urlsplit(ask.url).netloc:
             raise BadUrl("a user name or password in the URL; it would stand in a WARC")
+        page_url = ask.origin.html_url
         return Request(
             ask.url,
             callback=self.parse,
             errback=self.failed,
-            headers={"Referer": ask.html_url} if ask.html_url else None,
-            meta={ASK_KEY: ask, "cookiejar": ask.number},
+            headers={"Referer": page_url} if page_url else None,
+            meta={
+                ASK_KEY: ask,
+                PROVENANCE_KEY: ask.provenance,
+                READ_MAX_KEY: ask.miss_max,
+                "cookiejar": ask.number,
+            },
             cb_kwargs={"trail": trail, "page": page},
-            priority=GO_ON if ask.html_url else 0,
+            priority=GO_ON if page_url else 0,
             dont_filter=True,
         )
 
@@ -266,7 +287,7 @@ class FutliSpider(Spider):
     ) -> AsyncIterator[Request | TrailItem]:
         request = response.request
         assert request is not None
-        capture = capture_of(request.meta[ASK_KEY], request.meta.get(WAY_KEY))
+        capture = capture_of(request.meta[ASK_KEY], request.meta.get(LOGGED_KEY))
         async for next_ in self._answered(trail, page, capture, response):
             yield next_
 
@@ -281,7 +302,7 @@ class FutliSpider(Spider):
         if is_bug(error):
             info = type(error), error, error.__traceback__
             logger.error("%s: %s failed", trail.futli.pid, request.url, exc_info=info)
-        capture = capture_of(request.meta[ASK_KEY], request.meta.get(WAY_KEY), error)
+        capture = capture_of(request.meta[ASK_KEY], request.meta.get(LOGGED_KEY), error)
         async for next_ in self._answered(trail, request.cb_kwargs["page"], capture, None):
             yield next_
 
