@@ -10,7 +10,7 @@ from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from lafka import futlis, options
+from lafka import futlis, validation
 from lafka.archives import DEFAULT_COLLECTION, Archive
 from lafka.errors import BadArchive, BadArgument
 from lafka.futlis import Excludes, Line
@@ -44,7 +44,7 @@ class Arguments:
     @classmethod
     def parse(cls, settings: BaseSettings, given: Mapping[str, str]) -> Arguments:
         """``BadArgument``, ``BadList`` or ``BadArchive``, one sentence, for what cannot be."""
-        options.check(settings)
+        validation.check(settings)
         for name in given:
             if name not in (*ARGUMENTS, *GUESTS):
                 known = ", ".join(ARGUMENTS)

@@ -31,8 +31,8 @@ from scrapy.responsetypes import responsetypes
 
 from lafka.exchanges import Exchange, Spool
 from lafka.middlewares import RawWarcMiddleware
-from lafka.options import MISSES
 from lafka.threads import Threads
+from lafka.validation import MISSES
 from lafka.warc.collections import Collection
 from lafka.warc.dates import WarcDate
 from lafka.warc.errors import BadHttp, BadValue, BadWarc, NotFound

@@ -16,7 +16,7 @@ from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
 from lafka.errors import BadArgument
-from lafka.options import check
+from lafka.validation import check
 from lafka.warc.dates import WarcDate
 from lafka.warc.indexes import build
 from lafka.wayback import WarcDownloaderMiddleware, Wayback
