@@ -2,7 +2,7 @@
 
 ::
 
-    DOWNLOADER_MIDDLEWARES = {"lafka.wayback.WarcDownloaderMiddleware": 960}
+    DOWNLOADER_MIDDLEWARES = {"lafka.replay.WarcDownloaderMiddleware": 960}
     LAFKA_WAYBACK = ["crawl/"]  # WARCs, folders of them, indexes
     LAFKA_WAYBACK_TIME = "2026-11"  # the captures nearest to it; the newest where it is not set
 

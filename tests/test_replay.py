@@ -16,10 +16,10 @@ from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
 from lafka.errors import BadArgument
+from lafka.replay import WarcDownloaderMiddleware, Wayback
 from lafka.validation import check
 from lafka.warc.dates import WarcDate
 from lafka.warc.indexes import build
-from lafka.wayback import WarcDownloaderMiddleware, Wayback
 from lafka.wire import EXCHANGE_KEY
 from tests.warc.captures import (
     DATE,
@@ -231,7 +231,7 @@ class Spider(scrapy.Spider):
 
 
 process = CrawlerProcess({
-    "DOWNLOADER_MIDDLEWARES": {"lafka.wayback.WarcDownloaderMiddleware": 960},
+    "DOWNLOADER_MIDDLEWARES": {"lafka.replay.WarcDownloaderMiddleware": 960},
     "LAFKA_WAYBACK": [sys.argv[1]], "LOG_LEVEL": "WARNING", "ROBOTSTXT_OBEY": True,
     "TELNETCONSOLE_ENABLED": False,
 })
