@@ -1,0 +1,16 @@
+"""The name that ``lafka.replay`` had before: settings that say it go on working."""
+
+import warnings
+
+from scrapy.exceptions import ScrapyDeprecationWarning
+
+from lafka.replay import DATE_KEY, FLAG, TIME_KEY, NotArchived, WarcDownloaderMiddleware, Wayback
+
+__all__ = ["DATE_KEY", "FLAG", "TIME_KEY", "NotArchived", "WarcDownloaderMiddleware", "Wayback"]
+
+warnings.warn(
+    "lafka.wayback is called lafka.replay now: DOWNLOADER_MIDDLEWARES should name"
+    " lafka.replay.WarcDownloaderMiddleware",
+    ScrapyDeprecationWarning,
+    stacklevel=2,
+)
