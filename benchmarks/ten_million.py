@@ -22,7 +22,7 @@ from benchmarks import runs
 from benchmarks.tables import markdown
 from lafka import futlis
 from lafka.feeder import Feeder
-from lafka.pids import COLLECTIONS
+from lafka.pids import SCHEMES
 
 LINES, HOSTS = 10_000_000, 1_000_000
 LIMIT = 200e6
@@ -94,7 +94,7 @@ def _read(lines: int) -> None:
         feeder = Feeder(Path(folder) / "list.sqlite", per_host=2)
         stdin = cast("BinaryIO", FileIO(0, closefd=False))
         watched, told = _Watched(lines), _Told(lines)
-        found = futlis.read("-", COLLECTIONS["RePEc"], stdin=stdin)
+        found = futlis.read("-", SCHEMES["RePEc"], stdin=stdin)
         feeder.load(watched.seen("loaded", found))  # all of it first: the most that can wait
         for line in watched.seen("taken", _taken(feeder)):
             told.mark(line)

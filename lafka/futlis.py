@@ -34,7 +34,7 @@ from lafka.errors import BadList, BadPid, BadUrl
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from lafka.pids import Collection, Pid
+    from lafka.pids import Pid, Scheme
 
 LONGEST_LINE = 1 << 20
 """Bytes; a longer line is refused and read over."""
@@ -359,7 +359,7 @@ def _as_escapes(text: str) -> str:
     return _SURROGATE.sub(escape, text)
 
 
-def _verdict(number: int, row: _Row, collection: Collection) -> Line:
+def _verdict(number: int, row: _Row, scheme: Scheme) -> Line:
     pid_text, url_text = _as_escapes(row.pid), _as_escapes(row.url.strip(" \t\r\n"))
 
     def bad(outcome: str, problem: str, futli: Futli | None = None) -> Line:
@@ -377,7 +377,7 @@ def _verdict(number: int, row: _Row, collection: Collection) -> Line:
     if _SURROGATE.search(row.pid):
         return bad("bad-pid", "not UTF-8")
     try:
-        pid = collection.pid(row.pid)
+        pid = scheme.pid(row.pid)
     except BadPid as error:
         return bad("bad-pid", str(error))
     if row.broken_url:
@@ -394,9 +394,7 @@ def _verdict(number: int, row: _Row, collection: Collection) -> Line:
     return Line(number=number, pid_text=pid_text, url_text=url_text, futli=futli)
 
 
-def _verdicts(
-    raw_lines: Iterable[_RawLine], rows: _Rows | None, collection: Collection
-) -> Iterator[Line]:
+def _verdicts(raw_lines: Iterable[_RawLine], rows: _Rows | None, scheme: Scheme) -> Iterator[Line]:
     for number, raw, too_long in raw_lines:
         data = (raw.removeprefix(_BOM) if number == 1 else raw).rstrip(b"\r")
         start = data.lstrip(b" ")[:1]
@@ -405,17 +403,17 @@ def _verdicts(
         if too_long:
             text = data[:200].decode("utf-8", "replace")
             problem = f"a line of more than {LONGEST_LINE} bytes"
-            yield _verdict(number, _Row(text, "", broken_pid=problem), collection)
+            yield _verdict(number, _Row(text, "", broken_pid=problem), scheme)
             continue
         rows = rows or (_Jsonl() if start == b"{" else _tsv())
         row = rows.row(data.decode("utf-8", "surrogateescape"))
         if row:
-            yield _verdict(number, row, collection)
+            yield _verdict(number, row, scheme)
 
 
 def read(
     source: str | Path,
-    collection: Collection,
+    scheme: Scheme,
     *,
     stdin: BinaryIO | None = None,
     seen: Callable[[bytes], object] = len,
@@ -430,7 +428,7 @@ def read(
     """
     if str(source) == "-":
         chunks = _chunks(stdin or sys.stdin.buffer, seen)
-        return _read("standard input", chunks, None, None, collection)
+        return _read("standard input", chunks, None, None, scheme)
     path = Path(source)
     gzipped = path.suffix.lower() == ".gz"
     ending = Path(path.stem).suffix.lower() if gzipped else path.suffix.lower()
@@ -446,7 +444,7 @@ def read(
             )
         rows = _FORMATS.get(ending)
         made = rows() if rows else None
-        return _read(str(path), _chunks(stream, seen), stream, made, collection, gzipped=gzipped)
+        return _read(str(path), _chunks(stream, seen), stream, made, scheme, gzipped=gzipped)
     except BaseException:
         stream.close()
         raise
@@ -457,7 +455,7 @@ def _read(
     chunks: Iterator[bytes],
     to_close: BinaryIO | None,
     rows: _Rows | None,
-    collection: Collection,
+    scheme: Scheme,
     *,
     gzipped: bool = False,
 ) -> Iterator[Line]:
@@ -475,7 +473,7 @@ def _read(
     data: Iterator[bytes] = chain([head], chunks)
     if head.startswith(_GZIP):
         data = _gunzip(data)
-    return _iterate(name, to_close, data, rows, collection)
+    return _iterate(name, to_close, data, rows, scheme)
 
 
 def _iterate(
@@ -483,7 +481,7 @@ def _iterate(
     to_close: BinaryIO | None,
     chunks: Iterator[bytes],
     rows: _Rows | None,
-    collection: Collection,
+    scheme: Scheme,
 ) -> Iterator[Line]:
     reached = 0
 
@@ -494,7 +492,7 @@ def _iterate(
             yield raw
 
     try:
-        yield from _verdicts(counted(), rows, collection)
+        yield from _verdicts(counted(), rows, scheme)
     except (zlib.error, EOFError, OSError) as error:
         raise BadList(f"{name}: {_reason(error)} after line {reached}") from None
     finally:
@@ -516,43 +514,43 @@ class Excludes:
     """Pids that are not asked for.
 
     One pid or shell pattern (``*``, ``?``, ``[...]``) a line, blank lines and ``#`` comments
-    aside. A pid is made canonical by the collection. So is a pattern that has the form of a pid
+    aside. A pid is made canonical by the scheme. So is a pattern that has the form of a pid
     (``repec:PRA:mprapa:*``); one that has not (``RePEc:pra:*``) is compared as it stands, case
     and all, with canonical pids.
     """
 
-    def __init__(self, entries: Iterable[str], collection: Collection) -> None:
+    def __init__(self, entries: Iterable[str], scheme: Scheme) -> None:
         """BadPid at the first entry that is neither a pid nor a pattern."""
         self._pids: dict[str, str] = {}
         # By literal beginning, so that a pid meets few patterns however many there are.
         self._patterns: dict[str, list[_Pattern]] = {}
         self._lengths: set[int] = set()
         for entry in entries:
-            self._add(entry, collection)
+            self._add(entry, scheme)
 
     @classmethod
-    def load(cls, path: str | Path, collection: Collection) -> Excludes:
+    def load(cls, path: str | Path, scheme: Scheme) -> Excludes:
         """Read *path*; BadList where it cannot be read, or names the line that is bad."""
         try:
             lines = Path(path).read_bytes().removeprefix(_BOM).split(b"\n")
         except (OSError, ValueError) as error:
             raise BadList(f"{path}: {_reason(error)}") from None
-        excludes = cls((), collection)
+        excludes = cls((), scheme)
         for number, line in enumerate(lines, start=1):
             try:
                 entry = line.decode().strip()
                 if entry and not entry.startswith("#"):
-                    excludes._add(entry, collection)
+                    excludes._add(entry, scheme)
             except UnicodeDecodeError:
                 raise BadList(f"{path}, line {number}: not UTF-8") from None
             except BadPid as error:
                 raise BadList(f"{path}, line {number}: {error}") from None
         return excludes
 
-    def _add(self, entry: str, collection: Collection) -> None:
+    def _add(self, entry: str, scheme: Scheme) -> None:
         wild = _WILD.search(entry)
         try:
-            canonical = str(collection.pid(entry))
+            canonical = str(scheme.pid(entry))
         except BadPid:
             if not wild:
                 raise

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from lafka.errors import BadList, BadUrl
 from lafka.futlis import LONGEST_LINE, Excludes, Futli, Line, check_url, read
-from lafka.pids import COLLECTIONS
+from lafka.pids import SCHEMES
 
-REPEC = COLLECTIONS["RePEc"]
+REPEC = SCHEMES["RePEc"]
 PID = "RePEc:abc:wpaper:1"
 URL = "http://x.example/1.pdf"
 
@@ -437,10 +437,10 @@ def test_every_line_has_one_verdict_whatever_it_holds(tmp_path_factory, form, ra
         (line.pid_text + line.url_text).encode()
 
 
-def excludes(tmp_path, text: str, collection=REPEC) -> Excludes:
+def excludes(tmp_path, text: str, scheme=REPEC) -> Excludes:
     path = tmp_path / "exclude.txt"
     path.write_text(text)
-    return Excludes.load(path, collection)
+    return Excludes.load(path, scheme)
 
 
 @pytest.mark.parametrize(

@@ -28,13 +28,13 @@ from lafka.middlewares import (
     storage,
 )
 from lafka.payloads import Kind, Payload, inspect
-from lafka.pids import COLLECTIONS
+from lafka.pids import SCHEMES
 from lafka.raws import Recorded
 from lafka.trails import Ask, Exchanged, Outcome, Span
 from lafka.warc.sources import MemorySource
 
 ASK = Ask(
-    futli=Futli(pid=COLLECTIONS["RePEc"].pid("RePEc:a:b:1"), url="http://a.example/"),
+    futli=Futli(pid=SCHEMES["RePEc"].pid("RePEc:a:b:1"), url="http://a.example/"),
     number=1,
     url="http://a.example/",
 )
