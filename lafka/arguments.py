@@ -10,10 +10,11 @@ from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from lafka import futlis, validation
+from lafka import listfiles, validation
 from lafka.archives import DEFAULT_COLLECTION, Archive
 from lafka.errors import BadArchive, BadArgument
-from lafka.futlis import Excludes, Line
+from lafka.excludes import Excludes
+from lafka.futlis import Line
 from lafka.pids import SCHEMES, Scheme
 from lafka.trails import Links, Policy
 
@@ -79,7 +80,7 @@ class Arguments:
         """
         # Unbuffered: Python aborts where a thread holds the lock of sys.stdin at the end.
         stdin = cast("BinaryIO", FileIO(0, closefd=False)) if self.input == "-" else None
-        return futlis.read(self.input, scheme, stdin=stdin, seen=seen)
+        return listfiles.read(self.input, scheme, stdin=stdin, seen=seen)
 
     def archive(self) -> Archive:
         """The archive, made where there is none; ``BadArchive``."""

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from lafka import errors, futlis
+from lafka import errors, listfiles
 from lafka.errors import StorageTrouble
 from lafka.exchanges import Exchange
 from lafka.feeds import SyncedLines
@@ -161,7 +161,7 @@ def test_what_the_door_lets_in_comes_back_char_by_char() -> None:
             store = Store(root / "archive")
             texts = (f"RePEc:abc:def:1{a}\t{START_OF_URL}{b}".replace("\n", "\v") for a, b in lines)
             (root / "list.tsv").write_bytes("\n".join(texts).encode("utf-8", "surrogatepass"))
-            told = list(futlis.read(root / "list.tsv", SCHEMES["RePEc"]))
+            told = list(listfiles.read(root / "list.tsv", SCHEMES["RePEc"]))
             assert [line.number for line in told] == list(range(1, len(lines) + 1))
             assert all(line.futli or line.problem for line in told)
             read += len(told)
