@@ -22,7 +22,7 @@ def payload(seed: str, size: int) -> bytes:
 
 def recorded(archive: Archive, raw: RawLog, number: int, size: int) -> Trail:
     """A trail of one fut, in *raw* as the crawl would have left it, not ended there yet."""
-    pid = archive.collection.pid(f"RePEc:ben:{raw.name.lower()}:{number}")
+    pid = archive.scheme.pid(f"RePEc:ben:{raw.name.lower()}:{number}")
     url = f"http://127.0.0.1:8000/{raw.name}/{number}.pdf"
     ask = Ask(futli=Futli(pid=pid, url=url), number=number, url=url)
     exchange = Exchange(url=url, method="GET")

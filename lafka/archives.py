@@ -31,7 +31,7 @@ from lafka.folders import make_folders, sync_folder
 from lafka.futlis import Futli
 from lafka.locks import vacant
 from lafka.papers import PaperWarc, locked
-from lafka.pids import COLLECTIONS, Collection, Pid
+from lafka.pids import SCHEMES, Pid, Scheme
 from lafka.suwafs import Suwaf
 
 FORMAT = 1
@@ -139,7 +139,7 @@ class Archive:
             raise BadArchive(f"{self.root}: no archive is here")
         if marked and collection and collection != marked:
             raise BadArchive(f"{self.root}: an archive of {marked}, not of {collection}")
-        self.collection = _collection(marked or collection or DEFAULT_COLLECTION)
+        self.scheme = _scheme(marked or collection or DEFAULT_COLLECTION)
 
     @classmethod
     def create(cls, root: Path | str, collection: str | None = None) -> Archive:
@@ -149,7 +149,7 @@ class Archive:
         written or is a folder of something else.
         """
         root = Path(root)
-        name = _collection(collection or DEFAULT_COLLECTION).name
+        name = _scheme(collection or DEFAULT_COLLECTION).name
         try:
             make_folders(root)
             if not (root / MARKER).exists():
@@ -193,7 +193,7 @@ class Archive:
 
     def pid(self, text: str | Pid) -> Pid:
         """The canonical pid; ``BadPid`` where *text* is none of this archive's collection."""
-        return text if isinstance(text, Pid) else self.collection.pid(text)
+        return text if isinstance(text, Pid) else self.scheme.pid(text)
 
     def warc_path(self, pid: Pid) -> Path:
         return Path(f"{self._base}/warc/{pid.path}.warc")
@@ -252,9 +252,7 @@ class Archive:
 
     def paper(self, pid: Pid, *, recover: bool = True) -> AbstractContextManager[PaperWarc]:
         """The paper's WARC, locked for writing; see :func:`lafka.papers.locked`."""
-        return locked(
-            self.warc_path(pid), self.suwaf_path(pid), pid, self.collection, recover=recover
-        )
+        return locked(self.warc_path(pid), self.suwaf_path(pid), pid, self.scheme, recover=recover)
 
     def close(self, futli: Futli) -> None:
         """Note that a trail of *futli* ended with nothing to store: it is not open any longer.
@@ -276,7 +274,7 @@ class Archive:
         ``BadPid`` where the path is that of no pid.
         """
         relative = warc.relative_to(self.root / "warc").as_posix().removesuffix(".warc")
-        pid = self.collection.inverse(relative)
+        pid = self.scheme.inverse(relative)
         if pid is None:  # a cut path
             pid = self._pid_inside(warc, relative)
         return pid
@@ -284,7 +282,7 @@ class Archive:
     def _pid_inside(self, warc: Path, relative: str) -> Pid:
         for text in (*_pids_of(self.root / "suwaf" / f"{relative}.json"), *paper_ids(warc)):
             with suppress(BadPid):
-                pid = self.collection.pid(text)
+                pid = self.scheme.pid(text)
                 if pid.path == relative:
                     return pid
         raise BadPid(f"{warc}: no Paper-Id in it has this path")
@@ -307,7 +305,7 @@ class Archive:
 
         ``BadPid`` where it names none or several, ``BadWarc`` where the place is taken.
         """
-        pids = {self.collection.pid(text) for text in paper_ids(warc)}
+        pids = {self.scheme.pid(text) for text in paper_ids(warc)}
         if len(pids) != 1:
             raise BadPid(f"{warc}: {len(pids)} Paper-Ids in it, so it is no paper's")
         pid = pids.pop()
@@ -337,11 +335,11 @@ def _pids_of(suwaf: Path) -> list[str]:
     return []
 
 
-def _collection(name: str) -> Collection:
+def _scheme(name: str) -> Scheme:
     try:
-        return COLLECTIONS[name]
+        return SCHEMES[name]
     except KeyError:
-        known = ", ".join(COLLECTIONS)
+        known = ", ".join(SCHEMES)
         raise BadArchive(f"{name!r} is no collection; the collections are {known}") from None
 
 

@@ -10,11 +10,12 @@ from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from lafka import futlis, options
+from lafka import listfiles, validation
 from lafka.archives import DEFAULT_COLLECTION, Archive
 from lafka.errors import BadArchive, BadArgument
-from lafka.futlis import Excludes, Line
-from lafka.pids import COLLECTIONS, Collection
+from lafka.excludes import Excludes
+from lafka.futlis import Line
+from lafka.pids import SCHEMES, Scheme
 from lafka.trails import Links, Policy
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Arguments:
     @classmethod
     def parse(cls, settings: BaseSettings, given: Mapping[str, str]) -> Arguments:
         """``BadArgument``, ``BadList`` or ``BadArchive``, one sentence, for what cannot be."""
-        options.check(settings)
+        validation.check(settings)
         for name in given:
             if name not in (*ARGUMENTS, *GUESTS):
                 known = ", ".join(ARGUMENTS)
@@ -64,9 +65,7 @@ class Arguments:
                 links_max=settings.getint("LAFKA_LINKS_MAX"),
             ),
             since=_since(given["refresh"], datetime.now(UTC)) if given.get("refresh") else None,
-            excludes=Excludes.load(exclude, arguments_collection(settings, collection))
-            if exclude
-            else None,
+            excludes=Excludes.load(exclude, _scheme(settings, collection)) if exclude else None,
         )
         if arguments.input != "-":  # standard input can be opened only once, when it is read
             close = getattr(arguments.lines(_known(collection or "any")), "close", None)
@@ -74,37 +73,35 @@ class Arguments:
                 close()
         return arguments
 
-    def lines(
-        self, collection: Collection, seen: Callable[[bytes], object] = len
-    ) -> Iterator[Line]:
+    def lines(self, scheme: Scheme, seen: Callable[[bytes], object] = len) -> Iterator[Line]:
         """The lines of the list; ``BadList`` at once where it cannot be opened.
 
         *seen* is called with the bytes of the file as they are read.
         """
         # Unbuffered: Python aborts where a thread holds the lock of sys.stdin at the end.
         stdin = cast("BinaryIO", FileIO(0, closefd=False)) if self.input == "-" else None
-        return futlis.read(self.input, collection, stdin=stdin, seen=seen)
+        return listfiles.read(self.input, scheme, stdin=stdin, seen=seen)
 
     def archive(self) -> Archive:
         """The archive, made where there is none; ``BadArchive``."""
         return Archive.create(self.root, self.collection)
 
 
-def arguments_collection(settings: BaseSettings, name: str | None) -> Collection:
-    """The collection *name*, else that of the archive that is there, else the default."""
+def _scheme(settings: BaseSettings, name: str | None) -> Scheme:
+    """The scheme called *name*, else that of the archive that is there, else the default."""
     if name:
         return _known(name)
     try:
-        return Archive(settings["LAFKA_ARCHIVE"]).collection
+        return Archive(settings["LAFKA_ARCHIVE"]).scheme
     except BadArchive:
-        return COLLECTIONS[DEFAULT_COLLECTION]
+        return SCHEMES[DEFAULT_COLLECTION]
 
 
-def _known(name: str) -> Collection:
-    if name not in COLLECTIONS:
-        known = ", ".join(COLLECTIONS)
+def _known(name: str) -> Scheme:
+    if name not in SCHEMES:
+        known = ", ".join(SCHEMES)
         raise BadArgument(f"unknown collection {name!r}; the collections are {known}")
-    return COLLECTIONS[name]
+    return SCHEMES[name]
 
 
 def _links(text: str) -> Links:

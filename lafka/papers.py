@@ -17,7 +17,7 @@ from lafka.contents import Contents, Scanner, begins_record, fut_of
 from lafka.errors import BadPid, BadSuwaf, BadWarc, ShortWarc, StorageTrouble, TornWarc
 from lafka.folders import DRAFT, free_name, make_folders, sync_folder
 from lafka.locks import Lock, held
-from lafka.pids import Collection, Pid
+from lafka.pids import Pid, Scheme
 from lafka.plans import Files, Plan, visit_of
 from lafka.suwafs import Fut, Suwaf
 from lafka.trails import Capture
@@ -37,12 +37,12 @@ class Added:
 class PaperWarc:
     """One paper's WARC and suwaf, locked and recovered; made by :func:`locked`."""
 
-    def __init__(self, suwaf_path: Path, pid: Pid, collection: Collection, lock: Lock) -> None:
+    def __init__(self, suwaf_path: Path, pid: Pid, scheme: Scheme, lock: Lock) -> None:
         self.path = lock.warc
         self.suwaf_path = suwaf_path
         self.pid = pid
         self.suwaf = Suwaf(pid=pid)
-        self._collection = collection
+        self._scheme = scheme
         self._lock = lock
         self._fd = lock.fd
         self._contents: Contents | None = None
@@ -63,7 +63,7 @@ class PaperWarc:
     def _is_paper(self, text: str) -> bool:
         """Whether the Paper-Id *text*, in any spelling, is that of this paper."""
         with suppress(BadPid):
-            return self._collection.pid(text).path == self.pid.path
+            return self._scheme.pid(text).path == self.pid.path
         return False
 
     def recover(self) -> None:
@@ -215,7 +215,7 @@ def locked(
     warc: Path,
     suwaf: Path,
     pid: Pid,
-    collection: Collection,
+    scheme: Scheme,
     *,
     recover: bool = True,
 ) -> Iterator[PaperWarc]:
@@ -225,7 +225,7 @@ def locked(
     :meth:`PaperWarc.recover` does, and ``StorageTrouble`` for any ``OSError`` while it is locked.
     """
     with held(warc) as lock:
-        paper = PaperWarc(suwaf, pid, collection, lock)
+        paper = PaperWarc(suwaf, pid, scheme, lock)
         if recover:
             paper.recover()
         yield paper

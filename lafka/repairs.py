@@ -170,14 +170,14 @@ class Repair:
     def _pid_of_draft(self, draft: Path, final: Path) -> Pid:
         base = self._archive.root / ("warc" if final.suffix == ".warc" else "suwaf")
         relative = final.relative_to(base).with_suffix("").as_posix()
-        pid = self._archive.collection.inverse(relative)
+        pid = self._archive.scheme.inverse(relative)
         if pid is not None:
             return pid
         if final.suffix == ".json":
             return self._archive.pid_at(self._archive.root / "warc" / f"{relative}.warc")
         for text in paper_ids(draft):  # a cut path
             with suppress(BadPid):
-                pid = self._archive.collection.pid(text)
+                pid = self._archive.scheme.pid(text)
                 if pid.path == relative:
                     return pid
         raise BadPid(f"{draft}: no Paper-Id in it has this path")

@@ -81,7 +81,7 @@ DOWNLOADER_MIDDLEWARES: dict[str, int | None] = {
     "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,
     "lafka.politeness.TrailCookiesMiddleware": 700,
     "lafka.middlewares.RawWarcMiddleware": 950,
-    "lafka.wayback.WarcDownloaderMiddleware": 960,  # off without LAFKA_WAYBACK
+    "lafka.replay.WarcDownloaderMiddleware": 960,  # off without LAFKA_WAYBACK
 }
 ITEM_PIPELINES = {"lafka.pipelines.PaperWarcPipeline": 300}
 FEED_STORAGES = {"lafka": "lafka.feeds.OutcomeFeedStorage"}

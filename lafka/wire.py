@@ -77,7 +77,7 @@ from lafka.exchanges import (
     kind_of_opening,
     without_secrets,
 )
-from lafka.futlis import LONGEST_URL
+from lafka.urls import LONGEST_URL
 
 if TYPE_CHECKING:
     from scrapy import Request

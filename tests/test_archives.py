@@ -58,8 +58,8 @@ def test_an_archive_is_made_and_marked_once(tmp_path: Path) -> None:
         "format": 1, "collection": "Socionet",
     }  # fmt: skip
     before = files(root)
-    assert Archive.create(root).collection.name == "Socionet"
-    assert Archive(root, "Socionet").collection.name == "Socionet"
+    assert Archive.create(root).scheme.name == "Socionet"
+    assert Archive(root, "Socionet").scheme.name == "Socionet"
     assert files(root) == before
 
 
@@ -69,7 +69,7 @@ def test_two_makers_make_one(tmp_path: Path) -> None:
 
     def make(name: str) -> None:
         try:
-            made.append(Archive.create(tmp_path / "a", name).collection.name)
+            made.append(Archive.create(tmp_path / "a", name).scheme.name)
         except BadArchive:
             made.append("")
 
@@ -130,8 +130,8 @@ def test_what_is_no_folder_is_refused(tmp_path: Path) -> None:
 
 def test_an_archive_without_marker_is_one_of_the_first_lafka(tmp_path: Path) -> None:
     (tmp_path / "warc" / "RePEc").mkdir(parents=True)
-    assert Archive(tmp_path).collection.name == "RePEc"
-    assert Archive(tmp_path, "Socionet").collection.name == "Socionet"
+    assert Archive(tmp_path).scheme.name == "RePEc"
+    assert Archive(tmp_path, "Socionet").scheme.name == "Socionet"
     assert not (tmp_path / "lafka.json").exists()
     Archive.create(tmp_path, "Socionet")
     with pytest.raises(BadArchive):

@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 from scrapy.settings import Settings
 
+from lafka.archives import Archive
 from lafka.arguments import Arguments
 from lafka.errors import BadArchive, BadArgument, BadList, LafkaError
+from lafka.pids import SCHEMES, Pid, Scheme
 from lafka.spiders.futli import FutliSpider
 from lafka.trails import Links
+from lafka.verify import Verifier
 
 
 def settings(root: Path, **changed: object) -> Settings:
@@ -37,7 +40,26 @@ def test_what_is_not_said_is_a_default(tmp_path: Path, list_: str) -> None:
     assert (arguments.collection, arguments.since, arguments.excludes) == (None, None, None)
     assert arguments.policy.links is Links.RANKED
     assert arguments.policy.links_max == 50
-    assert [line.number for line in arguments.lines(arguments.archive().collection)] == [1]
+    assert [line.number for line in arguments.lines(arguments.archive().scheme)] == [1]
+
+
+def test_a_new_scheme_is_one_row(
+    tmp_path: Path, list_: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def parse(text: str) -> Pid:
+        return Pid(text=text.lower(), path=text.lower().replace(":", "/"))
+
+    monkeypatch.setitem(SCHEMES, "wpno", Scheme(name="wpno", parse=parse))
+    Path(list_).write_text("WP:Bank:2026:1\thttp://127.0.0.1/\n")
+    given = {"input": list_, "collection": "wpno"}
+    arguments = Arguments.parse(settings(tmp_path / "a"), given)
+    archive = arguments.archive()
+    [line] = arguments.lines(archive.scheme)
+    assert line.futli is not None
+    assert str(line.futli.pid) == "wp:bank:2026:1"
+    warc = archive.warc_path(line.futli.pid)
+    assert Archive(tmp_path / "a").pid_at(warc) == line.futli.pid
+    assert not list(Verifier(tmp_path / "a").verify_all())
 
 
 @pytest.mark.parametrize(

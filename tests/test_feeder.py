@@ -17,9 +17,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from lafka.errors import BadList, StorageTrouble
 from lafka.feeder import Feeder
 from lafka.futlis import Futli, Line
-from lafka.pids import COLLECTIONS
+from lafka.pids import SCHEMES
 
-REPEC = COLLECTIONS["RePEc"]
+REPEC = SCHEMES["RePEc"]
 
 
 def line(number: int, host: str = "x.example", outcome: str | None = None) -> Line:

@@ -17,13 +17,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from lafka import errors, futlis
+from lafka import errors, listfiles
 from lafka.errors import StorageTrouble
 from lafka.exchanges import Exchange
 from lafka.feeds import SyncedLines
 from lafka.futlis import Futli
 from lafka.origins import Origin
-from lafka.pids import COLLECTIONS, Pid
+from lafka.pids import SCHEMES, Pid
 from lafka.runs import OpenReport
 from lafka.strict import StrictReader, StrictRecord
 from lafka.suwafs import Fut, Suwaf
@@ -164,7 +164,7 @@ def test_what_the_door_lets_in_comes_back_char_by_char() -> None:
             store = Store(root / "archive")
             texts = (f"RePEc:abc:def:1{a}\t{START_OF_URL}{b}".replace("\n", "\v") for a, b in lines)
             (root / "list.tsv").write_bytes("\n".join(texts).encode("utf-8", "surrogatepass"))
-            told = list(futlis.read(root / "list.tsv", COLLECTIONS["RePEc"]))
+            told = list(listfiles.read(root / "list.tsv", SCHEMES["RePEc"]))
             assert [line.number for line in told] == list(range(1, len(lines) + 1))
             assert all(line.futli or line.problem for line in told)
             read += len(told)

@@ -7,10 +7,10 @@ from itemadapter import ItemAdapter
 from lafka.candidates import Candidate
 from lafka.futlis import Futli
 from lafka.items import TrailItem, item_of
-from lafka.pids import COLLECTIONS
+from lafka.pids import SCHEMES
 from lafka.trails import Capture, Outcome, Trail
 
-FUTLI = Futli(pid=COLLECTIONS["RePEc"].pid("repec:ABC:wpaper:1"), url="HTTP://x.example/abs/1 ")
+FUTLI = Futli(pid=SCHEMES["RePEc"].pid("repec:ABC:wpaper:1"), url="HTTP://x.example/abs/1 ")
 TIME = datetime(2026, 11, 20, 10, 11, 12, tzinfo=UTC)
 FIELDS = [
     "pid", "futli", "outcome", "time", "futs", "splap", "candidates", "capped", "requests", "error",

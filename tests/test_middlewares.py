@@ -21,14 +21,14 @@ from lafka.futlis import Futli
 from lafka.logged import LoggedExchange, LoggedHops, Span
 from lafka.middlewares import PAGE_MAX, ContentCodingMiddleware
 from lafka.payloads import Kind, Payload, inspect
-from lafka.pids import COLLECTIONS
+from lafka.pids import SCHEMES
 from lafka.rawconfig import raw_config, run_name
 from lafka.stopping import storage
 from lafka.trails import Ask, Outcome
 from lafka.warc.sources import MemorySource
 
 ASK = Ask(
-    futli=Futli(pid=COLLECTIONS["RePEc"].pid("RePEc:a:b:1"), url="http://a.example/"),
+    futli=Futli(pid=SCHEMES["RePEc"].pid("RePEc:a:b:1"), url="http://a.example/"),
     number=1,
     url="http://a.example/",
 )

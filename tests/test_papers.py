@@ -27,10 +27,10 @@ from hypothesis import strategies as st
 from lafka.archives import Archive
 from lafka.errors import BadSuwaf, BadWarc, ShortWarc, StorageTrouble
 from lafka.folders import make_folders
-from lafka.futlis import LONGEST_URL, check_url
 from lafka.locks import vacant
 from lafka.raws import recover
 from lafka.trails import Capture
+from lafka.urls import LONGEST_URL, check_url
 from lafka.warc.volumes import Volume
 from tests.stores import (
     FUTLI,

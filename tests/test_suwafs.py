@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from lafka.errors import BadSuwaf, NotHeld, StorageTrouble
 from lafka.origins import Origin
-from lafka.pids import COLLECTIONS
+from lafka.pids import SCHEMES
 from lafka.suwafs import Fut, Suwaf
 
-PID = COLLECTIONS["RePEc"].pid("RePEc:abc:wpaper:1")
+PID = SCHEMES["RePEc"].pid("RePEc:abc:wpaper:1")
 TIME = datetime(2026, 11, 20, 10, 11, 12, 250_000, tzinfo=UTC)
 TEXT = st.text(st.characters(codec="utf-8"), max_size=30)
 FUTS = st.builds(

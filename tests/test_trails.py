@@ -12,7 +12,7 @@ from lafka.candidates import Candidate
 from lafka.futlis import Futli
 from lafka.logged import LoggedExchange
 from lafka.payloads import Payload, inspect
-from lafka.pids import COLLECTIONS
+from lafka.pids import SCHEMES
 from lafka.trails import (
     CITATION_PDF_URL,
     MISS_MAX,
@@ -28,7 +28,7 @@ from lafka.trails import (
 from lafka.warc.sources import MemorySource
 
 SITE = "http://x.example"
-FUTLI = Futli(pid=COLLECTIONS["RePEc"].pid("RePEc:abc:wpaper:1"), url=f"{SITE}/abs/1")
+FUTLI = Futli(pid=SCHEMES["RePEc"].pid("RePEc:abc:wpaper:1"), url=f"{SITE}/abs/1")
 TIME = datetime(2026, 11, 20, 10, 11, 12, 500_000, tzinfo=UTC)
 Answer = Callable[[Ask], Capture]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from scrapy.commands import crawl
 from scrapy.spiderloader import get_spider_loader
 
-from lafka.command import attempt, check_args, refused
+from lafka.cli import attempt, check_args, refused
 from lafka.errors import BadArgument, LafkaError
 
 if TYPE_CHECKING:

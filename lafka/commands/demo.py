@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 
-from lafka.command import attempt, check_args
+from lafka.cli import attempt, check_args
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Spider, commands
 
-from lafka.command import check_args, refused
+from lafka.cli import check_args, refused
 from lafka.errors import BadArgument, LafkaError, WarcError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from lafka.command import ArchiveCommand
+from lafka.cli import ArchiveCommand
 from lafka.errors import BadReport, printable
 
 if TYPE_CHECKING:

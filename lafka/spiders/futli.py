@@ -141,7 +141,7 @@ class FutliSpider(Spider):
         """What the run's report says of the list; None where it was not read to its end."""
         seen = Seen()
         try:
-            lines = self.arguments.lines(self.archive.collection, seen.add)
+            lines = self.arguments.lines(self.archive.scheme, seen.add)
             feeder.load(lines)
         finally:
             feeder.loaded = True

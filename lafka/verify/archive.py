@@ -16,7 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from lafka.errors import NotHeld
-from lafka.pids import COLLECTIONS, Collection, Pid
+from lafka.pids import SCHEMES, Pid, Scheme
 from lafka.verify.paper import Paper
 from lafka.verify.problems import problem
 from lafka.verify.summary import FORMAT, Place, places_in
@@ -56,7 +56,7 @@ class Verifier:
         self.papers_read = 0
         self._workers = workers
         self._alone = alone
-        self._collection = _collection(self.root)
+        self._scheme = _scheme(self.root)
         self._progress = progress
         self._pool: Executor | None = ThreadPoolExecutor(_THREADS, "lafka-verify")
 
@@ -136,7 +136,7 @@ class Verifier:
             name=name,
             warc=self._warc(name),
             suwaf=self._suwaf(name),
-            collection=self._collection,
+            scheme=self._scheme,
             pool=self._pool,
             progress=self._passed,
         )
@@ -163,7 +163,7 @@ class Verifier:
                 if paper.absolute().is_relative_to(folder) and paper.name.endswith(suffix):
                     return paper.absolute().relative_to(folder).as_posix().removesuffix(suffix)
             raise NotHeld(f"{paper}: no WARC or suwaf of {self.root}")
-        pid = paper if isinstance(paper, Pid) else self._collection.pid(paper)
+        pid = paper if isinstance(paper, Pid) else self._scheme.pid(paper)
         return pid.path
 
     def _verify_marker(self) -> Iterator[Problem]:
@@ -175,7 +175,7 @@ class Verifier:
             return
         if not isinstance(marker, dict) or marker.get("format") != FORMAT:
             yield problem(path, "bad-marker", f"not of format {FORMAT}")
-        elif marker.get("collection") not in COLLECTIONS:
+        elif marker.get("collection") not in SCHEMES:
             yield problem(path, "bad-marker", f"no collection {marker.get('collection')!r}")
 
     def _verify_raw(self) -> Iterator[Problem]:
@@ -191,7 +191,7 @@ class Verifier:
             with path.open("rb") as feed:
                 for line in feed:
                     try:
-                        pid, futs = _acknowledged(line, self._collection)
+                        pid, futs = _acknowledged(line, self._scheme)
                     except (ValueError, LookupError, TypeError, RecursionError):
                         yield problem(path, "bad-feed", "a line that is no outcome", offset)
                     else:
@@ -219,12 +219,12 @@ class Verifier:
             yield from self._walk(prefix + name)
 
 
-def _collection(root: Path) -> Collection:
+def _scheme(root: Path) -> Scheme:
     """That of the marker; where that is no good, the one that holds every pid."""
     try:
-        return COLLECTIONS[json.loads((root / "lafka.json").read_bytes())["collection"]]
+        return SCHEMES[json.loads((root / "lafka.json").read_bytes())["collection"]]
     except (OSError, ValueError, LookupError, TypeError):
-        return COLLECTIONS["RePEc"]
+        return SCHEMES["RePEc"]
 
 
 def _can_fork() -> bool:
@@ -248,11 +248,11 @@ def _verify_batch(root: Path, names: list[str], quick: bool) -> tuple[list[Probl
     return found, verifier.bytes_read
 
 
-def _acknowledged(line: bytes, collection: Collection) -> tuple[Pid | None, frozenset[Place]]:
+def _acknowledged(line: bytes, scheme: Scheme) -> tuple[Pid | None, frozenset[Place]]:
     """The futs that an outcome line promises, and of which paper; no pid where there are none."""
     item = json.loads(line)
     futs = frozenset((fut["digest"], fut["s"], fut["l"]) for fut in item["futs"] or ())
-    return (collection.pid(item["pid"]) if futs else None), futs
+    return (scheme.pid(item["pid"]) if futs else None), futs
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:

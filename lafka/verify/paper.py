@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lafka.pids import Collection
+from lafka.pids import Scheme
 from lafka.strict import Fut, Problem
 from lafka.verify.problems import problem, settled
 from lafka.verify.story import Story, Visit
@@ -36,13 +36,13 @@ class Paper:
     name: str
     warc: Path
     suwaf: Path
-    collection: Collection
+    scheme: Scheme
     pool: Executor | None
     progress: Callable[[int], None]
 
     def full(self) -> Iterator[Problem]:
         # The suwaf first: what a writer adds meanwhile lies beyond its end.
-        summary, problems = load(self.suwaf, self.name, self.collection)
+        summary, problems = load(self.suwaf, self.name, self.scheme)
         yield from problems
         if not self.warc.exists():
             yield problem(self.suwaf, "no-warc", f"its WARC {self.warc} is missing")
@@ -55,7 +55,7 @@ class Paper:
         if summary is not None and summary.pid.path != self.name:
             summary = None  # what it says is of another WARC
         end = summary.end if summary is not None else None
-        story = Story(warc=self.warc, name=self.name, collection=self.collection)
+        story = Story(warc=self.warc, name=self.name, scheme=self.scheme)
         yield from settled(story.read(end, self.progress, self.pool), end)
         if summary is None:
             return
@@ -63,7 +63,7 @@ class Paper:
         yield from self._compare_futs(story, summary)
 
     def quick(self) -> Iterator[Problem]:
-        summary, problems = load(self.suwaf, self.name, self.collection)
+        summary, problems = load(self.suwaf, self.name, self.scheme)
         yield from problems
         if not self.warc.exists():
             yield problem(self.suwaf, "no-warc", f"its WARC {self.warc} is missing")

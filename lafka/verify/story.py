@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lafka.errors import BadPid
-from lafka.pids import Collection
+from lafka.pids import Scheme
 from lafka.strict import Entity, Fut, Problem, StrictReader, StrictRecord, canonical_digest
 from lafka.verify.decoding import difference
 from lafka.verify.problems import drained, problem
@@ -56,7 +56,7 @@ class Story:
 
     warc: Path
     name: str
-    collection: Collection
+    scheme: Scheme
     visits: list[Visit] = field(default_factory=list)
     futlis: set[str] = field(default_factory=set)
     boundaries: set[int] = field(default_factory=lambda: {0})
@@ -158,7 +158,7 @@ class Story:
         if paper_id in self._paper_ids:
             return
         try:
-            pid = self.collection.pid(paper_id)
+            pid = self.scheme.pid(paper_id)
         except BadPid as error:
             yield self._wrong(record, "wrong-pid", str(error))
             return

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lafka.pids import Collection, Pid
+from lafka.pids import Pid, Scheme
 from lafka.verify.problems import problem
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def places_in(suwaf: Path) -> frozenset[Place]:
         return frozenset()
 
 
-def load(suwaf: Path, name: str, collection: Collection) -> tuple[Summary | None, list[Problem]]:
+def load(suwaf: Path, name: str, scheme: Scheme) -> tuple[Summary | None, list[Problem]]:
     """The suwaf of the paper *name*, None where there is none or it is none; what is wrong with it.
 
     Raises OSError.
@@ -60,7 +60,7 @@ def load(suwaf: Path, name: str, collection: Collection) -> tuple[Summary | None
         return None, []
     try:
         values = json.loads(data, object_pairs_hook=_unique)
-        summary = _summary(values, collection)
+        summary = _summary(values, scheme)
     except (ValueError, RecursionError) as error:
         return None, [problem(suwaf, "bad-suwaf", f"not a suwaf: {error}")]
     found = [
@@ -69,7 +69,7 @@ def load(suwaf: Path, name: str, collection: Collection) -> tuple[Summary | None
     return summary, found
 
 
-def _summary(values: object, collection: Collection) -> Summary:
+def _summary(values: object, scheme: Scheme) -> Summary:
     if not isinstance(values, dict):
         raise ValueError("not an object")
     writer = values.get("_warc", {})
@@ -86,7 +86,7 @@ def _summary(values: object, collection: Collection) -> Summary:
     if chain is not None and not _CHAIN.fullmatch(chain):
         raise ValueError("the chain is no digest")
     return Summary(
-        pid=collection.pid(pids[0]),
+        pid=scheme.pid(pids[0]),
         entries=dict(_entries_of(values[pids[0]])),
         end=end,
         chain=chain,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from lafka.command import the_files
+from lafka.cli import the_files
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

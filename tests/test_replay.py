@@ -16,10 +16,10 @@ from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
 from lafka.errors import BadArgument
-from lafka.options import check
+from lafka.replay import WarcDownloaderMiddleware, Wayback
+from lafka.validation import check
 from lafka.warc.dates import WarcDate
 from lafka.warc.indexes import build
-from lafka.wayback import WarcDownloaderMiddleware, Wayback
 from lafka.wire import EXCHANGE_KEY
 from tests.warc.captures import (
     DATE,
@@ -231,7 +231,7 @@ class Spider(scrapy.Spider):
 
 
 process = CrawlerProcess({
-    "DOWNLOADER_MIDDLEWARES": {"lafka.wayback.WarcDownloaderMiddleware": 960},
+    "DOWNLOADER_MIDDLEWARES": {sys.argv[2]: 960},
     "LAFKA_WAYBACK": [sys.argv[1]], "LOG_LEVEL": "WARNING", "ROBOTSTXT_OBEY": True,
     "TELNETCONSOLE_ENABLED": False,
 })
@@ -240,7 +240,8 @@ process.start()
 """
 
 
-def test_any_spider_is_replayed_without_a_network(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("path", "warnings"), [("lafka.replay", 0), ("lafka.wayback", 1)])
+def test_any_spider_is_replayed_without_a_network(tmp_path: Path, path: str, warnings: int) -> None:
     page = gzip.compress(b"<a href=/next>next</a>", mtime=0)
     packed = message(page, "200 OK", "Content-Encoding: gzip")
     volume(
@@ -250,7 +251,7 @@ def test_any_spider_is_replayed_without_a_network(tmp_path: Path) -> None:
         response(b"the end", "http://x.example/next"),
     )
     done = subprocess.run(
-        [sys.executable, "-c", SPIDER, str(tmp_path)],
+        [sys.executable, "-c", SPIDER, str(tmp_path), f"{path}.WarcDownloaderMiddleware"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
     told = {line[0]: line[1:] for line in map(json.loads, done.stdout.splitlines())}
@@ -260,3 +261,4 @@ def test_any_spider_is_replayed_without_a_network(tmp_path: Path) -> None:
     assert kind == "NotArchived"
     assert "no capture of GET http://x.example/missing" in reason
     assert "Traceback" not in done.stderr
+    assert done.stderr.count("lafka.wayback is called lafka.replay now") == warnings
