@@ -24,8 +24,8 @@ from lafka.feeds import SyncedLines
 from lafka.futlis import Futli
 from lafka.pids import COLLECTIONS, Pid
 from lafka.runs import OpenReport
-from lafka.strict import StrictReader, StrictRecord
 from lafka.suwafs import Fut, Suwaf
+from lafka.verify.reader import StrictReader, StrictRecord
 from tests.stores import START, Store, answer, exchange, page, quick_folder
 
 BATCH, EXAMPLES = 100, 100

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lafka.pids import Collection
-from lafka.strict import Fut, Problem
 from lafka.verify.problems import problem, settled
-from lafka.verify.story import Story, Visit
+from lafka.verify.story import DatedFut, Story
 from lafka.verify.summary import Summary, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from concurrent.futures import Executor
+
+    from lafka.verify.blocks import LiteralPdf
+    from lafka.verify.problems import FileProblem
 
 _MARK = b"%PDF-"
 _CHUNK = 1 << 20
@@ -30,7 +32,7 @@ _FROM_WARCINFO = {
 
 
 @dataclass(slots=True, kw_only=True)
-class Paper:
+class PaperCheck:
     """One paper under examination."""
 
     name: str
@@ -40,7 +42,7 @@ class Paper:
     pool: Executor | None
     progress: Callable[[int], None]
 
-    def full(self) -> Iterator[Problem]:
+    def full(self) -> Iterator[FileProblem]:
         # The suwaf first: what a writer adds meanwhile lies beyond its end.
         summary, problems = load(self.suwaf, self.name, self.collection)
         yield from problems
@@ -62,7 +64,7 @@ class Paper:
         yield from self._compare_ends(story, summary)
         yield from self._compare_futs(story, summary)
 
-    def quick(self) -> Iterator[Problem]:
+    def quick(self) -> Iterator[FileProblem]:
         summary, problems = load(self.suwaf, self.name, self.collection)
         yield from problems
         if not self.warc.exists():
@@ -88,7 +90,7 @@ class Paper:
                     sentence = f"s, l of {futli} at {time} are no PDF"
                     yield problem(self.suwaf, "not-a-fut", sentence, entry["s"])
 
-    def _compare_sizes(self, size: int, summary: Summary) -> Iterator[Problem]:
+    def _compare_sizes(self, size: int, summary: Summary) -> Iterator[FileProblem]:
         end = summary.end
         if end is not None and size < end:
             yield problem(self.warc, "short-warc", f"{end - size} of {end} bytes are missing", size)
@@ -96,7 +98,7 @@ class Paper:
             sentence = f"{size - end} bytes that the suwaf does not know yet"
             yield problem(self.warc, "uncommitted-tail", sentence, end)
 
-    def _compare_ends(self, story: Story, summary: Summary) -> Iterator[Problem]:
+    def _compare_ends(self, story: Story, summary: Summary) -> Iterator[FileProblem]:
         yield from self._compare_sizes(max(story.boundaries | {self.warc.stat().st_size}), summary)
         if summary.end is None:
             return
@@ -106,12 +108,12 @@ class Paper:
             sentence = "a record header before the end is not as it was written"
             yield problem(self.warc, "headers-changed", sentence)
 
-    def _compare_futs(self, story: Story, summary: Summary) -> Iterator[Problem]:
-        by_futli: dict[str, list[Visit]] = {}
-        by_range: dict[tuple[int, int], Fut] = {}
+    def _compare_futs(self, story: Story, summary: Summary) -> Iterator[FileProblem]:
+        by_futli: dict[str, list[DatedFut]] = {}
+        by_range: dict[tuple[int, int], LiteralPdf] = {}
         for each in story.visits:
             by_futli.setdefault(each.futli, []).append(each)
-            by_range[each.fut.offset, each.fut.length] = each.fut
+            by_range[each.pdf.offset, each.pdf.length] = each.pdf
         named: set[_Key] = set()
         for (futli, time), entry in summary.entries.items():
             yield from self._compare_range(futli, time, entry, by_range, summary)
@@ -131,7 +133,7 @@ class Paper:
                 unknown = problem(self.suwaf, "unknown-futli", f"open {futli} is not in the WARC")
                 yield replace(unknown, severity="warning")
         for each in story.visits:
-            if each.fut.whole and _key(each) not in named and _within(each, summary.end):
+            if each.pdf.whole and _key(each) not in named and _within(each, summary.end):
                 sentence = f"the fut of {each.futli} at {each.date} is not in the suwaf"
                 yield problem(self.warc, "fut-not-in-suwaf", sentence, each.offset)
         yield from self._compare_twins(summary)
@@ -141,9 +143,9 @@ class Paper:
         futli: str,
         time: str,
         entry: dict[str, Any],
-        by_range: Mapping[tuple[int, int], Fut],
+        by_range: Mapping[tuple[int, int], LiteralPdf],
         summary: Summary,
-    ) -> Iterator[Problem]:
+    ) -> Iterator[FileProblem]:
         """Invariant 2, from the bytes that the reader has hashed, else from the file."""
         start, length = entry["s"], entry["l"]
         fut = by_range.get((start, length))
@@ -177,11 +179,11 @@ class Paper:
         futli: str,
         time: str,
         entry: dict[str, Any],
-        visit: Visit,
-        by_range: Mapping[tuple[int, int], Fut],
-    ) -> Iterator[Problem]:
+        visit: DatedFut,
+        by_range: Mapping[tuple[int, int], LiteralPdf],
+    ) -> Iterator[FileProblem]:
         fut = by_range.get((entry["s"], entry["l"]))
-        if fut is not None and fut.digest != visit.fut.digest:
+        if fut is not None and fut.digest != visit.pdf.digest:
             yield self._differs(futli, time, "s, l are another fut than the WARC has for it")
         expected = {"url": visit.url}
         expected |= {key: visit.info.get(name, "") for key, name in _FROM_WARCINFO.items()}
@@ -190,7 +192,7 @@ class Paper:
             if entry.get(key, value if len(entry) == 2 else "") != value:
                 yield self._differs(futli, time, f"{key} is not {value[:200]!r}")
 
-    def _compare_twins(self, summary: Summary) -> Iterator[Problem]:
+    def _compare_twins(self, summary: Summary) -> Iterator[FileProblem]:
         ranges: dict[str, tuple[int, int]] = {}
         for (futli, time), entry in summary.entries.items():
             place = entry["s"], entry["l"]
@@ -199,7 +201,7 @@ class Paper:
                 sentence = f"{futli} at {time} has another s, l for the same digest"
                 yield problem(self.suwaf, "digest-twice", sentence)
 
-    def _differs(self, futli: str, time: str, what: str) -> Problem:
+    def _differs(self, futli: str, time: str, what: str) -> FileProblem:
         return problem(self.suwaf, "suwaf-differs", f"{futli} at {time}: {what}")
 
 
@@ -211,29 +213,29 @@ def _past(entry: Mapping[str, Any], end: int) -> bool:
     return bool(entry["s"] + entry["l"] > end)
 
 
-def _within(visit: Visit, end: int | None) -> bool:
+def _within(visit: DatedFut, end: int | None) -> bool:
     return end is None or visit.offset < end
 
 
-def _key(visit: Visit) -> _Key:
+def _key(visit: DatedFut) -> _Key:
     return visit.offset, visit.futli, visit.date
 
 
 def _chosen(
-    time: str, entry: Mapping[str, Any], digest: str, visits: list[Visit], named: set[_Key]
-) -> Visit | None:
+    time: str, entry: Mapping[str, Any], digest: str, visits: list[DatedFut], named: set[_Key]
+) -> DatedFut | None:
     """The visit that *entry* is of: one at its time; of several the one most like it.
 
     *digest* is that of the entry's bytes: where a fut was stored twice, one place is named for
     both visits.
     """
 
-    def likeness(visit: Visit) -> tuple[bool, bool, bool, bool]:
+    def likeness(visit: DatedFut) -> tuple[bool, bool, bool, bool]:
         return (
-            visit.fut.digest == digest,
+            visit.pdf.digest == digest,
             visit.url == entry.get("url", visit.url),
             _key(visit) not in named,
-            visit.fut.offset == entry["s"],
+            visit.pdf.offset == entry["s"],
         )
 
     same_second = [visit for visit in visits if visit.date[:19] == time[:19]]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lafka.strict import Problem
+    from lafka.verify.problems import FileProblem
 
 FORMAT = 1
 _ENTRY_KEYS = frozenset(("s", "l", "url", "digest", "found_by", "html_url", "html_date", "label"))
@@ -49,7 +49,9 @@ def places_in(suwaf: Path) -> frozenset[Place]:
         return frozenset()
 
 
-def load(suwaf: Path, name: str, collection: Collection) -> tuple[Summary | None, list[Problem]]:
+def load(
+    suwaf: Path, name: str, collection: Collection
+) -> tuple[Summary | None, list[FileProblem]]:
     """The suwaf of the paper *name*, None where there is none or it is none; what is wrong with it.
 
     Raises OSError.
