@@ -96,15 +96,7 @@ class LiteralPdf:
 def http_entity(block: Block) -> HttpEntity:
     """The entity of a block that is an HTTP message, interim answers passed over."""
     status, head, start = _last_head(block)
-    declared = None
-    codings: dict[bytes, tuple[str, ...]] = {}
-    for name, value in _HTTP_FIELD.findall(head):
-        name, word = name.lower(), value.strip().lower()
-        if name == b"content-length":
-            declared = int(word) if word.isdigit() and len(word) < 19 else None
-        else:
-            codings[name] = codings.get(name, ()) + _codings(word)
-    transfer = codings.get(b"transfer-encoding", ())
+    transfer, content, declared = _framing(head)
     end = block.end
     if declared is not None and not transfer:
         end = min(end, block.offset + start + declared)
@@ -113,9 +105,25 @@ def http_entity(block: Block) -> HttpEntity:
         end=end,
         status=status,
         transfer=transfer,
-        content=codings.get(b"content-encoding", ()),
+        content=content,
         declared=declared,
     )
+
+
+def _framing(head: bytes) -> tuple[tuple[str, ...], tuple[str, ...], int | None]:
+    """Transfer codings, content codings and Content-Length."""
+    declared = None
+    codings: dict[bytes, tuple[str, ...]] = {}
+    for name, value in _HTTP_FIELD.findall(head):
+        name, word = name.lower(), value.strip().lower()
+        if name == b"content-length":
+            declared = int(word) if word.isdigit() and len(word) < 19 else None
+        else:
+            codings[name] = codings.get(name, ()) + _codings(word)
+    transfer, content = (
+        codings.get(b"%b-encoding" % kind, ()) for kind in (b"transfer", b"content")
+    )
+    return transfer, content, declared
 
 
 def _last_head(block: Block) -> tuple[int | None, bytes, int]:

@@ -25,6 +25,7 @@ _PARALLEL = 1 << 17  # below this it costs less to hash one after the other
 _HEX = re.compile(r"[0-9A-Fa-f]+")
 _PLAIN_SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
 _ALGORITHM = re.compile(r"[a-z0-9/_]+")
+_PARTIAL = frozenset(("revisit", "continuation"))
 
 HashedRange = tuple[str, int, int]
 """An algorithm, the first byte and the end of a range of the file."""
@@ -37,15 +38,11 @@ def canonical_digest(value: str) -> str | None:
     Of one case throughout: a digest in mixed case was not written by any writer. An algorithm
     that is not known is returned as it is.
     """
-    if not value:
-        return None
     if _PLAIN_SHA256.fullmatch(value):
         return value
     algorithm, _, text = value.partition(":")
     algorithm = algorithm.lower().replace("-", "")
-    if not _ALGORITHM.fullmatch(algorithm) or not text:
-        return None
-    if text not in (text.lower(), text.upper()):
+    if not _ALGORITHM.fullmatch(algorithm) or text not in {text.lower(), text.upper()} - {""}:
         return None
     size = ALGORITHMS.get(algorithm)
     if size is None:
@@ -85,26 +82,37 @@ def stated_digests(
     if "warc-block-digest" not in fields:
         faults.append(("no-block-digest", "nothing says what the block should be"))
     begin, end = (entity.offset, entity.end) if entity else (block.offset, block.end)
-    elsewhere = fields.get("warc-type") in ("revisit", "continuation") or (
-        "warc-segment-number" in fields
-    )
     for name in ("warc-block-digest", "warc-payload-digest"):
-        value = fields.get(name)
-        if value is None:
+        algorithm, _, text = _stated(name, fields, faults).partition(":")
+        if not algorithm:
             continue
-        digest = canonical_digest(value)
-        if digest is None:
-            faults.append(("bad-digest", f"{name} is {value[:80]!r}"))
-            continue
-        algorithm, _, text = digest.partition(":")
-        if algorithm not in ALGORITHMS:
-            faults.append(("unknown-digest", f"{name} is by {algorithm[:40]!r}"))
-        elif name == "warc-block-digest":
+        if name == "warc-block-digest":
             yield StatedDigest(name, text, ((algorithm, block.offset, block.end),))
-        elif not elsewhere:
+        elif not _is_elsewhere(fields):
             # Other writers count what stands after the end that Content-Length gives.
             ends = dict.fromkeys((end, block.end))
             yield StatedDigest(name, text, tuple((algorithm, begin, at) for at in ends))
+
+
+def _stated(name: str, fields: Mapping[str, str], faults: list[Fault]) -> str:
+    """The digest in a field, canonical; empty where there is none that can be checked."""
+    value = fields.get(name)
+    if value is None:
+        return ""
+    digest = canonical_digest(value)
+    algorithm = digest.partition(":")[0] if digest is not None else ""
+    if digest is None:
+        faults.append(("bad-digest", f"{name} is {value[:80]!r}"))
+    elif algorithm not in ALGORITHMS:
+        faults.append(("unknown-digest", f"{name} is by {algorithm[:40]!r}"))
+    else:
+        return digest
+    return ""
+
+
+def _is_elsewhere(fields: Mapping[str, str]) -> bool:
+    """Whether the payload is, wholly or in part, in other records."""
+    return fields.get("warc-type") in _PARTIAL or "warc-segment-number" in fields
 
 
 def hashers_for(stated: list[StatedDigest], *more: HashedRange) -> Hashers:
@@ -138,12 +146,16 @@ def hash_block(fd: int, block: Block, hashers: Hashers, pool: Executor | None) -
         view = memoryview(block.front)
         for (_, start, end), hasher in hashers.items():
             hasher.update(view[start - block.offset : end - block.offset])
-        return
-    if pool is None or block.size < _PARALLEL or len(hashers) < 2:
+    elif pool is None or block.size < _PARALLEL or len(hashers) < 2:
         _hash_together(fd, block.offset, block.end, hashers)
-        return
-    # Each thread reads for itself: the second finds the bytes in the system's cache, and
-    # that costs less than to meet for each chunk.
+    else:
+        _hash_beside(fd, hashers, pool)
+
+
+def _hash_beside(fd: int, hashers: Hashers, pool: Executor) -> None:
+    """Each thread reads for itself: the second finds the bytes in the system's cache, and that
+    costs less than to meet for each chunk.
+    """
     mine, *others = hashers.items()
     waiting = [pool.submit(_hash_range, fd, hasher, part) for part, hasher in others]
     try:

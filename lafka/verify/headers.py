@@ -36,11 +36,7 @@ class RecordHeader:
 def parse(head: bytes) -> RecordHeader:
     """The header in *head*, from its version line through its blank line."""
     faults: list[Fault] = list(_faults_of_bytes(head))
-    try:
-        text = head.decode()
-    except UnicodeDecodeError:
-        faults.append(("bad-header", "the record header is not UTF-8"))
-        text = head.decode("utf-8", "replace")
+    text = _decoded(head, faults)
     version, *lines = text.replace("\r\n", "\n").split("\n")[:-2]
     if not tables.VERSION.fullmatch(version):
         faults.append(("bad-version", f"the version line is {version[:40]!r}"))
@@ -58,6 +54,14 @@ def parse(head: bytes) -> RecordHeader:
     return RecordHeader(
         version=version, fields=fields, concurrent_to=tuple(concurrent_to), faults=faults
     )
+
+
+def _decoded(head: bytes, faults: list[Fault]) -> str:
+    try:
+        return head.decode()
+    except UnicodeDecodeError:
+        faults.append(("bad-header", "the record header is not UTF-8"))
+        return head.decode("utf-8", "replace")
 
 
 def has_plain_lines(head: bytes) -> bool:

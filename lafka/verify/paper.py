@@ -79,16 +79,20 @@ class PaperCheck:
                 code = "no-suwaf" if size else "empty-warc"
                 yield problem(self.warc, code, f"its suwaf {self.suwaf} is missing")
             return
-        end = size if summary.end is None else summary.end
+        yield from self._compare_sizes(size, summary)
         with self.warc.open("rb", buffering=0) as file:
-            yield from self._compare_sizes(size, summary)
-            tail = os.pread(file.fileno(), 4, max(0, end - 4))
-            if end <= size and tail != b"\r\n\r\n":
-                yield problem(self.warc, "end-inside-record", "no record ends there", end)
-            for (futli, time), entry in summary.entries.items():
-                if os.pread(file.fileno(), 5, entry["s"]) != _MARK or _past(entry, end):
-                    sentence = f"s, l of {futli} at {time} are no PDF"
-                    yield problem(self.suwaf, "not-a-fut", sentence, entry["s"])
+            yield from self._compare_marks(file.fileno(), size, summary)
+
+    def _compare_marks(self, fd: int, size: int, summary: Summary) -> Iterator[FileProblem]:
+        """The bytes by which the end of a record and the beginning of a PDF can be told."""
+        end = size if summary.end is None else summary.end
+        tail = os.pread(fd, 4, max(0, end - 4))
+        if end <= size and tail != b"\r\n\r\n":
+            yield problem(self.warc, "end-inside-record", "no record ends there", end)
+        for (futli, time), entry in summary.entries.items():
+            if os.pread(fd, len(_MARK), entry["s"]) != _MARK or _past(entry, end):
+                sentence = f"s, l of {futli} at {time} are no PDF"
+                yield problem(self.suwaf, "not-a-fut", sentence, entry["s"])
 
     def _compare_sizes(self, size: int, summary: Summary) -> Iterator[FileProblem]:
         end = summary.end
@@ -128,15 +132,18 @@ class PaperCheck:
             else:
                 named.add(_key(visit))
                 yield from self._compare_entry(futli, time, entry, visit, by_range)
-        for futli in summary.open:
-            if futli not in story.futlis:
-                unknown = problem(self.suwaf, "unknown-futli", f"open {futli} is not in the WARC")
-                yield replace(unknown, severity="warning")
+        yield from self._compare_open(story, summary)
         for each in story.visits:
             if each.pdf.whole and _key(each) not in named and _within(each, summary.end):
                 sentence = f"the fut of {each.futli} at {each.date} is not in the suwaf"
                 yield problem(self.warc, "fut-not-in-suwaf", sentence, each.offset)
         yield from self._compare_twins(summary)
+
+    def _compare_open(self, story: Story, summary: Summary) -> Iterator[FileProblem]:
+        for futli in summary.open:
+            if futli not in story.futlis:
+                unknown = problem(self.suwaf, "unknown-futli", f"open {futli} is not in the WARC")
+                yield replace(unknown, severity="warning")
 
     def _compare_range(
         self,
@@ -150,13 +157,11 @@ class PaperCheck:
         start, length = entry["s"], entry["l"]
         fut = by_range.get((start, length))
         where = f"s, l of {futli} at {time}"
-        if fut is not None:
-            digest = fut.digest
-        else:
-            front, digest = self._cut(start, length)
-            if front != _MARK:
-                yield problem(self.suwaf, "not-a-fut", f"{where} do not begin a PDF", start)
-                return
+        front, digest = (_MARK, fut.digest) if fut is not None else self._cut(start, length)
+        if front != _MARK:
+            yield problem(self.suwaf, "not-a-fut", f"{where} do not begin a PDF", start)
+            return
+        if fut is None:
             yield problem(self.suwaf, "not-a-fut", f"{where} are not a fut of a record", start)
         if summary.end is not None and _past(entry, summary.end):
             yield problem(self.suwaf, "not-a-fut", f"{where} lie beyond end", start)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 18
 _WINDOW = 1 << 14
 
+_RECORD_END = b"\r\n\r\n"
 _ANY_HEAD_END = re.compile(rb"\r?\n\r?\n")
 _RECORD_START = re.compile(rb"WARC/[01]\.\d{1,2}\r?\n[A-Za-z][A-Za-z0-9-]*:")
 
@@ -197,14 +198,11 @@ class StrictReader:
         trailer = window[end - offset : end - offset + 4]
         if len(trailer) < 4:
             trailer = self._read(end, 4)
-        if trailer == b"\r\n\r\n":
+        if trailer == _RECORD_END:
             return int(length)
-        torn = end + 4 > self._size and b"\r\n\r\n".startswith(trailer)
-        self._give_up(
-            offset,
-            "torn-tail" if torn else "bad-trailer",
-            "the block is not followed by two line ends where Content-Length says",
-        )
+        code = "torn-tail" if _RECORD_END.startswith(trailer) else "bad-trailer"
+        sentence = "the block is not followed by two line ends where Content-Length says"
+        self._give_up(offset, code, sentence)
         return None
 
     def _contents(

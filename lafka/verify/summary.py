@@ -83,10 +83,7 @@ def _summary(values: object, collection: Collection) -> Summary:
     end, chain, opened = writer.get("end"), writer.get("chain"), writer.get("open", [])
     if "_warc" in values and (writer.get("format") != FORMAT or not _is_count(end)):
         raise ValueError(f"_warc is not of format {FORMAT}, or has no end")
-    if not isinstance(chain, str | None) or not isinstance(opened, list):
-        raise ValueError("_warc holds a value of another type")
-    if chain is not None and not _CHAIN.fullmatch(chain):
-        raise ValueError("the chain is no digest")
+    _check_types(chain, opened)
     return Summary(
         pid=collection.pid(pids[0]),
         entries=dict(_entries_of(values[pids[0]])),
@@ -95,6 +92,13 @@ def _summary(values: object, collection: Collection) -> Summary:
         open=[str(futli) for futli in opened],
         ours=bool(writer),
     )
+
+
+def _check_types(chain: object, opened: object) -> None:
+    if not isinstance(chain, str | None) or not isinstance(opened, list):
+        raise ValueError("_warc holds a value of another type")
+    if chain is not None and not _CHAIN.fullmatch(chain):
+        raise ValueError("the chain is no digest")
 
 
 def _faults(
