@@ -23,8 +23,7 @@ from lafka.contents import paper_ids
 from lafka.errors import BadPid, KeeperError, NotHeld
 from lafka.folders import DRAFT, sync_folder
 from lafka.pids import Pid
-from lafka.strict import Problem
-from lafka.verify import CODES, Verifier
+from lafka.verify import CODES, FileProblem, Verifier
 
 _TAIL = frozenset(("uncommitted-tail",))
 _NO_SUWAF = frozenset(("no-suwaf", "bad-suwaf", "wrong-path"))
@@ -125,7 +124,7 @@ class Repair:
             yield _deed(path, deed, codes, sentence + aside, done=True)
         yield from _left_of(self._check(warc, suwaf))
 
-    def _check(self, warc: Path, suwaf: Path) -> list[Problem]:
+    def _check(self, warc: Path, suwaf: Path) -> list[FileProblem]:
         return list(self._verifier.verify_paper(warc if warc.exists() else suwaf))
 
     def _mend(self, pid: Pid, *, rebuild: bool) -> str:
@@ -199,7 +198,7 @@ class Repair:
                 yield _deed(root / found.run, "left", ("raw-left",), problem, done=False)
 
 
-def _wanted(problems: list[Problem]) -> tuple[str, tuple[str, ...]]:
+def _wanted(problems: list[FileProblem]) -> tuple[str, tuple[str, ...]]:
     """The deed that mends *problems*, and the codes that ask for it; none where none does."""
     codes = {problem.code for problem in problems}
     if codes & _SUWAF:
@@ -207,7 +206,7 @@ def _wanted(problems: list[Problem]) -> tuple[str, tuple[str, ...]]:
     return ("recover", tuple(_TAIL)) if codes & _TAIL else ("", ())
 
 
-def _in_the_way(problems: list[Problem]) -> list[Problem]:
+def _in_the_way(problems: list[FileProblem]) -> list[FileProblem]:
     """Those of *problems* that forbid to touch the paper."""
     # Without a suwaf nothing says what was acknowledged: the writer judges whether it can be made.
     if any(problem.code in _NO_SUWAF for problem in problems):
@@ -222,12 +221,12 @@ def _in_the_way(problems: list[Problem]) -> list[Problem]:
     ]
 
 
-def _left(problems: Iterable[Problem]) -> Iterator[Deed]:
+def _left(problems: Iterable[FileProblem]) -> Iterator[Deed]:
     for problem in problems:
         yield _deed(problem.path, "left", (problem.code,), problem.sentence, done=False)
 
 
-def _left_of(problems: Iterable[Problem]) -> Iterator[Deed]:
+def _left_of(problems: Iterable[FileProblem]) -> Iterator[Deed]:
     return _left(problem for problem in problems if problem.severity == "error")
 
 

@@ -25,8 +25,8 @@ from lafka.futlis import Futli
 from lafka.origins import Origin
 from lafka.pids import SCHEMES, Pid
 from lafka.runs import OpenReport
-from lafka.strict import StrictReader, StrictRecord
 from lafka.suwafs import Fut, Suwaf
+from lafka.verify.reader import StrictReader, StrictRecord
 from lafka.warc import dates
 from tests.stores import START, Store, answer, exchange, page, quick_folder
 

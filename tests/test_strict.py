@@ -11,7 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lafka.strict import Problem, StrictReader, StrictRecord, canonical_digest, records
+from lafka.verify.digests import canonical_digest
+from lafka.verify.problems import FileProblem
+from lafka.verify.reader import StrictReader, StrictRecord, records
 
 SHARED = Path(__file__).parents[1].parent / "shared" / "warc"
 HTTP = "application/http; msgtype=response"
@@ -42,7 +44,7 @@ def record(
     return head.encode() + block + b"\r\n\r\n"
 
 
-def read(path: Path, data: bytes, **how: object) -> tuple[list[StrictRecord], list[Problem]]:
+def read(path: Path, data: bytes, **how: object) -> tuple[list[StrictRecord], list[FileProblem]]:
     path.write_bytes(data)
     reader = StrictReader(path, **how)  # type: ignore[arg-type]
     return list(reader), reader.problems
@@ -74,7 +76,7 @@ def test_offsets_blocks_and_the_chain(path: Path) -> None:
 def test_records_from_an_offset(path: Path) -> None:
     first = record(b"one")
     path.write_bytes(first + record(number=2))
-    problems: list[Problem] = []
+    problems: list[FileProblem] = []
     assert [r.offset for r in records(path, len(first), problems)] == [len(first)]
     assert problems == []
 
@@ -208,11 +210,11 @@ def test_a_fut_is_found_and_hashed(
     with ThreadPoolExecutor(2) as pool:
         (found,), problems = read(path, response(head, body, body[: at + length]), pool=pool)
     assert problems == []
-    assert found.fut is not None
-    assert found.fut.whole
-    cut = path.read_bytes()[found.fut.offset : found.fut.offset + found.fut.length]
+    assert found.pdf is not None
+    assert found.pdf.whole
+    cut = path.read_bytes()[found.pdf.offset : found.pdf.offset + found.pdf.length]
     assert cut == body[at : at + length]
-    assert found.fut.digest == "sha256:" + hashlib.sha256(cut).hexdigest()
+    assert found.pdf.digest == "sha256:" + hashlib.sha256(cut).hexdigest()
 
 
 @pytest.mark.parametrize(
@@ -227,8 +229,8 @@ def test_a_fut_is_found_and_hashed(
 def test_a_fut_that_is_not_whole(path: Path, head: bytes, body: bytes) -> None:
     (found,), problems = read(path, response(head, body, body))
     assert problems == []
-    assert found.fut is not None
-    assert not found.fut.whole
+    assert found.pdf is not None
+    assert not found.pdf.whole
 
 
 STORED = gzip.compress(PDF, compresslevel=0, mtime=0)
@@ -239,8 +241,8 @@ def test_a_coding_that_was_not_applied_hides_no_fut(path: Path) -> None:
         head = b"HTTP/1.1 200 OK\r\nContent-Encoding: %b\r\nContent-Length: 17\r\n\r\n" % coding
         (found,), problems = read(path, response(head, PDF + b"behind"))
         assert problems == []
-        assert found.fut is not None
-        assert (found.fut.length, found.fut.whole) == (17, True)
+        assert found.pdf is not None
+        assert (found.pdf.length, found.pdf.whole) == (17, True)
     assert PDF in STORED
 
 
@@ -262,7 +264,7 @@ def test_a_coding_that_was_not_applied_hides_no_fut(path: Path) -> None:
 def test_no_fut(path: Path, head: bytes, body: bytes) -> None:
     (found,), problems = read(path, response(head, body))
     assert problems == []
-    assert found.fut is None
+    assert found.pdf is None
 
 
 def test_payload_digests(path: Path) -> None:

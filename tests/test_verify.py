@@ -29,8 +29,7 @@ from scrapy.settings import Settings
 from lafka import verify
 from lafka.commands.verify import Command
 from lafka.errors import BadPid, NotHeld
-from lafka.strict import Problem
-from lafka.verify import Verifier
+from lafka.verify import FileProblem, Verifier
 from lafka.verify.summary import _spelled
 from tests.damages import damages, same_values
 
@@ -233,7 +232,7 @@ def every_kind(writer: Writer | None = None) -> Writer:
     return paper
 
 
-def problems(root: Path, **how: bool) -> list[Problem]:
+def problems(root: Path, **how: bool) -> list[FileProblem]:
     return list(Verifier(root).verify_all(**how))
 
 

@@ -6,10 +6,31 @@ nothing is stored twice, and nothing that was acknowledged has changed. docs/pro
 each code.
 
 ``archive`` walks, ``paper`` compares the two sides, ``story`` is what the WARC says, ``summary``
-what the suwaf says, ``decoding`` undoes what a server did to a fut.
+what the suwaf says, ``decoding`` undoes what a server did to a fut. Below them the strict reader of
+WARCs, which imports nothing of Lafka's but itself: ``reader`` frames records, ``headers`` reads
+what they say by the ``tables`` of the standard, ``blocks`` finds the PDF in one, ``digests`` proves
+its bytes. So what is below is imported when it is asked for.
 """
 
-from lafka.verify.archive import Verifier
-from lafka.verify.problems import CODES
+from __future__ import annotations
 
-__all__ = ["CODES", "Verifier"]
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lafka.verify.archive import Verifier as Verifier
+    from lafka.verify.problems import CODES as CODES
+    from lafka.verify.problems import FileProblem as FileProblem
+
+_HOMES = {"Verifier": "archive", "CODES": "problems", "FileProblem": "problems"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

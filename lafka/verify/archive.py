@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING
 
 from lafka.errors import NotHeld
 from lafka.pids import SCHEMES, Pid, Scheme
-from lafka.verify.paper import Paper
+from lafka.verify.paper import PaperCheck
 from lafka.verify.problems import problem
 from lafka.verify.summary import FORMAT, Place, places_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lafka.strict import Problem
+    from lafka.verify.problems import FileProblem
 
 _BATCH = 4
 _THREADS = 2
-_Batch = tuple[list[str], list["Problem"]]
+_Batch = tuple[list[str], list["FileProblem"]]
 _TORN = re.compile(r".+\.torn-\d+(?:\.\d+)?")
 
 
@@ -64,7 +64,9 @@ class Verifier:
         """The papers by path, ``RePEc/pra/mprapa/58120``: all that have a WARC or a suwaf."""
         return (name for name, stray in self._walk("") if stray is None)
 
-    def verify_paper(self, paper: Pid | str | Path, *, quick: bool = False) -> Iterator[Problem]:
+    def verify_paper(
+        self, paper: Pid | str | Path, *, quick: bool = False
+    ) -> Iterator[FileProblem]:
         """The problems of one paper: a pid, or the path of its WARC or suwaf.
 
         *quick* looks at sizes, tails and the first bytes of futs only. ``NotHeld`` where the
@@ -75,7 +77,7 @@ class Verifier:
             raise NotHeld(f"{paper}: not held in {self.root}")
         return self._verify(name, quick=quick)
 
-    def verify_all(self, *, quick: bool = False) -> Iterator[Problem]:
+    def verify_all(self, *, quick: bool = False) -> Iterator[FileProblem]:
         """The problems of the whole archive, marker and left-over files included."""
         yield from self._verify_marker()
         batches = self._batches()
@@ -95,7 +97,7 @@ class Verifier:
         yield from self._verify_raw()
         yield from self._verify_feeds()
 
-    def verify_around(self) -> Iterator[Problem]:
+    def verify_around(self) -> Iterator[FileProblem]:
         """The problems of what is no paper's: marker, raw WARCs, outcome feeds."""
         yield from self._verify_marker()
         yield from self._verify_raw()
@@ -103,9 +105,9 @@ class Verifier:
 
     def _share_out(
         self, batches: Iterator[_Batch], new_pool: Callable[[], Executor], *, quick: bool
-    ) -> Iterator[Problem]:
+    ) -> Iterator[FileProblem]:
         """Batches in threads or processes, a few ahead; their problems in order."""
-        waiting: deque[Future[tuple[list[Problem], int]]] = deque()
+        waiting: deque[Future[tuple[list[FileProblem], int]]] = deque()
         with ExitStack() as stack:
             pool: Executor | None = None
             for names, strays in batches:
@@ -118,7 +120,7 @@ class Verifier:
             while waiting:
                 yield from self._taken(waiting.popleft())
 
-    def _taken(self, batch: Future[tuple[list[Problem], int]]) -> list[Problem]:
+    def _taken(self, batch: Future[tuple[list[FileProblem], int]]) -> list[FileProblem]:
         problems, count = batch.result()
         self._passed(count)
         return problems
@@ -130,9 +132,9 @@ class Verifier:
             names = [name for name, stray in batch if stray is None]
             yield names, [stray for _, stray in batch if stray is not None]
 
-    def _verify(self, name: str, *, quick: bool) -> Iterator[Problem]:
+    def _verify(self, name: str, *, quick: bool) -> Iterator[FileProblem]:
         self.papers_read += 1
-        check = Paper(
+        check = PaperCheck(
             name=name,
             warc=self._warc(name),
             suwaf=self._suwaf(name),
@@ -166,7 +168,7 @@ class Verifier:
         pid = paper if isinstance(paper, Pid) else self._scheme.pid(paper)
         return pid.path
 
-    def _verify_marker(self) -> Iterator[Problem]:
+    def _verify_marker(self) -> Iterator[FileProblem]:
         path = self.root / "lafka.json"
         try:
             marker = json.loads(path.read_bytes())
@@ -178,12 +180,12 @@ class Verifier:
         elif marker.get("collection") not in SCHEMES:
             yield problem(path, "bad-marker", f"no collection {marker.get('collection')!r}")
 
-    def _verify_raw(self) -> Iterator[Problem]:
+    def _verify_raw(self) -> Iterator[FileProblem]:
         for folder, _, names in os.walk(self.root / "raw"):
             for name in sorted(names):
                 yield problem(Path(folder, name), "raw-left", "a raw WARC that is still there")
 
-    def _verify_feeds(self) -> Iterator[Problem]:
+    def _verify_feeds(self) -> Iterator[FileProblem]:
         """Invariant 5: every fut that an outcome line acknowledged is in its suwaf."""
         places = lru_cache(256)(lambda pid: places_in(self._suwaf(pid.path)))
         for path in sorted((self.root / "runs").glob("*.jsonl")):
@@ -200,7 +202,7 @@ class Verifier:
                             yield problem(path, "acknowledged-lost", sentence, offset)
                     offset += len(line)
 
-    def _walk(self, folder: str) -> Iterator[tuple[str, Problem | None]]:
+    def _walk(self, folder: str) -> Iterator[tuple[str, FileProblem | None]]:
         """Every paper below *folder*, each with None, and every other file as a problem."""
         papers: set[str] = set()
         folders: set[str] = set()
@@ -240,7 +242,7 @@ def _until(time: float, batches: Iterator[_Batch]) -> Iterator[_Batch]:
         yield batch
 
 
-def _verify_batch(root: Path, names: list[str], quick: bool) -> tuple[list[Problem], int]:
+def _verify_batch(root: Path, names: list[str], quick: bool) -> tuple[list[FileProblem], int]:
     """The problems of papers, and the bytes that were read."""
     verifier = Verifier(root)
     verifier._pool = None  # each core has a batch
@@ -267,7 +269,7 @@ def _is_paper(name: str, suffix: str) -> bool:
     return name.endswith(suffix) and not name.startswith(".")
 
 
-def _stray(entry: os.DirEntry[str]) -> Problem:
+def _stray(entry: os.DirEntry[str]) -> FileProblem:
     if _TORN.fullmatch(entry.name):
         return problem(entry.path, "torn-aside", "bytes that recovery or repair kept aside")
     if "draft" in entry.name:

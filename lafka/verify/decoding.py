@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lafka.strict import Entity
+    from lafka.verify.blocks import HttpEntity
 
 _CHUNK = 1 << 18
 _LINE = 1 << 16
@@ -26,7 +26,7 @@ _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?\r?\n", re.S)
 _UNDONE = frozenset(("gzip", "x-gzip", "deflate"))
 
 
-def difference(fd: int, entity: Entity, place: int, length: int) -> str:
+def difference(fd: int, entity: HttpEntity, place: int, length: int) -> str:
     """How the PDF in *entity* differs from ``file[place:place+length]``; empty where it does not.
 
     Empty too where it is coded in a way that is not undone here.

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lafka.pids import Scheme
-from lafka.strict import Fut, Problem
 from lafka.verify.problems import problem, settled
-from lafka.verify.story import Story, Visit
+from lafka.verify.story import DatedFut, Story
 from lafka.verify.summary import Summary, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from concurrent.futures import Executor
+
+    from lafka.verify.blocks import LiteralPdf
+    from lafka.verify.problems import FileProblem
 
 _MARK = b"%PDF-"
 _CHUNK = 1 << 20
@@ -30,7 +32,7 @@ _FROM_WARCINFO = {
 
 
 @dataclass(slots=True, kw_only=True)
-class Paper:
+class PaperCheck:
     """One paper under examination."""
 
     name: str
@@ -40,7 +42,7 @@ class Paper:
     pool: Executor | None
     progress: Callable[[int], None]
 
-    def full(self) -> Iterator[Problem]:
+    def full(self) -> Iterator[FileProblem]:
         # The suwaf first: what a writer adds meanwhile lies beyond its end.
         summary, problems = load(self.suwaf, self.name, self.scheme)
         yield from problems
@@ -62,7 +64,7 @@ class Paper:
         yield from self._compare_ends(story, summary)
         yield from self._compare_futs(story, summary)
 
-    def quick(self) -> Iterator[Problem]:
+    def quick(self) -> Iterator[FileProblem]:
         summary, problems = load(self.suwaf, self.name, self.scheme)
         yield from problems
         if not self.warc.exists():
@@ -77,18 +79,22 @@ class Paper:
                 code = "no-suwaf" if size else "empty-warc"
                 yield problem(self.warc, code, f"its suwaf {self.suwaf} is missing")
             return
-        end = size if summary.end is None else summary.end
+        yield from self._compare_sizes(size, summary)
         with self.warc.open("rb", buffering=0) as file:
-            yield from self._compare_sizes(size, summary)
-            tail = os.pread(file.fileno(), 4, max(0, end - 4))
-            if end <= size and tail != b"\r\n\r\n":
-                yield problem(self.warc, "end-inside-record", "no record ends there", end)
-            for (futli, time), entry in summary.entries.items():
-                if os.pread(file.fileno(), 5, entry["s"]) != _MARK or _past(entry, end):
-                    sentence = f"s, l of {futli} at {time} are no PDF"
-                    yield problem(self.suwaf, "not-a-fut", sentence, entry["s"])
+            yield from self._compare_marks(file.fileno(), size, summary)
 
-    def _compare_sizes(self, size: int, summary: Summary) -> Iterator[Problem]:
+    def _compare_marks(self, fd: int, size: int, summary: Summary) -> Iterator[FileProblem]:
+        """The bytes by which the end of a record and the beginning of a PDF can be told."""
+        end = size if summary.end is None else summary.end
+        tail = os.pread(fd, 4, max(0, end - 4))
+        if end <= size and tail != b"\r\n\r\n":
+            yield problem(self.warc, "end-inside-record", "no record ends there", end)
+        for (futli, time), entry in summary.entries.items():
+            if os.pread(fd, len(_MARK), entry["s"]) != _MARK or _past(entry, end):
+                sentence = f"s, l of {futli} at {time} are no PDF"
+                yield problem(self.suwaf, "not-a-fut", sentence, entry["s"])
+
+    def _compare_sizes(self, size: int, summary: Summary) -> Iterator[FileProblem]:
         end = summary.end
         if end is not None and size < end:
             yield problem(self.warc, "short-warc", f"{end - size} of {end} bytes are missing", size)
@@ -96,7 +102,7 @@ class Paper:
             sentence = f"{size - end} bytes that the suwaf does not know yet"
             yield problem(self.warc, "uncommitted-tail", sentence, end)
 
-    def _compare_ends(self, story: Story, summary: Summary) -> Iterator[Problem]:
+    def _compare_ends(self, story: Story, summary: Summary) -> Iterator[FileProblem]:
         yield from self._compare_sizes(max(story.boundaries | {self.warc.stat().st_size}), summary)
         if summary.end is None:
             return
@@ -106,12 +112,12 @@ class Paper:
             sentence = "a record header before the end is not as it was written"
             yield problem(self.warc, "headers-changed", sentence)
 
-    def _compare_futs(self, story: Story, summary: Summary) -> Iterator[Problem]:
-        by_futli: dict[str, list[Visit]] = {}
-        by_range: dict[tuple[int, int], Fut] = {}
+    def _compare_futs(self, story: Story, summary: Summary) -> Iterator[FileProblem]:
+        by_futli: dict[str, list[DatedFut]] = {}
+        by_range: dict[tuple[int, int], LiteralPdf] = {}
         for each in story.visits:
             by_futli.setdefault(each.futli, []).append(each)
-            by_range[each.fut.offset, each.fut.length] = each.fut
+            by_range[each.pdf.offset, each.pdf.length] = each.pdf
         named: set[_Key] = set()
         for (futli, time), entry in summary.entries.items():
             yield from self._compare_range(futli, time, entry, by_range, summary)
@@ -126,35 +132,36 @@ class Paper:
             else:
                 named.add(_key(visit))
                 yield from self._compare_entry(futli, time, entry, visit, by_range)
+        yield from self._compare_open(story, summary)
+        for each in story.visits:
+            if each.pdf.whole and _key(each) not in named and _within(each, summary.end):
+                sentence = f"the fut of {each.futli} at {each.date} is not in the suwaf"
+                yield problem(self.warc, "fut-not-in-suwaf", sentence, each.offset)
+        yield from self._compare_twins(summary)
+
+    def _compare_open(self, story: Story, summary: Summary) -> Iterator[FileProblem]:
         for futli in summary.open:
             if futli not in story.futlis:
                 unknown = problem(self.suwaf, "unknown-futli", f"open {futli} is not in the WARC")
                 yield replace(unknown, severity="warning")
-        for each in story.visits:
-            if each.fut.whole and _key(each) not in named and _within(each, summary.end):
-                sentence = f"the fut of {each.futli} at {each.date} is not in the suwaf"
-                yield problem(self.warc, "fut-not-in-suwaf", sentence, each.offset)
-        yield from self._compare_twins(summary)
 
     def _compare_range(
         self,
         futli: str,
         time: str,
         entry: dict[str, Any],
-        by_range: Mapping[tuple[int, int], Fut],
+        by_range: Mapping[tuple[int, int], LiteralPdf],
         summary: Summary,
-    ) -> Iterator[Problem]:
+    ) -> Iterator[FileProblem]:
         """Invariant 2, from the bytes that the reader has hashed, else from the file."""
         start, length = entry["s"], entry["l"]
         fut = by_range.get((start, length))
         where = f"s, l of {futli} at {time}"
-        if fut is not None:
-            digest = fut.digest
-        else:
-            front, digest = self._cut(start, length)
-            if front != _MARK:
-                yield problem(self.suwaf, "not-a-fut", f"{where} do not begin a PDF", start)
-                return
+        front, digest = (_MARK, fut.digest) if fut is not None else self._cut(start, length)
+        if front != _MARK:
+            yield problem(self.suwaf, "not-a-fut", f"{where} do not begin a PDF", start)
+            return
+        if fut is None:
             yield problem(self.suwaf, "not-a-fut", f"{where} are not a fut of a record", start)
         if summary.end is not None and _past(entry, summary.end):
             yield problem(self.suwaf, "not-a-fut", f"{where} lie beyond end", start)
@@ -177,11 +184,11 @@ class Paper:
         futli: str,
         time: str,
         entry: dict[str, Any],
-        visit: Visit,
-        by_range: Mapping[tuple[int, int], Fut],
-    ) -> Iterator[Problem]:
+        visit: DatedFut,
+        by_range: Mapping[tuple[int, int], LiteralPdf],
+    ) -> Iterator[FileProblem]:
         fut = by_range.get((entry["s"], entry["l"]))
-        if fut is not None and fut.digest != visit.fut.digest:
+        if fut is not None and fut.digest != visit.pdf.digest:
             yield self._differs(futli, time, "s, l are another fut than the WARC has for it")
         expected = {"url": visit.url}
         expected |= {key: visit.info.get(name, "") for key, name in _FROM_WARCINFO.items()}
@@ -190,7 +197,7 @@ class Paper:
             if entry.get(key, value if len(entry) == 2 else "") != value:
                 yield self._differs(futli, time, f"{key} is not {value[:200]!r}")
 
-    def _compare_twins(self, summary: Summary) -> Iterator[Problem]:
+    def _compare_twins(self, summary: Summary) -> Iterator[FileProblem]:
         ranges: dict[str, tuple[int, int]] = {}
         for (futli, time), entry in summary.entries.items():
             place = entry["s"], entry["l"]
@@ -199,7 +206,7 @@ class Paper:
                 sentence = f"{futli} at {time} has another s, l for the same digest"
                 yield problem(self.suwaf, "digest-twice", sentence)
 
-    def _differs(self, futli: str, time: str, what: str) -> Problem:
+    def _differs(self, futli: str, time: str, what: str) -> FileProblem:
         return problem(self.suwaf, "suwaf-differs", f"{futli} at {time}: {what}")
 
 
@@ -211,29 +218,29 @@ def _past(entry: Mapping[str, Any], end: int) -> bool:
     return bool(entry["s"] + entry["l"] > end)
 
 
-def _within(visit: Visit, end: int | None) -> bool:
+def _within(visit: DatedFut, end: int | None) -> bool:
     return end is None or visit.offset < end
 
 
-def _key(visit: Visit) -> _Key:
+def _key(visit: DatedFut) -> _Key:
     return visit.offset, visit.futli, visit.date
 
 
 def _chosen(
-    time: str, entry: Mapping[str, Any], digest: str, visits: list[Visit], named: set[_Key]
-) -> Visit | None:
+    time: str, entry: Mapping[str, Any], digest: str, visits: list[DatedFut], named: set[_Key]
+) -> DatedFut | None:
     """The visit that *entry* is of: one at its time; of several the one most like it.
 
     *digest* is that of the entry's bytes: where a fut was stored twice, one place is named for
     both visits.
     """
 
-    def likeness(visit: Visit) -> tuple[bool, bool, bool, bool]:
+    def likeness(visit: DatedFut) -> tuple[bool, bool, bool, bool]:
         return (
-            visit.fut.digest == digest,
+            visit.pdf.digest == digest,
             visit.url == entry.get("url", visit.url),
             _key(visit) not in named,
-            visit.fut.offset == entry["s"],
+            visit.pdf.offset == entry["s"],
         )
 
     same_second = [visit for visit in visits if visit.date[:19] == time[:19]]

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lafka.errors import BadPid
 from lafka.pids import Scheme
-from lafka.strict import Entity, Fut, Problem, StrictReader, StrictRecord, canonical_digest
 from lafka.verify.decoding import difference
+from lafka.verify.digests import canonical_digest
 from lafka.verify.problems import drained, problem
+from lafka.verify.reader import StrictReader, StrictRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from concurrent.futures import Executor
+
+    from lafka.verify.blocks import HttpEntity, LiteralPdf
+    from lafka.verify.problems import FileProblem
 
 _PDF = "application/pdf"
 _HOLDERS = frozenset(("response", "resource", "conversion"))
@@ -22,18 +26,18 @@ _VISITS = frozenset(("response", "resource", "revisit", "conversion"))
 _CAPTURED = frozenset(("request", "response", "resource", "revisit", "conversion"))
 
 
-class Visit(NamedTuple):
+class DatedFut(NamedTuple):
     """A fut of a futli at a time, as the WARC tells it; ``offset`` is that of its record."""
 
     offset: int
     futli: str
     date: str
     url: str
-    fut: Fut
+    pdf: LiteralPdf
     info: Mapping[str, str]
 
 
-class Seen(NamedTuple):
+class EarlierRecord(NamedTuple):
     """What later records need to know of a record that they refer to."""
 
     offset: int
@@ -42,8 +46,8 @@ class Seen(NamedTuple):
     date: str
     address: str
     digest: str | None
-    fut: Fut | None
-    entity: Entity | None
+    pdf: LiteralPdf | None
+    entity: HttpEntity | None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,11 +61,11 @@ class Story:
     warc: Path
     name: str
     scheme: Scheme
-    visits: list[Visit] = field(default_factory=list)
+    visits: list[DatedFut] = field(default_factory=list)
     futlis: set[str] = field(default_factory=set)
     boundaries: set[int] = field(default_factory=lambda: {0})
     chain: str = ""
-    _seen: dict[str, Seen] = field(default_factory=dict)
+    _seen: dict[str, EarlierRecord] = field(default_factory=dict)
     _infos: dict[str, Mapping[str, str]] = field(default_factory=dict)
     _concurrent: list[tuple[str, str]] = field(default_factory=list)
     _stored: dict[str, int] = field(default_factory=dict)
@@ -70,7 +74,7 @@ class Story:
 
     def read(
         self, end: int | None, progress: Callable[[int], None], pool: Executor | None
-    ) -> Iterator[Problem]:
+    ) -> Iterator[FileProblem]:
         """What is wrong with the WARC; *end* is where the suwaf says that it ends."""
         reader = StrictReader(self.warc, progress=progress, pool=pool)
         for record in reader:
@@ -83,7 +87,7 @@ class Story:
         for digest, record in self._answers.values():
             yield from self._check_once(record, digest)
 
-    def _note(self, record: StrictRecord, end: int | None) -> Iterator[Problem]:
+    def _note(self, record: StrictRecord, end: int | None) -> Iterator[FileProblem]:
         self.boundaries.add(record.end)
         if record.end == end:
             self.chain = f"sha256:{record.chain.hex()}"
@@ -103,7 +107,7 @@ class Story:
         self._seen[record.id] = self._summed_up(record)
         self._concurrent.extend((record.id, other) for other in record.concurrent_to)
 
-    def _check_references(self, record: StrictRecord) -> Iterator[Problem]:
+    def _check_references(self, record: StrictRecord) -> Iterator[FileProblem]:
         info = record.fields.get("warc-warcinfo-id")
         if info is not None and info not in self._infos:
             yield self._wrong(record, "dangling-reference", f"no warcinfo {info} before it")
@@ -122,7 +126,7 @@ class Story:
         else:
             yield from self._check_conversion(record, seen)
 
-    def _check_conversion(self, record: StrictRecord, seen: Seen) -> Iterator[Problem]:
+    def _check_conversion(self, record: StrictRecord, seen: EarlierRecord) -> Iterator[FileProblem]:
         """A conversion is its answer with every coding undone (WARC/1.1 section 6.8)."""
         if seen.entity is None or seen.type != "response":
             return
@@ -131,10 +135,10 @@ class Story:
         if sentence:
             yield self._wrong(record, "conversion-differs", sentence)
 
-    def _check_revisit(self, record: StrictRecord, seen: Seen) -> Iterator[Problem]:
+    def _check_revisit(self, record: StrictRecord, seen: EarlierRecord) -> Iterator[FileProblem]:
         fields = record.fields
         digest = canonical_digest(fields.get("warc-payload-digest", ""))
-        held = {seen.digest, seen.fut.digest if seen.fut else None} - {None}
+        held = {seen.digest, seen.pdf.digest if seen.pdf else None} - {None}
         if digest is not None and held and digest not in held:
             yield self._wrong(
                 record, "revisit-differs", "another payload digest than what it is of"
@@ -144,10 +148,10 @@ class Story:
         if fields.get("warc-refers-to-date", seen.date)[:19] != seen.date[:19]:
             yield self._wrong(record, "revisit-differs", "another date than what it is of")
         kind = fields.get("warc-identified-payload-type", _PDF)
-        if seen.fut is not None and kind != _PDF:
+        if seen.pdf is not None and kind != _PDF:
             yield self._wrong(record, "payload-type", f"{kind[:60]!r} for a PDF")
 
-    def _check_info(self, record: StrictRecord) -> Iterator[Problem]:
+    def _check_info(self, record: StrictRecord) -> Iterator[FileProblem]:
         info = self._infos[record.id]
         missing = [name for name in ("paper-id", "futli") if not info.get(name)]
         if missing:
@@ -167,21 +171,21 @@ class Story:
         else:
             yield self._wrong(record, "wrong-pid", f"a capture of {pid}")
 
-    def _check_payload(self, record: StrictRecord) -> Iterator[Problem]:
+    def _check_payload(self, record: StrictRecord) -> Iterator[FileProblem]:
         kind = record.fields.get("warc-identified-payload-type")
         coded = record.entity is not None and record.entity.coded
-        if record.fut is not None and kind not in (None, _PDF):
+        if record.pdf is not None and kind not in (None, _PDF):
             yield self._wrong(record, "payload-type", f"{kind[:60]!r} for a PDF")
-        if record.fut is None and kind == _PDF and not coded:
+        if record.pdf is None and kind == _PDF and not coded:
             yield self._wrong(record, "payload-type", "no PDF, but identified as one")
         if record.type == "conversion" and (
-            record.fut is None
-            or record.fut.offset != record.block
+            record.pdf is None
+            or record.pdf.offset != record.block
             or record.fields.get("content-type") != _PDF
         ):
             yield self._wrong(record, "payload-type", "a conversion that is no PDF")
 
-    def _check_twice(self, record: StrictRecord) -> Iterator[Problem]:
+    def _check_twice(self, record: StrictRecord) -> Iterator[FileProblem]:
         """A fut is stored once; of other payloads the last answer of a capture is.
 
         What leads on, a redirect or a page with a refresh, is stored at each visit.
@@ -192,19 +196,19 @@ class Story:
         digest = _digest_stored(record)
         if digest is None:
             return
-        if record.fut is not None:
+        if record.pdf is not None:
             yield from self._check_once(record, digest)
         else:
             self._answers[info] = digest, record
 
-    def _check_once(self, record: StrictRecord, digest: str) -> Iterator[Problem]:
+    def _check_once(self, record: StrictRecord, digest: str) -> Iterator[FileProblem]:
         first = self._stored.setdefault(digest, record.offset)
         if first != record.offset:
             twice = self._wrong(record, "stored-twice", f"the payload of the record at {first}")
             # The first Lafka stored a fut at every visit.
             yield replace(twice, severity="warning") if record.version == "WARC/1.0" else twice
 
-    def _check_pair(self, one: str, other: str) -> Iterator[Problem]:
+    def _check_pair(self, one: str, other: str) -> Iterator[FileProblem]:
         first, second = self._seen[one], self._seen.get(other)
         if second is None:
             sentence = f"no record {other}"
@@ -216,39 +220,39 @@ class Story:
             sentence = "request and answer differ in target URI or IP address"
             yield problem(self.warc, "pair-differs", sentence, first.offset)
 
-    def _summed_up(self, record: StrictRecord) -> Seen:
+    def _summed_up(self, record: StrictRecord) -> EarlierRecord:
         # A conversion is made later than what it is of; its date is that of the visit.
         source = self._seen.get(record.fields.get("warc-refers-to", ""))
         date = source.date if record.type == "conversion" and source is not None else record.date
-        return Seen(
+        return EarlierRecord(
             offset=record.offset,
             type=record.type,
             url=record.url,
             date=date,
             address=record.fields.get("warc-ip-address", ""),
             digest=canonical_digest(record.fields.get("warc-payload-digest", "")),
-            fut=record.fut,
+            pdf=record.pdf,
             entity=record.entity,
         )
 
-    def _visit(self, record: StrictRecord) -> Visit | None:
+    def _visit(self, record: StrictRecord) -> DatedFut | None:
         """The fut that *record* is a visit of, None where it is none or nobody asked for it."""
         target = self._seen.get(record.fields.get("warc-refers-to", ""))
-        fut = record.fut
+        fut = record.pdf
         if record.type == "revisit":
-            fut = target.fut if target is not None else self._by_digest(record)
+            fut = target.pdf if target is not None else self._by_digest(record)
         info = self._infos.get(record.fields.get("warc-warcinfo-id", ""))
         if fut is None or info is None or "futli" not in info:
             return None
         date = target.date if record.type == "conversion" and target is not None else record.date
-        return Visit(record.offset, info["futli"], date, record.url, fut, info)
+        return DatedFut(record.offset, info["futli"], date, record.url, fut, info)
 
-    def _by_digest(self, record: StrictRecord) -> Fut | None:
+    def _by_digest(self, record: StrictRecord) -> LiteralPdf | None:
         digest = canonical_digest(record.fields.get("warc-payload-digest", ""))
-        found = (seen.fut for seen in self._seen.values() if seen.fut and seen.digest == digest)
+        found = (seen.pdf for seen in self._seen.values() if seen.pdf and seen.digest == digest)
         return next(found, None) if digest else None
 
-    def _wrong(self, record: StrictRecord, code: str, sentence: str) -> Problem:
+    def _wrong(self, record: StrictRecord, code: str, sentence: str) -> FileProblem:
         return problem(self.warc, code, sentence, record.offset)
 
 
@@ -269,10 +273,10 @@ def _digest_stored(record: StrictRecord) -> str | None:
     """
     if record.type == "revisit" or "warc-truncated" in record.fields:
         return None
-    if record.type == "resource" and record.fut is None:
+    if record.type == "resource" and record.pdf is None:
         return None
-    if record.fut is not None:
-        return record.fut.digest if record.fut.whole else None
+    if record.pdf is not None:
+        return record.pdf.digest if record.pdf.whole else None
     entity = record.entity
     if entity is None or entity.chunked or entity.offset == entity.end:
         return None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lafka.strict import Problem
+    from lafka.verify.problems import FileProblem
 
 FORMAT = 1
 _ENTRY_KEYS = frozenset(("s", "l", "url", "digest", "found_by", "html_url", "html_date", "label"))
@@ -49,7 +49,7 @@ def places_in(suwaf: Path) -> frozenset[Place]:
         return frozenset()
 
 
-def load(suwaf: Path, name: str, scheme: Scheme) -> tuple[Summary | None, list[Problem]]:
+def load(suwaf: Path, name: str, scheme: Scheme) -> tuple[Summary | None, list[FileProblem]]:
     """The suwaf of the paper *name*, None where there is none or it is none; what is wrong with it.
 
     Raises OSError.
@@ -81,10 +81,7 @@ def _summary(values: object, scheme: Scheme) -> Summary:
     end, chain, opened = writer.get("end"), writer.get("chain"), writer.get("open", [])
     if "_warc" in values and (writer.get("format") != FORMAT or not _is_count(end)):
         raise ValueError(f"_warc is not of format {FORMAT}, or has no end")
-    if not isinstance(chain, str | None) or not isinstance(opened, list):
-        raise ValueError("_warc holds a value of another type")
-    if chain is not None and not _CHAIN.fullmatch(chain):
-        raise ValueError("the chain is no digest")
+    _check_types(chain, opened)
     return Summary(
         pid=scheme.pid(pids[0]),
         entries=dict(_entries_of(values[pids[0]])),
@@ -93,6 +90,13 @@ def _summary(values: object, scheme: Scheme) -> Summary:
         open=[str(futli) for futli in opened],
         ours=bool(writer),
     )
+
+
+def _check_types(chain: object, opened: object) -> None:
+    if not isinstance(chain, str | None) or not isinstance(opened, list):
+        raise ValueError("_warc holds a value of another type")
+    if chain is not None and not _CHAIN.fullmatch(chain):
+        raise ValueError("the chain is no digest")
 
 
 def _faults(

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from warcio.archiveiterator import ArchiveIterator
 
-from lafka import strict
+from lafka.verify.problems import FileProblem
+from lafka.verify.reader import records as strict_records
 from lafka.warc.checking import check
 from lafka.warc.stored import StoredRecord
 from lafka.warc.volumes import Volume
@@ -37,8 +38,8 @@ def proved(path: Path, *, digests: bool = True) -> list[StoredRecord]:
                 shutil.copyfileobj(packed, out)
         else:
             plain.symlink_to(path.absolute())
-        problems: list[strict.Problem] = []
-        offsets = [record.offset for record in strict.records(plain, problems=problems)]
+        problems: list[FileProblem] = []
+        offsets = [record.offset for record in strict_records(plain, problems=problems)]
         assert not [p for p in problems if p.severity == "error"], problems
         assert len(offsets) == len(records)
         if not volume.compression:

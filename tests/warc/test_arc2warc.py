@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from warcio.checker import Checker
 
-from lafka.strict import Problem, records
+from lafka.verify.problems import FileProblem
+from lafka.verify.reader import records
 from lafka.warc.arc import ArcVolume
 from lafka.warc.arc2warc import arc2warc, legal_url
 from lafka.warc.archeaders import unescaped
@@ -42,7 +43,7 @@ def accepted(path: Path) -> bool:
 
     checker = Checker(Arguments())
     checker.process_all()
-    told: list[Problem] = []
+    told: list[FileProblem] = []
     if path.suffix == ".warc":
         list(records(path, problems=told))
     # A field of our own is what a lawful extension is.
