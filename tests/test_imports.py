@@ -14,7 +14,7 @@ BELOW = {
     "errors": "warc",
     "candidates": "",
     "pids": "errors",
-    "futlis": "errors pids",
+    "futlis": "errors pids warc",
     "feeder": "errors pids futlis",
     "warc": "",
     "payloads": "errors warc",
