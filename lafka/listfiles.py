@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from lafka.errors import BadList
 from lafka.rows import FORMATS, Jsonl, Row, Rows, tsv
 from lafka.verdicts import verdict
+from lafka.warc.gzips import inflated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -44,27 +45,6 @@ def _chunks(stream: BinaryIO, seen: Callable[[bytes], object]) -> Iterator[bytes
     while chunk := read(_CHUNK):
         seen(chunk)
         yield chunk
-
-
-def _gunzip(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Inflate gzip members (RFC 1952) in bounded memory; zlib.error, EOFError at a torn one."""
-    member = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    begun = False
-    for chunk in chunks:
-        rest = chunk
-        while rest := rest if begun else rest.lstrip(b"\0"):
-            begun = True
-            if inflated := member.decompress(rest, _CHUNK):
-                yield inflated
-            rest = member.unconsumed_tail
-            if member.eof:
-                rest = member.unused_data
-                member = zlib.decompressobj(zlib.MAX_WBITS | 16)
-                begun = False
-    while begun and (inflated := member.decompress(b"", _CHUNK)):
-        yield inflated
-    if begun and not member.eof:
-        raise EOFError
 
 
 class _RawLine(NamedTuple):
@@ -172,7 +152,7 @@ def _read(
         raise BadList(f"{name}: not gzip, as its name says")
     data: Iterator[bytes] = chain([head], chunks)
     if head.startswith(_GZIP):
-        data = _gunzip(data)
+        data = inflated(data, _CHUNK)
     return _iterate(name, to_close, data, rows, scheme)
 
 

@@ -20,7 +20,7 @@ BELOW = {
     "futlis": "pids",
     "rows": "",
     "verdicts": "errors pids futlis rows urls",
-    "listfiles": "errors pids futlis rows verdicts",
+    "listfiles": "errors pids futlis rows verdicts warc",
     "excludes": "errors pids listfiles",
     "feeder": "errors pids futlis",
     "warc": "",

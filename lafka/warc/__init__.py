@@ -6,12 +6,13 @@ What a record is made of:
 ``fields``, ``dates``     named fields, WARC-Date at every precision
 ``digests``, ``sources``  labelled digests; bytes in memory or in a file, read the same way
 ``http``, ``codings``     the HTTP message in a block, its payload, its entity
+``gzips``                 what zlib inflates, within bounds: members, streams
 ``rules``                 what the standard says of the fields of a record
 
 Writing:
 
-``records``               records of every type, held to the standard
-``builders``, ``pools``   groups of records into files, nothing overwritten; one a thread
+``records``, ``described`` records of every type, held to the standard; what a record says
+``builders``              groups of records into files, nothing overwritten
 ``names``, ``sizes``      names of files by the guidelines, sizes with K, M, G, Ki, Mi, Gi
 ``encoding``              records as bytes of a file, plain or a gzip member each
 ``appending``             a group whole at the end of a file, or the file as it was before
@@ -24,6 +25,7 @@ Reading:
 ``handles``               the file of a volume, or the part of one
 ``compression``           gzip, bzip2, zstd: what members begin with, how they are inflated
 ``streams``               a volume as one stream of plain bytes
+``blocks``                the digests in a record, computed again
 ``checking``              a volume held to the standard, digests and all
 ``repairing``             what is whole of a damaged volume, in a new one
 ``recompressing``         all of a sound one, a gzip member for each record or plain
@@ -66,7 +68,6 @@ if TYPE_CHECKING:
     from lafka.warc.indexes import attach as attach
     from lafka.warc.indexes import build as build
     from lafka.warc.indexes.base import Entry as Entry
-    from lafka.warc.pools import WriterPool as WriterPool
     from lafka.warc.problems import Problem as Problem
     from lafka.warc.recompressing import recompress as recompress
     from lafka.warc.records import Record as Record
@@ -90,7 +91,6 @@ _HOMES = {
     "fields": ("Fields",),
     "indexes": ("attach", "build"),
     "indexes.base": ("Entry",),
-    "pools": ("WriterPool",),
     "problems": ("Problem",),
     "recompressing": ("recompress",),
     "records": ("Record",),

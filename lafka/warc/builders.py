@@ -98,10 +98,7 @@ class Builder:
         clock: Callable[[], WarcDate] = WarcDate.now,
         version: str | None = None,
     ) -> None:
-        if (path is None) == (folder is None):
-            raise BadValue("a builder has either a path or a folder")
-        if version not in (None, *VERSIONS):
-            raise BadValue(f"not a version of WARC: {version!r}")
+        _check_ways(path, folder, version)
         self.max_size = parse_size(max_size)
         self.finished: list[Path] = []
         """The files that are whole, by their final names."""
@@ -120,9 +117,13 @@ class Builder:
         self._version = version
         self._file: _File | None = None
         self._closed = False
-        now = clock()
-        if folder is not None and self._named(0, now) == self._named(1, now):
-            raise BadValue(f"a template without a serial: {template!r}")
+        if folder is not None:
+            self._check_template()
+
+    def _check_template(self) -> None:
+        now = self.clock()
+        if self._named(0, now) == self._named(1, now):
+            raise BadValue(f"a template without a serial: {self._name[0]!r}")
 
     def __enter__(self) -> Self:
         return self
@@ -384,6 +385,13 @@ class _File:
         file.out.close()
         open_path.unlink()
         return None
+
+
+def _check_ways(path: Path | str | None, folder: Path | str | None, version: str | None) -> None:
+    if (path is None) == (folder is None):
+        raise BadValue("a builder has either a path or a folder")
+    if version not in (None, *VERSIONS):
+        raise BadValue(f"not a version of WARC: {version!r}")
 
 
 def _renamed(source: Path, target: Path) -> bool:

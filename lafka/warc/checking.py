@@ -8,22 +8,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from lafka.warc import http
-from lafka.warc.digests import BlockHash, Digest, hashed
-from lafka.warc.errors import BadHttp, BadValue, BadWarc
+from lafka.warc.blocks import contents, is_plainly_right
 from lafka.warc.fields import Fields
 from lafka.warc.problems import Problem
 from lafka.warc.rules import VERSIONS, faults
-from lafka.warc.sources import MemorySource, Source
+from lafka.warc.sources import MemorySource
 from lafka.warc.stored import StoredRecord
 from lafka.warc.volumes import Volume
 
@@ -33,84 +28,6 @@ _THREADS = 2
 _AHEAD = 4
 _IDS_MAX = 500_000
 _TOLD_BEFORE = frozenset({"line-end", "long-line", "bad-length"})  # by the volume
-_WITH_PAYLOAD = frozenset({"response", "request", "resource", "metadata", "conversion"})
-_HEADED = ("response", "request")
-
-
-class _Block:
-    """A block and its digests, each algorithm one pass."""
-
-    def __init__(self, record: StoredRecord, source: Source) -> None:
-        self.source = source
-        self.head: http.Head | None = None
-        self.is_http = record.type in _HEADED and record.media_type == http.MESSAGE
-        self.trouble = ""
-        self._made: dict[str, BlockHash] = {}
-        if self.is_http:
-            try:
-                self.head = http.message_head(source)
-            except BadHttp as error:
-                self.trouble = str(error)
-
-    def digest(self, algorithm: str) -> Digest:
-        return self._hashed(algorithm).block
-
-    def _hashed(self, algorithm: str) -> BlockHash:
-        if algorithm not in self._made:
-            self._made[algorithm] = hashed(self.source, algorithm, self.head, to_end=False)
-        return self._made[algorithm]
-
-    def payload(self, stated: Digest) -> Digest | None:
-        """*stated* where it is the payload's; else what the payload's is, None where it is broken.
-
-        Of a body that is chunked or longer than it says, some writers take it as it stands.
-        """
-        if self.head is None:
-            return self.digest(stated.algorithm)
-        found = self._hashed(stated.algorithm).payload
-        if found == stated:
-            return stated
-        body = Digest.of(self.source.chunks(self.head.end), stated.algorithm)
-        return stated if body == stated else found
-
-
-def verify(record: StoredRecord) -> list[Problem]:
-    """What the digests of *record* say about it: empty where all is well or nothing can be told.
-
-    Nothing is said of digests by unknown algorithms, nor of a payload that lies elsewhere: of a
-    revisit, of a segment.
-    """
-    codes = ("block-digest", "payload-digest", "truncated-payload", "unreadable")
-    return [problem for problem in _contents(record, record.block()) if problem.code in codes]
-
-
-def _digest_problems(record: StoredRecord, block: _Block) -> Iterator[Problem]:
-    for code, found, stated in _mismatches(record, block):
-        yield Problem.of(code, record.path, record.offset, found=found, value=stated)
-
-
-def _mismatches(record: StoredRecord, block: _Block) -> Iterator[tuple[str, str, str]]:
-    fields = record.fields
-    stated = _stated(fields, "WARC-Block-Digest")
-    if stated and (found := block.digest(stated.algorithm)) != stated:
-        yield "block-digest", found.text, stated.text
-    stated = _stated(fields, "WARC-Payload-Digest")
-    if not stated or record.type not in _WITH_PAYLOAD or "WARC-Segment-Number" in fields:
-        return
-    payload = block.payload(stated)
-    if payload != stated:
-        code = "truncated-payload" if "WARC-Truncated" in fields else "payload-digest"
-        yield code, payload.text if payload else "broken", stated.text
-
-
-def _stated(fields: Fields, name: str) -> Digest | None:
-    """The digest *name* where it can be computed here."""
-    text = fields.first(name)
-    if text:
-        with suppress(BadValue):
-            digest = Digest.parse(text)
-            return digest if digest.known else None
-    return None
 
 
 class Check(Iterable[Problem]):
@@ -173,15 +90,15 @@ class Check(Iterable[Problem]):
         source = record.block()
         if record.block_length >= _APART and not self.volume.is_plain:
             if record.block_length > _AT_HAND:  # only one thread can inflate a volume
-                self._found.extend(_contents(record, source))
+                self._found.extend(contents(record, source))
                 return
             source = MemorySource(source.read(0, source.size))
         if record.block_length < _APART:
             data = source.read(0, record.block_length)
-            if not _is_plainly_right(record, data):
-                self._found.extend(_contents(record, MemorySource(data)))
+            if not is_plainly_right(record, data):
+                self._found.extend(contents(record, MemorySource(data)))
         else:
-            self._found.append(threads.submit(_contents, record, source).result)
+            self._found.append(threads.submit(contents, record, source).result)
 
     def _judge_header(self, offset: int, header: bytes) -> Fields:
         """Hold a header to the standard, of a record that can be read or of one that cannot."""
@@ -211,56 +128,6 @@ class Check(Iterable[Problem]):
             self._found.append(Problem.of("repeated-id", record.path, record.offset, **values))
         elif len(self._ids) < _IDS_MAX:
             self._ids[key] = record.offset
-
-
-def _is_plainly_right(record: StoredRecord, data: bytes) -> bool:
-    """Whether all is well with the block *data*, as far as that is told without parsing it.
-
-    So it is with nearly all small blocks, which it makes twice as fast to check.
-    """
-    fields = record.fields
-    stated = fields.first("WARC-Block-Digest")
-    if stated and not _says(stated, data):
-        return False
-    stated = fields.first("WARC-Payload-Digest")
-    if record.type not in _HEADED:
-        return not stated
-    line = _FIRST_LINE.match(data)
-    end = data.find(b"\r\n\r\n") + 4
-    return bool(line) and end > 4 and (not stated or _says(stated, data[end:]))
-
-
-_FIRST_LINE = re.compile(rb"HTTP/1\.[01] [2-5][0-9][0-9] [ -~]*\r\n|[A-Z]+ [!-~]+ HTTP/1\.[01]\r\n")
-_MAKERS = {"sha1": hashlib.sha1, "sha256": hashlib.sha256, "md5": hashlib.md5}
-_BASE32 = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789abcdefghijklmnopqrstuv", "_")
-
-
-def _says(stated: str, data: bytes) -> bool:
-    """Whether *stated* is the digest of *data*; only its usual spellings are known here."""
-    label, _, value = stated.partition(":")
-    make = _MAKERS.get(label)
-    if make is None:
-        return False
-    made = make(data, usedforsecurity=False)
-    if len(value) != 32 or label != "sha1":
-        return value == made.hexdigest()
-    try:
-        return int(value.translate(_BASE32), 32) == int.from_bytes(made.digest(), "big")
-    except ValueError:
-        return False
-
-
-def _contents(record: StoredRecord, source: Source) -> list[Problem]:
-    """What is wrong with the block of *record*."""
-    try:
-        block = _Block(record, source)
-        problems = list(_digest_problems(record, block))
-        if block.trouble:
-            values = {"reason": block.trouble}
-            problems.append(Problem.of("bad-http", record.path, record.offset, **values))
-    except BadWarc as error:
-        return [Problem.of("unreadable", record.path, record.offset, reason=error.message)]
-    return problems
 
 
 def check(volume: Volume | Path | str, *, digests: bool = True) -> Check:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import re
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 import brotli
 
+from lafka.warc import gzips
 from lafka.warc.errors import BadHttp
+from lafka.warc.gzips import BARE, MEMBER, WRAPPED, Inflater
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -20,7 +21,7 @@ else:
 
 _PIECE = 1 << 16
 _OUT = 1 << 20
-_BROKEN = (zlib.error, brotli.error, zstd.ZstdError)
+_BROKEN = (*gzips.BROKEN, brotli.error, zstd.ZstdError)
 _CODINGS_MAX = 8
 
 
@@ -35,25 +36,15 @@ class _Inflate:
     """One stream of zlib's, in pieces of at most *most* bytes; what stands behind is ``rest``."""
 
     def __init__(self, window: int, most: int) -> None:
-        self._inner = zlib.decompressobj(window)
+        self._inner = Inflater(window)
         self._most = most
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        if self.done:
-            return
-        out = self._inner.decompress(data, self._most)
-        while out:
-            yield out
-            # What zlib holds back beyond the limit is no unconsumed input.
-            out = (
-                b""
-                if self.done
-                else self._inner.decompress(self._inner.unconsumed_tail, self._most)
-            )
+        return self._inner.pieces(data, self._most)
 
     @property
     def rest(self) -> bytes:
-        return self._inner.unused_data
+        return self._inner.rest
 
     @property
     def done(self) -> bool:
@@ -148,7 +139,7 @@ def _decoder(coding: str, opening: bytes, most: int = _OUT) -> _Decoder | None:
     """What undoes *coding*; None where it is unknown or *opening* shows that it was not applied."""
     if coding in ("gzip", "x-gzip"):
         begins = _GZIP.match(opening) or opening == b"\x1f"
-        return _Members(lambda: _Inflate(31, most), _GZIP) if begins else None
+        return _Members(lambda: _Inflate(MEMBER, most), _GZIP) if begins else None
     if coding == "zstd":
         begins = _ZSTD.match(opening) or len(opening) < _MAGIC_MAX
         return _Members(lambda: _Zstd(most), _ZSTD) if begins else None
@@ -157,7 +148,7 @@ def _decoder(coding: str, opening: bytes, most: int = _OUT) -> _Decoder | None:
     if coding == "deflate":
         # Many servers send it without its zlib wrapper (RFC 9110 section 8.4.1.2).
         wrapped = opening[0] & 15 == 8 and int.from_bytes(opening[:2]) % 31 == 0
-        return _Inflate(15 if wrapped else -15, most)
+        return _Inflate(WRAPPED if wrapped else BARE, most)
     return _Brotli(most) if coding == "br" else None
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import bz2
 import re
 import sys
-import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
+
+from lafka.warc import gzips
+from lafka.warc.gzips import Inflater
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -25,21 +27,6 @@ class Decompressor(Protocol):
     hungry: bool
 
     def feed(self, data: bytes, limit: int) -> bytes: ...
-
-
-class _Gzip:
-    def __init__(self) -> None:
-        self._inner = zlib.decompressobj(31)
-        self.rest = b""
-        self.eof = False
-        self.hungry = True
-
-    def feed(self, data: bytes, limit: int) -> bytes:
-        out = self._inner.decompress(data, limit)
-        self.eof = self._inner.eof
-        self.rest = self._inner.unused_data if self.eof else self._inner.unconsumed_tail
-        self.hungry = not self.rest and len(out) < limit
-        return out
 
 
 class _Buffering:
@@ -68,7 +55,7 @@ class Codec:
     new: Callable[[], Decompressor]
 
 
-GZIP = Codec(name="gzip", magic=re.compile(rb"\x1f\x8b\x08[\x00-\x1f]"), new=_Gzip)
+GZIP = Codec(name="gzip", magic=re.compile(rb"\x1f\x8b\x08[\x00-\x1f]"), new=Inflater)
 BZIP2 = Codec(
     name="bzip2",
     magic=re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"),
@@ -115,4 +102,4 @@ def _dictionary(raw: Callable[[int, int], bytes], start: int) -> zstd.ZstdDict |
     return None
 
 
-BROKEN = (zlib.error, OSError, EOFError, ValueError, zstd.ZstdError)
+BROKEN = (*gzips.BROKEN, OSError, ValueError, zstd.ZstdError)

@@ -27,6 +27,7 @@ _NAMES = {
 }  # fmt: skip
 _WORKERS = 2  # block and payload, while a writer writes
 _PARALLEL = 1 << 17  # below this it costs less to hash one after the other
+_CORES = len(os.sched_getaffinity(0))
 
 
 def hasher(algorithm: str = SHA256) -> hashlib._Hash:
@@ -143,7 +144,6 @@ class BlockHash:
         self._block = hasher(algorithm)
         self._payload = hasher(algorithm) if head and not head.transfer_codings else None
         self._dechunker = Dechunker() if head and head.chunked else None
-        self._parallel: bool | None = None
         self._skip = head.end if head else 0
         self._left = head.content_length if head and not (to_end and head.status) else None
 
@@ -173,7 +173,7 @@ class BlockHash:
         tasks = [_Task(self._block.update, view)]
         if self._payload is not None:
             tasks.append(_Task(self._take, self._part(view)))
-        if len(view) >= _PARALLEL and self._has_core():
+        if len(view) >= _PARALLEL and _CORES > 1:
             for task in reversed(tasks):
                 _worker().put(task)
 
@@ -182,12 +182,6 @@ class BlockHash:
                 task.finish()
 
         return finish
-
-    def _has_core(self) -> bool:
-        """Whether a core is idle, as far as is known: if not, a thread would only be waited for."""
-        if self._parallel is None:
-            self._parallel = os.getloadavg()[0] < len(os.sched_getaffinity(0))
-        return self._parallel
 
     def _take(self, part: memoryview) -> None:
         if self._payload is None or not part:

@@ -173,7 +173,7 @@ class _Member:
         self._deflate = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
         self._packed = self._plain = 0
 
-    def pieces(self, pieces: Iterator[bytes], head: bytes) -> Iterator[bytes]:
+    def pieces(self, pieces: Iterable[bytes], head: bytes) -> Iterator[bytes]:
         """The member that holds *pieces* and begins with *head*."""
         crc = 0
         self._packed = len(head) + 8
@@ -194,6 +194,11 @@ class _Member:
         if max(lengths) > 0xFFFFFFFF:
             lengths = (0, 0)
         return _HEAD_SL[:-8] + struct.pack("<II", *lengths)
+
+
+def gzip_member(pieces: Iterable[bytes], level: int = _LEVEL) -> Iterator[bytes]:
+    """The gzip member that holds *pieces*, always the same bytes for the same ones."""
+    return _Member(level).pieces(pieces, _HEAD)
 
 
 class _Exact:

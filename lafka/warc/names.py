@@ -13,7 +13,6 @@ import socket
 import string
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from lafka.warc.dates import WarcDate
@@ -24,10 +23,6 @@ VARIABLES = frozenset({"prefix", "timestamp", "timestamp14", "serial", "host"})
 
 _NAME = re.compile(r"[^\x00-\x1f\x7f/\\]+")
 _FOREIGN = re.compile(r"[^A-Za-z0-9._~-]")
-_PARTS = re.compile(
-    r"(.+?)-([0-9]{17}|[0-9]{14})-([0-9]{5,})-(.+?)"
-    r"(\.w?arc(?:\.gz|\.bz2|\.zst)?)(?:\.open|\.invalid)?"
-)
 
 
 def this_host() -> str:
@@ -59,29 +54,6 @@ def make_name(template: str, *, prefix: str, host: str, date: WarcDate, serial: 
     if not _NAME.fullmatch(name) or name.startswith(".") or len(os.fsencode(name)) > 240:
         raise BadValue(f"not the name of a file: {name!r}")
     return name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileName:
-    """The parts of a name by the guidelines; ``timestamp`` has 17 or 14 digits."""
-
-    prefix: str
-    timestamp: str
-    serial: int
-    host: str
-    suffix: str = ".warc"
-
-    @classmethod
-    def parse(cls, name: str) -> FileName:
-        """The parts of *name*, ``.open`` and ``.invalid`` left off; ``BadValue`` for another."""
-        found = _PARTS.fullmatch(name)
-        if not found:
-            raise BadValue(f"not PREFIX-timestamp-serial-host.warc: {name!r}")
-        prefix, timestamp, serial, host, suffix = found.groups()
-        return cls(prefix=prefix, timestamp=timestamp, serial=int(serial), host=host, suffix=suffix)
-
-    def __str__(self) -> str:
-        return f"{self.prefix}-{self.timestamp}-{self.serial:05}-{self.host}{self.suffix}"
 
 
 def rename_new(source: Path, target: Path) -> None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from lafka.warc import http
+from lafka.warc import blocks, http
+from lafka.warc.described import Described, body_length, message_in
 from lafka.warc.errors import BadWarc
 from lafka.warc.fields import Fields
 from lafka.warc.framing import END
-from lafka.warc.records import Described, body_length, message_in
+from lafka.warc.problems import Problem
 from lafka.warc.sources import CHUNK, Source
-
-if TYPE_CHECKING:
-    from lafka.warc.problems import Problem
 
 _HTTP = ("response", "request", "revisit")
 
@@ -168,6 +166,4 @@ class StoredRecord(Described):
 
     def verify(self) -> list[Problem]:
         """What its digests say about it: empty where all is well or nothing can be told."""
-        from lafka.warc.checking import verify  # noqa: PLC0415  which knows volumes
-
-        return verify(self)
+        return blocks.verify(self)

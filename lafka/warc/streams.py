@@ -11,7 +11,6 @@ import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 from lafka.warc.compression import BROKEN, GZIP, MAGIC_MAX, SKIPPABLE, Codec, Decompressor
 from lafka.warc.sources import CHUNK
@@ -22,21 +21,6 @@ _WINDOW = 256 << 10
 _FAR = 64 << 10
 _KEPT = 8 << 20
 _ZEROS = re.compile(rb"\0+")
-
-
-class Stream(Protocol):
-    """Plain bytes, to be looked at from front to back."""
-
-    def view(self, at: int, keep: int) -> tuple[int, bytes]:
-        """A place and the bytes from there on, at least :data:`AHEAD` beyond *at* if there are."""
-
-    def read(self, start: int, length: int) -> bytes: ...
-
-    def lacks(self, end: int) -> bool:
-        """Whether the stream ends before *end*."""
-
-    def place(self, at: int) -> tuple[int, int]:
-        """Where in the file what holds *at* begins, and how far behind that *at* is."""
 
 
 class PlainStream:
@@ -54,6 +38,7 @@ class PlainStream:
         self._window = _FIRST_WINDOW
 
     def view(self, at: int, keep: int) -> tuple[int, bytes]:  # noqa: ARG002  all can be read again
+        """A place and the bytes from there on, at least ``ahead`` beyond *at* if there are."""
         base, data = self._base, self._data
         if base <= at and at + self.ahead <= base + len(data):
             return base, data
@@ -80,9 +65,11 @@ class PlainStream:
         return data
 
     def lacks(self, end: int) -> bool:
+        """Whether the stream ends before *end*."""
         return end > self.size
 
     def place(self, at: int) -> tuple[int, int]:
+        """Where in the file what holds *at* begins, and how far behind that *at* is."""
         return at, 0
 
 
@@ -132,6 +119,7 @@ class PackedStream:
         return self._base + len(self._data)
 
     def view(self, at: int, keep: int) -> tuple[int, bytes]:
+        """As :meth:`PlainStream.view`; what lies before *keep* may be given up."""
         if at + AHEAD > self._base + len(self._data) and not self.ended:
             self._inflate_to(at + AHEAD, at if at - keep > _KEPT else keep)
         return self._base, self._data

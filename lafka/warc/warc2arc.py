@@ -13,7 +13,6 @@ What :mod:`lafka.warc.arc2warc` made becomes what it was made of: header lines a
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
 from itertools import islice
@@ -27,6 +26,7 @@ from lafka.warc.arc import HEADER_FIELD, date_of
 from lafka.warc.arc2warc import Converted, legal_url
 from lafka.warc.archeaders import NAMES_LINE, ONE
 from lafka.warc.dates import WarcDate
+from lafka.warc.encoding import gzip_member
 from lafka.warc.errors import BadValue
 from lafka.warc.fields import Fields, one_line
 from lafka.warc.sources import MemorySource, Source
@@ -83,15 +83,7 @@ def _arc_name(name: str) -> str:
 
 def _write(out: Appender, pieces: Iterable[bytes], *, gzip: bool) -> None:
     with out.group():
-        out.write(_member(pieces) if gzip else pieces)
-
-
-def _member(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    packer = zlib.compressobj(wbits=31)
-    for piece in pieces:
-        if packed := packer.compress(piece):
-            yield packed
-    yield packer.flush()
+        out.write(gzip_member(pieces) if gzip else pieces)
 
 
 def _pieces(line: bytes, block: Source) -> Iterator[bytes]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lafka.warc.checking import check, verify
+from lafka.warc.blocks import verify
+from lafka.warc.checking import check
 from lafka.warc.fields import Fields
 from lafka.warc.problems import CODES
 from lafka.warc.records import Record

@@ -3,14 +3,11 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lafka.warc.dates import WarcDate
 from lafka.warc.errors import BadValue
 from lafka.warc.names import (
     TEMPLATE,
-    FileName,
     make_name,
     rename_free,
     rename_new,
@@ -18,7 +15,6 @@ from lafka.warc.names import (
 )
 
 DATE = WarcDate.parse("2026-11-20T10:11:12.987654Z")
-PART = st.from_regex(r"[A-Za-z0-9_.~-]{1,20}", fullmatch=True)
 
 
 def named(template: str = TEMPLATE, *, prefix: str = "X", serial: int = 7) -> str:
@@ -48,25 +44,6 @@ def test_a_prefix_cannot_leave_the_folder() -> None:
 
 def test_this_host_can_stand_in_a_name() -> None:
     assert named(prefix=this_host()).startswith(this_host())
-
-
-@given(PART, st.integers(0, 10**7), PART, st.sampled_from([".warc", ".warc.gz"]))
-def test_a_name_comes_apart_as_it_was_put_together(
-    prefix: str, serial: int, host: str, suffix: str
-) -> None:
-    name = FileName(prefix=prefix, timestamp=DATE.digits17, serial=serial, host=host, suffix=suffix)
-    assert str(FileName.parse(str(name))) == str(name)
-    assert FileName.parse(f"{name}.open") == FileName.parse(str(name))
-
-
-def test_the_parts_of_a_name() -> None:
-    parts = FileName.parse("my-crawl-20261120101112-00012-web-1.example.org.warc.gz")
-    assert parts == FileName(
-        prefix="my-crawl", timestamp="20261120101112", serial=12,
-        host="web-1.example.org", suffix=".warc.gz",
-    )  # fmt: skip
-    with pytest.raises(BadValue):
-        FileName.parse("example.warc")
 
 
 def test_a_file_that_is_gone_takes_no_name(tmp_path: Path) -> None:

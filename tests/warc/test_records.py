@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
 
+from lafka.warc.described import body_length
 from lafka.warc.digests import Digest
 from lafka.warc.errors import BadValue
 from lafka.warc.fields import Fields
-from lafka.warc.records import Record, body_length, header, sha256, start, uuid_urn, warcinfo
+from lafka.warc.records import Record, header, sha256, start, uuid_urn, warcinfo
 from lafka.warc.sources import MemorySource
 
 DATE = "2026-11-20T10:11:12.500000Z"
