@@ -13,12 +13,13 @@ from scrapy.exceptions import (
 from twisted.internet.error import TCPTimedOutError
 
 from lafka.errors import BadHttp, BadUrl, printable
+from lafka.guard import AddressRefused
 from lafka.politeness.failures import causes, is_bad_http, is_tls
 from lafka.politeness.redirects import RedirectLoop
 from lafka.politeness.retries import HostSetAside, KeepsAskingToWait
 from lafka.politeness.robots import RobotsForbidden, RobotsUnreachable
+from lafka.taps import BadCertificate, BadTls
 from lafka.trails import Outcome
-from lafka.wire import AddressRefused, BadCertificate, BadTls
 
 _BY_TYPE: tuple[tuple[tuple[type[BaseException], ...], Outcome], ...] = (
     ((AddressRefused,), Outcome.REFUSED),

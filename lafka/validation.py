@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.utils.misc import load_object
 
 from lafka import settings as defaults
@@ -15,6 +16,7 @@ from lafka.errors import BadArgument
 from lafka.rawfiles import load_settings
 from lafka.warc.dates import WarcDate
 from lafka.warc.errors import BadValue
+from lafka.wire import CANNOT_BE_TEED
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -113,9 +115,11 @@ def _warc_settings(settings: BaseSettings, name: str) -> None:
 
 def _handler(settings: BaseSettings, name: str) -> None:
     try:
-        load_object(settings.get(name))
+        handler = load_object(settings.get(name))
     except (ImportError, NameError, TypeError, ValueError) as error:
         raise BadArgument(f"{name}={settings.get(name)!r}: {error}") from None
+    if not issubclass(handler, HTTP11DownloadHandler):
+        raise BadArgument(f"{name}={settings.get(name)!r}: {CANNOT_BE_TEED}")
 
 
 def _folder(settings: BaseSettings, name: str) -> None:

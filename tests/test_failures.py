@@ -19,11 +19,12 @@ from twisted.web._newclient import ParseError, ResponseNeverReceived
 
 from lafka.errors import BadHttp, BadUrl
 from lafka.failures import is_bug, outcome_of
+from lafka.guard import AddressRefused
 from lafka.politeness.redirects import RedirectLoop
 from lafka.politeness.retries import HostSetAside
 from lafka.politeness.robots import RobotsForbidden
+from lafka.taps import BadCertificate, BadTls
 from lafka.trails import Outcome
-from lafka.wire import AddressRefused, BadCertificate, BadTls
 
 
 def failed(cause: BaseException) -> DownloadFailedError:

@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy.exceptions import NotConfigured
+from scrapy.settings import Settings
 from twisted.internet.address import IPv4Address
 from twisted.internet.defer import succeed
 from twisted.internet.endpoints import HostnameEndpoint, UNIXClientEndpoint, wrapClientTLS
@@ -31,28 +33,24 @@ from twisted.internet.ssl import optionsForClientTLS
 from twisted.internet.task import Clock
 from twisted.internet.testing import MemoryReactorClock
 
-from lafka import settings
+from lafka import settings, validation
 from lafka.addresses import networks
-from lafka.errors import StorageTrouble
+from lafka.errors import BadArgument, StorageTrouble
 from lafka.exchanges import Exchange
-from lafka.wire import (
+from lafka.guard import AddressRefused, GuardedReactor, guard
+from lafka.taps import (
     BODY_HANDED_ON,
     DROPPED,
-    EXCHANGE_KEY,
     HEAD_LIMIT,
-    READ_MAX_KEY,
     SHORTENED,
     TEXT_HANDED_ON,
     TOO_BIG,
-    AddressRefused,
     BadCertificate,
     BadTls,
-    ExactDownloadHandler,
     Limits,
-    _guard,
-    _GuardedReactor,
-    _Tap,
+    Tap,
 )
+from lafka.wire import EXCHANGE_KEY, READ_MAX_KEY, ExactDownloadHandler
 from tests.sites.raw_bytes import Answer, RawSite, server_context
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -488,7 +486,6 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         site_of(BUSY, BUSY, tls=True, context=context) as busy_tls,
         site_of(["plain"], CASES) as refused,
         site_of(["plain"], CASES, tls=True, context=strict) as bad_tls,
-        site_of(["plain", "chunked", "head"], CASES) as unhooked,
         site_of(["plain", "kept"], CASES, tls=True, context=trusted_context) as trusted,
         site_of(["plain"], CASES, tls=True, context=context) as untrusted,
         site_of(["plain"], CASES, context=context) as untrusted_proxy,
@@ -542,23 +539,6 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
                     for url in ("http://10.0.0.1", "https://169.254.169.254", "http://0xA000001")
                 ],
             ),
-            "unhooked": (
-                {**settings, "LAFKA_DOWNLOAD_HANDLER": "tests.test_wire.Unhooked"},
-                [asked(unhooked.url, name, CASES[name]) for name in ("plain", "chunked", "head")],
-            ),
-            "unhooked-refused": (
-                {"LAFKA_DOWNLOAD_HANDLER": "tests.test_wire.Unhooked"},
-                [
-                    asked(refused.url, "plain", CASES["plain"]),
-                    asked(refused.url.replace("127.0.0.1", "localhost"), "plain", CASES["plain"]),
-                    asked(
-                        "http://paper.example",
-                        "plain",
-                        CASES["plain"],
-                        proxy=refused.url.replace("127.0.0.1", "localhost"),
-                    ),
-                ],
-            ),
             "bad-tls": (settings, [asked(bad_tls.url, "plain", CASES["plain"])]),
             "ipv6": (
                 {**settings, "LAFKA_ALLOWED_NETWORKS": ["::1/128"]},
@@ -573,14 +553,6 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
                     asked(trusted.url.replace("127.0.0.1", "localhost"), "plain", CASES["plain"]),
                     asked(far, "plain", CASES["plain"], proxy=untrusted_proxy.url),
                 ],
-            ),
-            "tls-strict-unhooked": (
-                {
-                    **settings,
-                    "LAFKA_TLS_STRICT": True,
-                    "LAFKA_DOWNLOAD_HANDLER": "tests.test_wire.Unhooked",
-                },
-                [asked(trusted.url, "plain", CASES["plain"])],
             ),
             "no-disk": (
                 {**ANY, "LAFKA_SPOOL_DIR": f"{spool}/gone"},
@@ -611,7 +583,6 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "busy": busy,
         "busy-tls": busy_tls,
         "refused": refused,
-        "unhooked": unhooked,
         "trusted": trusted,
         "untrusted": untrusted,
         "untrusted-proxy": untrusted_proxy,
@@ -707,7 +678,7 @@ def test_no_progress_is_told_apart_from_a_slow_whole(crawled):
 
 
 def test_the_rate_is_that_of_windows_of_five_stall_timeouts():
-    tap = _Tap(
+    tap = Tap(
         Exchange(url="http://a/", method="GET"),
         Limits(stall=2, rate=100),
         lambda: datetime.now(UTC),
@@ -748,22 +719,20 @@ def test_addresses_that_are_not_allowed_are_not_asked(crawled):
     assert [r["error"] for r in crawled["refused"]] == ["AddressRefused"] * 7
     assert [r["error"] for r in crawled["refused-behind-proxy"]] == ["AddressRefused"] * 3
     assert all(r["started"] is None for r in crawled["refused"])
-    assert [r["error"] for r in crawled["unhooked-refused"]] == ["AddressRefused"] * 3
     assert crawled["sites"]["refused"].connections == 0
 
 
-def test_without_hooks_the_exchange_is_put_together_and_says_so(crawled):
-    plain, coded, head = crawled["unhooked"]
-    assert [r["exact"] for r in crawled["unhooked"]] == [False, False, False]
-    assert bytes_of(plain["response"]) == b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
-    assert bytes_of(coded["response"]) == (
-        b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(HTML) + HTML
-    )
-    assert b"Content-Length: 5000000" in bytes_of(head["response"])
-    site = crawled["sites"]["unhooked"]
-    host = f"Host: 127.0.0.1:{site.port}\r\n".encode()
-    assert bytes_of(plain["request"]) == b"GET /plain?q=%20a HTTP/1.1\r\n" + host + b"\r\n"
-    assert crawled["log"].count("Captures are not byte-exact") == 1
+def test_a_handler_that_cannot_be_teed_is_refused():
+    with pytest.raises(NotConfigured, match="Unhooked: its connections cannot be teed"):
+        ExactDownloadHandler(Unhooked())
+
+
+def test_a_setting_that_names_such_a_handler_is_refused_in_one_sentence():
+    chosen = Settings()
+    chosen.setmodule(settings)
+    chosen.set("LAFKA_DOWNLOAD_HANDLER", "tests.test_wire.Unhooked")
+    with pytest.raises(BadArgument, match="nothing could be kept as the wire carried it"):
+        validation.check(chosen)
 
 
 def test_no_tls_is_told_apart(crawled):
@@ -797,13 +766,7 @@ def test_strictly_only_a_certificate_that_is_right_is_sent_a_request(crawled):
         assert (refused["started"], refused["request"], refused["truncated"]) == (None, "", None)
     assert sites["untrusted"].requests == {}
     assert list(sites["untrusted-proxy"].requests) == ["paper.example:443"]
-    assert len(sites["trusted"].requests["/plain"]) == 2  # the other one was not hooked
-
-
-def test_strictly_nothing_is_taken_whose_certificate_cannot_be_seen(crawled):
-    (got,) = crawled["tls-strict-unhooked"]
-    assert got["error"] == BadCertificate.__name__
-    assert "could not be seen" in got["message"]
+    assert len(sites["trusted"].requests["/plain"]) == 1
 
 
 @pytest.mark.skipif(not with_ipv6(), reason="no IPv6 on this machine")
@@ -820,7 +783,7 @@ def test_a_disk_that_does_not_take_the_bytes_ends_the_download(crawled):
 
 
 def test_the_log_is_quiet(crawled):
-    expected = ("byte-exact", "Got data loss", 'not valid for hostname "localhost"')
+    expected = ("Got data loss", 'not valid for hostname "localhost"')
     lines = crawled["log"].splitlines()
     assert [line for line in lines if not any(said in line for said in expected)] == []
 
@@ -839,10 +802,10 @@ class Reactor:
 
 
 def test_the_guard_judges_what_a_name_resolves_to():
-    guard = _GuardedReactor(Reactor(), ())
+    guarded = GuardedReactor(Reactor(), ())
     found = []
-    guard.resolve("inside.example").addBoth(found.append)
-    guard.resolve("outside.example").addBoth(found.append)
+    guarded.resolve("inside.example").addBoth(found.append)
+    guarded.resolve("outside.example").addBoth(found.append)
     assert found[0].check(AddressRefused)
     assert found[1] == "192.0.66.1"
 
@@ -851,15 +814,15 @@ def test_the_guard_judges_what_a_name_resolves_to():
 def test_the_guard_refuses_before_it_connects(host):
     reactor = Reactor()
     with pytest.raises(AddressRefused, match="not a public address"):
-        _GuardedReactor(reactor, ()).connectTCP(host, 80, None)
+        GuardedReactor(reactor, ()).connectTCP(host, 80, None)
     assert reactor.asked == []
 
 
 def test_the_guard_lets_through_what_is_allowed():
     reactor = Reactor()
-    guard = _GuardedReactor(reactor, networks(["10.0.0.0/8"]))
+    guarded = GuardedReactor(reactor, networks(["10.0.0.0/8"]))
     for host in ("192.0.66.1", "2a00:1450:4001:80b::200e", "10.1.1.1"):
-        guard.connectTCP(host, 80, None)
+        guarded.connectTCP(host, 80, None)
     assert reactor.asked == ["192.0.66.1", "2a00:1450:4001:80b::200e", "10.1.1.1"]
 
 
@@ -880,7 +843,7 @@ class Resolving(MemoryReactorClock):
 def test_each_address_of_a_name_is_judged():
     reactor = Resolving("10.0.0.1", "192.0.66.1", "169.254.169.254")
     endpoint = HostnameEndpoint(reactor, "three.example", 80)
-    _guard(endpoint, {}, ())
+    guard(endpoint, {}, ())
     endpoint.connect(Factory())
     reactor.pump([1.0, 1.0, 1.0])
     assert [client[0] for client in reactor.tcpClients] == ["192.0.66.1"]
@@ -890,7 +853,7 @@ def test_a_name_without_an_allowed_address_is_refused():
     reactor = Resolving("10.0.0.1", "127.0.0.1")
     endpoint = HostnameEndpoint(reactor, "two.example", 443)
     wrapped = wrapClientTLS(optionsForClientTLS("two.example"), endpoint)
-    _guard(wrapped, {}, ())
+    guard(wrapped, {}, ())
     failures = []
     wrapped.connect(Factory()).addErrback(failures.append)
     reactor.pump([1.0, 1.0, 1.0])
@@ -900,18 +863,18 @@ def test_a_name_without_an_allowed_address_is_refused():
 
 def test_the_guard_makes_no_other_connections():
     with pytest.raises(AddressRefused, match="only TCP"):
-        _GuardedReactor(Reactor(), ()).connectUNIX("/run/docker.sock", None)
+        GuardedReactor(Reactor(), ()).connectUNIX("/run/docker.sock", None)
 
 
 def test_an_endpoint_that_cannot_be_guarded_is_refused():
     with pytest.raises(AddressRefused, match="cannot be guarded"):
-        _guard(UNIXClientEndpoint(Clock(), "/run/docker.sock"), {}, ())
+        guard(UNIXClientEndpoint(Clock(), "/run/docker.sock"), {}, ())
 
 
 def test_an_endpoint_whose_reactor_went_elsewhere_is_refused():
     endpoint = HostnameEndpoint.__new__(HostnameEndpoint)
     with pytest.raises(AddressRefused, match="cannot be guarded"):
-        _guard(endpoint, {}, ())
+        guard(endpoint, {}, ())
 
 
 def main() -> None:
@@ -995,23 +958,6 @@ def spider_class() -> Any:
 
 class Unhooked:
     """A handler that shows none of its insides, as another library's would."""
-
-    lazy = False
-
-    def __init__(self, crawler: Any) -> None:
-        from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
-
-        self.__handler = HTTP11DownloadHandler(crawler)
-
-    @classmethod
-    def from_crawler(cls, crawler: Any) -> Unhooked:
-        return cls(crawler)
-
-    async def download_request(self, request: Any) -> Any:
-        return await self.__handler.download_request(request)
-
-    async def close(self) -> None:
-        await self.__handler.close()
 
 
 if __name__ == "__main__":
