@@ -21,6 +21,7 @@ BELOW = {
     "listfiles": "errors pids futlis rows verdicts",
     "excludes": "errors pids listfiles",
     "feeder": "errors pids futlis",
+    "places": "feeder futlis",
     "warc": "",
     "payloads": "errors warc",
     "trails": "errors pids futlis payloads candidates",
