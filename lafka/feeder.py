@@ -60,7 +60,7 @@ class Feeder:
     def __init__(self, path: Path, *, per_host: int = 1) -> None:
         """Keep the lines in *path*, made anew; hand out at most *per_host* lines of a host."""
         self._path = path
-        self._per_host = per_host
+        self.per_host = per_host
         self._lock = Lock()
         self._closing = Event()
         self._batch: list[_Stored] = []
@@ -90,8 +90,8 @@ class Feeder:
         """Whether the list is loaded and each of its lines was taken."""
         return self.loaded and not self.waiting_lines
 
-    def load(self, lines: Iterable[Line]) -> None:
-        """Store *lines*; a line can be taken as soon as it is read.
+    def load(self, lines: Iterable[Line]) -> bool:
+        """Store *lines*; a line can be taken as soon as it is read. Whether all were stored.
 
         Ends early when the feeder is closed. An error of *lines* passes through, and what was
         read before it can be taken; ``loaded`` is set then too, as nothing will follow.
@@ -99,8 +99,9 @@ class Feeder:
         try:
             for line in lines:
                 if self._closing.is_set():
-                    return
+                    return False
                 self._add((_place(line), line.number, _packed(line)))
+            return True
         finally:
             with self._lock:
                 self.loaded = True
@@ -185,7 +186,7 @@ class Feeder:
         self._turns += len(hosts)
 
     def _is_full(self, host: int) -> bool:
-        return len(self._out.get(host, ())) >= self._per_host
+        return len(self._out.get(host, ())) >= self.per_host
 
     def _take_free(self, limit: int) -> list[Line]:
         if not self._free_lines:

@@ -96,7 +96,7 @@ class RawLog:
         if exchange.response.size:
             with suppress(BadHttp):
                 payload = inspect(exchange.response, max_entity=self._max_entity)
-        made = None if first else self._warcinfo(provenance, date, exact=exchange.exact)
+        made = None if first else self._warcinfo(provenance, date)
         info_id = first.warcinfo_id if first else made.id  # type: ignore[union-attr]
         request = _request(exchange, date, info_id)
         group: list[tuple[bytes, Source | bytes]] = [
@@ -141,10 +141,8 @@ class RawLog:
             for (path, offset, length), (head, _) in zip(places, group, strict=True)
         ]
 
-    def _warcinfo(self, provenance: Provenance | None, date: str, *, exact: bool) -> Record:
+    def _warcinfo(self, provenance: Provenance | None, date: str) -> Record:
         body = Fields([("software", self._software), ("format", "WARC File Format 1.1")])
-        if not exact:
-            body.add("description", "records synthesised from parsed messages, not as on the wire")
         for name, value in provenance.fields if provenance else ():
             body.add(name, value)
         return warcinfo(uuid_urn(), date, body)

@@ -132,7 +132,7 @@ def test_a_line_of_a_slow_pipe_can_be_taken_before_the_next_is_read(feeder) -> N
 
 def test_counts(feeder) -> None:
     assert (feeder.loaded, feeder.exhausted, feeder.total) == (False, False, 0)
-    feeder.load([])
+    assert feeder.load([])
     assert (feeder.loaded, feeder.exhausted) == (True, True)
 
 
@@ -217,6 +217,7 @@ def test_close_stops_a_load_in_another_thread(tmp_path) -> None:
     assert not loader.is_alive()
     assert feeder.take() == []
     feeder.release(line(1))
+    assert not feeder.load([line(1)])
     feeder.close()
 
 

@@ -23,6 +23,7 @@ BELOW = {
     "listfiles": "errors pids futlis rows verdicts warc",
     "excludes": "errors pids listfiles",
     "feeder": "errors pids futlis",
+    "places": "feeder futlis",
     "warc": "",
     "payloads": "errors warc",
     "logged": "payloads",

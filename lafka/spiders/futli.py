@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +29,7 @@ from lafka.futlis import Line
 from lafka.items import TrailItem, item_of
 from lafka.middlewares import LOGGED_KEY, PROVENANCE_KEY
 from lafka.parsing import Pages
+from lafka.places import Places
 from lafka.rawconfig import warc_settings
 from lafka.reading import page_of, read_first
 from lafka.reporting import RunReports
@@ -60,6 +60,7 @@ class FutliSpider(Spider):
     archive: Archive
     run: Run
     feeder: Feeder | None = None
+    places: Places
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -84,7 +85,6 @@ class FutliSpider(Spider):
         spider.trails_max = settings.getint("LAFKA_TRAILS_MAX")
         spider.pages = Pages(arguments.policy.links_max)
         spider.per_host = max(1, settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")) + 1
-        crawler.signals.connect(spider.request_scheduled, signal=signals.request_scheduled)
         crawler.signals.connect(spider.callback_failed, signal=signals.spider_error)
         crawler.signals.connect(spider.spider_closed, signal=signals.spider_closed)
         return spider
@@ -96,9 +96,6 @@ class FutliSpider(Spider):
         self.trails_max = 0
         self.per_host = 1
         self._threads = Threads("lafka-list", 1)  # looks up what is held
-        self._starting: dict[int, Line] = {}  # lines whose host has not answered yet
-        self._open: dict[int, Line] = {}  # lines whose trail has not ended
-        self._open_at: Counter[str] = Counter()  # how many of those began at a host
         self._wake = asyncio.Event()
 
     # The list ---------------------------------------------------------------------------
@@ -111,10 +108,10 @@ class FutliSpider(Spider):
             raw = self.run.raw
             folder = (await raw.in_order(raw.log)).folder
             feeder = self.feeder = Feeder(folder / "list.sqlite", per_host=self.per_host)
+            self._give_places(feeder)
             loading = asyncio.ensure_future(self._load(feeder))
             while not feeder.exhausted:
-                room = min(_BATCH, self.trails_max - len(self._open))
-                lines = feeder.take(room) if room > 0 else []
+                lines = self.places.take(_BATCH)
                 for started in await self._started(lines):
                     yield started
                 if not lines:
@@ -140,13 +137,12 @@ class FutliSpider(Spider):
     def _load_in_thread(self, feeder: Feeder) -> dict[str, Any] | None:
         """What the run's report says of the list; None where it was not read to its end."""
         seen = Seen()
-        try:
-            lines = self.arguments.lines(self.archive.scheme, seen.add)
-            feeder.load(lines)
-        finally:
-            feeder.loaded = True
-        whole = next(lines, None) is None  # a feeder that was closed has left some
+        whole = feeder.load(self._lines(seen))
         return {"whole": True, "lines": feeder.total, **seen.as_json()} if whole else None
+
+    def _lines(self, seen: Seen) -> Iterator[Line]:
+        """The list, opened at its first line: so the feeder meets whatever ends it."""
+        yield from self.arguments.lines(self.archive.scheme, seen.add)
 
     async def _woken(self, feeder: Feeder) -> None:
         """Wait until a host gets idle or a trail ends, or for more of the list to be loaded."""
@@ -167,7 +163,7 @@ class FutliSpider(Spider):
             if outcome is None:
                 started += await self._begin(line)
             else:
-                self._release(line)
+                self.places.leave(line)
                 started.append(_untried(line, outcome, error))
         return started
 
@@ -192,8 +188,7 @@ class FutliSpider(Spider):
     async def _begin(self, line: Line) -> list[Request | TrailItem]:
         assert line.futli is not None
         trail = Trail.begin(line.futli, line.number, self.arguments.policy)
-        self._starting[line.number] = self._open[line.number] = line
-        self._open_at[line.futli.host] += 1
+        self.places.begin(line)
         return [started async for started in self._go_on(trail)]
 
     def told(self) -> dict[str, Any]:
@@ -214,29 +209,15 @@ class FutliSpider(Spider):
 
     # Hosts ------------------------------------------------------------------------------
 
+    def _give_places(self, feeder: Feeder) -> None:
+        self.places = Places(feeder, trails_max=self.trails_max, freed=self._wake.set)
+        self.crawler.signals.connect(self.request_scheduled, signal=signals.request_scheduled)
+
     def request_scheduled(self, request: Request) -> None:
         """A start that was redirected to another host leaves its own host free for the next."""
         ask = request.meta.get(ASK_KEY)
-        line = self._starting.get(ask.number) if isinstance(ask, Ask) else None
-        if line and line.futli and "redirect_urls" in request.meta:
-            host = line.futli.host
-            # Not without end: resolvers such as doi.org would fill all trails with one slow host.
-            if self._open_at[host] < max(self.per_host, self.trails_max // 8):
-                self._release(line)
-
-    def _release(self, line: Line) -> None:
-        self._starting.pop(line.number, None)
-        if self.feeder is not None:
-            self.feeder.release(line)
-        self._wake.set()
-
-    def _forget(self, number: int) -> None:
-        line = self._open.pop(number, None)
-        if line and line.futli:
-            self._open_at[line.futli.host] -= 1
-            if not self._open_at[line.futli.host]:
-                del self._open_at[line.futli.host]
-            self._release(line)
+        if isinstance(ask, Ask) and "redirect_urls" in request.meta:
+            self.places.sent_on(ask.number)
 
     # Trails -----------------------------------------------------------------------------
 
@@ -253,7 +234,7 @@ class FutliSpider(Spider):
                 trail = trail.widened(found.candidates, verdict=found.verdict, reason=found.reason)
             trail, ask = trail.next_ask()
             if ask is None:
-                self._forget(trail.number)
+                self.places.end(trail.number)
                 yield item_of(trail, dates.to_seconds(datetime.now(UTC)))
                 return
             try:
@@ -309,9 +290,7 @@ class FutliSpider(Spider):
     async def _answered(
         self, trail: Trail, page: Page | None, capture: Capture, response: Response | None
     ) -> AsyncIterator[Request | TrailItem]:
-        line = self._starting.get(trail.number)
-        if line:
-            self._release(line)
+        self.places.answered(trail.number)
         if capture.outcome is Outcome.OTHER_TYPE and trail.splap is None:
             assert capture.payload is not None
             logger.warning(
@@ -341,7 +320,7 @@ class FutliSpider(Spider):
         """Free the place of a line whose callback raised; the next run asks for it again."""
         ask = response.meta.get(ASK_KEY) if response else None
         if isinstance(ask, Ask):
-            self._forget(ask.number)
+            self.places.end(ask.number)
 
     async def spider_closed(self) -> None:
         if self.feeder is not None:
