@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from lafka.errors import StorageTrouble
-from lafka.warc.names import sync_folder as sync_folder  # noqa: PLC0414  asked for here
+from lafka.warc.names import put_in_place as put_in_place  # noqa: PLC0414  asked for here
+from lafka.warc.names import sync_folder as sync_folder  # noqa: PLC0414
 
 DRAFT = ".draft-"
 """What stands before the name of a file that is not whole yet."""
@@ -14,6 +15,11 @@ DRAFT = ".draft-"
 _NAMED: set[str] = set()
 """Folders whose own names this process has seen to be on the disk."""
 _NAMED_MAX = 100_000
+
+
+def draft_of(path: Path) -> Path:
+    """The name that the file at *path* has until it is whole: one, for it has one writer."""
+    return path.with_name(DRAFT + path.name)
 
 
 def make_folders(folder: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lafka.errors import BadWarc, StorageTrouble
-from lafka.folders import DRAFT, make_folders, sync_folder
+from lafka.folders import draft_of, make_folders, sync_folder
 
 
 @dataclass(slots=True, kw_only=True)
@@ -24,13 +24,13 @@ class Lock:
     @property
     def path(self) -> Path:
         """Where the file stands now."""
-        return _draft(self.warc) if self.is_draft else self.warc
+        return draft_of(self.warc) if self.is_draft else self.warc
 
     def name_for_good(self) -> None:
         """Give a draft, which is synced, its final name, durably."""
         if self.is_draft:
             self.path.rename(self.warc)
-            self.is_draft = False
+            self.is_draft = False  # whether or not the name is on the disk
             sync_folder(self.warc.parent)
 
     def release(self) -> None:
@@ -39,10 +39,6 @@ class Lock:
                 self.path.unlink(missing_ok=True)
         finally:
             os.close(self.fd)
-
-
-def _draft(warc: Path) -> Path:
-    return warc.with_name(DRAFT + warc.name)
 
 
 @contextmanager
@@ -65,7 +61,7 @@ def _try_lock(warc: Path) -> Lock | None:
     is_draft = not warc.exists()
     if is_draft:
         make_folders(warc.parent)
-    path = _draft(warc) if is_draft else warc
+    path = draft_of(warc) if is_draft else warc
     try:
         # As anyone else may do, by the umask: several users may write to one archive.
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | (is_draft and os.O_CREAT), 0o666)

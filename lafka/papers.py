@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from lafka import drafts
 from lafka.contents import Contents, Scanner, begins_record, fut_of
 from lafka.errors import BadPid, BadSuwaf, BadWarc, ShortWarc, StorageTrouble, TornWarc
 from lafka.folders import DRAFT, free_name, make_folders, sync_folder
@@ -134,14 +135,8 @@ class PaperWarc:
         aside = free_name(self.path.with_name(f"{self.path.name}.torn-{offset}"))
         draft = aside.with_name(f"{DRAFT}{self.path.name}.torn")
         tail = FileSource(self._fd, offset, os.fstat(self._fd).st_size - offset)
+        drafts.replace(aside, tail.chunks(), draft=draft)
         try:
-            with draft.open("wb") as file:
-                for data in tail.chunks():
-                    file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.rename(aside)
-            sync_folder(aside.parent)
             os.ftruncate(self._fd, offset)  # synced with what is appended next
         except OSError as error:
             raise StorageTrouble(aside, error) from error

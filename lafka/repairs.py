@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from lafka import raws
+from lafka import drafts, raws
 from lafka.archives import Archive
 from lafka.contents import paper_ids
 from lafka.errors import BadPid, KeeperError, NotHeld
-from lafka.folders import DRAFT, sync_folder
+from lafka.folders import DRAFT, draft_of
 from lafka.pids import Pid
 from lafka.strict import Problem
 from lafka.verify import CODES, Verifier
@@ -93,7 +93,7 @@ class Repair:
     def paper(self, pid: Pid) -> Iterator[Deed]:
         """One paper and its drafts. ``NotHeld`` where the archive has nothing of it."""
         warc, suwaf = self._archive.warc_path(pid), self._archive.suwaf_path(pid)
-        drafts = [path for path in map(_draft_of, (warc, suwaf)) if path.exists()]
+        drafts = [path for path in map(draft_of, (warc, suwaf)) if path.exists()]
         if warc.exists() or suwaf.exists():
             yield from self._paper(pid.path)
         elif not drafts:
@@ -236,10 +236,6 @@ def _deed(
     return Deed(path=str(path), deed=deed, codes=codes, done=done, sentence=sentence)
 
 
-def _draft_of(path: Path) -> Path:
-    return path.with_name(DRAFT + path.name)
-
-
 def _torn(path: Path) -> Iterator[Path]:
     return path.parent.glob(f"{path.name}.torn-*")
 
@@ -253,8 +249,7 @@ def _kept_aside(suwaf: Path) -> Iterator[None]:
     names = (suwaf.with_name(f"{suwaf.name}.torn-{number}") for number in count())
     aside = next(name for name in names if not name.exists())
     old = suwaf.read_bytes()
-    os.link(suwaf, aside)
-    sync_folder(aside.parent)
+    drafts.link(suwaf, aside)
     try:
         yield
     finally:

@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lafka import drafts
 from lafka.errors import BadReport, StorageTrouble
-from lafka.folders import DRAFT, make_folders, sync_folder
+from lafka.folders import DRAFT, make_folders
 
 FORMAT = 1
 SUFFIX = ".json"
@@ -149,39 +150,8 @@ class OpenReport:
 
 def _saved(path: Path, values: Values) -> int:
     """Replace *path* durably; the descriptor of the new file, locked before it had the name."""
-    draft = path.with_name(DRAFT + path.name)
     # ASCII alone: who looks at it in a terminal sees escapes.
-    data = json.dumps(values, indent=1).encode() + b"\n"
-    fd = -1
-    try:
-        fd = _locked_draft(draft)
-        with open(fd, "wb", closefd=False) as file:
-            file.write(data)
-        os.fsync(fd)
-        draft.replace(path)
-        sync_folder(path.parent)
-    except OSError as error:
-        if fd >= 0:
-            os.close(fd)
-        with suppress(OSError):
-            draft.unlink()
-        raise StorageTrouble(path, error) from error
-    return fd
-
-
-def _locked_draft(draft: Path) -> int:
-    """An empty file at *draft*, locked; again where another run took it for a dead run's."""
-    while True:
-        fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            if _is_at(fd, draft):
-                os.ftruncate(fd, 0)
-                return fd
-        except BaseException:
-            os.close(fd)
-            raise
-        os.close(fd)
+    return drafts.replace_locked(path, json.dumps(values, indent=1).encode() + b"\n")
 
 
 def reports(root: Path) -> Iterator[Report | BadReport]:

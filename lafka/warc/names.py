@@ -102,6 +102,12 @@ def rename_new(source: Path, target: Path) -> None:
         source.unlink()
 
 
+def put_in_place(draft: Path, path: Path) -> None:
+    """Give *draft*, whose bytes are on the disk, the name *path*, durably; what had it is gone."""
+    draft.replace(path)
+    sync_folder(path.parent)
+
+
 def rename_free(source: Path, target: Path) -> Path:
     """Rename *source* to *target*, or to the first of ``target-1``, ``-2``... that is free."""
     for name in numbered(target):
