@@ -7,7 +7,6 @@ write, sync the file, rename or link it, sync the folder.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from lafka.errors import StorageTrouble
 from lafka.folders import draft_of, put_in_place, sync_folder
+from lafka.locks import lock_file
 
 
 def write(path: Path, pieces: Iterable[bytes]) -> None:
@@ -44,6 +44,7 @@ def replace_locked(path: Path, data: bytes) -> int:
     with _drafted(draft, path):
         fd = _locked(draft)
         try:
+            os.ftruncate(fd, 0)
             with open(fd, "wb", closefd=False) as file:
                 file.write(data)
             os.fsync(fd)
@@ -92,21 +93,7 @@ def _drafted(draft: Path, path: Path) -> Iterator[None]:
 
 
 def _locked(draft: Path) -> int:
-    """An empty file at *draft*, locked; again where another process took it for a dead one's."""
-    while True:
-        fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            if _is_at(fd, draft):
-                os.ftruncate(fd, 0)
-                return fd
-        except BaseException:
-            os.close(fd)
-            raise
-        os.close(fd)
-
-
-def _is_at(fd: int, path: Path) -> bool:
-    with suppress(FileNotFoundError):
-        return os.path.samestat(os.fstat(fd), path.stat())
-    return False
+    """The file at *draft*, locked; again where another process took it for a dead one's."""
+    while (fd := lock_file(draft, os.O_RDWR | os.O_CREAT)) is None:
+        pass
+    return fd

@@ -6,7 +6,6 @@ once no trail in it waits to be copied. What a killed run leaves is read back by
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import os
@@ -35,6 +34,7 @@ from lafka.errors import (
 from lafka.exchanges import Exchange
 from lafka.folders import make_folders
 from lafka.futlis import Futli
+from lafka.locks import lock_file
 from lafka.payloads import Payload, identified_type, inspect
 from lafka.rawfiles import RawFiles
 from lafka.trails import Ask, Capture, Exchanged, Outcome, Span, Trail, judge
@@ -294,21 +294,8 @@ _TRIES = 500
 
 def _lock(folder: Path) -> int | None:
     """The lock of a run's folder, held; None where another has it or the folder goes just now."""
-    path = folder / LOCK
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(fd), path.stat()):
-            return fd
-    except (BlockingIOError, FileNotFoundError):
-        pass
-    except BaseException:
-        os.close(fd)
-        raise
-    os.close(fd)
+    with suppress(FileNotFoundError):
+        return lock_file(folder / LOCK, os.O_RDWR | os.O_CREAT, wait=False)
     return None
 
 

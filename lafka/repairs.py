@@ -8,9 +8,7 @@ record and a suwaf that was damaged are kept aside.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -22,6 +20,7 @@ from lafka.archives import Archive
 from lafka.contents import paper_ids
 from lafka.errors import BadPid, KeeperError, NotHeld
 from lafka.folders import DRAFT, draft_of
+from lafka.locks import is_locked_at
 from lafka.pids import Pid
 from lafka.strict import Problem
 from lafka.verify import CODES, Verifier
@@ -148,7 +147,7 @@ class Repair:
 
     def _draft(self, draft: Path) -> Iterator[Deed]:
         """A first WARC that was not committed, or a suwaf that was not put in place."""
-        if not draft.exists() or _is_locked(draft):  # finished meanwhile, or a writer is at work
+        if not draft.exists() or is_locked_at(draft):  # finished meanwhile, or a writer is at work
             return
         final = draft.with_name(draft.name.removeprefix(DRAFT))
         is_warc = final.suffix == ".warc"
@@ -186,7 +185,7 @@ class Repair:
         root = self._archive.root / "raw"
         if self._dry:
             for run in sorted(root.iterdir()) if root.is_dir() else ():
-                dead = not (run / raws.DONE).exists() and not _is_locked(run / raws.LOCK)
+                dead = not (run / raws.DONE).exists() and not is_locked_at(run / raws.LOCK)
                 if run.is_dir() and dead:
                     sentence = "raw WARCs of a run that was killed"
                     yield _deed(run, "adopt", ("raw-left",), sentence, done=False)
@@ -255,18 +254,3 @@ def _kept_aside(suwaf: Path) -> Iterator[None]:
     finally:
         if suwaf.read_bytes() == old:
             aside.unlink()
-
-
-def _is_locked(path: Path) -> bool:
-    """Whether a process at work has the lock of *path*."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(fd)
-    return False

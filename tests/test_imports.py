@@ -21,7 +21,7 @@ BELOW = {
     "trails": "errors pids futlis payloads candidates",
     "finders": "errors candidates",
     "folders": "errors warc",
-    "drafts": "errors folders",
+    "drafts": "errors folders locks",
     "locks": "errors folders",
     "suwafs": "errors pids drafts warc",
     "contents": "errors pids payloads suwafs warc",
@@ -31,8 +31,8 @@ BELOW = {
     "suwafindex": "errors suwafs archives warc",
     "exchanges": "errors payloads warc",
     "rawfiles": "errors warc",
-    "raws": "errors pids futlis payloads trails suwafs warc contents folders archives exchanges"
-    " rawfiles",
+    "raws": "errors pids futlis payloads trails suwafs warc contents folders locks archives"
+    " exchanges rawfiles",
     "addresses": "errors",
     "certificates": "",
     "strict": "errors",
