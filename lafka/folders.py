@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from lafka.errors import StorageTrouble
@@ -55,7 +56,6 @@ def _make(folder: Path) -> None:
     _NAMED.add(str(folder))
 
 
-def free_name(path: Path) -> Path:
-    """*path*, or *path* with the first number behind it that no file has."""
-    names = (path.with_name(f"{path.name}.{n}") for n in range(1, 10_000))
-    return path if not path.exists() else next(name for name in names if not name.exists())
+def free_name(names: Iterable[Path]) -> Path:
+    """The first of *names* that no file has."""
+    return next(name for name in names if not name.exists())

@@ -23,6 +23,7 @@ from lafka.plans import Files, Plan, visit_of
 from lafka.suwafs import Fut, Suwaf
 from lafka.trails import Capture
 from lafka.warc.appending import Appender
+from lafka.warc.names import or_numbered
 from lafka.warc.sources import FileSource
 
 
@@ -132,7 +133,8 @@ class PaperWarc:
 
     def _set_tail_aside(self, offset: int) -> None:
         """Keep the bytes from *offset* on as ``<name>.torn-<offset>`` and cut them off."""
-        aside = free_name(self.path.with_name(f"{self.path.name}.torn-{offset}"))
+        torn = self.path.with_name(f"{self.path.name}.torn-{offset}")
+        aside = free_name(or_numbered(torn, "."))
         draft = aside.with_name(f"{DRAFT}{self.path.name}.torn")
         tail = FileSource(self._fd, offset, os.fstat(self._fd).st_size - offset)
         drafts.replace(aside, tail.chunks(), draft=draft)

@@ -12,18 +12,18 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 
 from lafka import drafts, raws
 from lafka.archives import Archive
 from lafka.contents import paper_ids
 from lafka.errors import BadPid, KeeperError, NotHeld
-from lafka.folders import DRAFT, draft_of
+from lafka.folders import DRAFT, draft_of, free_name
 from lafka.locks import is_locked_at
 from lafka.pids import Pid
 from lafka.strict import Problem
 from lafka.verify import CODES, Verifier
+from lafka.warc.names import numbered
 
 _TAIL = frozenset(("uncommitted-tail",))
 _NO_SUWAF = frozenset(("no-suwaf", "bad-suwaf", "wrong-path"))
@@ -245,8 +245,7 @@ def _kept_aside(suwaf: Path) -> Iterator[None]:
     if not suwaf.exists():
         yield
         return
-    names = (suwaf.with_name(f"{suwaf.name}.torn-{number}") for number in count())
-    aside = next(name for name in names if not name.exists())
+    aside = free_name(numbered(suwaf.with_name(f"{suwaf.name}.torn"), first=0))
     old = suwaf.read_bytes()
     drafts.link(suwaf, aside)
     try:
