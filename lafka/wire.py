@@ -23,7 +23,7 @@ from __future__ import annotations
 import logging
 import re
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -78,6 +78,7 @@ from lafka.exchanges import (
     without_secrets,
 )
 from lafka.futlis import LONGEST_URL
+from lafka.politeness.failures import causes
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -294,7 +295,7 @@ def _raise_what_it_is(error: BaseException, tap: _Tap, request: Request) -> NoRe
     if tap.error is not None:
         raise tap.error from error
     came = tap.exchange.response.size
-    for cause in _causes(error):
+    for cause in causes(error):
         if isinstance(cause, AddressRefused) and cause is not error:
             raise cause
         if isinstance(cause, SSL.Error) and not came:
@@ -312,14 +313,6 @@ def _is_no_head(exchange: Exchange) -> bool:
     opening = exchange.response.read(0, HEAD_LIMIT)
     begins = b"HTTP/".startswith(opening[:5].upper())
     return bool(opening) and (not begins or re.search(rb"\n\r?\n", opening) is not None)
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        for failure in getattr(error, "reasons", ()):
-            yield from _causes(failure.value)
-        error = error.__cause__
 
 
 # What Twisted's parser raises: no status line, lengths that contradict each other, a transfer
