@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from lafka import drafts
 from lafka.contents import paper_ids
 from lafka.errors import BadArchive, BadPid, BadWarc, NotHeld, ShortWarc, StorageTrouble
 from lafka.folders import make_folders, sync_folder
@@ -182,10 +183,7 @@ class Archive:
         """Create, sync, rename and delete a file: ``StorageTrouble`` where that cannot be done."""
         draft = self.root / f".probe-{uuid.uuid4().hex}"
         try:
-            with draft.open("xb") as file:
-                file.write(b"lafka\n")
-                file.flush()
-                os.fsync(file.fileno())
+            drafts.write(draft, [b"lafka\n"])
             draft = draft.rename(draft.with_suffix(".renamed"))
             draft.unlink()
         except OSError as error:
@@ -315,8 +313,7 @@ class Archive:
         try:
             if not (path.exists() and path.samefile(warc)):  # else killed between link and unlink
                 with vacant(path):
-                    os.link(warc, path)  # unlike a rename it never replaces
-                    sync_folder(path.parent)
+                    drafts.link(warc, path)
             warc.unlink()
             sync_folder(warc.parent)
         except BadWarc:
@@ -352,17 +349,9 @@ def _refuse_foreign(root: Path) -> None:
 
 def _mark(root: Path, collection: str) -> None:
     draft = root / f".{MARKER}-{uuid.uuid4().hex}"
-    with draft.open("x") as file:
-        json.dump({"format": FORMAT, "collection": collection}, file)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        os.link(draft, root / MARKER)  # the first of two makers wins
-    except FileExistsError:
-        pass
-    finally:
-        draft.unlink()  # the marker's name is synced with those of the folders beside it
+    data = json.dumps({"format": FORMAT, "collection": collection}).encode() + b"\n"
+    # Its name is synced with those of the folders beside it.
+    drafts.create(root / MARKER, [data], draft=draft)
 
 
 def _walk(folder: Path, suffix: str) -> Iterator[Path]:

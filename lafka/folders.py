@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from lafka.errors import StorageTrouble
-from lafka.warc.names import sync_folder as sync_folder  # noqa: PLC0414  asked for here
+from lafka.warc.names import put_in_place as put_in_place  # noqa: PLC0414  asked for here
+from lafka.warc.names import sync_folder as sync_folder  # noqa: PLC0414
 
 DRAFT = ".draft-"
 """What stands before the name of a file that is not whole yet."""
@@ -14,6 +16,11 @@ DRAFT = ".draft-"
 _NAMED: set[str] = set()
 """Folders whose own names this process has seen to be on the disk."""
 _NAMED_MAX = 100_000
+
+
+def draft_of(path: Path) -> Path:
+    """The name that the file at *path* has until it is whole: one, for it has one writer."""
+    return path.with_name(DRAFT + path.name)
 
 
 def make_folders(folder: Path) -> None:
@@ -49,7 +56,6 @@ def _make(folder: Path) -> None:
     _NAMED.add(str(folder))
 
 
-def free_name(path: Path) -> Path:
-    """*path*, or *path* with the first number behind it that no file has."""
-    names = (path.with_name(f"{path.name}.{n}") for n in range(1, 10_000))
-    return path if not path.exists() else next(name for name in names if not name.exists())
+def free_name(names: Iterable[Path]) -> Path:
+    """The first of *names* that no file has."""
+    return next(name for name in names if not name.exists())

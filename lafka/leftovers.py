@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from lafka.errors import ArchiveBusy, StorageTrouble
 from lafka.folders import make_folders
+from lafka.locks import lock_file
 
 LOCK = "lock"
 DONE = "copied"
@@ -82,21 +82,8 @@ _TRIES = 500
 
 def _lock(folder: Path) -> int | None:
     """The lock of a run's folder, held; None where another has it or the folder goes just now."""
-    path = folder / LOCK
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(fd), path.stat()):
-            return fd
-    except (BlockingIOError, FileNotFoundError):
-        pass
-    except BaseException:
-        os.close(fd)
-        raise
-    os.close(fd)
+    with suppress(FileNotFoundError):
+        return lock_file(folder / LOCK, os.O_RDWR | os.O_CREAT, wait=False)
     return None
 
 

@@ -1,4 +1,8 @@
-"""The lock of a paper: on its WARC itself, so that it dies with the process that holds it."""
+"""Locks that die with the process that holds them: on a file that may be renamed or removed.
+
+A lock is flock(2) on the open file, and holds only while the file still has its name. A paper's is
+on its WARC itself.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,56 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lafka.errors import BadWarc, StorageTrouble
-from lafka.folders import DRAFT, make_folders, sync_folder
+from lafka.folders import draft_of, make_folders, sync_folder
+
+
+def lock_file(path: Path, flags: int, *, wait: bool = True) -> int | None:
+    """Open the file at *path* by *flags* and lock it: its descriptor.
+
+    None where another process has the lock, unless it is to be waited for, or where *path* names
+    this file no longer once it is locked. ``FileNotFoundError`` and any other ``OSError``.
+    """
+    # As anyone else may do, by the umask: several users may write to one archive.
+    fd = os.open(path, flags | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if is_at(fd, path):
+            return fd
+    except BlockingIOError:
+        pass
+    except BaseException:
+        os.close(fd)
+        raise
+    os.close(fd)
+    return None
+
+
+def is_at(fd: int, path: Path) -> bool:
+    """Whether *path* still names the file that *fd* is: another process may have renamed it."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(fd), path.stat())
+    return False
+
+
+def is_locked(fd: int) -> bool:
+    """Whether another process has the lock of *fd*, which then is shared until it is closed."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False
+
+
+def is_locked_at(path: Path) -> bool:
+    """Whether a process has the lock of the file at *path*; False where none is there."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        return is_locked(fd)
+    finally:
+        os.close(fd)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -24,13 +77,13 @@ class Lock:
     @property
     def path(self) -> Path:
         """Where the file stands now."""
-        return _draft(self.warc) if self.is_draft else self.warc
+        return draft_of(self.warc) if self.is_draft else self.warc
 
     def name_for_good(self) -> None:
         """Give a draft, which is synced, its final name, durably."""
         if self.is_draft:
             self.path.rename(self.warc)
-            self.is_draft = False
+            self.is_draft = False  # whether or not the name is on the disk
             sync_folder(self.warc.parent)
 
     def release(self) -> None:
@@ -39,10 +92,6 @@ class Lock:
                 self.path.unlink(missing_ok=True)
         finally:
             os.close(self.fd)
-
-
-def _draft(warc: Path) -> Path:
-    return warc.with_name(DRAFT + warc.name)
 
 
 @contextmanager
@@ -65,30 +114,18 @@ def _try_lock(warc: Path) -> Lock | None:
     is_draft = not warc.exists()
     if is_draft:
         make_folders(warc.parent)
-    path = _draft(warc) if is_draft else warc
+    path = draft_of(warc) if is_draft else warc
     try:
-        # As anyone else may do, by the umask: several users may write to one archive.
-        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | (is_draft and os.O_CREAT), 0o666)
+        fd = lock_file(path, os.O_RDWR | (is_draft and os.O_CREAT))
     except FileNotFoundError:
         return None
+    if fd is None:
+        return None
     lock = Lock(warc=warc, fd=fd, is_draft=is_draft)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        if _is_at(fd, path) and not (is_draft and warc.exists()):
-            return lock
-    except BaseException:
-        os.close(fd)
-        raise
-    lock.is_draft = is_draft and _is_at(fd, path)
-    lock.release()
-    return None
-
-
-def _is_at(fd: int, path: Path) -> bool:
-    """Whether *path* still names the file that *fd* is: another process may have renamed it."""
-    with suppress(FileNotFoundError):
-        return os.path.samestat(os.fstat(fd), path.stat())
-    return False
+    if is_draft and warc.exists():
+        lock.release()
+        return None
+    return lock
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from lafka import drafts
 from lafka.contents import Contents, Scanner, begins_record, fut_of
 from lafka.errors import BadPid, BadSuwaf, BadWarc, ShortWarc, StorageTrouble, TornWarc
 from lafka.folders import DRAFT, free_name, make_folders, sync_folder
@@ -22,6 +23,7 @@ from lafka.plans import Files, Plan, visit_of
 from lafka.suwafs import Fut, Suwaf
 from lafka.trails import Capture
 from lafka.warc.appending import Appender
+from lafka.warc.names import or_numbered
 from lafka.warc.sources import FileSource
 
 
@@ -131,17 +133,12 @@ class PaperWarc:
 
     def _set_tail_aside(self, offset: int) -> None:
         """Keep the bytes from *offset* on as ``<name>.torn-<offset>`` and cut them off."""
-        aside = free_name(self.path.with_name(f"{self.path.name}.torn-{offset}"))
+        torn = self.path.with_name(f"{self.path.name}.torn-{offset}")
+        aside = free_name(or_numbered(torn, "."))
         draft = aside.with_name(f"{DRAFT}{self.path.name}.torn")
         tail = FileSource(self._fd, offset, os.fstat(self._fd).st_size - offset)
+        drafts.replace(aside, tail.chunks(), draft=draft)
         try:
-            with draft.open("wb") as file:
-                for data in tail.chunks():
-                    file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.rename(aside)
-            sync_folder(aside.parent)
             os.ftruncate(self._fd, offset)  # synced with what is appended next
         except OSError as error:
             raise StorageTrouble(aside, error) from error

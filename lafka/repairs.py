@@ -8,22 +8,21 @@ record and a suwaf that was damaged are kept aside.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 
-from lafka import leftovers, raws
+from lafka import drafts, leftovers, raws
 from lafka.archives import Archive
 from lafka.contents import paper_ids
 from lafka.errors import BadPid, KeeperError, NotHeld
-from lafka.folders import DRAFT, sync_folder
+from lafka.folders import DRAFT, draft_of, free_name
+from lafka.locks import is_locked_at
 from lafka.pids import Pid
 from lafka.verify import CODES, FileProblem, Verifier
+from lafka.warc.names import numbered
 
 _TAIL = frozenset(("uncommitted-tail",))
 _NO_SUWAF = frozenset(("no-suwaf", "bad-suwaf", "wrong-path"))
@@ -92,7 +91,7 @@ class Repair:
     def paper(self, pid: Pid) -> Iterator[Deed]:
         """One paper and its drafts. ``NotHeld`` where the archive has nothing of it."""
         warc, suwaf = self._archive.warc_path(pid), self._archive.suwaf_path(pid)
-        drafts = [path for path in map(_draft_of, (warc, suwaf)) if path.exists()]
+        drafts = [path for path in map(draft_of, (warc, suwaf)) if path.exists()]
         if warc.exists() or suwaf.exists():
             yield from self._paper(pid.path)
         elif not drafts:
@@ -147,7 +146,7 @@ class Repair:
 
     def _draft(self, draft: Path) -> Iterator[Deed]:
         """A first WARC that was not committed, or a suwaf that was not put in place."""
-        if not draft.exists() or _is_locked(draft):  # finished meanwhile, or a writer is at work
+        if not draft.exists() or is_locked_at(draft):  # finished meanwhile, or a writer is at work
             return
         final = draft.with_name(draft.name.removeprefix(DRAFT))
         is_warc = final.suffix == ".warc"
@@ -186,7 +185,7 @@ class Repair:
         if self._dry:
             for run in sorted(root.iterdir()) if root.is_dir() else ():
                 dead = not (run / leftovers.DONE).exists()
-                dead = dead and not _is_locked(run / leftovers.LOCK)
+                dead = dead and not is_locked_at(run / leftovers.LOCK)
                 if run.is_dir() and dead:
                     sentence = "raw WARCs of a run that was killed"
                     yield _deed(run, "adopt", ("raw-left",), sentence, done=False)
@@ -236,10 +235,6 @@ def _deed(
     return Deed(path=str(path), deed=deed, codes=codes, done=done, sentence=sentence)
 
 
-def _draft_of(path: Path) -> Path:
-    return path.with_name(DRAFT + path.name)
-
-
 def _torn(path: Path) -> Iterator[Path]:
     return path.parent.glob(f"{path.name}.torn-*")
 
@@ -250,28 +245,11 @@ def _kept_aside(suwaf: Path) -> Iterator[None]:
     if not suwaf.exists():
         yield
         return
-    names = (suwaf.with_name(f"{suwaf.name}.torn-{number}") for number in count())
-    aside = next(name for name in names if not name.exists())
+    aside = free_name(numbered(suwaf.with_name(f"{suwaf.name}.torn"), first=0))
     old = suwaf.read_bytes()
-    os.link(suwaf, aside)
-    sync_folder(aside.parent)
+    drafts.link(suwaf, aside)
     try:
         yield
     finally:
         if suwaf.read_bytes() == old:
             aside.unlink()
-
-
-def _is_locked(path: Path) -> bool:
-    """Whether a process at work has the lock of *path*."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(fd)
-    return False

@@ -7,19 +7,20 @@ it open and unlocked, and so is never taken for finished.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lafka import drafts
 from lafka.errors import BadReport, StorageTrouble
-from lafka.folders import DRAFT, make_folders, sync_folder
+from lafka.folders import DRAFT, make_folders
+from lafka.locks import is_at, is_locked, lock_file
 
 FORMAT = 1
 SUFFIX = ".json"
@@ -67,21 +68,23 @@ class Report:
         ``BadReport`` where it is none, ``FileNotFoundError``, ``StorageTrouble``.
         """
         while True:
-            fd = _opened(path)
+            with _opening(path):
+                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 values = _read(fd, path)
                 ended = values["reason"] is not None
-                alive = not ended and _is_locked(fd)
+                alive = not ended and is_locked(fd)
                 # Else it was replaced while it was read: the new one is locked, or closed.
-                if ended or alive or _is_at(fd, path):
+                if ended or alive or is_at(fd, path):
                     return cls(run=path.name.removesuffix(SUFFIX), values=values, alive=alive)
             finally:
                 os.close(fd)
 
 
-def _opened(path: Path) -> int:
+@contextmanager
+def _opening(path: Path) -> Iterator[None]:
     try:
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        yield
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -105,20 +108,6 @@ def _read(fd: int, path: Path) -> Values:
 
 def _is_reason(value: object) -> bool:
     return value is None or isinstance(value, str)
-
-
-def _is_locked(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    return False
-
-
-def _is_at(fd: int, path: Path) -> bool:
-    with suppress(FileNotFoundError):
-        return os.path.samestat(os.fstat(fd), path.stat())
-    return False
 
 
 class OpenReport:
@@ -149,39 +138,8 @@ class OpenReport:
 
 def _saved(path: Path, values: Values) -> int:
     """Replace *path* durably; the descriptor of the new file, locked before it had the name."""
-    draft = path.with_name(DRAFT + path.name)
     # ASCII alone: who looks at it in a terminal sees escapes.
-    data = json.dumps(values, indent=1).encode() + b"\n"
-    fd = -1
-    try:
-        fd = _locked_draft(draft)
-        with open(fd, "wb", closefd=False) as file:
-            file.write(data)
-        os.fsync(fd)
-        draft.replace(path)
-        sync_folder(path.parent)
-    except OSError as error:
-        if fd >= 0:
-            os.close(fd)
-        with suppress(OSError):
-            draft.unlink()
-        raise StorageTrouble(path, error) from error
-    return fd
-
-
-def _locked_draft(draft: Path) -> int:
-    """An empty file at *draft*, locked; again where another run took it for a dead run's."""
-    while True:
-        fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            if _is_at(fd, draft):
-                os.ftruncate(fd, 0)
-                return fd
-        except BaseException:
-            os.close(fd)
-            raise
-        os.close(fd)
+    return drafts.replace_locked(path, json.dumps(values, indent=1).encode() + b"\n")
 
 
 def reports(root: Path) -> Iterator[Report | BadReport]:
@@ -219,28 +177,27 @@ def close_killed(root: Path) -> list[Report]:
 
 def _close(path: Path) -> bool:
     """Say in the report at *path* that its run was killed; False where another run does so."""
-    fd = _opened(path)
+    with _opening(path):
+        fd = lock_file(path, os.O_RDONLY, wait=False)
+    if fd is None:
+        return False
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         values = _read(fd, path)
-        if values["reason"] is not None or not _is_at(fd, path):
+        if values["reason"] is not None:
             return False
         os.close(_saved(path, values | {"reason": KILLED}))
-    except BlockingIOError:
-        return False
     finally:
         os.close(fd)
     return True
 
 
 def _remove_draft(draft: Path) -> None:
-    fd = os.open(draft, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _is_at(fd, draft):
+    fd = lock_file(draft, os.O_RDONLY, wait=False)
+    if fd is not None:
+        try:
             draft.unlink()
-    finally:
-        os.close(fd)
+        finally:
+            os.close(fd)
 
 
 class Seen:

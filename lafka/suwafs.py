@@ -7,16 +7,14 @@ always be made again from its WARC; readers take no lock and always see a whole 
 from __future__ import annotations
 
 import json
-import os
 import re
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from lafka import drafts
 from lafka.errors import BadSuwaf, CallerError, NotHeld, ShortWarc, StorageTrouble
-from lafka.folders import DRAFT, sync_folder
 from lafka.origins import FUTLI_ITSELF, Origin
 from lafka.pids import Pid
 from lafka.warc import dates
@@ -141,22 +139,11 @@ class Suwaf:
         return text.encode("utf-8", "surrogatepass") + b"\n"
 
     def save(self, path: Path) -> None:
-        """Put the suwaf in place, durably: draft, fsync, replace, fsync of the folder.
+        """Put the suwaf in place, durably, by the one writer that the WARC's lock admits.
 
         ``StorageTrouble`` where the disk refuses; then the old suwaf is still there.
         """
-        draft = path.with_name(DRAFT + path.name)  # one name: the WARC's lock admits one writer
-        try:
-            with draft.open("wb") as file:
-                file.write(self.to_bytes())
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
-            sync_folder(path.parent)
-        except OSError as error:
-            with suppress(OSError):
-                draft.unlink()
-            raise StorageTrouble(path, error) from error
+        drafts.replace(path, [self.to_bytes()])
 
     def check_length(self, warc: Path, size: int) -> None:
         """``ShortWarc`` where the file *warc*, of *size* bytes, is shorter than ``end``."""

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -49,6 +49,7 @@ from lafka.exchanges import (
     Truncated,
 )
 from lafka.guard import AddressRefused
+from lafka.politeness.failures import causes
 from lafka.taps import HEAD_LIMIT, BadCertificate, BadTls, Limits, Tap
 from lafka.tee import TAP, tee
 from lafka.urls import LONGEST_URL
@@ -205,7 +206,7 @@ def _raise_what_it_is(error: BaseException, tap: Tap, request: Request) -> NoRet
     if tap.error is not None:
         raise tap.error from error
     came = tap.exchange.response.size
-    for cause in _causes(error):
+    for cause in causes(error):
         if isinstance(cause, AddressRefused) and cause is not error:
             raise cause
         if isinstance(cause, SSL.Error) and not came:
@@ -223,14 +224,6 @@ def _is_no_head(exchange: Exchange) -> bool:
     opening = exchange.response.read(0, HEAD_LIMIT)
     begins = b"HTTP/".startswith(opening[:5].upper())
     return bool(opening) and (not begins or re.search(rb"\n\r?\n", opening) is not None)
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        for failure in getattr(error, "reasons", ()):
-            yield from _causes(failure.value)
-        error = error.__cause__
 
 
 # What Twisted's parser raises: no status line, lengths that contradict each other, a transfer

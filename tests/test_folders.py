@@ -7,7 +7,8 @@ import pytest
 
 from lafka import folders
 from lafka.errors import StorageTrouble
-from lafka.folders import make_folders
+from lafka.folders import draft_of, free_name, make_folders
+from lafka.warc.names import numbered, or_numbered
 
 
 @pytest.fixture
@@ -77,3 +78,21 @@ def test_a_file_in_the_way_is_told(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
     with pytest.raises(StorageTrouble, match="a"):
         make_folders(tmp_path / "a" / "b")
+
+
+def test_a_draft_lies_beside_its_file_and_is_hidden() -> None:
+    assert draft_of(Path("a/1.warc")) == Path("a/.draft-1.warc")
+
+
+def test_the_first_name_that_no_file_has(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    for expected in ("x", "x.1", "x.2"):
+        free = free_name(or_numbered(path, "."))
+        assert free.name == expected
+        free.touch()
+    (tmp_path / "x.1").unlink()
+    assert free_name(or_numbered(path, ".")).name == "x.1"
+    for expected in ("x-0", "x-1"):
+        free = free_name(numbered(path, first=0))
+        assert free.name == expected
+        free.touch()

@@ -909,7 +909,7 @@ def test_what_is_named_was_synced_before(store: Store, calls: list[str]) -> None
         pass
     aside, draft = f"1.warc.torn-{len(store.warc().read_bytes())}", ".draft-1.warc.torn"
     assert short(calls) == [
-        f"fsync {draft}", f"rename {draft} {aside}", "fsync wpaper",
+        f"fsync {draft}", f"replace {draft} {aside}", "fsync wpaper",
         "ftruncate 1.warc", "fdatasync 1.warc", "fsync wpaper", *SUWAF,
     ]  # fmt: skip
 

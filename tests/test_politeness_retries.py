@@ -12,6 +12,8 @@ from scrapy.exceptions import CannotResolveHostError, DownloadTimeoutError, Igno
 from scrapy.http import Headers
 from scrapy.settings import Settings
 from scrapy.signalmanager import SignalManager
+from twisted.python.failure import Failure
+from twisted.web._newclient import ResponseNeverReceived
 
 from lafka.politeness import HostSetAside, RetryAfterMiddleware
 from lafka.politeness.failures import causes, without_frames
@@ -67,6 +69,19 @@ def test_a_host_is_set_aside_after_failures_in_a_row():
     assert [known.failed("a", cause) for cause in causes_[2:]] == [False, False, True]
     assert known.set_aside("a") is causes_[4]
     assert known.set_aside("b") is None
+
+
+def test_the_causes_of_an_error_stand_in_order_each_once():
+    """As Twisted nests them: wrappers with reasons, each of which may have a cause of its own."""
+    first, second, last = ValueError("first"), ValueError("second"), ValueError("last")
+    first.__cause__ = KeyError("of the first")
+    wrapper = ResponseNeverReceived([Failure(first), Failure(second)])
+    wrapper.__cause__ = last
+    last.__cause__ = wrapper  # a loop
+    error = RuntimeError("told")
+    error.__cause__ = wrapper
+    found = [error, wrapper, first, first.__cause__, second, last]
+    assert [id(cause) for cause in causes(error)] == [id(cause) for cause in found]
 
 
 def test_without_frames_keeps_the_causes():

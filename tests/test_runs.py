@@ -241,11 +241,11 @@ def test_a_report_is_locked_and_synced_before_it_has_its_name(
 
         monkeypatch.setattr(module, name, tell)
 
-    for module, name in ((fcntl, "flock"), (os, "fsync"), (os, "replace"), (runs, "sync_folder")):
+    for module, name in ((fcntl, "flock"), (os, "fsync"), (os, "replace")):
         told(module, name)
     report.save(reason="finished")
     report.close()
-    assert seen == ["flock", "fsync", "replace", "sync_folder", "fsync"]
+    assert seen == ["flock", "fsync", "replace", "fsync"]
 
 
 def test_the_tally_of_lines() -> None:

@@ -74,19 +74,30 @@ def rename_new(source: Path, target: Path) -> None:
         source.unlink()
 
 
+def put_in_place(draft: Path, path: Path) -> None:
+    """Give *draft*, whose bytes are on the disk, the name *path*, durably; what had it is gone."""
+    draft.replace(path)
+    sync_folder(path.parent)
+
+
 def rename_free(source: Path, target: Path) -> Path:
     """Rename *source* to *target*, or to the first of ``target-1``, ``-2``... that is free."""
-    for name in numbered(target):
+    for name in or_numbered(target):
         with suppress(FileExistsError):
             rename_new(source, name)
             return name
     raise AssertionError
 
 
-def numbered(path: Path) -> Iterator[Path]:
+def or_numbered(path: Path, sign: str = "-") -> Iterator[Path]:
     """*path*, then the same with ``-1``, ``-2``... behind it, without end."""
     yield path
-    yield from (path.with_name(f"{path.name}-{number}") for number in itertools.count(1))
+    yield from numbered(path, sign)
+
+
+def numbered(path: Path, sign: str = "-", first: int = 1) -> Iterator[Path]:
+    """*path* with ``-1``, ``-2``... behind it, without end, from the number *first* on."""
+    return (path.with_name(f"{path.name}{sign}{number}") for number in itertools.count(first))
 
 
 def sync_folder(folder: Path) -> None:

@@ -11,7 +11,7 @@ from lafka.warc.alike import kind_of, open_volume
 from lafka.warc.appending import Appender, new_file
 from lafka.warc.builders import OPEN
 from lafka.warc.encoding import Gzip, Plain
-from lafka.warc.names import numbered
+from lafka.warc.names import or_numbered
 from lafka.warc.problems import Problem
 from lafka.warc.stored import StoredRecord
 from lafka.warc.volumes import Volume
@@ -147,7 +147,7 @@ class _Kept:
         out.write(self._volume.stretch(start, stop - start).chunks())
 
     def _file(self, path: Path) -> tuple[Path, Appender]:
-        for name in numbered(path):
+        for name in or_numbered(path):
             if name in self._files:
                 return name, self._files[name]
             if not name.exists():

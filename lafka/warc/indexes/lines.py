@@ -18,7 +18,7 @@ from lafka.warc import gzips
 from lafka.warc.errors import BadIndex
 from lafka.warc.indexes.base import CAPTURES, Entry, Index, IndexBuilder, Query, Rank
 from lafka.warc.indexes.sorting import LineSorter
-from lafka.warc.names import sync_folder
+from lafka.warc.names import put_in_place
 from lafka.warc.problems import Problem
 from lafka.warc.surts import surt
 
@@ -352,8 +352,7 @@ class LineBuilder(IndexBuilder):
                 self._write(file)
                 file.flush()
                 os.fsync(file.fileno())
-            draft.replace(self.path)
-            sync_folder(self.path.parent)
+            put_in_place(draft, self.path)
         finally:
             with suppress(OSError):
                 draft.unlink()
