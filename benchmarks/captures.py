@@ -6,12 +6,12 @@ import os
 import random
 from datetime import UTC, datetime
 
-from lafka.archives import Archive
-from lafka.exchanges import Exchange
-from lafka.futlis import Futli
-from lafka.rawlog import RawLog
-from lafka.raws import end_of
-from lafka.trails import Ask, Capture, Outcome, Trail, judge
+from lafka.capture.exchanges import Exchange
+from lafka.capture.rawlog import RawLog
+from lafka.papers.archive.archives import Archive
+from lafka.papers.archive.recovery import end_of
+from lafka.papers.lists.futlis import Futli
+from lafka.papers.walk.trails import Ask, Capture, Outcome, Trail, judge
 
 
 def payload(seed: str, size: int) -> bytes:

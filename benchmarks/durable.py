@@ -17,8 +17,8 @@ from threading import Barrier
 
 from benchmarks import captures
 from benchmarks.tables import markdown
-from lafka.archives import Archive
-from lafka.rawlog import RawLog
+from lafka.capture.rawlog import RawLog
+from lafka.papers.archive.archives import Archive
 
 ROUNDS = 3
 WRITERS = 4

@@ -18,8 +18,8 @@ from tempfile import TemporaryDirectory
 
 from benchmarks import captures, durable, runs
 from benchmarks.tables import markdown
-from lafka.archives import Archive
-from lafka.rawlog import RawLog
+from lafka.capture.rawlog import RawLog
+from lafka.papers.archive.archives import Archive
 
 ROUNDS = 3
 ARCHIVES = (2_000, 20_000)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterable
 
-    from lafka.archives import Archive
+    from lafka.papers.archive.archives import Archive
 
 
 def refused(verb: str, error: LafkaError | WarcError) -> int:
@@ -99,7 +99,7 @@ class ArchiveCommand(ScrapyCommand):
 
     def archive(self) -> Archive:
         """The archive that LAFKA_ARCHIVE names; ``BadArchive``."""
-        from lafka.archives import Archive  # noqa: PLC0415
+        from lafka.papers.archive.archives import Archive  # noqa: PLC0415
 
         assert self.settings is not None
         return Archive(self.settings["LAFKA_ARCHIVE"], self.settings["LAFKA_COLLECTION"] or None)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from scrapy.exceptions import CloseSpider, DropItem
 
-from lafka.archives import Archive
+from lafka.capture.run import Run
 from lafka.errors import KeeperError, StorageTrouble
 from lafka.items import TrailItem
-from lafka.papers import Added
-from lafka.raws import end_of, recover
-from lafka.run import Run
-from lafka.stopping import STORAGE_TROUBLE, note_storage_trouble, stop_for_storage, storage
-from lafka.threads import Threads
-from lafka.trails import Outcome, Trail
+from lafka.papers.archive.archives import Archive
+from lafka.papers.archive.paperwarc import Added
+from lafka.papers.archive.recovery import end_of, recover
+from lafka.papers.walk.trails import Outcome, Trail
+from lafka.storage.stopping import STORAGE_TROUBLE, note_storage_trouble, stop_for_storage, storage
+from lafka.storage.threads import Threads
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

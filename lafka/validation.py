@@ -11,12 +11,12 @@ from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.utils.misc import load_object
 
 from lafka import settings as defaults
-from lafka.addresses import networks
+from lafka.capture.addresses import networks
+from lafka.capture.handler import CANNOT_BE_TEED
+from lafka.capture.rawfiles import load_settings
 from lafka.errors import BadArgument
-from lafka.rawfiles import load_settings
-from lafka.warc.dates import WarcDate
 from lafka.warc.errors import BadValue
-from lafka.wire import CANNOT_BE_TEED
+from lafka.warc.format.dates import WarcDate
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings

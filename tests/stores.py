@@ -14,17 +14,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from lafka.archives import Archive
-from lafka.exchanges import Exchange
-from lafka.futlis import Futli
-from lafka.logged import LoggedExchange
-from lafka.origins import NAMES, Origin
-from lafka.papers import Added
-from lafka.rawlog import RawLog
-from lafka.raws import end_of
-from lafka.trails import Ask, Capture, Outcome, Trail, judge
-from lafka.verify import Verifier
-from lafka.warc import dates
+from lafka.capture.exchanges import Exchange
+from lafka.capture.logged import LoggedExchange
+from lafka.capture.rawlog import RawLog
+from lafka.papers.archive.archives import Archive
+from lafka.papers.archive.paperwarc import Added
+from lafka.papers.archive.recovery import end_of
+from lafka.papers.lists.futlis import Futli
+from lafka.papers.origins import NAMES, Origin
+from lafka.papers.verify import Verifier
+from lafka.papers.walk.trails import Ask, Capture, Outcome, Trail, judge
+from lafka.warc.format import dates
 
 START = datetime(2026, 11, 20, 10, 11, 12, 250_000, tzinfo=UTC)
 PID = "RePEc:abc:wpaper:1"

@@ -17,17 +17,18 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from lafka import errors, listfiles
+from lafka import errors
+from lafka.capture.exchanges import Exchange
 from lafka.errors import StorageTrouble
-from lafka.exchanges import Exchange
-from lafka.feeds import SyncedLines
-from lafka.futlis import Futli
-from lafka.origins import Origin
+from lafka.papers.archive.suwafs import Fut, Suwaf
+from lafka.papers.lists import listfiles
+from lafka.papers.lists.futlis import Futli
+from lafka.papers.origins import Origin
+from lafka.papers.verify.reader import StrictReader, StrictRecord
 from lafka.pids import SCHEMES, Pid
-from lafka.runs import OpenReport
-from lafka.suwafs import Fut, Suwaf
-from lafka.verify.reader import StrictReader, StrictRecord
-from lafka.warc import dates
+from lafka.runs.feed import SyncedLines
+from lafka.runs.reports import OpenReport
+from lafka.warc.format import dates
 from tests.stores import START, Store, answer, exchange, page, quick_folder
 
 BATCH, EXAMPLES = 100, 100

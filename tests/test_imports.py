@@ -63,7 +63,7 @@ def files() -> list[Path]:
 
 
 def module_of(path: Path) -> str:
-    """``lafka.warc.fields`` for its file, ``lafka.warc`` for the package's own."""
+    """``lafka.warc.format.fields`` for its file, ``lafka.warc`` for the package's own."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -164,7 +164,7 @@ def test_the_verifier_shares_no_code_with_the_writer() -> None:
 
 
 def test_the_strict_reader_imports_nothing_of_ours_but_itself() -> None:
-    package = "lafka.verify"
+    package = "lafka.papers.verify"
     for name in READER:
         path = ROOT / "lafka" / "verify" / f"{name}.py"
         ours = {module for module, _ in imports(path) if module.startswith("lafka")}

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from lafka.errors import BadUrl
-from lafka.futlis import Line
-from lafka.listfiles import read
+from lafka.papers.lists.futlis import Line
+from lafka.papers.lists.listfiles import read
 from lafka.pids import SCHEMES
 from lafka.urls import check_url
 

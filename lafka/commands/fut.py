@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from lafka.cli import ArchiveCommand
 from lafka.errors import BadArgument, StorageTrouble
-from lafka.suwafs import begins_time
+from lafka.papers.archive.suwafs import begins_time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

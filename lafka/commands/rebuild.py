@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from pathlib import Path
 
-    from lafka.archives import Archive
+    from lafka.papers.archive.archives import Archive
     from lafka.pids import Pid
 
 

@@ -17,29 +17,29 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 import lafka
-from lafka.archives import Archive
-from lafka.arguments import ARGUMENTS, GUESTS, Arguments
-from lafka.captures import ASK_KEY, capture_of
+from lafka.capture.config import warc_settings
+from lafka.capture.handler import READ_MAX_KEY
+from lafka.capture.middlewares import LOGGED_KEY, PROVENANCE_KEY
+from lafka.capture.run import Run
 from lafka.errors import BadArgument, BadList, BadUrl, KeeperError, StorageTrouble, printable
-from lafka.failures import is_bug
-from lafka.feeder import Feeder
-from lafka.feeds import add_outcome_feed
-from lafka.finders import Page
-from lafka.futlis import Line
 from lafka.items import TrailItem, item_of
-from lafka.middlewares import LOGGED_KEY, PROVENANCE_KEY
-from lafka.parsing import Pages
-from lafka.places import Places
-from lafka.rawconfig import warc_settings
-from lafka.reading import page_of, read_first
-from lafka.reporting import RunReports
-from lafka.run import Run
-from lafka.runs import Seen
-from lafka.stopping import LIST_STAT, stop_for_storage
-from lafka.threads import Threads, run_aside
-from lafka.trails import Ask, Capture, Outcome, Trail
-from lafka.warc import dates
-from lafka.wire import READ_MAX_KEY
+from lafka.papers.archive.archives import Archive
+from lafka.papers.crawling.arguments import ARGUMENTS, GUESTS, Arguments
+from lafka.papers.crawling.captures import ASK_KEY, capture_of
+from lafka.papers.crawling.failures import is_bug
+from lafka.papers.crawling.sandbox import Pages
+from lafka.papers.finders import Page
+from lafka.papers.lists.feeder import Feeder
+from lafka.papers.lists.futlis import Line
+from lafka.papers.lists.places import Places
+from lafka.papers.walk.pages import page_of, read_first
+from lafka.papers.walk.trails import Ask, Capture, Outcome, Trail
+from lafka.runs.feed import add_outcome_feed
+from lafka.runs.reporting import RunReports
+from lafka.runs.reports import Seen
+from lafka.storage.stopping import LIST_STAT, stop_for_storage
+from lafka.storage.threads import Threads, run_aside
+from lafka.warc.format import dates
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -21,8 +21,8 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from lafka import settings
-from lafka.archives import Archive
-from lafka.verify import Verifier
+from lafka.papers.archive.archives import Archive
+from lafka.papers.verify import Verifier
 from tests.crawls.running import Run, crawl, outcomes
 from tests.sites.hostile.behaviours import MAX_PAYLOAD, STALL
 from tests.sites.hostile.site import NETWORK, HostileSite, behaviours

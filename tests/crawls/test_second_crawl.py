@@ -28,10 +28,10 @@ from scrapy.crawler import CrawlerProcess
 from scrapy.settings import Settings
 
 from lafka import settings
-from lafka.logged import Provenance
-from lafka.middlewares import LOGGED_KEY, PROVENANCE_KEY
-from lafka.run import Run
-from lafka.warc.appending import Appender
+from lafka.capture.logged import Provenance
+from lafka.capture.middlewares import LOGGED_KEY, PROVENANCE_KEY
+from lafka.capture.run import Run
+from lafka.warc.writing.appending import Appender
 
 
 class WholeSpider(Spider):

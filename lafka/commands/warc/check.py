@@ -21,7 +21,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(opts: Namespace) -> int:
     from lafka.warc.alike import open_volume  # noqa: PLC0415
-    from lafka.warc.checking import check  # noqa: PLC0415
+    from lafka.warc.reading.checking import check  # noqa: PLC0415
 
     code = 0
     for path in the_files(opts.paths):

@@ -22,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(opts: Namespace) -> int:
-    from lafka.warc.repairing import repair  # noqa: PLC0415
+    from lafka.warc.converting.repairing import repair  # noqa: PLC0415
 
     done = repair(the_file(opts.path), opts.target)
     asides = [{**asdict(aside), "path": str(aside.path)} for aside in done.asides]

@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(opts: Namespace) -> int:
-    from lafka.warc.collections import Collection  # noqa: PLC0415
+    from lafka.warc.indexes.collections import Collection  # noqa: PLC0415
 
     wanted = {
         "url": opts.url,
