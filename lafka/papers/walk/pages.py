@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from lafka.errors import printable
+from lafka.papers.candidates import Candidate
 from lafka.papers.finders import Page, describe, find, sure
 from lafka.papers.walk.trails import Outcome
-
-if TYPE_CHECKING:
-    from lafka.papers.candidates import Candidate
 
 KEPT_MAX = 256 * 1024
 """Bytes of a page that wait for a second look beside each trail; longer ones get it at once."""
@@ -30,6 +28,24 @@ class Found:
     verdict: Outcome = Outcome.SPLAP_ONLY
     reason: str = ""
     partly: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "candidates": [candidate.as_json() for candidate in self.candidates],
+            "verdict": str(self.verdict),
+            "reason": self.reason,
+            "partly": self.partly,
+        }
+
+    @classmethod
+    def of_json(cls, values: dict[str, Any]) -> Found:
+        """``LookupError``, ``TypeError`` or ``ValueError`` where *values* are no such thing."""
+        return cls(
+            candidates=tuple(map(Candidate.of_json, values["candidates"])),
+            verdict=Outcome(values["verdict"]),
+            reason=str(values["reason"]),
+            partly=bool(values["partly"]),
+        )
 
 
 def read_first(page: Page) -> Found | None:
