@@ -20,8 +20,9 @@ from scrapy.settings import BaseSettings
 
 from lafka.errors import StorageTrouble
 from lafka.folders import make_folders, sync_folder
-from lafka.middlewares import RawWarcMiddleware, close_for_storage, note_storage_trouble
+from lafka.middlewares import RawWarcMiddleware
 from lafka.reporting import RunReports
+from lafka.stopping import close_for_storage, note_storage_trouble
 from lafka.warc.sources import write_all
 
 if TYPE_CHECKING:

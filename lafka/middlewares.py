@@ -6,14 +6,11 @@ before any other middleware changes it. It judges nothing about papers.
 
 from __future__ import annotations
 
-import logging
 import os
 import socket
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import scrapy
@@ -28,6 +25,7 @@ from lafka.exchanges import Exchange
 from lafka.failures import outcome_of
 from lafka.rawfiles import load_settings
 from lafka.raws import RawRun, Recorded
+from lafka.stopping import note_storage_trouble, stop_for_storage, storage
 from lafka.threads import Threads
 from lafka.trails import Ask, Capture, Outcome, judge
 from lafka.warc.codings import decode
@@ -41,15 +39,7 @@ ASK_KEY = "lafka_ask"
 """Key of ``request.meta``, the spider's: the Ask that the request is for."""
 WAY_KEY = "lafka_way"
 """Key of ``request.meta``, this module's: the Way of the ask so far."""
-STORAGE_TROUBLE = "storage-trouble"
-"""Finish reason of a crawl that the disk stopped."""
-TROUBLE_STAT = "lafka/storage_trouble"
-"""Stat: the sentence about the disk, which may have refused after the crawl had finished."""
-LIST_STAT = "lafka/list/error"
-"""Stat: the sentence about a list that could not be read to its end."""
 PAGE_MAX = 4 * 1024 * 1024
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,41 +156,6 @@ class RawWarcMiddleware:
     def _close(self, raw: RawRun) -> None:
         with storage(raw.folder):
             raw.close()
-
-
-@contextmanager
-def storage(path: Path) -> Iterator[None]:
-    """An OSError of what is done to the archive is a ``StorageTrouble``."""
-    try:
-        yield
-    except OSError as error:
-        raise StorageTrouble(error.filename or path, error) from error
-
-
-def note_storage_trouble(crawler: Crawler, error: StorageTrouble) -> bool:
-    """Say, once, in one sentence, that the crawl stops; whether this was the first time."""
-    assert crawler.stats is not None
-    if crawler.stats.get_value(TROUBLE_STAT):
-        return False
-    crawler.stats.set_value(TROUBLE_STAT, str(error))
-    logger.error("The disk stopped the crawl: %s. The same command goes on afterwards.", error)
-    return True
-
-
-def stop_for_storage(crawler: Crawler, error: StorageTrouble) -> None:
-    """Stop the open spider: the same command goes on when there is room."""
-    if note_storage_trouble(crawler, error):
-        close_for_storage(crawler)
-
-
-def close_for_storage(crawler: Crawler) -> None:
-    """Close the spider, unless it is closed already."""
-    assert crawler.engine is not None
-    if crawler.engine.spider is None:
-        return
-    from scrapy.utils.defer import _schedule_coro  # noqa: PLC0415
-
-    _schedule_coro(crawler.engine.close_spider_async(reason=STORAGE_TROUBLE))
 
 
 def capture_of(ask: Ask, way: Way | None, error: BaseException | None = None) -> Capture:

@@ -10,15 +10,10 @@ from scrapy.exceptions import CloseSpider, DropItem
 from lafka.archives import Archive
 from lafka.errors import KeeperError, StorageTrouble
 from lafka.items import TrailItem
-from lafka.middlewares import (
-    STORAGE_TROUBLE,
-    RawWarcMiddleware,
-    note_storage_trouble,
-    stop_for_storage,
-    storage,
-)
+from lafka.middlewares import RawWarcMiddleware
 from lafka.papers import Added
 from lafka.raws import recover
+from lafka.stopping import STORAGE_TROUBLE, note_storage_trouble, stop_for_storage, storage
 from lafka.threads import Threads
 from lafka.trails import Outcome, Trail
 

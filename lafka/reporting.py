@@ -24,15 +24,10 @@ import lafka
 from lafka import settings as our_settings
 from lafka.arguments import ARGUMENTS, GUESTS
 from lafka.errors import StorageTrouble, printable
-from lafka.middlewares import (
-    LIST_STAT,
-    STORAGE_TROUBLE,
-    TROUBLE_STAT,
-    RawWarcMiddleware,
-    note_storage_trouble,
-)
+from lafka.middlewares import RawWarcMiddleware
 from lafka.politeness import RetryAfterMiddleware
 from lafka.runs import FINISHED, OpenReport, Tally, close_killed
+from lafka.stopping import LIST_STAT, STORAGE_TROUBLE, TROUBLE_STAT, note_storage_trouble
 from lafka.threads import Threads
 from lafka.warc import dates
 

@@ -15,7 +15,6 @@ from scrapy.exceptions import DownloadTimeoutError
 from scrapy.http import HtmlResponse, Response
 from scrapy.settings import Settings
 
-from lafka.errors import StorageTrouble
 from lafka.futlis import Futli
 from lafka.middlewares import (
     PAGE_MAX,
@@ -25,7 +24,6 @@ from lafka.middlewares import (
     capture_of,
     raw_config,
     run_name,
-    storage,
 )
 from lafka.payloads import Kind, Payload, inspect
 from lafka.pids import COLLECTIONS
@@ -168,11 +166,3 @@ def test_the_raw_warcs_settings_are_ours_below_the_users(tmp_path: Path) -> None
 def test_runs_sort_by_time() -> None:
     names = [run_name() for _ in range(3)]
     assert names == sorted(set(names))
-
-
-def test_an_error_of_the_disk_names_its_file(tmp_path: Path) -> None:
-    for path in (tmp_path / "no" / "file", tmp_path):
-        with pytest.raises(StorageTrouble, match=str(path)), storage(tmp_path):
-            path.open("rb")
-    with pytest.raises(StorageTrouble, match=str(tmp_path)), storage(tmp_path):
-        raise OSError(28, "No space left on device")

@@ -150,7 +150,7 @@ def test_each_option_of_a_command_is_there():
 
 
 def test_the_finish_reason_of_a_full_disk_is_there():
-    from lafka.middlewares import STORAGE_TROUBLE
+    from lafka.stopping import STORAGE_TROUBLE
 
     assert f"`{STORAGE_TROUBLE}`" in section("Finish reasons")
 

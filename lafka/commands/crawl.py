@@ -68,7 +68,7 @@ class Command(crawl.Command):
 
 def _fell_short(crawler: Crawler) -> bool:
     """Whether the disk stopped the crawl, or its list could not be read to the end."""
-    from lafka.middlewares import LIST_STAT, TROUBLE_STAT  # noqa: PLC0415
+    from lafka.stopping import LIST_STAT, TROUBLE_STAT  # noqa: PLC0415
 
     if crawler.spider is None or crawler.stats is None:
         return False  # it never began

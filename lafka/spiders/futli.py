@@ -28,17 +28,16 @@ from lafka.futlis import Line
 from lafka.items import TrailItem, item_of
 from lafka.middlewares import (
     ASK_KEY,
-    LIST_STAT,
     WAY_KEY,
     RawWarcMiddleware,
     capture_of,
-    stop_for_storage,
     warc_settings,
 )
 from lafka.parsing import Pages
 from lafka.reading import page_of, read_first
 from lafka.reporting import RunReports
 from lafka.runs import Seen
+from lafka.stopping import LIST_STAT, stop_for_storage
 from lafka.threads import Threads, run_aside
 from lafka.trails import Ask, Capture, Outcome, Trail
 from lafka.warc import dates
