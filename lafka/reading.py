@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from lafka.candidates import Candidate
 from lafka.errors import printable
 from lafka.finders import Page, describe, find, sure
 from lafka.payloads import Kind
@@ -14,7 +15,6 @@ from lafka.trails import MISS_MAX, Outcome
 if TYPE_CHECKING:
     from scrapy.http import Response
 
-    from lafka.candidates import Candidate
     from lafka.trails import Capture
 
 KEPT_MAX = 256 * 1024
@@ -35,6 +35,24 @@ class Found:
     verdict: Outcome = Outcome.SPLAP_ONLY
     reason: str = ""
     partly: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "candidates": [candidate.as_json() for candidate in self.candidates],
+            "verdict": str(self.verdict),
+            "reason": self.reason,
+            "partly": self.partly,
+        }
+
+    @classmethod
+    def of_json(cls, values: dict[str, Any]) -> Found:
+        """``LookupError``, ``TypeError`` or ``ValueError`` where *values* are no such thing."""
+        return cls(
+            candidates=tuple(map(Candidate.of_json, values["candidates"])),
+            verdict=Outcome(values["verdict"]),
+            reason=str(values["reason"]),
+            partly=bool(values["partly"]),
+        )
 
 
 def page_of(capture: Capture, response: Response | None) -> Page | None:

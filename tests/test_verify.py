@@ -27,6 +27,7 @@ from hypothesis import strategies as st
 from scrapy.settings import Settings
 
 from lafka import verify
+from lafka.command import json_line
 from lafka.commands.verify import Command
 from lafka.errors import BadPid, NotHeld
 from lafka.strict import Problem
@@ -301,13 +302,14 @@ def test_many_papers_are_shared_out(tmp_path: Path) -> None:
 
 
 SHARED_OUT = """
-import sys, threading
+import json, sys, threading
 from lafka.verify import Verifier
 held = threading.Event()
 if sys.argv[2] == "threads":
     threading.Thread(target=held.wait, daemon=True).start()
 if __name__ == "__main__":
-    print(*(p.as_json() for p in Verifier(sys.argv[1], workers=2, alone=0).verify_all()), sep="\\n")
+    for problem in Verifier(sys.argv[1], workers=2, alone=0).verify_all():
+        print(json.dumps(problem.as_json()))
 """
 
 
@@ -322,7 +324,8 @@ def test_papers_are_shared_out_to_forks_and_with_threads_to_programs(
         [sys.executable, program, root, how], cwd=ROOT, capture_output=True, text=True, check=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=60,
     )  # fmt: skip
-    assert told.stdout.splitlines() == [p.as_json() for p in Verifier(root).verify_all()]
+    found = [p.as_json() for p in Verifier(root).verify_all()]
+    assert [json.loads(line) for line in told.stdout.splitlines()] == found
     assert told.stderr == ""
 
 
@@ -361,7 +364,7 @@ def test_a_problem_is_one_line_of_json(root: Path) -> None:
     found = problems(root)
     assert found
     for problem in found:
-        line = problem.as_json()
+        line = json_line(problem.as_json())
         assert "\n" not in line
         assert "\u202e" not in line
         assert set(json.loads(line)) == {"path", "offset", "code", "severity", "sentence"}
