@@ -6,6 +6,7 @@ What a record is made of:
 ``fields``, ``dates``     named fields, WARC-Date at every precision
 ``digests``, ``sources``  labelled digests; bytes in memory or in a file, read the same way
 ``http``, ``codings``     the HTTP message in a block, its payload, its entity
+``bodies``                the same, whatever the head says of them
 ``gzips``                 what zlib inflates, within bounds: members, streams
 ``rules``                 what the standard says of the fields of a record
 

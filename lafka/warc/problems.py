@@ -95,6 +95,8 @@ CODES: Mapping[str, tuple[Severity, str]] = {
     "unsorted-index": ("warning", "the lines are not sorted, so each search reads all of them"),
     # HTTP in a block
     "bad-http": ("warning", "the block is no HTTP message: {reason}"),
+    "bad-payload": ("warning", "the payload is not all that its head says: {reason}"),
+    "undone-coding": ("note", "the head says {coding}, and the body is not coded so"),
 }
 
 

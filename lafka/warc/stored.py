@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from lafka.warc import blocks, http
+from lafka.warc import blocks, bodies, http
 from lafka.warc.described import Described, body_length, message_in
 from lafka.warc.errors import BadWarc
 from lafka.warc.fields import Fields
@@ -140,8 +140,11 @@ class StoredRecord(Described):
         head = self.http
         if head is None:
             return self.block_start, self.block_length
-        if head.chunked or head.transfer_codings:
+        if head.transfer_codings:
             return None
+        if head.chunked:
+            undone = not bodies.is_chunked(self.source, head)
+            return (self.block_start + head.end, self.block_length - head.end) if undone else None
         return self.block_start + head.end, body_length(self, head)
 
     def raw(self) -> Source:

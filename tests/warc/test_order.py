@@ -26,7 +26,7 @@ FLOORS = (
 )
 # The package of each module that lies beside these packages.
 HOMES = {
-    "format": "fields dates digests sources gzips http codings rules described records",
+    "format": "fields dates digests sources gzips http codings bodies rules described records",
     "reading": "volumes stored blocks scanning framing handles compression streams checking",
     "writing": "builders names sizes encoding appending segments",
     "alike": "arc archeaders",
