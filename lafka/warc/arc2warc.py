@@ -43,9 +43,15 @@ _EXTENSION = re.compile(r"\.arc(?=$|\.gz$|\.open$)")
 _MEDIA_TYPE = re.compile(
     r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(?:; ?[\w!#$&^.+-]+=(?:[\w!#$&^.+-]+|\"[\w .:/+-]*\"))*", re.ASCII
 )
-_URL_PARTS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:)(//[^/?#]*)?([^#]*)(#.*)?", re.DOTALL)
-_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9%._~:/?@!$&'()*+,;=-]")
-_ESCAPE_HOST = re.compile(r"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9%._~:/@!$&'()*+,;=\[\]-]")
+_URL_PARTS = re.compile(r"([^/?#]*:)?(//[^/?#]*)?([^?#]*)(\?[^#]*)?(#.*)?", re.DOTALL)
+# What browsers escape in each part (WHATWG URL Standard, percent-encode sets), so what servers see.
+_ESCAPES = (
+    re.compile("[^!-~]"),
+    re.compile(r"""[^!-~]|["<>\\^`{|}]"""),
+    re.compile(r"""[^!-~]|["<>^`{}]"""),
+    re.compile(r"""[^!-~]|["<>]"""),
+    re.compile(r"""[^!-~]|["<>`]"""),
+)
 # What the metadata of ARC 1.1 says that a warcinfo says too (WARC/1.1 section 6.2), by its names.
 _TOLD = {
     "software": "arc-software", "hostname": "hostname", "ip": "ip", "operator": "operator",
@@ -215,17 +221,11 @@ def _media_type(record: ArcRecord, default: str) -> str:
 
 
 def legal_url(url: str) -> str:
-    """*url* with what may not stand in a URL percent-encoded (RFC 3986), and nothing else."""
+    """*url* with what stands in no URL percent-encoded as UTF-8, as browsers do; nothing else."""
     found = _URL_PARTS.fullmatch(url)
-    if not found:
-        return _ESCAPE.sub(_escape, url)
-    scheme, authority, path, fragment = found.groups()
-    host = _ESCAPE_HOST.sub(_escape, authority or "")
-    return scheme + host + _ESCAPE.sub(_escape, path) + _fragment(fragment)
-
-
-def _fragment(text: str | None) -> str:
-    return "#" + _ESCAPE.sub(_escape, text[1:]) if text else ""
+    assert found is not None  # it takes anything
+    parts = zip(_ESCAPES, found.groups(""), strict=True)
+    return "".join(escape.sub(_escape, part) for escape, part in parts)
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -38,6 +38,8 @@ CODES: Mapping[str, tuple[Severity, str]] = {
     # ARC
     "arc-header": ("error", "no ARC header: {line!r}"),
     "overlong-arc": ("error", "Archive-length {length} runs over the record at byte {next}"),
+    "arc-length": ("error", "Archive-length is {length}, but the next record is at byte {next}"),
+    "arc-trailer": ("warning", "no line end before the record at byte {next}"),
     "unconverted": ("error", "the record cannot be converted: {reason}"),
     # What is read as if it were a WARC
     "bad-part": ("error", "a part of the message: {reason}"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from lafka.warc import framing
 from lafka.warc.compression import Codec, codec_of
@@ -13,7 +13,7 @@ from lafka.warc.errors import BadWarc, TornWarc
 from lafka.warc.framing import Limits
 from lafka.warc.handles import Handle
 from lafka.warc.problems import Problem
-from lafka.warc.scanning import Scan
+from lafka.warc.scanning import Report, Scan
 from lafka.warc.sources import CHUNK, Readable, Source
 from lafka.warc.stored import StoredRecord
 from lafka.warc.streams import PackedStream, PlainStream, Trouble, next_member
@@ -150,7 +150,7 @@ class Volume:
 
         stream = self._stream(offset)
         at = inner if isinstance(stream, PackedStream) else offset
-        scan = self.scan_type(self, stream, self.limits, report, skip=not self.inflate_all)
+        scan = self._scanned_by(stream, report)
         record = scan.take(at)[0] if scan.begins(at) else None
         if record is not None:
             return record
@@ -196,10 +196,10 @@ class Volume:
 
     def _scan(self, stream: PlainStream | PackedStream) -> Scan:
         refuse = self.refused or (lambda *_: None)
-        return self.scan_type(
-            self, stream, self.limits, self._report,
-            strict=self.strict, refuse=refuse, skip=not self.inflate_all,
-        )  # fmt: skip
+        return self._scanned_by(stream, self._report, strict=self.strict, refuse=refuse)
+
+    def _scanned_by(self, stream: PlainStream | PackedStream, report: Report, **how: Any) -> Scan:
+        return self.scan_type(self, stream, self.limits, report, skip=not self.inflate_all, **how)
 
     def _packed_records(self, start: int, inner: int = 0) -> Iterator[StoredRecord]:
         codec = self._codec

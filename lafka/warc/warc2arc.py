@@ -131,7 +131,7 @@ def _old_line(record: StoredRecord) -> bytes:
         return b""
     same = header.length == record.block_length and legal_url(header.url) == header.url
     media_type = header.media_type in ("", NO_TYPE) or _MEDIA_TYPE.fullmatch(header.media_type)
-    legal = line.count(b" ") == 4 and header.is_sure and len(header.date) == 14
+    legal = line.isascii() and line.count(b" ") == 4 and header.is_sure and len(header.date) == 14
     legal = legal and date_of(header) is not None
     return line if same and media_type and legal and header.url == record.url else b""
 
