@@ -23,7 +23,8 @@ Reading:
 
 ``volumes``, ``stored``   a plain or compressed file, and a record where it lies in one
 ``scanning``, ``framing`` from record to record over whatever lies between; where a header ends
-``handles``               the file of a volume, or the part of one
+``handles``, ``readables`` the file of a volume, or the part of one; any stream as one
+``kinds``                 who knows what other files are
 ``compression``           gzip, bzip2, zstd: what members begin with, how they are inflated
 ``streams``               a volume as one stream of plain bytes
 ``blocks``                the digests in a record, computed again
@@ -47,6 +48,8 @@ What most people need is here too, and is imported when it is first asked for:
 
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+import lafka.warc.kinds as _kinds
 
 if TYPE_CHECKING:
     from lafka.warc.alike import open_volume as open_volume
@@ -78,6 +81,8 @@ if TYPE_CHECKING:
     from lafka.warc.stored import StoredRecord as StoredRecord
     from lafka.warc.volumes import Volume as Volume
 
+_kinds.KNOWERS.append(f"{__name__}.alike:class_of")
+
 _HOMES = {
     "alike": ("open_volume",),
     "builders": ("Builder", "Place"),
@@ -101,6 +106,7 @@ _HOMES = {
     "volumes": ("Volume",),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = [*_HOME_OF]  # noqa: PLE0604  all of them are strings
 
 
 def __getattr__(name: str) -> object:

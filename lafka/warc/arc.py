@@ -11,7 +11,6 @@ import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from lafka.warc import archeaders, http
@@ -123,7 +122,6 @@ class ArcScan(Scan):
     """
 
     record_type = ArcRecord
-    salvage = False
     names: tuple[str, ...] = ONE
     _known: tuple[int, ArcHeader | None, bytes] = (-1, None, b"")
 
@@ -270,15 +268,7 @@ class ArcScan(Scan):
     def _salvaged(
         self, at: int, found: tuple[ArcHeader, bytes], begin: bytes, length: int
     ) -> ArcRecord | None:
-        return self._made(at, found, begin, length) if self.salvage else None
-
-    def _there(self, start: int, end: int) -> int:
-        """How many of the bytes from *start* to *end* there are."""
-        low, high = start, end  # between them the stream ends
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._stream.lacks(middle) else (middle, high)
-        return low - start
+        return self._made(at, found, begin, length) if self._salvage else None
 
     def _seek(self, at: int) -> int | None:
         at += len(self._line_ends(at))
@@ -321,22 +311,10 @@ class ArcScan(Scan):
         return self._find(start, end) if self._can_read(start) else None
 
 
-class _SalvagingScan(ArcScan):
-    salvage = True
-
-
 class ArcVolume(Volume):
-    """The records of an ARC file, as :class:`ArcRecord`; see :class:`Volume`.
-
-    *salvage*: a record whose length is wrong or that the file ends in is given too, cut, ``torn``.
-    """
+    """The records of an ARC file, as :class:`ArcRecord`; see :class:`Volume`."""
 
     scan_type: type[Scan] = ArcScan
-
-    def __init__(self, path: Path | str, *, salvage: bool = False, **named: Any) -> None:
-        super().__init__(path, **named)
-        if salvage:
-            self.scan_type = _SalvagingScan
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -418,6 +418,8 @@ def _check(record: Record | StoredRecord) -> None:
         raise BadValue("a record without WARC-Type")
     if not isinstance(record, StoredRecord) and not record.fields.frozen:
         return
+    if isinstance(record, StoredRecord) and record.torn:
+        raise BadValue(f"a torn record is not copied, its header is that of the whole: {record!r}")
     for name in ("WARC-Record-ID", "WARC-Date"):
         if not record.fields.first(name):
             raise BadValue(f"a record that was read has no {name}, and cannot be given one")

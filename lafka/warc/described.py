@@ -116,11 +116,12 @@ class Described:
 
 def teller(record: HasFields, problems: list[Problem] | None) -> Tell:
     """What tells *problems*, if any, of the block of *record*, by where that lies."""
-    path, offset = getattr(record, "path", Path()), getattr(record, "offset", 0)
+    path = getattr(record, "path", Path())
+    offset, inner = getattr(record, "offset", 0), getattr(record, "inner", 0)
 
     def tell(code: str, **values: object) -> None:
         if problems is not None:
-            problems.append(Problem.of(code, path, offset, **values))
+            problems.append(Problem.of(code, path, offset, inner, **values))
 
     return tell
 

@@ -20,7 +20,8 @@ TORN = ".torn-"
 GARBAGE = ".garbage"
 # Bytes there belong to no record that is given, or to a member that holds more than its records.
 LOST = frozenset({
-    "torn-tail", "torn-member", "no-record", "stray-bytes", "overlong-block", "open-header",
+    "torn-tail", "torn-member", "no-record", "stray-bytes", "overlong-block", "wrong-length",
+    "open-header",
     "bad-compression", "bad-length", "long-line", "long-header", "overlong-arc", "arc-header",
     "unreadable", "more",
 })  # fmt: skip
@@ -62,7 +63,7 @@ def repair(path: Path | str, into: Path | str, *, gzip: bool | None = None) -> R
     damage in it is taken for a record: it could be what a site sent.
     """
     into = Path(into)
-    opened = open_volume(path) if kind_of(path) == "arc" else Volume(path)
+    opened = open_volume(path) if kind_of(path) == "arc" else Volume(path, part=(0, None))
     with opened as volume, ExitStack() as stack:
         packed = bool(volume.compression) if gzip is None else gzip
         encoding = Gzip() if packed else Plain()

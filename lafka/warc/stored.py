@@ -46,6 +46,9 @@ class StoredRecord(Described):
     stand behind it, 4 where all is well. ``alone``: no other record lies in its members.
     """
 
+    torn = False
+    """Whether its block is shorter than its header says, and it was to be salvaged."""
+
     __slots__ = (
         "_fields", "_http", "alone", "block_length", "header", "inner", "length", "offset",
         "trailer", "volume",
@@ -170,3 +173,10 @@ class StoredRecord(Described):
     def verify(self) -> list[Problem]:
         """What its digests say about it: empty where all is well or nothing can be told."""
         return blocks.verify(self)
+
+
+class TornRecord(StoredRecord):
+    """What there is of a record that is not all there."""
+
+    __slots__ = ()
+    torn = True

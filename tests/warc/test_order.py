@@ -27,7 +27,8 @@ FLOORS = (
 # The package of each module that lies beside these packages.
 HOMES = {
     "format": "fields dates digests sources gzips http codings bodies rules described records",
-    "reading": "volumes stored blocks scanning framing handles compression streams checking",
+    "reading": "volumes stored blocks scanning framing handles kinds readables compression streams"
+    " checking",
     "writing": "builders names sizes encoding appending segments",
     "alike": "arc archeaders",
     "converting": "arc2warc warc2arc repairing recompressing",

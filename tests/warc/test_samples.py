@@ -1,6 +1,5 @@
 """What iteration gives of other people's files can be had again, and its payloads too."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,9 @@ SAMPLES = Path(__file__).parents[2].parent / "shared" / "warc"
 pytestmark = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples are not here")
 
 
-def volumes() -> Iterator[Path]:
-    for path in sorted(SAMPLES.iterdir()) if SAMPLES.is_dir() else ():
-        if path.suffix not in (".tsv", ".cdx", ".cdxj"):
-            yield path
+def volumes() -> list[Path]:
+    paths = sorted(SAMPLES.iterdir()) if SAMPLES.is_dir() else []
+    return [path for path in paths if path.suffix not in (".tsv", ".cdx", ".cdxj")]
 
 
 @pytest.mark.parametrize("path", volumes(), ids=lambda path: path.name)

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from lafka.warc import archeaders
+from lafka.warc.readables import Reads, name_of, source_of
+from lafka.warc.sources import Source
 from lafka.warc.volumes import Volume
 
 HEAD = 4096  # bytes of a file that tell what it is
@@ -53,18 +55,32 @@ KINDS: tuple[tuple[str, Sniff, str], ...] = (
 
 def kind_of(path: Path | str) -> str:
     """The name of the kind of file at *path*; ``warc`` for whatever is no other. ``OSError``."""
-    return _kind(Path(path))[0]
+    return _kind(Path(path), None)[0]
 
 
-def open_volume(path: Path | str, **kw: Any) -> Volume:
-    """The file at *path* as a volume, by what its first bytes are; *kw* are those of its class."""
-    path = Path(path)
-    module, _, name = _kind(path)[2].partition(":")
-    volume: Volume = getattr(import_module(module), name)(path, **kw)
-    return volume
+def class_of(path: Path, source: Source | None) -> type[Volume]:
+    """The class that reads the file at *path*, or what *source* holds."""
+    module, _, name = _kind(path, source)[2].partition(":")
+    found: type[Volume] = getattr(import_module(module), name)
+    return found
 
 
-def _kind(path: Path) -> tuple[str, Sniff, str]:
-    with Volume(path) as volume:  # which refuses what is no regular file
+def open_volume(path: Path | str | Reads, **kw: Any) -> Volume:
+    """The file at *path*, or a readable, as a volume, by what its first bytes are.
+
+    *kw* are those of its class. ``OSError`` at once where it cannot be read.
+    """
+    if isinstance(path, Path | str):
+        return class_of(Path(path), None)(path, **kw)
+    name, source = name_of(path), source_of(path)
+    return class_of(name, source)(name, source=source, **kw)
+
+
+class _Unknown(Volume):
+    """A file that may be of any kind."""
+
+
+def _kind(path: Path, source: Source | None) -> tuple[str, Sniff, str]:
+    with _Unknown(path, source=source) as volume:  # which refuses what is no regular file
         head = volume.opening(HEAD)
     return next(kind for kind in KINDS if kind[1](head, path))
