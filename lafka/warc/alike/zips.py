@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from lafka.warc.alike.spools import spooled
 from lafka.warc.errors import BadValue
-from lafka.warc.gzips import BARE, BROKEN, Inflater
-from lafka.warc.sources import FileSource, Source
+from lafka.warc.format.gzips import BARE, BROKEN, Inflater
+from lafka.warc.format.sources import FileSource, Source
 
 DIRECTORY_MAX = 16 << 20  # bytes
 MEMBERS_MAX = 100_000

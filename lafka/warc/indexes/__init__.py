@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lafka.warc import gzips
 from lafka.warc.alike import open_volume
 from lafka.warc.errors import BadIndex, BadValue
+from lafka.warc.format import gzips
 from lafka.warc.indexes import cdx, cdxj, sqlite
 from lafka.warc.indexes.base import CAPTURES, Entry, Index, IndexBuilder, Query, volume_name
 from lafka.warc.indexes.lines import GZIP, Inflated, LineBuilder, lines_of

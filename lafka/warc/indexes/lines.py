@@ -14,13 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Protocol
 
-from lafka.warc import gzips
 from lafka.warc.errors import BadIndex
+from lafka.warc.format import gzips
 from lafka.warc.indexes.base import CAPTURES, Entry, Index, IndexBuilder, Query, Rank
 from lafka.warc.indexes.sorting import LineSorter
-from lafka.warc.names import sync_folder
+from lafka.warc.indexes.surts import surt
 from lafka.warc.problems import Problem
-from lafka.warc.surts import surt
+from lafka.warc.writing.names import put_in_place
 
 GZIP = b"\x1f\x8b"
 LINE_MAX = 1 << 20
@@ -352,8 +352,7 @@ class LineBuilder(IndexBuilder):
                 self._write(file)
                 file.flush()
                 os.fsync(file.fileno())
-            draft.replace(self.path)
-            sync_folder(self.path.parent)
+            put_in_place(draft, self.path)
         finally:
             with suppress(OSError):
                 draft.unlink()
