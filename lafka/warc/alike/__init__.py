@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from lafka.warc.alike import archeaders
+from lafka.warc.format.gzips import Inflater
 from lafka.warc.format.sources import Source
+from lafka.warc.reading.compression import BROKEN, GZIP, codec_of
+from lafka.warc.reading.handles import Handle
 from lafka.warc.reading.readables import Reads, name_of, source_of
 from lafka.warc.reading.volumes import Volume
 
@@ -82,6 +86,17 @@ class _Unknown(Volume):
 
 
 def _kind(path: Path, source: Source | None) -> tuple[str, Sniff, str]:
-    with _Unknown(path, source=source) as volume:  # which refuses what is no regular file
-        head = volume.opening(HEAD)
+    handle = Handle(path, source)  # which refuses what is no regular file
+    try:
+        head = handle.read(HEAD, 0)
+        if head.startswith(b"WARC/"):  # as nearly all do: none of the others is asked
+            return KINDS[-1]
+        if GZIP.magic.match(head):  # a member of it is enough
+            with suppress(*BROKEN):
+                head = Inflater().feed(head, HEAD)
+        elif codec_of(handle.read, 0):
+            with _Unknown(path, source=source) as volume:
+                head = volume.opening(HEAD)
+    finally:
+        handle.close()
     return next(kind for kind in KINDS if kind[1](head, path))
