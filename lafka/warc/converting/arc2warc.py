@@ -35,6 +35,7 @@ from lafka.warc.format.records import Named, Record
 from lafka.warc.problems import Problem
 from lafka.warc.writing.appending import Appender, new_file
 from lafka.warc.writing.encoding import Encoding, Gzip, Plain
+from lafka.warc.writing.names import is_gzip
 
 OCTETS = "application/octet-stream"
 _NAMESPACE = uuid.UUID("0d1ad4a6-1be0-5b7a-8d0f-6d7a2c1c9a55")
@@ -75,17 +76,22 @@ class Converted:
 
 
 def arc2warc(
-    path: Path | str, target: Path | str | None = None, *, software: str = "lafka.warc.arc2warc"
+    path: Path | str,
+    target: Path | str | None = None,
+    *,
+    software: str = "lafka.warc.arc2warc",
+    gzip: bool | None = None,
 ) -> Converted:
     """Convert the ARC file at *path* to a WARC at *target*, by default beside it; an account.
 
-    Compressed by record where *target* ends with ``.gz``. ``FileExistsError`` where *target* is
-    there: nothing is overwritten. ``OSError``, and then there is no new file.
+    Compressed by record where the name *target* ends with ``.gz``, or as *gzip* says.
+    ``FileExistsError`` where *target* is there: nothing is overwritten. ``OSError``, and then there
+    is no new file.
     """
     path = Path(path)
     out = Path(target) if target is not None else path.with_name(_warc_name(path.name))
     done = Converted(path=out)
-    encoding: Encoding = Gzip() if out.name.endswith(".gz") else Plain()
+    encoding: Encoding = Gzip() if is_gzip(out, gzip) else Plain()
     file: Appender | None = None
     with ArcVolume(path, salvage=True) as volume, ExitStack() as stack:
         for old, group in _Conversion(volume, out.name, software).groups():
