@@ -19,7 +19,7 @@ import io
 import json
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,7 +27,7 @@ from pathlib import Path
 
 from lafka.contents import paper_ids
 from lafka.errors import BadArchive, BadPid, BadWarc, NotHeld, ShortWarc, StorageTrouble
-from lafka.folders import make_folders, sync_folder
+from lafka.folders import files_below, make_folders, sync_folder
 from lafka.futlis import Futli
 from lafka.locks import vacant
 from lafka.papers import PaperWarc, locked
@@ -266,9 +266,14 @@ class Archive:
             with self.paper(futli.pid) as paper:
                 paper.close(futli.url)
 
-    def warcs(self) -> Iterator[Path]:
-        """The paths of all paper WARCs, sorted within each folder, found as they are asked for."""
-        return _walk(self.root / "warc", ".warc")
+    def warcs(self, lost: Callable[[Path], object] | None = None) -> Iterator[Path]:
+        """The paths of all paper WARCs, sorted within each folder, found as they are asked for.
+
+        Links are followed (docs/adr/0015-links.md). *lost* is told of each that leads nowhere;
+        ``BadArchive`` where nobody is there to be told.
+        """
+        found = files_below(self.root / "warc", lost or _refuse_lost)
+        return (path for path in found if path.suffix == ".warc" and not path.name.startswith("."))
 
     def pid_at(self, warc: Path) -> Pid:
         """The pid of the paper WARC at *warc*: by its path, else by suwaf or Paper-Id.
@@ -345,6 +350,10 @@ def _collection(name: str) -> Collection:
         raise BadArchive(f"{name!r} is no collection; the collections are {known}") from None
 
 
+def _refuse_lost(link: Path) -> None:
+    raise BadArchive(f"{link}: a link that leads nowhere")
+
+
 def _refuse_foreign(root: Path) -> None:
     known = {"warc", "suwaf", "raw", "runs", MARKER}
     names = {path.name for path in root.iterdir() if not path.name.startswith(".")}
@@ -365,18 +374,6 @@ def _mark(root: Path, collection: str) -> None:
         pass
     finally:
         draft.unlink()  # the marker's name is synced with those of the folders beside it
-
-
-def _walk(folder: Path, suffix: str) -> Iterator[Path]:
-    if not folder.is_dir():
-        return
-    with os.scandir(folder) as entries:
-        found = sorted(entries, key=lambda entry: entry.name)
-    for entry in found:
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk(Path(entry.path), suffix)
-        elif entry.name.endswith(suffix) and not entry.name.startswith("."):
-            yield Path(entry.path)
 
 
 def _reason(error: Exception) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from lafka.errors import StorageTrouble
@@ -53,3 +55,30 @@ def free_name(path: Path) -> Path:
     """*path*, or *path* with the first number behind it that no file has."""
     names = (path.with_name(f"{path.name}.{n}") for n in range(1, 10_000))
     return path if not path.exists() else next(name for name in names if not name.exists())
+
+
+def files_below(folder: Path, lost: Callable[[Path], object]) -> Iterator[Path]:
+    """Every file below *folder*, sorted within each folder, found as they are asked for.
+
+    Links are followed, but for one that leads into a folder it lies in (docs/adr/0015-links.md).
+    *lost* is told of each that leads nowhere, *folder* itself included. ``OSError``.
+    """
+    if not folder.is_dir():
+        if folder.is_symlink():
+            lost(folder)
+        return
+    with os.scandir(folder) as entries:
+        found = sorted(entries, key=lambda entry: entry.name)
+    for entry in found:
+        path = Path(entry.path)
+        if entry.is_symlink() and not os.path.exists(path):  # noqa: PTH110  raises for a link to itself
+            lost(path)
+        elif not entry.is_dir():
+            yield path
+        elif not (entry.is_symlink() and _leads_back(path)):
+            yield from files_below(path, lost)
+
+
+def _leads_back(link: Path) -> bool:
+    target = link.stat()
+    return any(os.path.samestat(target, above.stat()) for above in link.absolute().parents)

@@ -21,7 +21,7 @@ from lafka import raws
 from lafka.archives import Archive
 from lafka.contents import paper_ids
 from lafka.errors import BadPid, KeeperError, NotHeld
-from lafka.folders import DRAFT, sync_folder
+from lafka.folders import DRAFT, files_below, sync_folder
 from lafka.pids import Pid
 from lafka.verify import CODES, FileProblem, Verifier
 
@@ -142,8 +142,10 @@ class Repair:
 
     def _drafts(self) -> Iterator[Deed]:
         for base, suffix in (("warc", ".warc"), ("suwaf", ".json")):
-            for draft in sorted((self._archive.root / base).rglob(f"{DRAFT}*{suffix}")):
-                yield from self._draft(draft)
+            # The verifier tells of links that lead nowhere.
+            for path in list(files_below(self._archive.root / base, lambda _: None)):
+                if path.name.startswith(DRAFT) and path.suffix == suffix:
+                    yield from self._draft(path)
 
     def _draft(self, draft: Path) -> Iterator[Deed]:
         """A first WARC that was not committed, or a suwaf that was not put in place."""
