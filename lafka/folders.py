@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -40,6 +41,8 @@ def make_folders(folder: Path) -> None:
 
 def _make(folder: Path) -> None:
     there = folder.is_dir()
+    if folder.is_symlink() and not there:
+        raise OSError(errno.ENOENT, "a link that leads nowhere")
     folder.mkdir(exist_ok=True)
     try:
         sync_folder(folder.parent)
