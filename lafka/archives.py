@@ -178,6 +178,15 @@ class Archive:
             raise BadArchive(f"{path}: an archive of another layout, not of format {FORMAT}")
         return str(values.get("collection"))
 
+    def mark(self) -> None:
+        """Write the layout marker where there is none, as a first Lafka had none."""
+        try:
+            if not (self.root / MARKER).exists():
+                _mark(self.root, self.collection.name)
+                sync_folder(self.root)
+        except OSError as error:
+            raise StorageTrouble(self.root / MARKER, error) from error
+
     def probe(self) -> None:
         """Create, sync, rename and delete a file: ``StorageTrouble`` where that cannot be done."""
         draft = self.root / f".probe-{uuid.uuid4().hex}"

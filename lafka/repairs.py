@@ -39,6 +39,8 @@ _SUWAF = _NO_SUWAF | {
     "end-inside-record",
 }
 _HARMLESS = frozenset(("stored-twice",))
+_OF_FIRST_LAFKAS = frozenset(("stored-twice", "bad-warcinfo"))
+"""Warnings wherever they stand, in a WARC of a first Lafka."""
 _CUT = frozenset(
     ("torn-tail", "stray-bytes", "bad-length", "bad-trailer", "block-digest", "wrong-pid")
 )
@@ -215,7 +217,8 @@ def _in_the_way(problems: list[FileProblem]) -> list[FileProblem]:
     harmless = _SUWAF | _HARMLESS
     # A warning that is an error elsewhere lies behind the end: the writer takes in what stands
     # there up to the first bytes that are no record.
-    tail = [p for p in problems if p.severity == "warning" and CODES[p.code] == "error"]
+    warned = [p for p in problems if p.severity == "warning" and p.code not in _OF_FIRST_LAFKAS]
+    tail = [p for p in warned if CODES[p.code] == "error"]
     cut = min((p.offset for p in tail if p.code in _CUT and p.offset is not None), default=None)
     return [p for p in problems if p.severity == "error" and p.code not in harmless] + [
         p for p in tail if cut is None or p.offset is None or p.offset < cut

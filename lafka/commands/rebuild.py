@@ -33,6 +33,7 @@ class Command(ArchiveCommand):
     def act(self, args: list[str], opts: Namespace) -> None:
         archive = self.archive()
         pids = [archive.pid(arg) for arg in args]
+        archive.mark()
         done = 0
         for found in pids or _all(archive, adopt=opts.adopt):
             if isinstance(found, Exception):
