@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lafka.command import attempt
+from lafka.cli import attempt
 from tests.stores import Store, pdf
 
 ROOT = Path(__file__).parents[1]
@@ -67,7 +67,7 @@ def test_any_command_is_interrupted_with_its_name(capsys: pytest.CaptureFixture[
 
 ATTEMPTED = """
 import sys
-from lafka.command import attempt
+from lafka.cli import attempt
 from lafka.errors import BadArgument
 def work():
     print("x" * 100_000 if sys.argv[1] == "much" else "x")

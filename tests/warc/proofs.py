@@ -9,11 +9,11 @@ from pathlib import Path
 
 from warcio.archiveiterator import ArchiveIterator
 
-from lafka.verify.problems import FileProblem
-from lafka.verify.reader import records as strict_records
-from lafka.warc.checking import check
-from lafka.warc.stored import StoredRecord
-from lafka.warc.volumes import Volume
+from lafka.papers.verify.problems import FileProblem
+from lafka.papers.verify.reader import records as strict_records
+from lafka.warc.reading.checking import check
+from lafka.warc.reading.stored import StoredRecord
+from lafka.warc.reading.volumes import Volume
 
 
 def proved(path: Path, *, digests: bool = True) -> list[StoredRecord]:
