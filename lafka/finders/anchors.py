@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -12,7 +13,7 @@ from lxml import etree
 from lafka.candidates import Candidate
 from lafka.finders import urls, weights, words
 from lafka.finders.pages import Element, Page, attributes_of, text_of
-from lafka.finders.weights import Words
+from lafka.finders.rules import Words
 
 _SIZE = re.compile(r"\d\s*(?:[kmKM][bB]|[KMКМ][БB]|k[oi]b?|Mo|[kKM]i?[Bb]ytes?)\b", re.IGNORECASE)
 _URL_TEXT = re.compile(r"(?:https?://|www\.)\S+$", re.IGNORECASE)
@@ -174,6 +175,7 @@ class Scorer:
         self._addresses: dict[str, Score] = {}
         self._places: dict[etree._Element, tuple[Words, ...]] = {}
         self._near: dict[etree._Element, tuple[tuple[str, float], ...]] = {}
+        self._containers: dict[etree._Element, tuple[etree._Element, ...]] = {}
         self._around_title = self._ancestors_of_title()
 
     def candidate(self, element: Element, url: str, found_by: str) -> Candidate:
@@ -252,7 +254,8 @@ class Scorer:
         for rule in self._sections(element.node):
             score.add(rule.name, rule.weight, rule.label)
         bad = score.labels
-        for rule in words.of_heading(element.heading) if element.heading else ():
+        heading = self._heading(element)
+        for rule in words.of_heading(heading) if heading else ():
             if rule.weight < 0 or score.value > 0:
                 score.add(rule.name, rule.weight, rule.label)
         if score.value <= 0:
@@ -262,6 +265,29 @@ class Scorer:
                 score.add(name, weight)
         elif ("running-text", weights.RUNNING_TEXT) in self._nearby(element.node):
             score.add("running-text", weights.RUNNING_TEXT, "other")
+
+    def _heading(self, element: Element) -> str:
+        """The last heading before *element* in the innermost container that has one."""
+        headings = self._page.headings
+        for container in self._contained(element.node):
+            before = bisect_left(headings[container], (element.place, ""))
+            if before:
+                return headings[container][before - 1][1]
+        return ""
+
+    def _contained(self, node: etree._Element) -> tuple[etree._Element, ...]:
+        """The containers around *node* that have headings, innermost first."""
+        path = []
+        current = node.getparent()
+        while current is not None and current not in self._containers:
+            path.append(current)
+            current = current.getparent()
+        known = self._containers[current] if current is not None else ()
+        for ancestor in reversed(path):
+            if ancestor in self._page.headings:
+                known = (ancestor, *known)
+            self._containers[ancestor] = known
+        return known
 
     def _nearby(self, node: etree._Element) -> tuple[tuple[str, float], ...]:
         """What the row, item or paragraph says that the link stands in."""
@@ -312,7 +338,7 @@ class Scorer:
         """What holds the paper's title holds the paper: no references, no neighbours."""
         around = {self._page.root}
         for element in [*self._page.elements.get("h1", ()), *self._page.elements.get("h2", ())][:8]:
-            if element.node.tag == "h1" or self._page.identity.is_title(element.heading):
+            if element.node.tag == "h1" or self._page.identity.is_title(text_of(element.node)):
                 around.update(element.node.iterancestors())
                 break
         around.update(self._page.root.iterchildren("body"))

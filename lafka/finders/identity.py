@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from urllib.parse import parse_qsl, unquote
 
 from lafka.finders import urls
@@ -17,6 +17,7 @@ _TAIL = re.compile(r"\.pdf.*$|v\d+$")
 _NOT_WORD = re.compile(r"[\W_]+")
 _WORDS = re.compile(r"[^\W_]+")
 _ENDED = re.compile(r"$|[\W_]|v\d")  # what may follow a DOI: nothing of its name, or a version
+MAX_VIEW = 3  # segments behind an identifier: /_article/-char/en, /titles-of-papers/view
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _ISSN = re.compile(r"\d{4}-\d{3}[\dxX]")
 _DIGIT = re.compile(r"\d")
@@ -54,6 +55,7 @@ class Identity:
     arxivs: tuple[str, ...]
     strong: re.Pattern[str] | None
     numbers: re.Pattern[str] | None
+    handles: re.Pattern[str] | None
     slug: str
     stem: str
     slots: tuple[tuple[str, str], ...]
@@ -117,11 +119,14 @@ class Identity:
                 for before, after in pairwise(segments):
                     if _SLOTS.get(before, before) != word or not _DIGITS.search(after):
                         continue
-                    if not after.startswith(value) or after[len(value) :][:1].isdigit():
+                    if not _same_number(after, value):
                         return True
         if self.queries and query:
             asked = dict(parse_qsl(query[:2048], max_num_fields=None))
-            return any(asked.get(name, value) != value for name, value in self.queries)
+            return any(
+                asked.get(name, value).lstrip("0") != value.lstrip("0")
+                for name, value in self.queries
+            )
         return False
 
     def is_title(self, text: str) -> bool:
@@ -149,13 +154,18 @@ def identify(
     identifiers: Iterable[str] = (),
     titles: Iterable[str] = (),
     arxiv: bool = False,
+    aliases: Iterable[str] = (),
 ) -> Identity:
     """The identity of the page at *url*.
 
     *canonical* are other addresses it gives for itself, *identifiers* what its metas call its
-    identifier, *titles* what may be its paper's title.
+    identifier, *titles* what may be its paper's title, *aliases* the pid and the futli.
     """
-    addresses = _addresses(url, canonical)
+    aliases = tuple(aliases)
+    led_by = [a for a in aliases if a.startswith(("http://", "https://"))]
+    named = [a for a in aliases if a not in led_by]
+    addresses = _addresses(url, [*canonical, *led_by])
+    identifiers = (*identifiers, *aliases)
     strong: dict[str, None] = {}
     numbers: dict[str, None] = {}
     for address in addresses:
@@ -165,6 +175,8 @@ def identify(
         suffix = doi.partition("/")[2]
         if len(key(suffix)) >= 6 and _DIGITS.search(suffix):
             strong[_loose(suffix)] = None
+    handles = tuple(h for pid in named if (h := _handle(pid)))
+    numbers.update(dict.fromkeys(handles))
     path, _, query = urls.path_and_query(url).partition("?")
     keys = {key(t): None for t in titles}
     return Identity(
@@ -173,6 +185,7 @@ def identify(
         arxivs=tuple({i: None for a in addresses if arxiv for i in _ARXIV.findall(a)}),
         strong=_any(strong, r"(?!\d)"),
         numbers=_any(numbers, r"(?!\d)", r"(?<!\d)"),
+        handles=_any(dict.fromkeys(handles), r"(?!\d)", r"(?<!\d)"),
         slug=_slug(path),
         stem=_stem(path),
         slots=_path_slots(path),
@@ -180,6 +193,20 @@ def identify(
         titles=tuple(t for t in keys if len(t) >= 12),
         initials=frozenset(c for t in keys for c in (t[:1], "\u201c", '"', "\u00ab")),
     )
+
+
+def _same_number(text: str, value: str) -> bool:
+    """Whether *text* begins with *value*, leading zeros aside, and its number ends there."""
+    text, value = text.lstrip("0"), value.lstrip("0")
+    return text.startswith(value) and not text[len(value) :][:1].isdigit()
+
+
+def _handle(pid: str) -> str:
+    """A pattern for the part of *pid* that its series counts by: ``wpaper:2004-12``."""
+    last = pid.rpartition(":")[2] if ":" in pid else ""
+    if ":v:" in pid or not _DIGIT.search(last) or len(key(last)) < 3 or _YEAR.fullmatch(last):
+        return ""
+    return _loose(last)
 
 
 def _bare(path: str) -> str:
@@ -219,7 +246,10 @@ def _tokens(address: str, strong: dict[str, None], numbers: dict[str, None]) -> 
         if not _DIGITS.search(spelled) or _YEAR.fullmatch(segment) or _ISSN.fullmatch(segment):
             continue
         if segment.isdigit():
-            if len(segment) >= 3:
+            bare = segment.lstrip("0")
+            if len(bare) >= 3:
+                numbers[f"0*{bare}"] = None
+            elif len(segment) >= 3:
                 numbers[segment] = None
         elif len(spelled) >= 5 and not segment.startswith("10."):
             strong[_loose(segment)] = None
@@ -242,11 +272,17 @@ def _loose(token: str) -> str:
 
 
 def _last(segments: list[str]) -> list[str]:
-    """The last segment, and the one before it where the last is a bare number or a slug."""
+    """The last segment, and what stands before it where that is a bare number or words alone."""
     if len(segments) > 2 and segments[-3] in ("handle", "hdl"):
         return segments[-1:]  # the one before is the repository's
-    named = len(segments) > 1 and not segments[-1].isdigit() and _DIGITS.search(segments[-1])
-    return segments[-1:] if named else segments[-2:]
+    if len(segments) > 1 and not segments[-1].isdigit() and _DIGIT.search(segments[-1]):
+        return segments[-1:]
+    last = segments[-2:]
+    if any(map(_DIGIT.search, last)):
+        return last
+    # Words at the end name a view or spell a title: what stands for the paper is before them.
+    before = (s for s in reversed(segments[:-2][-MAX_VIEW:]) if _DIGIT.search(s))
+    return [*islice(before, 1), *last]
 
 
 def _any(tokens: dict[str, None], after: str, before: str = "") -> re.Pattern[str] | None:

@@ -8,7 +8,8 @@ below stays a candidate. As a measure: a link that says PDF in its text and ends
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from lafka.finders.rules import Pattern, Words
 
 PROMISING = 4.0  # one strong sign (PDF in text, .pdf in href) and another that agrees
 FUT_ELSEWHERE = 2.0  # below it a PDF is `other`: nothing said that it is this paper's
@@ -31,36 +32,6 @@ SCRIPT_PDF_UNNAMED = 0.5  # ... else it may be anything that the page knows of
 REWRITE = 0.5  # a rewritten address stands just above the viewer it was made from
 PLATFORM = 4.5  # guessed from the page's address: asked where nothing in the page is surer
 SECOND_WITNESS = 1.5  # another finder names the same URL
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
-    """Words or phrases in lower case; the weight counts once however many of them occur."""
-
-    name: str
-    weight: float
-    why: str
-    words: tuple[str, ...]
-    label: str = "fut"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
-    """A regular expression over a path and query in lower case, with escapes read.
-
-    ``stems`` are a cheap look before it: an address without any of them fits not.
-    """
-
-    name: str
-    weight: float
-    why: str
-    stems: tuple[str, ...]
-    pattern: re.Pattern[str] = field(repr=False)
-    label: str = "fut"
-
-    def fits(self, text: str) -> bool:
-        seen = any(map(text.__contains__, self.stems))
-        return seen and self.pattern.search(text) is not None
 
 
 # Of a link's text, image alt and aria-label; title and name at half weight.
@@ -220,10 +191,6 @@ TEXT: tuple[Words, ...] = (
 CJK_NEGATIVE = ("引用", "参考", "补充", "附录", "著作権", "規約", "指南", "须知")
 
 
-def _p(text: str) -> re.Pattern[str]:
-    return re.compile(text)
-
-
 HREF: tuple[Pattern, ...] = (
     Pattern(
         name="ends-in-pdf",
@@ -232,7 +199,7 @@ HREF: tuple[Pattern, ...] = (
         stems=(
             ".pdf",
         ),
-        pattern=_p(r"\.pdf(?:$|[?;&]|/\d*$|\.gz$)|\.pdf/download|=[^&]{0,300}\.pdf(?:&|$)"),
+        pattern=re.compile(r"\.pdf(?:$|[?;&]|/\d*$|\.gz$)|\.pdf/download|=[^&]{0,300}\.pdf(?:&|$)"),
     ),
     Pattern(
         name="pdf-path",
@@ -241,7 +208,7 @@ HREF: tuple[Pattern, ...] = (
         stems=(
             "pdf",
         ),
-        pattern=_p(
+        pattern=re.compile(
             r"/(?:e|l)?pdf(?:direct|ft|plus|s|lo)?(?:/|$|\?)|/pdfft|[/-]pdf/|/_pdf|/pdf_|pdfdirect"
             r"|/download-?pdf|/pdf-?download|getpdf|viewpdf|showpdf|/view_?pdf|pdfviewer|/fullpdf"
             r"|pdf_file|pdfaccess|downloadpdf|articlepdf|article-pdf|/pdfs?[.;]|stampedpdf|openpdf"
@@ -254,7 +221,7 @@ HREF: tuple[Pattern, ...] = (
         stems=(
             "pdf", "printable",
         ),
-        pattern=_p(
+        pattern=re.compile(
             r"[?&;](?:type|format|fmt|mimetype|mime|ext|output|filetype|fileext|rendition|export)"
             r"=[^&]{0,200}(?:pdf|printable)|[?&]pdf=|[?&](?:view|action|op|mode|task|do|cmd)=[^&]{0,200}pdf"
         ),
@@ -270,7 +237,7 @@ HREF: tuple[Pattern, ...] = (
             "portalfile", "eprint", "/obj/", "docid", "render", "descargar", "deliver",
             "scholarworks", "/open", "asset", "volltext",
         ),
-        pattern=_p(
+        pattern=re.compile(
             r"/bitstreams?/|/datafile/|viewcontent\.cgi|/getfile|getfile\.php|at_download|/download(?:s|file)?/"
             r"|/download$|/download\?|/downloads?/|delivery\.cfm|/datastream/|/content/download"
             r"|article/(?:download|viewfile)|/galley|/retrieve/|get_?document|getdoc|showdoc"
@@ -287,7 +254,7 @@ HREF: tuple[Pattern, ...] = (
         stems=(
             "pdf", "reader", "/epub", "viewer", "/view/", "embed=",
         ),
-        pattern=_p(
+        pattern=re.compile(
             r"\.pdf\+html|/doi/(?:epdf|reader|epub)/|/epdf/|viewer\.html|pdfviewer|/article/view/\d+/\d+"
             r"|[?&]embed=true|/reader/"
         ),
@@ -297,7 +264,7 @@ HREF: tuple[Pattern, ...] = (
         weight=-2.0,
         why="a page: where a file name leads to its description first",
         stems=(".htm", ".xht"),
-        pattern=_p(r"\.x?html?(?:$|[?;])"),
+        pattern=re.compile(r"\.x?html?(?:$|[?;])"),
         label="fut",
     ),
     Pattern(
@@ -308,7 +275,7 @@ HREF: tuple[Pattern, ...] = (
             "supp", "mmc", "_si", "-si", "s0", ".pdf", "moesm", "/esm", "appendi", "slides",
             "poster", "media", "additional", "/dc", "peer", "review", "annex", "anhang",
         ),
-        pattern=_p(
+        pattern=re.compile(
             r"suppl?_?(?:file|mat|data|info|doc)?s?[/_.-]|supplement|/suppl?/|-mmc\d|/mmc\d|mmc\d+\."
             r"|suppinfo|downloadsuppfile|_si_\d|[_-]si\.pdf|[_.-]s\d{1,3}\.pdf|moesm\d|/esm/|appendi(?:x|ces)"
             r"|[_-]slides|/slides|_poster|datasupp|media_?component|additional_?file|\.supp\d|/dc\d/"
@@ -325,7 +292,7 @@ HREF: tuple[Pattern, ...] = (
             "licen", "first", "content", "powerpoint", ".ppt", "inhalt", "titelblatt", "resum",
             "summary", "errat", "corrigend", "full", "/table/",
         ),
-        pattern=_p(
+        pattern=re.compile(
             r"/preview|(?<![a-z])cover[_.-]|[/_-]cover|frontmatter|front-matter|/toc[_./-]|_toc|thumbnail|thumb"
             r"|/figures?/|downloadtable|downloadfigure|/fig\d|abstract\.pdf|_abs(?:tract)?\.pdf|/abstract"
             r"|license\.txt|licen[sc]e|first-?page|contents?\.pdf|/powerpoint|\.ppt|inhalt|titelblatt"
@@ -340,7 +307,7 @@ HREF: tuple[Pattern, ...] = (
         stems=(
             ".",
         ),
-        pattern=_p(
+        pattern=re.compile(
             r"\.(?:jpe?g|png|gif|svg|webp|tiff?|ico|css|js|json|xml|rdf|ris|bib|enw|nbib|csv|tsv|xlsx?"
             r"|docx?|odt|rtf|txt|tex|pptx?|odp|zip|gz|tgz|rar|7z|tar|epub|mobi|azw3?|mp[34]|avi|mov|wav"
             r"|webm|exe|dmg|ics|vcf|rss|atom|eps|djvu|ps)(?:$|[?;]|\.txt$)(?!.*\.pdf)"

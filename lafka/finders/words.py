@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from lafka.finders import weights
-from lafka.finders.weights import Words
+from lafka.finders.rules import Words
 
 _WORD = re.compile(r"[^\W_]+")
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
