@@ -22,7 +22,7 @@ from lafka.finders.urls import twin_key
 CAP = 50  # LAFKA_LINKS_MAX; not for `literal` and `all`, whose whole cost is shown
 GUESSED = ("url-pattern",)  # reached by guessing only: nothing in the page names the PDF
 _FILE = re.compile(r"\.pdf$|/pdfft$|/doi/pdf(?:plus|direct)?/10\.", re.IGNORECASE)
-_SAID = re.compile(r"^(url|first|ranked|label|promising|content_type): (.*)$", re.MULTILINE)
+_SAID = re.compile(r"^(url|alias|first|ranked|label|promising|content_type): (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,8 @@ def own(folder: Path) -> list[Splap]:
             right = []
         if not right and said.get("promising") != ["0"]:
             continue  # a page that proves something else
-        page = Page(said["url"][0], body, said.get("content_type", ["text/html"])[0])
+        kind = said.get("content_type", ["text/html"])[0]
+        page = Page(said["url"][0], body, kind, aliases=tuple(said.get("alias", ())))
         expected = frozenset(map(twin_key, right))
         found.append(Splap(name=path.stem, reach="own", page=page, expected=expected))
     return found

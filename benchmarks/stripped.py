@@ -42,7 +42,7 @@ def has_own_link(splap: Splap) -> bool:
 
 def stripped(page: Page, kind: str) -> Page:
     """A copy of *page* without what names its PDF in one of the ways of ``KINDS``."""
-    copy = Page(page.url, page.body, page.content_type)
+    copy = Page(page.url, page.body, page.content_type, aliases=page.aliases)
     root = copy.root  # parsed once: what is taken from this tree the finders do not see
     kinds = tuple(_TAGS) if kind in ("all", "bare") else (kind,) if kind in _TAGS else ()
     doomed = [

@@ -12,11 +12,10 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import islice
 
-from lafka.candidates import Candidate
+from lafka.candidates import CITATION_PDF_URL, Candidate
 from lafka.futlis import Futli
 from lafka.payloads import Kind, Payload
 
-CITATION_PDF_URL = "citation_pdf_url"
 MISS_MAX = 1024  # bytes of a candidate that is no PDF that are read: as many as tell
 VIEWER_MAX = 64 * 1024
 

@@ -10,8 +10,9 @@ from itertools import islice
 
 from lxml import etree
 
-from lafka.candidates import Candidate
+from lafka.candidates import FORM, REWRITE, Candidate
 from lafka.finders import urls, weights, words
+from lafka.finders.lists import told_apart
 from lafka.finders.pages import Element, Page, attributes_of, text_of
 from lafka.finders.rules import Words
 
@@ -36,6 +37,7 @@ _OFF_SITE = frozenset({"other-site", "no-href-sign"})
 _GOOD_WORDS = frozenset({"says-pdf", "says-download", "says-full-text", "says-cjk-download"})
 _SECTION_TAGS = frozenset({"nav", "footer", "figure", "menu"})
 _SUPPLEMENT_SIGNS = frozenset({"says-supplement", "supplement-path"})
+_UNSCORED = ("unscored",)
 _NEVER = frozenset(weights.NEVER_HOSTS)
 
 
@@ -67,8 +69,26 @@ class Score:
 
 
 def anchors(page: Page) -> Iterator[Candidate]:
-    """Every ``<a>`` with an http address, and buttons, options and forms that hold one."""
+    """Every ``<a>`` with an http address, and buttons and options that hold one."""
     scorer = Scorer(page)
+    found = [*_links(page, scorer)]
+    listed = told_apart(page, [(c, e) for c, e in found if c.reasons != _UNSCORED])
+    for candidate, element in found:
+        candidate = listed.get(element.place, candidate)
+        yield candidate
+        if candidate.reasons != _UNSCORED:
+            yield from _meant(page, element.get("href"), candidate)
+    for element in page.every("button", "option", "input"):
+        url = _button(page, element)
+        if url is not None:
+            scored = scorer.score(element, url)
+            if element.get("type").lower() == "radio":
+                scored.add("chosen-file", weights.CHOSEN)
+            if scored.value > 0:
+                yield _candidate(element, url, "button", scored)
+
+
+def _links(page: Page, scorer: Scorer) -> Iterator[tuple[Candidate, Element]]:
     looked_at = 0
     for count, element in enumerate(page.every("a", "area")):
         href, found_by = element.get("href"), "anchor"
@@ -79,26 +99,11 @@ def anchors(page: Page) -> Iterator[Candidate]:
             continue
         late = count >= weights.MAX_SCORED
         if late and ("pdf" not in url or looked_at >= 2 * weights.MAX_SCORED):
-            yield Candidate(
-                url=url,
-                found_by=found_by,
-                place=element.place,
-                reasons=("unscored",),
-                label="other",
-            )
+            unscored = Score(reasons=[*_UNSCORED], labels={"other"})
+            yield _candidate(element, url, found_by, unscored), element
             continue
         looked_at += 1
-        candidate = scorer.candidate(element, url, found_by)
-        yield candidate
-        yield from _meant(page, href, candidate)
-    for element in page.every("button", "option", "input", "form"):
-        url = _button(page, element)
-        if url is not None:
-            scored = scorer.score(element, url)
-            if element.get("type").lower() == "radio":
-                scored.add("chosen-file", weights.CHOSEN)
-            if scored.value > 0:
-                yield _candidate(element, url, "button", scored)
+        yield scorer.candidate(element, url, found_by), element
 
 
 def _candidate(element: Element, url: str, found_by: str, score: Score) -> Candidate:
@@ -126,7 +131,7 @@ def _meant(page: Page, href: str, candidate: Candidate) -> Iterator[Candidate]:
         yield replace(
             candidate,
             url=made,
-            found_by=f"rewrite:{name}",
+            found_by=f"{REWRITE}{name}",
             score=candidate.score + score,
             reasons=(*candidate.reasons, name),
         )
@@ -156,11 +161,6 @@ def _attributes(page: Page, element: Element) -> str | None:
 
 def _button(page: Page, element: Element) -> str | None:
     tag = element.node.tag
-    if tag == "form":
-        action = element.get("action")
-        if element.get("method").lower() == "post" or "pdf" not in action.lower():
-            return None
-        return page.absolute(action)
     if tag == "option" or (tag == "input" and element.get("value").startswith("http")):
         value = element.get("value")
         return page.absolute(value) if "/" in value or ".pdf" in value.lower() else None

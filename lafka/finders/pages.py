@@ -22,6 +22,7 @@ MAX_PASSED = 200_000  # of all tags, beyond which none is looked at
 MAX_NODES = 50_000  # whose text is read for what a page says; landing pages have at most 8,200
 MAX_PIECES = 60  # text nodes read of one element
 MAX_TEXT = 300  # characters kept of one element's text
+MAX_BAR = 20  # characters beside a heading in a bar: a sign to fold it, a number
 MAX_CLIMB = 4  # containers from a heading to what it governs: itself, and three around it
 
 LONG_RUN = 4096  # characters without ">": only there a tag is looked at for its attributes
@@ -251,10 +252,20 @@ def _governed(heading: etree._Element) -> etree._Element | None:
         container = node.getparent()
         if container is None or container.tag == "body":
             return container
-        if node.getnext() is not None or (node.tail and not node.tail.isspace()):
+        if _goes_on(node):
             return container
         node = container
     return None
+
+
+def _goes_on(node: etree._Element) -> bool:
+    """Whether a container says something after *node*: a link, or more than a word or two."""
+    if node.tail and len(node.tail.strip()) > MAX_BAR:
+        return True
+    for after in islice(node.itersiblings(), MAX_PIECES):
+        if after.tag == "a" or after.find(".//a") is not None or len(text_of(after)) > MAX_BAR:
+            return True
+    return False
 
 
 def text_of(node: etree._Element) -> str:

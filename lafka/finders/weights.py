@@ -16,6 +16,8 @@ FUT_ELSEWHERE = 2.0  # below it a PDF is `other`: nothing said that it is this p
 FUT_HERE = 1.0  # the same for a link within the site, where nothing speaks against it
 MAX_PROMISING = 5  # asked on score alone, siblings aside: a page without a fut costs no more
 MAX_SIBLINGS = 20  # files beside a surely right one: chapters of a thesis, parts of a report
+LONE = 2.5  # enough for the surest where no other link comes near: one sign, none against it
+LEAD = 1.5  # ... by so much
 MAX_SCORED = 4096  # links scored in full; of as many after, the ones whose href has a PDF sign
 
 # What a finder's own word is worth, before the identifiers are looked at.
@@ -216,13 +218,14 @@ HREF: tuple[Pattern, ...] = (
     ),
     Pattern(
         name="asks-pdf",
-        weight=2.5,
-        why="a query that names the type",
+        weight=3.0,
+        why="a query that says PDF, whatever its parameter's name: as good as an ending",
         stems=(
             "pdf", "printable",
         ),
         pattern=re.compile(
-            r"[?&;](?:type|format|fmt|mimetype|mime|ext|output|filetype|fileext|rendition|export)"
+            r"[?&;](?!(?:q|query|search|keywords?|term|s)=)[\w.\-]{1,40}=(?:application/|download)?pdf(?:$|[&;])"
+            r"|[?&;](?:type|format|fmt|mimetype|mime|ext|output|filetype|fileext|rendition|export)"
             r"=[^&]{0,200}(?:pdf|printable)|[?&]pdf=|[?&](?:view|action|op|mode|task|do|cmd)=[^&]{0,200}pdf"
         ),
     ),
@@ -356,8 +359,16 @@ NEAR_DOWNLOAD = 1.0  # ... or Download: "Downloads: https://other.example/wp/1.p
 RUNNING_TEXT = -2.0  # inside a long paragraph or note: a cited paper more often than a button
 RUNNING_LENGTH = 250  # characters that make a paragraph long
 CHOSEN = 2.5  # a form offers the address as its choice: indexes that list copies elsewhere
+FORM = 4.0  # a form that leads to a file of this paper: promising, and last of what is
 NEAR_SIZE = 0.8  # a size in MB or kB in or beside the link
 HEADING_FILES = 1.0  # under a heading such as Files, Download, Full text
+
+LISTED = 3  # files with titles of their own beside them: a series, an author's page, an issue
+LISTED_TEXT = 40  # characters that stand beside each: authors, a title, a date
+LISTED_TITLE = 25  # ... or make the link's own text, where it is no word for a file
+LISTED_SHARE = 4  # own signs tell papers apart where one in four files has them, at most
+ONE_OF_MANY = -8.0  # a file in such a list that nothing says to be this paper's
+OWN_ROW = 4.0  # the row of the list that names the paper by its pid or by the futli's fragment
 
 TITLE_AS_TEXT = 2.0  # repositories set the paper's title on the link to its file
 FILE_NAME_AS_TEXT = 1.0  # a text such as "thesis.pdf"
