@@ -36,6 +36,16 @@ _BLOCKS = frozenset({"tr", "li", "dd", "p", "figure"})
 _OFF_SITE = frozenset({"other-site", "no-href-sign"})
 _GOOD_WORDS = frozenset({"says-pdf", "says-download", "says-full-text", "says-cjk-download"})
 _SECTION_TAGS = frozenset({"nav", "footer", "figure", "menu"})
+# Without one of these nothing says that a file is the paper, whatever its address looks like.
+_EVIDENCE = frozenset({
+    "own-identifier", "own-number", "own-address", "own-title", "title-as-text", "says-pdf",
+    "says-full-text", "says-download", "says-open-file", "says-version", "says-cjk-full-text",
+    "says-cjk-download", "says-pdf-in-title", "says-full-text-in-title", "says-download-in-title",
+    "says-open-file-in-title", "says-version-in-title", "file-name-as-text", "size-in-text",
+    "type-pdf", "class-pdf", "class-download", "icon-pdf", "near-pdf", "near-download",
+    "near-size", "under-files", "chosen-file", "says-cjk-full-text-in-title",
+    "says-cjk-download-in-title",
+})  # fmt: skip
 _SUPPLEMENT_SIGNS = frozenset({"says-supplement", "supplement-path"})
 _UNSCORED = ("unscored",)
 _NEVER = frozenset(weights.NEVER_HOSTS)
@@ -60,6 +70,8 @@ class Score:
         """What a PDF there would be: by the address and words first, then by the sum."""
         if not _SUPPLEMENT_SIGNS.isdisjoint(self.reasons):
             return "supplement"
+        if _EVIDENCE.isdisjoint(self.reasons):
+            return "supplement" if "supplement" in self.labels else "other"
         if self.value >= weights.PROMISING:
             return "fut"
         if "supplement" in self.labels:
@@ -207,6 +219,8 @@ class Scorer:
     def _add_identity(self, text: str, score: Score) -> None:
         for reason in self._page.identity.judge(text):
             score.add(reason, _IDENTITY[reason], "other")
+        if score.value > 0 and self._page.identity.in_title(text) >= weights.OWN_TITLE_WORDS:
+            score.add("own-title", weights.OWN_TITLE)
 
     def _add_host(self, url: str, text: str, signs: bool, score: Score) -> None:
         host = urls.host(url)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from urllib.parse import parse_qsl, unquote
@@ -41,6 +41,13 @@ _GENERIC = frozenset({
 })  # fmt: skip
 
 
+_GENERIC_WORDS = _GENERIC | frozenset({
+    "working", "discussion", "series", "department", "university", "institute", "economics",
+    "research", "library", "repository", "archive", "school", "report", "reports", "studies",
+    "review", "thesis", "publications", "download", "downloads", "online", "search", "annual",
+})  # fmt: skip
+
+
 def key(text: str) -> str:
     """*text* without anything but letters and digits, lower case."""
     return _NOT_WORD.sub("", text.lower())
@@ -62,6 +69,7 @@ class Identity:
     queries: tuple[tuple[str, str], ...]
     titles: tuple[str, ...]
     initials: frozenset[str]
+    title_words: frozenset[str]
 
     def judge(self, text: str) -> tuple[str, ...]:
         """Of a path and query as ``urls.path_and_query`` gives it: reasons, own or other."""
@@ -139,6 +147,19 @@ class Identity:
         )
 
 
+    def in_title(self, text: str) -> int:
+        """How many words of the paper's title make the last part of an address."""
+        name = text.partition("?")[0].rpartition("/")[2]
+        return sum(word in name for word in self.title_words)
+
+
+def _title_words(titles: Iterable[str]) -> Iterator[str]:
+    """The words of a title that a file may be named for: long ones, and none that all have."""
+    for title in titles:
+        words = [w for w in _WORDS.findall(title.lower()) if len(w) >= 5 and w.isalpha()]
+        yield from (w for w in words if w not in _GENERIC_WORDS)
+
+
 def _goes_on(text: str, start: str) -> bool:
     return text.startswith(start) and _ENDED.match(text, len(start)) is not None
 
@@ -164,6 +185,7 @@ def identify(
     aliases = tuple(aliases)
     led_by = [a for a in aliases if a.startswith(("http://", "https://"))]
     named = [a for a in aliases if a not in led_by]
+    titles = tuple(titles)
     addresses = _addresses(url, [*canonical, *led_by])
     identifiers = (*identifiers, *aliases)
     strong: dict[str, None] = {}
@@ -191,6 +213,7 @@ def identify(
         slots=_path_slots(path),
         queries=tuple((n, v) for n, v in parse_qsl(query[:2048]) if _is_id(n, v)),
         titles=tuple(t for t in keys if len(t) >= 12),
+        title_words=frozenset(_title_words(titles)),
         initials=frozenset(c for t in keys for c in (t[:1], "\u201c", '"', "\u00ab")),
     )
 

@@ -10,6 +10,7 @@ PDF.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -23,10 +24,11 @@ from lafka.finders.pages import Element, Page, text_of
 
 MAX_ROW = 400  # characters read of one row
 _ROWS = frozenset({"tr", "li", "dd", "dt", "p", "article", "h2", "h3", "h4", "h5"})
+_WORD = re.compile(r"[^\W\d_]{3,}")
 _BREAKS = frozenset({"br", "hr"})
 _SIGNS = frozenset({"ends-in-pdf", "pdf-path", "asks-pdf", "says-pdf", "type-pdf", "class-pdf", "file-path"})
 _OWN = frozenset({"own-identifier", "own-number", "own-address"})
-_OF_ONE = frozenset({"title-as-text", "own-identifier"})
+_OF_ONE = frozenset({"title-as-text", "own-identifier", "own-title"})
 # Texts of links to the parts of one work, and numbers and sizes in front of them.
 _PART = re.compile(
     r"(?:\W|\d)*(?:chapters?|chap\b|ch\b|kapitel|chapitres?|cap[íi]tul|parts?\b|partie|parte\b|teil\b|"
@@ -39,21 +41,21 @@ _PAPER_METAS = (
 )  # fmt: skip
 
 
-def told_apart(
-    page: Page, found: Sequence[tuple[Candidate, Element]]
-) -> dict[int, Candidate]:
+def told_apart(page: Page, found: Sequence[tuple[Candidate, Element]]) -> dict[int, Candidate]:
     """By place, the candidates that stand in a list of papers, judged by what tells them apart."""
-    rows = [(c, e, _row(e.node)) for c, e in found if c.score > 0 and not _SIGNS.isdisjoint(c.reasons)]
-    if len(rows) < weights.LISTED or page.meta(*_PAPER_METAS):
+    files = [(c, e) for c, e in found if c.score > 0 and not _SIGNS.isdisjoint(c.reasons)]
+    if len(files) < weights.LISTED or page.meta(*_PAPER_METAS):
         return {}
+    rows = [*_rows(files)]
     own = {e.place: c for c, e in _in_own_row(page, rows)}
     listed = [(c, e) for c, e, row in rows if e.place in own or _has_a_title(c, e, row)]
     if len({urls.twin_key(c.url) for c, _ in listed}) < weights.LISTED:
         return {}
     if not own:
         own = {e.place: c for c, e in _by_address(listed)}
-    others = {e.place: _other(c) for c, e in listed if e.place not in own}
-    return others | own
+    beside = {_block(e.node).getparent() for _, e in listed}
+    others = [(c, e) for c, e in files if _block(e.node).getparent() in beside] + listed
+    return {e.place: _other(c) for c, e in others if e.place not in own} | own
 
 
 def _by_address(listed: list[tuple[Candidate, Element]]) -> list[tuple[Candidate, Element]]:
@@ -111,18 +113,24 @@ def _is_in(node: etree._Element, row: etree._Element) -> bool:
     return node is row or row in node.iterancestors()
 
 
-def _row(node: etree._Element) -> str:
-    """What stands beside a link: its line, as breaks end it, or its row."""
+def _rows(
+    files: list[tuple[Candidate, Element]],
+) -> Iterator[tuple[Candidate, Element, str]]:
+    """What stands beside each file: the text of its row, of its line where the row has several."""
+    blocks = [_block(e.node) for _, e in files]
+    count = Counter(blocks)
+    for (candidate, element), block in zip(files, blocks, strict=True):
+        whole = count[block] == 1 and block.tag in _ROWS
+        yield candidate, element, text_of(block) if whole else _line(element.node)
+
+
+def _block(node: etree._Element) -> etree._Element:
     block = next((n for n in islice(node.iterancestors(), 6) if n.tag in _ROWS), None)
     if block is None:
-        block = node.getparent()
-    if block is None:
-        return ""
-    if block.getparent() is not None and block.getparent().tag == "tr":
-        block = block.getparent()
-    if block.find("br") is not None or block.tag in ("body", "div", "td"):
-        return _line(node)
-    return text_of(block)
+        parent = node.getparent()
+        return node if parent is None else parent
+    row = block.getparent()
+    return row if row is not None and row.tag == "tr" else block
 
 
 def _line(node: etree._Element) -> str:
@@ -149,6 +157,12 @@ def _has_a_title(candidate: Candidate, element: Element, row: str) -> bool:
     said = text_of(element.node)
     if _PART.match(said) or _PART.match(row):
         return False
-    if len(row) - len(said) >= weights.LISTED_TEXT:
+    if len(_telling(row)) - len(_telling(said)) >= weights.LISTED_WORDS:
         return True
-    return len(said) >= weights.LISTED_TITLE and "file-name-as-text" not in candidate.reasons
+    return len(_telling(said)) >= weights.LISTED_WORDS and "file-name-as-text" not in candidate.reasons
+
+
+def _telling(text: str) -> list[str]:
+    """The words of *text* that do not only say what a file is."""
+    named = (w for w in text.lower().split() if ".pdf" not in w)
+    return [w for w in _WORD.findall(" ".join(named)) if w not in weights.FILE_WORDS]

@@ -13,7 +13,7 @@ from lafka.finders.pages import Page
 
 _DIGITS = re.compile(r"\d+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_OWN = frozenset({"own-identifier", "own-number", "own-address"})
+_OWN = frozenset({"own-identifier", "own-number", "own-address", "own-row"})
 _SIGNS = frozenset({
     "ends-in-pdf", "pdf-path", "asks-pdf", "says-pdf", "says-pdf-in-title", "type-pdf", "class-pdf",
     "icon-pdf", "near-pdf", "pdf-path", "embedded-pdf", "viewer-file", "script-names-pdf",

@@ -88,7 +88,8 @@ TEXT: tuple[Words, ...] = (
             "visualizar abrir", "ver abrir", "abrir", "öffnen", "anzeigen", "voir ouvrir",
             "consulter le document", "ouvrir", "otwórz", "открыть", "просмотреть", "відкрити",
             "read article", "read paper", "view article", "view paper", "get article", "print",
-            "printable version", "printer friendly", "view pdf", "get pdf", "open pdf",
+            "printable version", "printer friendly", "view pdf", "get pdf", "open pdf", "here",
+            "click here", "hier", "ici", "cliquez ici", "aquí", "aqui", "qui", "tutaj", "здесь",
         ),
     ),
     Words(
@@ -184,7 +185,12 @@ TEXT: tuple[Words, ...] = (
             "annual report", "brochure", "catalogue", "newsletter", "call for papers", "ethics",
             "statement", "manual", "user guide", "tutorial", "adobe acrobat", "acrobat reader",
             "recommend", "preisliste", "datenschutz", "normas", "mentions légales",
-            "instrucciones", "kuralları", "правила", "datos de contacto",
+            "instrucciones", "kuralları", "правила", "datos de contacto", "cv", "curriculum vitae",
+            "vita", "agenda", "programme", "conference program", "statutes", "bylaws", "calendar",
+            "invitation", "minutes", "syllabus", "richtlinien", "autorenrichtlinien", "hinweise",
+            "satzung", "consignes", "instructions aux auteurs", "istruzioni", "linee guida",
+            "norme", "directrices", "wytyczne", "regulamin", "pedoman", "panduan", "smjernice",
+            "upute autorima", "требования", "вимоги", "оферта", "leaflet", "flyer", "prospectus",
         ),
         label="other",
     ),
@@ -363,13 +369,22 @@ FORM = 4.0  # a form that leads to a file of this paper: promising, and last of 
 NEAR_SIZE = 0.8  # a size in MB or kB in or beside the link
 HEADING_FILES = 1.0  # under a heading such as Files, Download, Full text
 
+OWN_TITLE = 2.0  # words of the paper's title make the file's name
+OWN_TITLE_WORDS = 2  # so many of them, of five letters or more
 LISTED = 3  # files with titles of their own beside them: a series, an author's page, an issue
-LISTED_TEXT = 40  # characters that stand beside each: authors, a title, a date
-LISTED_TITLE = 25  # ... or make the link's own text, where it is no word for a file
+LISTED_WORDS = 4  # words of three letters that stand beside each, or make the link's text
 LISTED_SHARE = 4  # own signs tell papers apart where one in four files has them, at most
 ONE_OF_MANY = -8.0  # a file in such a list that nothing says to be this paper's
 OWN_ROW = 4.0  # the row of the list that names the paper by its pid or by the futli's fragment
 
+FILE_WORDS = frozenset({  # what rows of files say, and no title
+    "pdf", "adobe", "acrobat", "download", "downloads", "view", "open", "file", "files", "size",
+    "format", "full", "text", "fulltext", "document", "version", "description", "name", "main",
+    "published", "accepted", "submitted", "available", "under", "license", "access", "language",
+    "télécharger", "fichier", "texte", "intégral", "herunterladen", "datei", "volltext", "texto",
+    "completo", "descargar", "archivo", "baixar", "arquivo", "scarica", "testo", "application",
+    "bytes", "english", "français", "deutsch", "español", "português", "article", "paper", "thesis",
+})  # fmt: skip
 TITLE_AS_TEXT = 2.0  # repositories set the paper's title on the link to its file
 FILE_NAME_AS_TEXT = 1.0  # a text such as "thesis.pdf"
 
