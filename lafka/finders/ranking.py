@@ -147,13 +147,19 @@ def _sibling(candidate: Candidate, asked: list[Candidate]) -> bool:
         return False
     if len(asked) >= weights.MAX_PROMISING and "own-identifier" not in candidate.reasons:
         return False
-    key = urls.twin_key(candidate.url)
-    if any(urls.twin_key(c.url) == key for c in asked) or _VERSION.search(candidate.url):
+    key = _file(candidate.url)
+    if any(_file(c.url) == key for c in asked) or _VERSION.search(candidate.url):
         return False
     for signs in (_OWN, _SIGNS):
         if not signs.isdisjoint(asked[0].reasons) and signs.isdisjoint(candidate.reasons):
             return False
     return _shape(asked[0].url) == _shape(candidate.url)
+
+
+def _file(url: str) -> str:
+    """Equal for addresses of one file: where the path ends in .pdf, whatever the query asks."""
+    path, ending, _ = url.partition(".pdf?")
+    return urls.twin_key(path + ending.rstrip("?"))
 
 
 def _pattern(url: str) -> str:
