@@ -2,7 +2,8 @@
 
 Asked again without the metas that name it, without ``<link>``, JSON-LD and scripts, one kind at a
 time and all of them, and ``bare``: without any meta, link element or script, and with the table of
-platforms left out, so that the page's own words and addresses are all there is. Counted are pages
+platforms left out, so that the page's own words and addresses are all there is. ``plain``: as
+``bare``, and no element has a class, an id, a role or a title either. Counted are pages
 that have a link of their own to the right PDF, and pages that have none.
 """
 
@@ -18,7 +19,9 @@ from lafka.candidates import Candidate
 from lafka.finders import Page, describe, find
 from lafka.finders.urls import twin_key
 
-KINDS = ("nothing", "meta", "link", "json-ld", "script", "all", "bare")
+KINDS = ("nothing", "meta", "link", "json-ld", "script", "all", "bare", "plain")
+BARE = ("bare", "plain")
+_HINTS = ("class", "id", "role", "title", "rel", "aria-label", "type")
 _TAGS = {"meta": "meta", "link": "link", "json-ld": "script", "script": "script"}
 
 
@@ -44,17 +47,21 @@ def stripped(page: Page, kind: str) -> Page:
     """A copy of *page* without what names its PDF in one of the ways of ``KINDS``."""
     copy = Page(page.url, page.body, page.content_type, aliases=page.aliases)
     root = copy.root  # parsed once: what is taken from this tree the finders do not see
-    kinds = tuple(_TAGS) if kind in ("all", "bare") else (kind,) if kind in _TAGS else ()
+    kinds = tuple(_TAGS) if kind in ("all", *BARE) else (kind,) if kind in _TAGS else ()
     doomed = [
         node
         for name in kinds
         for node in root.iter(_TAGS[name])
-        if kind == "bare" or _names_a_pdf(name, node)
+        if kind in BARE or _names_a_pdf(name, node)
     ]
     for node in doomed:
         parent = node.getparent()
         if parent is not None:
             _cut(parent, node)
+    if kind == "plain":
+        for node in root.iter():
+            for name in _HINTS:
+                node.attrib.pop(name, None)
     return copy
 
 
@@ -79,7 +86,7 @@ def _names_a_pdf(kind: str, node: etree._Element) -> bool:
 def asked_again(splap: Splap, kind: str) -> Answer:
     """What is asked for on *splap* once it is stripped."""
     page = stripped(splap.page, kind)
-    found = [c for c in find(page) if kind != "bare" or not c.found_by.startswith("platform:")]
+    found = [c for c in find(page) if kind not in BARE or not c.found_by.startswith("platform:")]
     requests = asked("ranked", splap, [] if describe(page).kind == "bot-challenge" else found)
     return Answer(
         splap=splap,

@@ -46,6 +46,8 @@ _EVIDENCE = frozenset({
     "near-size", "under-files", "chosen-file", "says-cjk-full-text-in-title",
     "says-cjk-download-in-title",
 })  # fmt: skip
+_WHOLE = frozenset({"says-full-text", "says-version", "says-cjk-full-text", "title-as-text"})
+_ASKED_FOR = frozenset({"says-pdf", "says-download", "says-full-text", "says-open-file"})
 _SUPPLEMENT_SIGNS = frozenset({"says-supplement", "supplement-path"})
 _UNSCORED = ("unscored",)
 _NEVER = frozenset(weights.NEVER_HOSTS)
@@ -72,6 +74,8 @@ class Score:
             return "supplement"
         if _EVIDENCE.isdisjoint(self.reasons):
             return "supplement" if "supplement" in self.labels else "other"
+        if "says-part" in self.reasons and _WHOLE.isdisjoint(self.reasons):
+            return "other"
         if self.value >= weights.PROMISING:
             return "fut"
         if "supplement" in self.labels:
@@ -276,7 +280,8 @@ class Scorer:
             return
         if not bad and "says-pdf" not in score.reasons:
             for name, weight in self._nearby(element.node):
-                score.add(name, weight)
+                button = name != "running-text" or not _ASKED_FOR.isdisjoint(score.reasons)
+                score.add(name, weight, "fut" if button else "other")
         elif ("running-text", weights.RUNNING_TEXT) in self._nearby(element.node):
             score.add("running-text", weights.RUNNING_TEXT, "other")
 

@@ -284,8 +284,7 @@ def _tokens(address: str, strong: dict[str, None], numbers: dict[str, None]) -> 
 def _slug(path: str) -> str:
     """The last segment of an address where it is a word that may stand for the paper."""
     last = _bare(path).rpartition("/")[2]
-    plain = last.replace("-", "").replace("_", "")
-    return last if len(last) >= 5 and plain.isalpha() and last not in _GENERIC else ""
+    return last if _spells(last) else ""
 
 
 def _loose(token: str) -> str:
@@ -305,7 +304,16 @@ def _last(segments: list[str]) -> list[str]:
         return last
     # Words at the end name a view or spell a title: what stands for the paper is before them.
     before = (s for s in reversed(segments[:-2][-MAX_VIEW:]) if _DIGIT.search(s))
-    return [*islice(before, 1), *last]
+    found = [*islice(before, 1)]
+    if found and _spells(last[-1]) and not found[0].isdigit():
+        return last  # a conference, an issue: the words are the paper's own
+    return [*found, *last]
+
+
+def _spells(segment: str) -> bool:
+    """Whether a segment without digits may be a paper's name, and no view of it."""
+    plain = segment.replace("-", "").replace("_", "")
+    return len(plain) >= 5 and plain.isalpha() and segment not in _GENERIC
 
 
 def _any(tokens: dict[str, None], after: str, before: str = "") -> re.Pattern[str] | None:

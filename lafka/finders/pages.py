@@ -36,6 +36,7 @@ _NESTING = re.compile(
     r"|textarea|title)\b)[a-zA-Z][^<>]{0,2000}>",
     re.IGNORECASE,
 )
+_PARTS_OF_TITLE = re.compile(r"\s[-\u2013\u2014|\u00bb:\u00b7]+\s")  # a paper's title - its archive's
 _SPACES = re.compile(r"\s+")
 _READ = (
     "a", "area", "base", "button", "embed", "form", "frame", "h1", "h2", "h3", "h4", "h5", "h6",
@@ -195,6 +196,7 @@ class Page:
             e.get("href") for e in self.every("link") if e.get("rel").lower() == "canonical"
         ][:2]
         titles = [*self.meta(*_TITLE_METAS)[:6], self.title]
+        titles.append(max(_PARTS_OF_TITLE.split(self.title), key=len))
         titles += [text_of(e.node) for e in self.elements.get("h1", ())[:3]]
         return identify(
             self.url,
