@@ -23,7 +23,7 @@ import stripped
 from splaps import GUESSED, Splap, answer, asked, load, mislabelled, own
 from tables import write
 
-from lafka.finders import Page, describe, find, literal
+from lafka.papers.finders import Page, describe, find, literal
 
 MODES = ("literal", "ranked", "first", "all")
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from lafka.candidates import Candidate
-from lafka.finders import Page
-from lafka.finders.urls import twin_key
+from lafka.papers.candidates import Candidate
+from lafka.papers.finders import Page
+from lafka.papers.finders.urls import twin_key
 
 CAP = 50  # LAFKA_LINKS_MAX; not for `literal` and `all`, whose whole cost is shown
 GUESSED = ("url-pattern",)  # reached by guessing only: nothing in the page names the PDF

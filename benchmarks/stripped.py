@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from lxml import etree
 from splaps import Splap, answer, asked, mislabelled
 
-from lafka.candidates import Candidate
-from lafka.finders import Page, describe, find
-from lafka.finders.urls import twin_key
+from lafka.papers.candidates import Candidate
+from lafka.papers.finders import Page, describe, find
+from lafka.papers.finders.urls import twin_key
 
 KINDS = ("nothing", "meta", "link", "json-ld", "script", "all", "bare", "plain")
 BARE = ("bare", "plain")

@@ -1,0 +1,548 @@
+"""Every number and word of the ranking, in one place, each with its reason.
+
+Scores are sums. A candidate at ``PROMISING`` or above is worth a request on its score alone; one
+below stays a candidate. As a measure: a link that says PDF in its text and ends in ``.pdf`` gets
+6, the same link with another paper's identifier falls below 0.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lafka.papers.finders.rules import Pattern, Words
+
+PROMISING = 4.0  # one strong sign (PDF in text, .pdf in href) and another that agrees
+FUT_ELSEWHERE = 2.0  # below it a PDF is `other`: nothing said that it is this paper's
+FUT_HERE = 1.0  # the same for a link within the site, where nothing speaks against it
+MAX_PROMISING = 5  # asked on score alone, siblings aside: a page without a fut costs no more
+MAX_SIBLINGS = 20  # files beside a surely right one: chapters of a thesis, parts of a report
+LONE = 2.5  # enough for the surest where no other link comes near: one sign, none against it
+LEAD = 1.5  # ... by so much
+MAX_SCORED = 4096  # links scored in full; of as many after, the ones whose href has a PDF sign
+
+# What a finder's own word is worth, before the identifiers are looked at.
+CITATION_PDF_URL = 30.0  # the requirement paper asks for it first; 60 % of pages have it
+OTHER_META = 14.0  # the same statement under a name fewer indexers read
+DC_IDENTIFIER = 9.0  # a .pdf there is the record's file, rarely a copy elsewhere
+LINK_PDF = 11.0  # <link type=application/pdf>, Signposting item: typed, but may be a supplement
+LINK_UNTYPED = 5.0  # a <link> whose href alone looks like a PDF
+JSON_LD = 9.0  # contentUrl, encoding: typed, though often stale or the image's
+FRAME_PDF = 8.0  # embedded PDF: what the reader sees, sometimes a preview
+FRAME_OTHER = -3.0  # advertisements, trackers, videos; rarely a viewer
+SCRIPT_PDF = 4.5  # a PDF path in a script: of this paper only if its identifier says so
+SCRIPT_PDF_UNNAMED = 0.5  # ... else it may be anything that the page knows of
+REWRITE = 0.5  # a rewritten address stands just above the viewer it was made from
+PLATFORM = 4.5  # guessed from the page's address: asked where nothing in the page is surer
+SECOND_WITNESS = 1.5  # another finder names the same URL
+
+
+# Of a link's text, image alt and aria-label; title and name at half weight.
+TEXT: tuple[Words, ...] = (
+    Words(
+        name="says-pdf",
+        weight=3.0,
+        why="the word stands in every language",
+        words=("pdf", "pdfs", "пдф", "pdfファイル", "pdf文件"),
+    ),
+    Words(
+        name="says-full-text",
+        weight=2.0,
+        why="may lead to HTML as well, so it does not carry alone",
+        words=(
+            "full text", "fulltext", "full paper", "full article", "full document", "full version",
+            "entire document", "complete text", "full report", "complete article", "full thesis",
+            "texte intégral", "texte integral", "texte complet", "article complet", "plein texte",
+            "volltext", "volltexte", "gesamtes dokument", "gesamter text",
+            "texto completo", "texto íntegro", "artículo completo", "documento completo",
+            "texto integral", "artigo completo", "trabalho completo", "tese completa",
+            "testo completo", "testo integrale", "articolo completo",
+            "volledige tekst", "pełny tekst", "pelny tekst", "tam metin", "makale tam metni",
+            "plný text", "plny text", "celý text", "teljes szöveg", "text complet", "text integral",
+            "fulltekst", "fuldtekst", "fulltext i pdf", "koko teksti", "kokoteksti", "puni tekst",
+            "cijeli tekst", "celotno besedilo", "cjelovit tekst", "πλήρες κείμενο",
+            "полный текст", "полного текста", "полнотекстовый", "повний текст", "текст статьи",
+            "текст статті", "пълен текст", "teks penuh", "naskah lengkap", "toàn văn",
+            "النص الكامل", "متن کامل", "טקסט מלא", "पूर्ण पाठ",
+        ),
+    ),
+    Words(
+        name="says-download",
+        weight=1.8,
+        why="what repositories write on the one button that matters",
+        words=(
+            "download", "downloads", "downloadable", "descarregar", "baixar", "descargar",
+            "descarga", "télécharger", "telecharger", "téléchargement", "herunterladen", "scarica",
+            "scaricare", "downloaden", "pobierz", "ściągnij", "indir", "i̇ndir", "stáhnout",
+            "stiahnuť", "letöltés", "letöltése", "ladda", "lataa", "last ned", "hent", "preuzmi",
+            "preuzmite", "prenesi", "descărcare", "descarcă", "λήψη", "κατεβάστε", "скачать",
+            "загрузить", "завантажити", "изтегли", "преузми", "unduh", "tải xuống", "tải về",
+            "تحميل", "تنزيل", "دانلود", "הורדה", "डाउनलोड",
+        ),
+    ),
+    Words(
+        name="says-open-file",
+        weight=1.2,
+        why="repositories: View/Open beside a file name",
+        words=(
+            "view open", "open file", "view file", "open document", "view document", "get file",
+            "visualizar abrir", "ver abrir", "abrir", "öffnen", "anzeigen", "voir ouvrir",
+            "consulter le document", "ouvrir", "otwórz", "открыть", "просмотреть", "відкрити",
+            "read article", "read paper", "view article", "view paper", "get article", "print",
+            "printable version", "printer friendly", "view pdf", "get pdf", "open pdf", "here",
+            "click here", "hier", "ici", "cliquez ici", "aquí", "aqui", "qui", "tutaj", "здесь",
+        ),
+    ),
+    Words(
+        name="says-version",
+        weight=1.2,
+        why="the paper itself, named by its version",
+        words=(
+            "accepted manuscript", "author manuscript", "accepted version", "published version",
+            "submitted version", "postprint", "post print", "preprint", "final version",
+            "working paper", "discussion paper", "main article", "main text", "manuscript",
+            "article", "paper", "thesis", "dissertation", "document", "artigo", "artículo",
+            "статья", "статті", "makale", "artikel", "tese", "tesis", "thèse", "dokument",
+        ),
+    ),
+    Words(
+        name="says-cjk-full-text",
+        weight=2.0,
+        why="no blanks between words: looked for inside the text",
+        words=("全文", "本文", "원문", "전문", "原文"),
+    ),
+    Words(
+        name="says-cjk-download",
+        weight=1.8,
+        why="the same for download",
+        words=("下载", "下載", "ダウンロード", "다운로드", "閲覧", "阅读", "閱讀"),
+    ),
+    Words(
+        name="says-supplement",
+        weight=-5.0,
+        why="belongs to the paper and is not the paper",
+        words=(
+            "supplement", "supplements", "supplementary", "supplemental", "supporting information",
+            "supporting material", "additional file", "additional files", "appendix", "appendices",
+            "online appendix", "data set", "dataset", "datasets", "data supplement",
+            "media component", "multimedia component", "slides", "presentation slides", "poster",
+            "video", "replication", "supplément", "annexe", "annexes", "anhang", "apéndice",
+            "apêndice", "anexo", "appendice", "приложение", "дополнительные материалы", "додатки",
+            "ek dosya", "ekler", "załącznik", "peer review file", "review history",
+            "reporting summary", "transparent peer review", "reviewer comments", "decision letter",
+            "code", "source code", "questionnaire", "infographic", "audio", "transcript",
+            "补充材料", "附录", "附件",
+        ),
+        label="supplement",
+    ),
+    Words(
+        name="says-part",
+        weight=-4.0,
+        why="a piece or a wrapping of the paper",
+        words=(
+            "figure", "figures", "table", "tables", "fig", "cover", "table of contents",
+            "contents", "toc", "abstract", "summary", "résumé", "resumen", "resumo",
+            "zusammenfassung", "abstracts", "preview", "first page", "front matter", "frontmatter",
+            "back matter", "title page", "sample", "inhaltsverzeichnis", "sumário", "sommaire",
+            "índice", "table des matières", "sadržaj", "содержание", "аннотация", "реферат",
+            "автореферат", "graphical abstract", "highlights", "powerpoint", "ppt", "thumbnail",
+            "errata", "erratum", "corrigendum", "correction", "comment on", "reply", "titelblatt",
+            "summary pdf", "cover page", "masthead", "editorial board", "leaflet", "flyer",
+            "press release", "entire issue", "full issue", "complete issue", "whole issue",
+            "issue pdf", "browse issue", "número completo", "numéro complet", "edição completa",
+            "весь выпуск", "gesamtes heft",
+        ),
+        label="other",
+    ),
+    Words(
+        name="says-citation",
+        weight=-5.0,
+        why="tools around the paper",
+        words=(
+            "citation", "citations", "cite", "cited", "bibtex", "endnote", "ris", "refworks",
+            "mendeley", "zotero", "export", "reference manager", "reference", "references",
+            "share", "email", "e mail", "tweet", "facebook", "linkedin", "metrics", "altmetric",
+            "statistics", "stats", "alert", "alerts", "rss", "bookmark", "save", "zitieren",
+            "citar", "citer", "cytuj", "цитировать", "引用", "metadata", "marc", "mets",
+            "dublin core", "rdf", "json", "xml", "epub", "mobi", "kindle", "word", "docx", "html",
+            "latex", "tex", "zip",
+        ),
+        label="other",
+    ),
+    Words(
+        name="says-business",
+        weight=-6.0,
+        why="the journal's own papers, shops and rules",
+        words=(
+            "permission", "permissions", "rights", "reprint", "reprints", "copyright", "licence",
+            "license", "licensing", "purchase", "buy", "subscribe", "subscription", "order",
+            "price", "pricing", "rent", "cart", "basket", "shop", "guidelines", "guideline",
+            "instructions", "author instructions", "for authors", "for reviewers",
+            "for librarians", "policy", "policies", "privacy", "terms", "conditions", "cookie",
+            "cookies", "help", "faq", "about", "contact", "imprint", "impressum", "accessibility",
+            "advertise", "advertising", "media kit", "media information", "submit", "submission",
+            "template", "form", "forms", "agreement", "checklist", "login", "log in", "sign in",
+            "register", "account", "acrobat", "adobe reader", "get adobe", "plugin", "plug in",
+            "annual report", "brochure", "catalogue", "newsletter", "call for papers", "ethics",
+            "statement", "manual", "user guide", "tutorial", "adobe acrobat", "acrobat reader",
+            "recommend", "preisliste", "datenschutz", "normas", "mentions légales",
+            "instrucciones", "kuralları", "правила", "datos de contacto", "cv", "curriculum vitae",
+            "vita", "agenda", "programme", "conference program", "statutes", "bylaws", "calendar",
+            "invitation", "minutes", "syllabus", "richtlinien", "autorenrichtlinien", "hinweise",
+            "satzung", "consignes", "instructions aux auteurs", "istruzioni", "linee guida",
+            "norme", "directrices", "wytyczne", "regulamin", "pedoman", "panduan", "smjernice",
+            "upute autorima", "требования", "вимоги", "оферта", "leaflet", "flyer", "prospectus",
+        ),
+        label="other",
+    ),
+)  # fmt: skip
+
+CJK_NEGATIVE = ("引用", "参考", "补充", "附录", "著作権", "規約", "指南", "须知")
+
+
+HREF: tuple[Pattern, ...] = (
+    Pattern(
+        name="ends-in-pdf",
+        weight=3.0,
+        why="a path that ends in .pdf is one nine times in ten",
+        stems=(
+            ".pdf",
+        ),
+        pattern=re.compile(r"\.pdf(?:$|[?;&]|/\d*$|\.gz$)|\.pdf/download|=[^&]{0,300}\.pdf(?:&|$)"),
+    ),
+    Pattern(
+        name="pdf-path",
+        weight=2.5,
+        why="publishers' addresses: /doi/pdf/10., /pdfft, /article-pdf/, /pdf at the end",
+        stems=(
+            "pdf",
+        ),
+        pattern=re.compile(
+            r"/(?:e|l)?pdf(?:direct|ft|plus|s|lo)?(?:/|$|\?)|/pdfft|[/-]pdf/|/_pdf|/pdf_|pdfdirect"
+            r"|/download-?pdf|/pdf-?download|getpdf|viewpdf|showpdf|/view_?pdf|pdfviewer|/fullpdf"
+            r"|pdf_file|pdfaccess|downloadpdf|articlepdf|article-pdf|/pdfs?[.;]|stampedpdf|openpdf"
+        ),
+    ),
+    Pattern(
+        name="asks-pdf",
+        weight=3.0,
+        why="a query that says PDF, whatever its parameter's name: as good as an ending",
+        stems=(
+            "pdf", "printable",
+        ),
+        pattern=re.compile(
+            r"[?&;](?!(?:q|query|search|keywords?|term|s)=)[\w.\-]{1,40}=(?:application/|download)?pdf(?:$|[&;])"
+            r"|[?&;](?:type|format|fmt|mimetype|mime|ext|output|filetype|fileext|rendition|export)"
+            r"=[^&]{0,200}(?:pdf|printable)|[?&]pdf=|[?&](?:view|action|op|mode|task|do|cmd)=[^&]{0,200}pdf"
+        ),
+    ),
+    Pattern(
+        name="file-path",
+        weight=1.8,
+        why="repositories' and journals' file addresses",
+        stems=(
+            "bitstream", "datafile", "viewcontent", "getfile", "at_download", "download",
+            "delivery", "datastream", "viewfile", "galley", "retrieve", "get_", "getd", "showdoc",
+            "document", "/file", "file_", "fileid", "fulltext", "full_", "attachment",
+            "portalfile", "eprint", "/obj/", "docid", "render", "descargar", "deliver",
+            "scholarworks", "/open", "asset", "volltext",
+        ),
+        pattern=re.compile(
+            r"/bitstreams?/|/datafile/|viewcontent\.cgi|/getfile|getfile\.php|at_download|/download(?:s|file)?/"
+            r"|/download$|/download\?|/downloads?/|delivery\.cfm|/datastream/|/content/download"
+            r"|article/(?:download|viewfile)|/galley|/retrieve/|get_?document|getdoc|showdoc"
+            r"|/document$|/documents/\d|/files?/|fulltext\.(?:php|asp|jsp|cgi)|download_?file"
+            r"|download\.(?:php|asp|aspx|jsp|cgi|do)|/attachments?/|/article-file/|/ws/portalfiles"
+            r"|/eprint/\d+/\d|/obj/(?:view|download)|full_?text=|/viewfile|file_?id=|docid=|/render\b"
+            r"|/descargar|/deliver/|/scholarworks/|/open_?file|/asset/|/volltexte?/"
+        ),
+    ),
+    Pattern(
+        name="html-viewer",
+        weight=-1.5,
+        why="an HTML page around the PDF; its rewrite is asked before it",
+        stems=(
+            "pdf", "reader", "/epub", "viewer", "/view/", "embed=",
+        ),
+        pattern=re.compile(
+            r"\.pdf\+html|/doi/(?:epdf|reader|epub)/|/epdf/|viewer\.html|pdfviewer|/article/view/\d+/\d+"
+            r"|[?&]embed=true|/reader/"
+        ),
+    ),
+    Pattern(
+        name="html-page",
+        weight=-2.0,
+        why="a page: where a file name leads to its description first",
+        stems=(".htm", ".xht"),
+        pattern=re.compile(r"\.x?html?(?:$|[?;])"),
+        label="fut",
+    ),
+    Pattern(
+        name="supplement-path",
+        weight=-5.0,
+        why="an address that names the supplement",
+        stems=(
+            "supp", "mmc", "_si", "-si", "s0", ".pdf", "moesm", "/esm", "appendi", "slides",
+            "poster", "media", "additional", "/dc", "peer", "review", "annex", "anhang",
+        ),
+        pattern=re.compile(
+            r"suppl?_?(?:file|mat|data|info|doc)?s?[/_.-]|supplement|/suppl?/|-mmc\d|/mmc\d|mmc\d+\."
+            r"|suppinfo|downloadsuppfile|_si_\d|[_-]si\.pdf|[_.-]s\d{1,3}\.pdf|moesm\d|/esm/|appendi(?:x|ces)"
+            r"|[_-]slides|/slides|_poster|datasupp|media_?component|additional_?file|\.supp\d|/dc\d/"
+            r"|peer_?review|reviewer|type=supplementary|\.s\d{3}\b|annex[e_.-]|anhang"
+        ),
+        label="supplement",
+    ),
+    Pattern(
+        name="part-path",
+        weight=-4.0,
+        why="a preview, cover, figure, front matter or licence of the paper",
+        stems=(
+            "preview", "cover", "front", "toc", "thumb", "figure", "downloadtable", "/fig", "abs",
+            "licen", "first", "content", "powerpoint", ".ppt", "inhalt", "titelblatt", "resum",
+            "summary", "errat", "corrigend", "full", "/table/",
+        ),
+        pattern=re.compile(
+            r"/preview|(?<![a-z])cover[_.-]|[/_-]cover|frontmatter|front-matter|/toc[_./-]|_toc|thumbnail|thumb"
+            r"|/figures?/|downloadtable|downloadfigure|/fig\d|abstract\.pdf|_abs(?:tract)?\.pdf|/abstract"
+            r"|license\.txt|licen[sc]e|first-?page|contents?\.pdf|/powerpoint|\.ppt|inhalt|titelblatt"
+            r"|resumo\.pdf|resumen|_summary|errat|corrigend|full-?issue|/table/"
+        ),
+        label="other",
+    ),
+    Pattern(
+        name="other-type",
+        weight=-6.0,
+        why="an ending that is not PDF",
+        stems=(
+            ".",
+        ),
+        pattern=re.compile(
+            r"\.(?:jpe?g|png|gif|svg|webp|tiff?|ico|css|js|json|xml|rdf|ris|bib|enw|nbib|csv|tsv|xlsx?"
+            r"|docx?|odt|rtf|txt|tex|pptx?|odp|zip|gz|tgz|rar|7z|tar|epub|mobi|azw3?|mp[34]|avi|mov|wav"
+            r"|webm|exe|dmg|ics|vcf|rss|atom|eps|djvu|ps)(?:$|[?;]|\.txt$)(?!.*\.pdf)"
+        ),
+        label="other",
+    ),
+)  # fmt: skip
+
+# Whole parts of an address, between / ? & = . and the like.
+SEGMENTS = Words(
+    name="tool-path",
+    weight=-5.0,
+    why="citation export, sharing, accounts, rights; no words that a topic may have",
+    words=(
+        "cite", "cites", "citation", "citations", "cited", "citing", "citmgr", "citationstyle",
+        "citationstylelanguage", "citation-export", "citationexport", "exportcitation",
+        "downloadcitation", "showcitformats", "addcitation", "getcitation", "bibtex", "endnote",
+        "refworks", "ris", "refman", "export", "exports", "exportdata", "share", "sharer",
+        "sharing", "sendto", "email", "emailfriend", "mail", "mailto", "print-friendly", "login",
+        "log-in", "logon", "signin", "sign-in", "logout", "sso", "register", "registration",
+        "signup", "account", "accounts", "myaccount", "my-account", "cart", "basket", "checkout",
+        "addtocart", "purchase", "buy", "subscribe", "subscription", "subscriptions", "getaccess",
+        "alert", "alerts", "emailalert", "emailalerts", "savedsearch", "permission", "permissions",
+        "rightslink", "copyright", "reprints", "search", "advsearch", "advancedsearch",
+        "quicksearch", "author", "authors", "creator", "contributor", "browse", "discover",
+        "stats", "metrics", "altmetric", "rss", "feed", "feeds", "oai", "help", "about-us",
+        "aboutus", "contact", "contact-us", "contacts", "submit", "submission", "submissions",
+        "policies", "guidelines", "guideline", "instructions", "authorguidelines", "privacy",
+        "privacy-policy", "terms", "terms-of-use", "terms-conditions", "cookies", "advertise",
+        "advertising", "faq", "faqs", "profile", "profiles", "tag", "tags", "comment", "comments",
+        "related", "similar", "references", "linkout", "crossref", "crossmark", "toc",
+        "editorial-board", "editorialboard", "masthead", "imprint", "impressum", "showtoc",
+    ),
+    label="other",
+)  # fmt: skip
+
+# Of class, id, title, data attributes and rel: half-said things.
+HINT_PDF = 1.2  # class="pdf-link", data-format="pdf"
+HINT_DOWNLOAD = 0.6  # class="download", id="btn-fulltext"
+HINT_STEMS = ("download", "fulltext", "full-text", "full_text", "galley", "file", "article-link")
+TYPE_PDF = 3.0  # type="application/pdf" on the link itself
+TYPE_OTHER = -4.0  # a type that is neither PDF nor HTML
+ICON_PDF = 2.0  # an image named pdf.gif where the link has no word for it
+NEAR_PDF = 1.5  # PDF in the same row or list item: "thesis.pdf 1.2 MB Adobe PDF View/Open"
+NEAR_DOWNLOAD = 1.0  # ... or Download: "Downloads: https://other.example/wp/1.pdf"
+RUNNING_TEXT = -2.0  # inside a long paragraph or note: a cited paper more often than a button
+RUNNING_LENGTH = 250  # characters that make a paragraph long
+CHOSEN = 2.5  # a form offers the address as its choice: indexes that list copies elsewhere
+FORM = 4.0  # a form that leads to a file of this paper: promising, and last of what is
+NEAR_SIZE = 0.8  # a size in MB or kB in or beside the link
+HEADING_FILES = 1.0  # under a heading such as Files, Download, Full text
+
+OWN_TITLE = 2.0  # words of the paper's title make the file's name
+OWN_TITLE_WORDS = 2  # so many of them, of five letters or more
+LISTED = 3  # files with titles of their own beside them: a series, an author's page, an issue
+LISTED_WORDS = 4  # words of three letters that stand beside each, or make the link's text
+LISTED_SHARE = 4  # own signs tell papers apart where one in four files has them, at most
+ONE_OF_MANY = -8.0  # a file in such a list that nothing says to be this paper's
+OWN_ROW = 4.0  # the row of the list that names the paper by its pid or by the futli's fragment
+
+FILE_WORDS = frozenset({  # what rows of files say, and no title
+    "pdf", "adobe", "acrobat", "download", "downloads", "view", "open", "file", "files", "size",
+    "format", "full", "text", "fulltext", "document", "version", "description", "name", "main",
+    "published", "accepted", "submitted", "available", "under", "license", "access", "language",
+    "télécharger", "fichier", "texte", "intégral", "herunterladen", "datei", "volltext", "texto",
+    "completo", "descargar", "archivo", "baixar", "arquivo", "scarica", "testo", "application",
+    "bytes", "english", "français", "deutsch", "español", "português", "article", "paper", "thesis",
+})  # fmt: skip
+TITLE_AS_TEXT = 2.0  # repositories set the paper's title on the link to its file
+FILE_NAME_AS_TEXT = 1.0  # a text such as "thesis.pdf"
+
+OWN_IDENTIFIER = 3.0  # DOI, PII, handle or a token of the page's address in the href
+OWN_NUMBER = 1.8  # a short number of the page's address: may be chance
+OWN_ADDRESS = 2.0  # the href goes on where the page's own address ends
+OWN_VIEW = -2.0  # the page again, in full, as an abstract or with another query: HTML as this one
+OTHER_IDENTIFIER = -9.0  # another paper's DOI, PII, or number in the same slot of the address
+OTHER_NUMBER = -8.0  # differs by its number only from an address that has the page's own
+DOI_RESOLVER = -4.0  # leads to a landing page, most often this one
+OTHER_SITE = -1.5  # files may lie elsewhere; papers of others do so more often
+OTHER_SITE_NOT_PDF = -1.5  # ... and a link there with no sign of a PDF in the href is navigation
+NO_HREF_SIGN = -0.5  # nothing in the address speaks for a file
+HOME = -4.0  # the root of a site
+LONG_TEXT = 160  # characters: a button is short, a reference or news teaser is not
+LONG_TEXT_MINUS = -1.0  # for a text that is longer
+
+# Sections a link stands in, told by tag, role, class and id of what is around it.
+SECTIONS: tuple[Words, ...] = (
+    Words(
+        name="in-references",
+        weight=-6.0,
+        why="PDFs there belong to cited papers",
+        words=(
+            "references", "reference", "bibliography", "citedby", "cited-by", "citing", "ref-list",
+            "reflist", "citations", "footnotes", "footnote", "literature-cited", "bibliographie",
+            "literatur", "refs", "doc-bibliography", "doc-endnotes", "ref-cit", "references-list",
+        ),
+        label="other",
+    ),
+    Words(
+        name="in-related",
+        weight=-6.0,
+        why="PDFs there belong to neighbours and advertisements",
+        words=(
+            "related", "recommended", "recommendations", "recommendation", "similar", "suggested",
+            "more-articles", "trending", "popular", "mostread", "most-read", "most-cited",
+            "mostcited", "latest", "see-also", "also-read", "readers-also", "other-articles",
+            "you-may", "recommender", "carousel", "related-articles", "relatedarticles", "advert",
+            "advertisement", "promo", "news", "blog", "tweets", "listofarticles", "issue-toc",
+            "same-author", "more-like-this", "article-list", "next-article", "previous-article",
+            "prev-next", "pager", "suggestions", "similar-articles",
+        ),
+        label="other",
+    ),
+    Words(
+        name="in-navigation",
+        weight=-3.0,
+        why="menus of the site; article tools have names of their own",
+        words=(
+            "nav", "navbar", "navigation", "mainnav", "menu", "breadcrumb", "breadcrumbs",
+            "masthead", "site-header", "topbar", "mainmenu", "sitemap", "megamenu", "banner",
+            "search-results", "usernav", "global-nav", "main-menu", "navigation-primary",
+            "block-user", "language",
+        ),
+        label="other",
+    ),
+    Words(
+        name="in-footer",
+        weight=-4.0,
+        why="the publisher's own papers",
+        words=(
+            "footer", "contentinfo", "page-footer", "site-footer", "foot", "copyright", "colophon",
+        ),
+        label="other",
+    ),
+    Words(
+        name="in-supplement",
+        weight=-4.0,
+        why="the section of the supplements",
+        words=(
+            "supplementary", "supplement", "supplements", "supplemental", "suppl", "supporting",
+            "supp-info", "supplementary-material", "supporting-information", "esm", "appendix",
+            "article-supplementary", "data-supp", "multimedia",
+        ),
+        label="supplement",
+    ),
+    Words(
+        name="in-figures",
+        weight=-3.0,
+        why="figures and tables come as PDFs of their own",
+        words=("figure", "figures", "fig", "table-wrap", "figcaption", "image-links", "tables"),
+        label="other",
+    ),
+)  # fmt: skip
+
+# A class that says tools of the article wins over the word nav in it.
+TOOLS = (
+    "article-tools", "articletools", "article-nav", "articlenav", "article-actions", "download",
+    "pdf", "fulltext", "full-text", "access", "tools", "files", "galleys", "toolbar", "publication",
+)  # fmt: skip
+
+# Of the last heading before a link.
+HEADINGS: tuple[Words, ...] = (
+    Words(
+        name="under-files",
+        weight=HEADING_FILES,
+        why="repositories list the files under it",
+        words=(
+            "files", "file", "download", "downloads", "full text", "fulltext", "pdf", "view open",
+            "files in this item", "volltext", "dateien", "fichiers", "fichier", "archivos",
+            "ficheros", "ficheiros", "arquivos", "arquivo", "texto completo", "texte intégral",
+            "documents", "document", "dokumente", "полный текст", "файлы", "скачать", "tam metin",
+            "pliki", "open access", "access", "get access", "article", "formats", "galleys",
+            "full text pdf", "available downloads", "access paper", "content", "attachments",
+        ),
+    ),
+    Words(
+        name="under-references",
+        weight=-5.0,
+        why="cited papers",
+        words=(
+            "references", "reference", "bibliography", "literature cited", "works cited",
+            "cited by", "citing articles", "literatur", "literaturverzeichnis", "références",
+            "bibliographie", "referencias", "bibliografía", "referências", "bibliografia",
+            "riferimenti", "kaynakça", "kaynaklar", "литература", "список литературы",
+            "список використаних джерел", "参考文献",
+        ),
+        label="other",
+    ),
+    Words(
+        name="under-related",
+        weight=-5.0,
+        why="neighbours",
+        words=(
+            "related articles", "related content", "recommended articles", "similar articles",
+            "related papers", "recommended", "similar papers", "more from", "most read",
+            "most cited", "latest articles", "you may also", "see also", "other articles",
+            "related works", "in this issue", "current issue", "news", "ähnliche", "trending",
+            "more articles", "related documents", "похожие", "same author", "most viewed",
+        ),
+        label="other",
+    ),
+    Words(
+        name="under-supplement",
+        weight=-4.0,
+        why="supplements",
+        words=(
+            "supplementary", "supplementary material", "supplementary materials",
+            "supplementary data", "supplementary information", "supporting information",
+            "supplemental material", "supplemental materials", "electronic supplementary material",
+            "additional files", "appendix", "appendices", "appendix a", "supplemental",
+            "supplementary files", "presentation materials", "multimedia",
+        ),
+        label="supplement",
+    ),
+)  # fmt: skip
+
+# Hosts whose links never hold this paper's file: sharing, identity, tools.
+NEVER_HOSTS = (
+    "facebook.com", "twitter.com", "x.com", "linkedin.com", "reddit.com", "mendeley.com",
+    "citeulike.org", "delicious.com", "digg.com", "stumbleupon.com", "plus.google.com",
+    "scholar.google.com", "orcid.org", "creativecommons.org", "adobe.com", "youtube.com",
+    "youtu.be", "instagram.com", "addthis.com", "sharethis.com", "altmetric.com", "plu.mx",
+    "copyright.com", "crossref.org", "crossmark.crossref.org", "weibo.com", "pinterest.com",
+    "google.com", "wikipedia.org", "mastodon.social", "bsky.app", "addtoany.com", "whatsapp.com",
+    "ncbi.nlm.nih.gov", "scopus.com", "webofknowledge.com", "webofscience.com", "worldcat.org",
+    "bibsonomy.org", "researchgate.net", "academia.edu", "t.me", "vk.com", "googletagmanager.com",
+    "doubleclick.net", "apple.com", "play.google.com", "publons.com", "researcherid.com",
+)  # fmt: skip
+NEVER_HOST = -8.0  # stays a candidate, behind all others
