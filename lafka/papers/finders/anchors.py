@@ -10,10 +10,10 @@ from itertools import islice
 
 from lxml import etree
 
-from lafka.papers.candidates import FORM, REWRITE, Candidate
+from lafka.papers.candidates import REWRITE, Candidate
 from lafka.papers.finders import urls, weights, words
 from lafka.papers.finders.lists import told_apart
-from lafka.papers.finders.pages import Element, Page, attributes_of, text_of
+from lafka.papers.finders.pages import Element, Page, text_of
 from lafka.papers.finders.rules import Words
 
 _SIZE = re.compile(r"\d\s*(?:[kmKM][bB]|[KMКМ][БB]|k[oi]b?|Mo|[kKM]i?[Bb]ytes?)\b", re.IGNORECASE)
@@ -29,6 +29,9 @@ MAX_INSIDE = 10  # pictures looked at in one link
 _SPOKEN = ("title", "aria-label", "download")
 _HINTS = frozenset({"class", "id", "rel", "name"})
 _ICON_NAMES = frozenset({"src", "class", "href", "xlink:href", "data-icon", "title"})
+_ANY_STEM = re.compile(
+    "|".join(sorted({re.escape(stem) for rule in weights.HREF for stem in rule.stems}))
+)
 _SEGMENT = re.compile(r"[/?&=.;:]+")
 _TOOLS = frozenset(weights.SEGMENTS.words)
 _DATA_SET = frozenset(_DATA_NAMES)
@@ -210,9 +213,10 @@ class Scorer:
     def _of_address(self, url: str) -> Score:
         score = Score()
         text = urls.path_and_query(url)
-        for rule in weights.HREF:
-            if rule.fits(text):
-                score.add(rule.name, rule.weight, rule.label)
+        if _ANY_STEM.search(text):
+            for rule in weights.HREF:
+                if rule.fits(text):
+                    score.add(rule.name, rule.weight, rule.label)
         if not _TOOLS.isdisjoint(_SEGMENT.split(text)):
             score.add(weights.SEGMENTS.name, weights.SEGMENTS.weight, weights.SEGMENTS.label)
         signs = bool(score.value > 0)
@@ -341,11 +345,11 @@ class Scorer:
         return known
 
     def _with(self, node: etree._Element, outer: tuple[Words, ...]) -> tuple[Words, ...]:
-        given = attributes_of(node)
-        if (not given and node.tag not in _SECTION_TAGS) or node in self._around_title:
+        class_, id_, role, tag = node.get("class"), node.get("id"), node.get("role"), node.tag
+        if not (class_ or id_ or role or tag in _SECTION_TAGS) or node in self._around_title:
             return outer
-        names = f"{given.get('class', '')} {given.get('id', '')}"
-        found, tools = words.of_section(str(node.tag), given.get("role", ""), names[:400])
+        names = f"{class_ or ''} {id_ or ''}"
+        found, tools = words.of_section(str(tag), role or "", names[:400])
         if tools:
             outer = tuple(s for s in outer if s.name != "in-navigation")
             found = tuple(s for s in found if s.name != "in-navigation")

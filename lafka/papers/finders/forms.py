@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import urlencode
 
+from parsel import Selector
+
 from lafka.papers.candidates import FORM, Candidate
 from lafka.papers.finders import urls, weights
-from lafka.papers.finders.pages import Element, Page, text_of
+from lafka.papers.finders.pages import Element, Page
 
 MAX_FIELDS = 20  # hidden fields of one form that go into its query
 _ASKS = tuple(r for r in weights.HREF if r.name in ("ends-in-pdf", "pdf-path", "asks-pdf"))
@@ -43,14 +45,14 @@ def _sent_to(page: Page, form: Element) -> str | None:
     action = form.get("action")
     if form.get("method").lower() == "post" or not action:
         return page.absolute(action)
-    hidden = form.node.xpath(".//input[@type='hidden'][@name]")
-    fields = [(n.get("name"), n.get("value") or "") for n in hidden[:MAX_FIELDS]]
+    hidden = Selector(root=form.node).xpath(".//input[@type='hidden'][@name]")
+    fields = [(n.attrib["name"], n.attrib.get("value", "")) for n in hidden[:MAX_FIELDS]]
     plain = action.partition("?")[0] if fields else action
     return page.absolute(f"{plain}?{urlencode(fields)}" if fields else plain)
 
 
 def _named(form: Element) -> bool:
     """Whether the form's button says PDF."""
-    said = [text_of(n) for n in form.node.iter("button")]
-    said += [n.get("value") or "" for n in form.node.xpath(".//input[@type='submit']")]
+    inside = Selector(root=form.node)
+    said = inside.css("button ::text, input[type=submit]::attr(value)").getall()
     return any("pdf" in text.lower() for text in said)

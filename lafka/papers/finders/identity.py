@@ -146,7 +146,6 @@ class Identity:
             t == spelled or (len(spelled) > 25 and t.startswith(spelled)) for t in self.titles
         )
 
-
     def in_title(self, text: str) -> int:
         """How many words of the paper's title make the last part of an address."""
         name = text.partition("?")[0].rpartition("/")[2]

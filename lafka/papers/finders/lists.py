@@ -17,6 +17,7 @@ from itertools import islice
 from urllib.parse import unquote
 
 from lxml import etree
+from parsel import Selector
 
 from lafka.papers.candidates import Candidate
 from lafka.papers.finders import urls, weights
@@ -26,13 +27,15 @@ MAX_ROW = 400  # characters read of one row
 _ROWS = frozenset({"tr", "li", "dd", "dt", "p", "article", "h2", "h3", "h4", "h5"})
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _BREAKS = frozenset({"br", "hr"})
-_SIGNS = frozenset({"ends-in-pdf", "pdf-path", "asks-pdf", "says-pdf", "type-pdf", "class-pdf", "file-path"})
+_SIGNS = frozenset(
+    {"ends-in-pdf", "pdf-path", "asks-pdf", "says-pdf", "type-pdf", "class-pdf", "file-path"}
+)
 _OWN = frozenset({"own-identifier", "own-number", "own-address"})
 _OF_ONE = frozenset({"title-as-text", "own-identifier", "own-title"})
 # Texts of links to the parts of one work, and numbers and sizes in front of them.
 _PART = re.compile(
-    r"(?:\W|\d)*(?:chapters?|chap\b|ch\b|kapitel|chapitres?|cap[íi]tul|parts?\b|partie|parte\b|teil\b|"
-    r"tom[eo]?\b|vol(?:ume)?\b|band\b|glava|глава|часть|rozdzia|b[öo]l[üu]m|versions?\b|files?\b)",
+    r"(?:\W|\d)*(?:chapters?|chap\b|ch\b|kapitel|chapitres?|cap[íi]tul|parts?\b|partie|parte\b"
+    r"|teil\b|tom[eo]?\b|vol(?:ume)?\b|band\b|glava|глава|часть|rozdzia|b[öo]l[üu]m|versions?\b|files?\b)",
     re.IGNORECASE,
 )
 _PAPER_METAS = (
@@ -104,7 +107,9 @@ def _marked(page: Page) -> etree._Element | None:
         fragment = unquote(address.partition("#")[2]) if "://" in address[:9] else ""
         if not fragment:
             continue
-        for node in page.root.xpath("//*[@id=$mark or @name=$mark]", mark=fragment)[:1]:
+        found = Selector(root=page.root).xpath("//*[@id=$mark or @name=$mark]", mark=fragment)
+        if found:
+            node: etree._Element = found[0].root
             return next((n for n in (node, *node.iterancestors()) if n.tag in _ROWS), node)
     return None
 
@@ -153,13 +158,15 @@ def _line(node: etree._Element) -> str:
 
 
 def _has_a_title(candidate: Candidate, element: Element, row: str) -> bool:
-    """Whether a file has a title of its own beside it, as a paper has and a paper's file has not."""
+    """Whether a file has a title of its own beside it: a paper has, a paper's file has not."""
     said = text_of(element.node)
     if _PART.match(said) or _PART.match(row):
         return False
     if len(_telling(row)) - len(_telling(said)) >= weights.LISTED_WORDS:
         return True
-    return len(_telling(said)) >= weights.LISTED_WORDS and "file-name-as-text" not in candidate.reasons
+    return (
+        len(_telling(said)) >= weights.LISTED_WORDS and "file-name-as-text" not in candidate.reasons
+    )
 
 
 def _telling(text: str) -> list[str]:

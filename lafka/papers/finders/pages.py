@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import cast
+from operator import itemgetter
+from typing import NamedTuple, cast
 
 from lxml import etree
 from w3lib.encoding import html_to_unicode
@@ -36,7 +37,9 @@ _NESTING = re.compile(
     r"|textarea|title)\b)[a-zA-Z][^<>]{0,2000}>",
     re.IGNORECASE,
 )
-_PARTS_OF_TITLE = re.compile(r"\s[-\u2013\u2014|\u00bb:\u00b7]+\s")  # a paper's title - its archive's
+_PARTS_OF_TITLE = re.compile(
+    r"\s[-\u2013\u2014|\u00bb:\u00b7]+\s"
+)  # a paper's title - its archive's
 _SPACES = re.compile(r"\s+")
 _READ = (
     "a", "area", "base", "button", "embed", "form", "frame", "h1", "h2", "h3", "h4", "h5", "h6",
@@ -58,8 +61,7 @@ _TITLE_METAS = (
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "th", "legend")
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+class Element(NamedTuple):  # made for each link of a page: twice as quick as a dataclass
     """An element that finders look at; ``place`` counts them in document order."""
 
     place: int
@@ -78,7 +80,8 @@ class Page:
     """A payload and where it came from; everything else is read from it once, when asked for.
 
     ``link_headers`` are the values of the HTTP ``Link:`` headers (RFC 8288), in order; ``aliases``
-    what else is known of the paper: the pid and the futli that led here. No property raises, whatever the bytes are.
+    what else is known of the paper: the pid and the futli that led here. No property raises,
+    whatever the bytes are.
     """
 
     url: str
@@ -138,7 +141,7 @@ class Page:
     def every(self, *tags: str) -> Iterator[Element]:
         """The elements of these tags in document order."""
         found = [e for tag in tags for e in self.elements.get(tag, ())]
-        return iter(found if len(tags) == 1 else sorted(found, key=lambda e: e.place))
+        return iter(found if len(tags) == 1 else sorted(found, key=itemgetter(0)))
 
     @cached_property
     def base(self) -> str:

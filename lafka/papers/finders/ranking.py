@@ -16,7 +16,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _OWN = frozenset({"own-identifier", "own-number", "own-address", "own-row"})
 _SIGNS = frozenset({
     "ends-in-pdf", "pdf-path", "asks-pdf", "says-pdf", "says-pdf-in-title", "type-pdf", "class-pdf",
-    "icon-pdf", "near-pdf", "pdf-path", "embedded-pdf", "viewer-file", "script-names-pdf",
+    "icon-pdf", "near-pdf", "embedded-pdf", "viewer-file", "script-names-pdf",
     "script-quotes-pdf", "file-name-as-text", "title-as-text",
 })  # fmt: skip
 _VERSION = re.compile(r"/v\d{1,3}\.pdf(?:$|\?)", re.IGNORECASE)  # a paper's earlier version
@@ -115,11 +115,14 @@ def promised(ranked: list[Candidate]) -> list[Candidate]:
         if promising:
             asked.append(candidate)
         answer.append(
-            replace(
-                candidate,
+            Candidate(
+                url=candidate.url,
+                found_by=candidate.found_by,
                 score=round(candidate.score, 2),
                 place=places[candidate.url],
+                reasons=candidate.reasons,
                 promising=promising,
+                label=candidate.label,
             )
         )
     return answer

@@ -57,8 +57,9 @@ _OF_SITE = frozenset({"nav", "navigation", "menu", "footer", "foot", "banner", "
 _CJK_LISTS = tuple(w for w in weights.TEXT if w.name.startswith("says-cjk-"))
 
 
+@lru_cache(maxsize=8192)
 def of_text(text: str) -> dict[str, Words]:
-    """The word lists that *text* speaks of."""
+    """The word lists that *text* speaks of, by name; nobody changes what comes back."""
     found = TEXT.find(split(text))
     if not text.isascii() and _CJK.search(text):
         for words in _CJK_LISTS:
