@@ -139,7 +139,7 @@ class _Splitter:
         kept = self._head + data if self._gone else data
         whole = size <= LONGEST_TEMPLATE
         block = Block(kept[:LONGEST_TEMPLATE], self._offset, self._line, self._begun, whole)
-        self._line += self._gone_lines + _lines(data)
+        self._line += self._gone_lines + line_ends(data)
         if self._offset is not None:
             self._offset += size
         self._head, self._gone, self._gone_lines, self._before = b"", 0, 0, b""
@@ -156,11 +156,11 @@ class _Splitter:
         if not self._gone:
             self._head = window[:LONGEST_TEMPLATE]
         self._gone += cut
-        self._gone_lines += _lines(window[:cut])
+        self._gone_lines += line_ends(window[:cut])
         self._window, self._looked = window[cut:], self._looked - cut
 
 
-def _lines(data: bytes) -> int:
+def line_ends(data: bytes) -> int:
     """The line ends in *data*: LF, CR LF, bare CR."""
     ends = data.count(b"\n")
     if b"\r" in data:
@@ -187,43 +187,53 @@ def _starts(window: bytes, looked: int, reach: int, before: bytes) -> Iterator[_
     """
     low = window[looked : reach + _AHEAD].lower()
     line, was = _line_start(window, 0, looked), looked
-    for place in sorted([*_hits(low, _NAME), *_hits(low, _VALUE)]):
+    for place in _names(low):
         hit = looked + place
         if hit >= reach:
             return
+        if hit and window[hit - 1] in b"\r\n" and low[place + _NAME_ENDS] == _COLON_ITSELF:
+            line = was = hit
+            yield _Start(hit, hit, "plain")
+            continue
         line, was = _line_start(window, was, hit) or line, hit
-        opening = before if not line and before else window[line : line + 1]
-        if opening == b"#":
+        inside = not line and bool(before)
+        if (before if inside else window[line : line + 1]) == b"#":
             continue
         if low.startswith(_NAME, place):
-            start = _at_name(window, low, line, hit, place, not line and bool(before))
+            blank = None if inside else _BLANK.fullmatch(window, line, hit)
+            begun = _begun(low, place, blank=bool(blank), after=window[hit - 1 : hit])
         else:
-            start = _at_value(window, line, hit, not line and bool(before))
-        if start:
-            yield start
+            blank, begun = None, "" if inside else _meant(window, line, hit)
+        if begun:
+            end, start = blank.span(1) if blank and blank[1] else (line, line)
+            yield _Start(hit, hit, begun) if begun == "glued" else _Start(end, start, begun)
 
 
-def _at_name(
-    window: bytes, low: bytes, line: int, hit: int, place: int, inside: bool
-) -> _Start | None:
-    """The template that begins by the words Template-Type at *hit*."""
-    sure = _SURE.match(low, place)
-    blank = None if inside else _BLANK.fullmatch(window, line, hit)
+_NAME_ENDS = len(_NAME)
+_COLON_ITSELF = ord(":")
+
+
+def _names(low: bytes) -> list[int]:
+    """Where a template may begin by its name, or by the value that makes any name sure."""
+    places = list(_hits(low, _NAME))
+    if low.count(_VALUE) > low.count(_NAME + b": " + _VALUE):
+        places = sorted([*places, *_hits(low, _VALUE)])
+    return places
+
+
+def _begun(low: bytes, place: int, *, blank: bool, after: bytes) -> str:
+    """How a template begins by the name at *place*; empty where it does not."""
+    if blank and _COLON.match(low, place):
+        return "plain"
+    if not _SURE.match(low, place):
+        return ""
     if blank:
-        start = blank.end(1) if blank[1] else line
-        end = blank.start(1) if blank[1] else line
-        if _COLON.match(low, place):
-            return _Start(end, start, "plain")
-        return _Start(end, start, "meant") if sure else None
-    if sure and window[hit - 1 : hit] not in (b"-", b"_"):
-        return _Start(hit, hit, "glued")
-    return None
+        return "meant"
+    return "" if after in (b"-", b"_") else "glued"
 
 
-def _at_value(window: bytes, line: int, hit: int, inside: bool) -> _Start | None:
-    """The template that begins by a misspelt name before ReDIF- at *hit*."""
-    if inside or hit - line > _LONGEST_MEANT or not _MEANT.fullmatch(window, line, hit):
-        return None
-    if _NAME in window[line:hit].lower():
-        return None
-    return _Start(line, line, "meant")
+def _meant(window: bytes, line: int, hit: int) -> str:
+    """Whether the line is a misspelt name before ReDIF- at *hit*."""
+    if hit - line > _LONGEST_MEANT or not _MEANT.fullmatch(window, line, hit):
+        return ""
+    return "" if _NAME in window[line:hit].lower() else "meant"
