@@ -127,15 +127,11 @@ def _escapes(text: str) -> str:
     if "%" not in text:
         return text
     undone = _ESCAPE.sub(lambda escape: _UNESCAPED[escape[1].upper()], text)
-    # %%34%31 would become an escape that nobody wrote; then all escapes stay.
-    if len(_ESCAPE.findall(undone)) > len(_ESCAPE.findall(text)) or _new_escapes(undone):
+    # %%34%31 and %c%31 would become escapes that nobody wrote; then all stay.
+    staying = sum(_UNESCAPED[escape.upper()][0] == "%" for escape in _ESCAPE.findall(text))
+    if len(_ESCAPE.findall(undone)) != staying:
         return _ESCAPE.sub(lambda escape: escape[0].upper(), text)
     return undone
-
-
-def _new_escapes(text: str) -> bool:
-    """Whether *text* holds an escape of an unreserved character."""
-    return any(_UNESCAPED[found.upper()][0] != "%" for found in _ESCAPE.findall(text))
 
 
 def _without_dots(path: str) -> str:

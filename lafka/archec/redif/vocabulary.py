@@ -1,7 +1,6 @@
 """The fields and clusters of ReDIF version 1, by type of template, as data.
 
-Source: the documentation of ReDIF version 1 (openlib.org/acmes/root/docu/redif_1.html), and what
-RePEc has taken up since: ``DOI``, ``Quaternary-``, ``Publication-Type``.
+Source: "ReDIF version 1" (openlib.org), and what RePEc has taken up since: ``DOI``, ``Quaternary-``, ``Publication-Type``.
 """
 
 from __future__ import annotations
