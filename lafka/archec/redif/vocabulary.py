@@ -1,6 +1,7 @@
 """The fields and clusters of ReDIF version 1, by type of template, as data.
 
-Source: "ReDIF version 1" (openlib.org), and what RePEc has taken up since: ``DOI``, ``Quaternary-``, ``Publication-Type``.
+Source: "ReDIF version 1" (openlib.org), and what RePEc has taken up since: ``DOI``,
+``Quaternary-``, ``Publication-Type``.
 """
 
 from __future__ import annotations
