@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass
 
 from lafka.errors import BadHandle, BadPid
-from lafka.pids import SCHEMES, LONGEST_PID
+from lafka.pids import LONGEST_PID, SCHEMES
 
 # Of str.isspace all but the five control characters that mean no blank.
 _WHITE = re.compile(r"[^\S\x1c-\x1f\x85]+")
