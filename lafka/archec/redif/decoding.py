@@ -56,7 +56,12 @@ def _by_line(data: bytes) -> Decoded:
 
 def with_line_feeds(text: str) -> str:
     """*text* with each line end, CR LF and bare CR too, made LF."""
-    if "\r" not in text:
-        return text
     text = text.replace("\r\n", "\n")
     return text.replace("\r", "\n") if "\r" in text else text
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of *text*, whatever ends them; of CR LF the CR may stay as a blank at the end."""
+    if "\r" in text and text.count("\r") != text.count("\r\n"):
+        text = with_line_feeds(text)
+    return text.split("\n")

@@ -10,12 +10,12 @@ import re
 from collections import Counter
 from functools import lru_cache
 from itertools import repeat
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from lafka.archec import handles, uris
 from lafka.archec.problems import Problem
 from lafka.archec.redif import vocabulary
-from lafka.archec.redif.decoding import decoded, with_line_feeds
+from lafka.archec.redif.decoding import decoded, lines_of
 from lafka.archec.redif.shapes import disorder, shape
 from lafka.archec.redif.splitting import LONGEST_TEMPLATE, Block, Readable, blocks, line_ends
 from lafka.archec.redif.templates import Template
@@ -34,9 +34,8 @@ _LONGEST_NAME = 60
 _TYPE = re.compile(r"(?:redif[-_ ]*)?([a-z]+)", re.IGNORECASE)
 _NAMED = re.compile(r".*?type[ \t;=.]*", re.IGNORECASE)
 _NO_COMMENT = re.compile(rb"(?:\A|(?<=[\r\n]))(?!#)[^\S\r\n]*\S")
-_CONFLICT = re.compile(r"<{7} |>{7} |\|{7} |={7}\Z")
-_CONTROLS = bytes({*range(0x20), 0x7F} - set(b"\t\n\r"))
-_CONTROL = re.compile("[" + re.escape(_CONTROLS.decode()) + "]")
+_CONFLICT = re.compile(r"<{7} |>{7} |\|{7} |={7}\r?\Z")
+_CONTROL = re.compile("[\0\x1a]")
 _REPLACEMENT = re.compile("\ufffd")
 _WITHOUT_HANDLE = "mirror"
 
@@ -53,34 +52,42 @@ class Reader:
         self.problems: list[Problem] = []
         self.counts: Counter[str] = Counter()
         self._told = 0
+        self._line = 1
         self._source = source
 
     def __iter__(self) -> Iterator[Template]:
         for block in blocks(self._source):
             if block.begun:
                 yield self._template(block)
-            elif held := _NO_COMMENT.search(block.data):
-                line = block.line + line_ends(block.data[: held.start()])
-                self._tell_outside(line, "no-template", "text before the first template")
+            else:
+                self._before_the_first(block)
         if self._told > MOST_PROBLEMS:
             rest = f"{self._told - MOST_PROBLEMS} more problems"
             self.problems.append(Problem(file=self.file, line=0, code="not-told", sentence=rest))
 
-    def _tell_outside(self, line: int, code: str, sentence: str) -> None:
-        self._told += 1
-        self.counts[code] += 1
-        self.problems.append(Problem(file=self.file, line=line, code=code, sentence=sentence))
+    def _before_the_first(self, block: Block) -> None:
+        self._line += line_ends(block.data) + block.cut_lines
+        if held := _NO_COMMENT.search(block.data):
+            line = 1 + line_ends(block.data[: held.start()])
+            sentence = "text before the first template"
+            self._told += 1
+            self.counts["no-template"] += 1
+            self.problems.append(
+                Problem(file=self.file, line=line, code="no-template", sentence=sentence)
+            )
 
     def _template(self, block: Block) -> Template:
         text, encoding = decoded(block.data)
-        parsed = _Parsing(block, with_line_feeds(text))
+        line = self._line
+        parsed = _Parsing(block, text, line)
+        self._line = line + parsed.ends + block.cut_lines
         handle = parsed.handle()
         parsed.look_at_files()
         return Template(
             type=parsed.type,
             data=block.data,
             offset=block.offset,
-            line=block.line,
+            line=line,
             encoding=encoding,
             handle=handle,
             problems=self._problems(parsed) if parsed.found else (),
@@ -91,8 +98,8 @@ class Reader:
 
     def _problems(self, parsed: _Parsing) -> tuple[Problem, ...]:
         left = max(0, MOST_PROBLEMS - self._told)
-        self.counts += parsed.codes
-        self._told += parsed.codes.total()
+        self.counts.update(parsed.codes)
+        self._told += sum(parsed.codes.values())
         return tuple(
             Problem(file=self.file, line=line, code=code, sentence=printable(sentence))
             for line, code, sentence in sorted(parsed.found[:left])
@@ -139,17 +146,31 @@ def _type(value: str) -> str:
 class _Parsing:
     """One block on its way to a template: its fields as three columns, and what is odd."""
 
-    def __init__(self, block: Block, text: str) -> None:
+    __slots__ = (
+        "_line",
+        "_more",
+        "_shape",
+        "codes",
+        "ends",
+        "found",
+        "names",
+        "numbers",
+        "type",
+        "values",
+    )
+
+    def __init__(self, block: Block, text: str, line: int) -> None:
         self.found: list[_Found] = []
-        self.codes: Counter[str] = Counter()
-        lines = text.split("\n")
+        self.codes: dict[str, int] = {}
+        lines = lines_of(text)
+        self.ends = len(lines) - 1
         value = _opening(lines[0])
         said = value or next(filter(None, map(str.strip, lines[1:])), "")
         self.type = _type(said[:_LONGEST_NAME])
         self.names = ["Template-Type"]
         self.values = [value]
-        self.numbers: Sequence[int] = [block.line]
-        self._line = block.line
+        self.numbers: Sequence[int] = [line]
+        self._line = line
         self._tell_of_block(block, text)
         if not self._read_plain(lines):
             self._read(lines)
@@ -158,20 +179,20 @@ class _Parsing:
             self._tell_of_order()
 
     def _tell(self, line: int, code: str, sentence: str) -> None:
-        self.codes[code] += 1
+        self.codes[code] = self.codes.get(code, 0) + 1
         if len(self.found) < MOST_PROBLEMS:
             self.found.append(_Found(line, code, sentence))
 
     def _tell_of_block(self, block: Block, text: str) -> None:
         if block.begun == "glued":
-            self._tell(block.line, "glued-field", "no line end before Template-Type")
+            self._tell(self._line, "glued-field", "no line end before Template-Type")
         elif block.begun == "meant":
-            self._tell(block.line, "misspelt-field", f"{_shown(text[:20].strip())!r}")
+            self._tell(self._line, "misspelt-field", f"{_shown(text[:20].strip())!r}")
         if self.type not in TYPES:
-            self._tell(block.line, "unknown-type", f"{_shown(self.type) or 'nothing'} is no type")
+            self._tell(self._line, "unknown-type", f"{_shown(self.type) or 'nothing'} is no type")
         if not block.whole:
-            self._tell(block.line, "too-long", f"over {LONGEST_TEMPLATE} bytes")
-        if len(block.data.translate(None, _CONTROLS)) != len(block.data):
+            self._tell(self._line, "too-long", f"over {LONGEST_TEMPLATE} bytes")
+        if b"\0" in block.data or b"\x1a" in block.data:
             self._tell_of_characters(text, _CONTROL, "control-character")
         if not text.isascii() and "\ufffd" in text:
             self._tell_of_characters(text, _REPLACEMENT, "replacement-character")
@@ -180,21 +201,21 @@ class _Parsing:
         """One problem for all of them, at the first."""
         found = which.search(text)
         assert found
-        line = self._line + text.count("\n", 0, found.start())
+        line = self._line + len(lines_of(text[: found.start()])) - 1
         many = len(which.findall(text))
         times = f", {many} in the template" if many > 1 else ""
         self._tell(line, code, f"U+{ord(found[0]):04X}{times}")
 
     def _read_plain(self, lines: list[str]) -> bool:
         """Make a field of each line; False, and nothing done, where one is none or a blank."""
-        while len(lines) > 1 and not lines[-1]:
+        while len(lines) > 1 and not lines[-1].strip():
             lines.pop()
         names, colons, values = zip(*map(str.partition, lines, repeat(":")), strict=True)
         known = list(map(vocabulary.spellings(self.type).get, names))
         known[0] = self.names[0]
         if None in known or "" in colons:
             return False
-        self.names = cast("list[str]", known)
+        self.names = known  # type: ignore[assignment]  # none of them is None
         self.values = list(map(str.strip, values))
         self.numbers = range(self._line, self._line + len(lines))
         return True
@@ -258,7 +279,7 @@ class _Parsing:
                 return False
             self._tell(number, "unknown-field", shown)
             # What follows a colon at once may well be the rest of a URL or a handle.
-            return within not in JOINED or line[len(known) + 1 :][:1] in ("", " ", "\t")
+            return within not in JOINED or line[len(known) + 1 :][:1] in ("", " ", "\t", "\r")
         return verdict not in (Verdict.URL, Verdict.NONE)
 
     def _tell_of_order(self) -> None:

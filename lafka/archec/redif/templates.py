@@ -112,13 +112,21 @@ class Template:
 
     def first(self, name: str) -> str | None:
         """The value of the first field of that name, in any case; None where there is none."""
-        if name in self._names:
-            return self._values[self._names.index(name)]
-        return _first(self.fields, name)
+        if name not in self._names:
+            name = self._spelling(name)
+        return self._values[self._names.index(name)] if name else None
 
     def all(self, name: str) -> list[str]:
         """The values of all fields of that name, in any case."""
-        return _all(self.fields, name)
+        if name not in self._names:
+            name = self._spelling(name)
+        pairs = zip(self._names, self._values, strict=True)
+        return [value for other, value in pairs if other == name]
+
+    def _spelling(self, name: str) -> str:
+        """How the fields of a name are spelt here; empty where there are none."""
+        lower = name.lower()
+        return next((other for other in self._names if other.lower() == lower), "")
 
     def clusters(self, prefix: str) -> list[Cluster]:
         """The clusters of that prefix (``Author``, ``Primary``), with those within them."""
