@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from lafka.archec.redif.shapes import shape
@@ -135,6 +136,12 @@ class Template:
         if name not in names:
             name = _spelling(names, name)
         return [value for other, value in zip(names, values, strict=True) if other == name]
+
+    @property
+    def fingerprint(self) -> bytes:
+        """16 bytes, equal for templates of the same fields, whatever encoding and line ends."""
+        names, values, _ = self._columns
+        return blake2b("\0".join([*names, *values]).encode(), digest_size=16).digest()
 
     def clusters(self, prefix: str) -> list[Cluster]:
         """The clusters of that prefix (``Author``, ``Primary``), with those within them."""

@@ -312,6 +312,13 @@ def test_the_nearest_restriction_counts(archive, series, template, file, restric
     assert said.of(paper.handle, paper.files()[0]) == restriction
 
 
+def test_a_fingerprint_is_of_the_fields_alone() -> None:
+    text = "Template-Type: ReDIF-Paper 1.0\nTitle: Coûts\n"
+    same = text.replace("\n", "\r\n").replace("Title:", "# exported\r\ntitle: ").encode("cp1252")
+    assert only(same).fingerprint == only(text).fingerprint
+    assert only(text.replace("ts", "t")).fingerprint != only(text).fingerprint
+
+
 def test_templates_survive_pickle() -> None:
     template = only(PAPER)
     assert pickle.loads(pickle.dumps(template)) == template
