@@ -359,6 +359,7 @@ FILES = st.lists(st.tuples(LINES | st.binary(max_size=20), ENDS), max_size=30).m
 @settings(deadline=None)
 @given(FILES | st.binary(max_size=200))
 @example(b"\xff\xfeT\x00")
+@example(b"\nTemplate-Type")
 @example(b"Template-Type: ReDIF-Paper\rTemplate-Type: ReDIF-Paper")
 def test_whatever_the_bytes_templates_are_parts_of_them_in_order(data: bytes) -> None:
     at = 0
