@@ -65,7 +65,10 @@ ONLY_IN = {
     "yaml": ("capture.rawfiles",),
     "hanzo": ("capture.rawfiles",),
 }
-PURE = ("papers.walk", "papers.finders", "papers.candidates", "papers.origins")
+PURE = (
+    "papers.walk", "papers.finders", "papers.candidates", "papers.origins",
+    "archec.handles", "archec.uris", "archec.problems", "archec.redif",
+)  # fmt: skip
 """No file, no socket, no clock: what these import of the standard library that could, is told."""
 IO = {"socket", "subprocess", "tempfile", "shutil", "threading", "asyncio", "sqlite3", "os"}
 STRICT = ("reader", "headers", "tables", "blocks", "digests", "problems")
