@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 # What a module may import of ours, for those below the Scrapy line; a package stands for all of it.
 BELOW = {
     "errors": "warc",
+    "filesets": "errors payloads urls storage warc capture runs politeness jobs",
     "candidates": "",
     "pids": "errors",
     "urls": "errors",

@@ -21,7 +21,7 @@ from typing import Any
 from lafka.filesets.bundles import BundleContents, Member
 from lafka.filesets.types import ArchiveStrategyResult, FilesetManifestFile, FilesetPlatformItem
 from lafka.filesets.verifying import FileFacts
-from lafka.warc.fields import Fields
+from lafka.warc.format.fields import Fields
 
 JSON = "application/json"
 MAX_JSON = 64 << 20

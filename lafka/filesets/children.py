@@ -32,7 +32,7 @@ from lafka.filesets.pages import HtmlBiblio, read_page
 from lafka.filesets.slices import Slice
 from lafka.filesets.sniffing import sniffed
 from lafka.filesets.unpacking import read_bundle
-from lafka.warc.sources import write_all
+from lafka.warc.format.sources import write_all
 
 MODULE = "lafka.filesets.children"
 """The module whose ``serve`` a child runs."""

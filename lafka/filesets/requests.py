@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from lafka.errors import BadUrl, CallerError
 from lafka.filesets.types import IngestStrategy
-from lafka.futlis import check_url
+from lafka.urls import check_url
 
 LONGEST_REQUEST = 1 << 20
 """Bytes of a request's JSON."""

@@ -16,27 +16,26 @@ from lafka.filesets.pages import HtmlBiblio, read_page
 from lafka.filesets.platforms import helpers, matching
 from lafka.filesets.requests import IngestRequest
 from lafka.filesets.types import FilesetPlatformItem, PlatformError
-from lafka.warc.fields import Fields
+from lafka.warc.format.fields import Fields
 
 CASES = Path(__file__).parent / "platforms"
 
 
 def answer_of(url: str, value: dict[str, Any]) -> Answer:
     """A recorded answer: its ``json``, ``text`` or nothing."""
-    if "text" in value:
-        body = value["text"].encode()
-    else:
-        body = json.dumps(value.get("json")).encode()
+    text = value["text"] if "text" in value else json.dumps(value.get("json"))
     return Answer(
         status=value.get("status", 200),
         url=value.get("url", url),
-        body=body,
+        body=text.encode(),
         trouble=value.get("trouble", ""),
         too_long=value.get("too_long", False),
     )
 
 
-def driven(steps: Asking, answers: dict[str, dict[str, Any]]) -> tuple[FilesetPlatformItem, list[str]]:
+def driven(
+    steps: Asking, answers: dict[str, dict[str, Any]]
+) -> tuple[FilesetPlatformItem, list[str]]:
     """The item that *steps* end with, and the URLs that were asked for; each has to be recorded."""
     asked = []
     try:

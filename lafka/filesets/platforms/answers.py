@@ -23,7 +23,7 @@ from lafka.filesets.types import (
     PlatformRestrictedError,
     is_digest,
 )
-from lafka.futlis import check_url
+from lafka.urls import check_url
 
 _WHOLE = re.compile(r"[0-9]{1,18}")
 _MOST = 10**18  # of a BIGINT column, and more bytes than anybody has

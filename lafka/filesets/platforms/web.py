@@ -133,7 +133,7 @@ def file_name(disposition: str) -> str | None:
             name = unquote(coded, charset, "replace") if coded else quoted or bare
         except LookupError:
             continue
-        names[bool(coded)] = re.sub(r"\\(.)", r"\1", name) if quoted else name
+        names[bool(coded)] = name.replace('\\"', '"')
     name = names.get(True) or names.get(False) or ""
     return re.split(r"[/\\]", name)[-1] or None
 
