@@ -149,6 +149,8 @@ class _Zip:
         starts: dict[int, int] = {}
         end = 0
         for info in sorted(infos, key=lambda info: info.header_offset):
+            if info.header_offset < 0:
+                raise BadBundle("its beginning is missing")
             if info.header_offset < end:
                 raise BadBundle(f"{info.filename!r} overlaps another member")
             start = starts[info.header_offset] = self._start(info)
