@@ -13,7 +13,7 @@ from lafka.filesets.pages import HtmlBiblio
 from lafka.filesets.platforms import PLATFORMS, helpers, matching
 from lafka.filesets.platforms.dataverse import PAGE, DataverseHelper, parse_dataverse_persistentid
 from lafka.filesets.platforms.figshare import FigshareHelper, parse_figshare_url_path
-from lafka.filesets.platforms.helper import Thresholds, item_name
+from lafka.filesets.platforms.platform import Thresholds, item_name
 from lafka.filesets.platforms.web import file_name
 from lafka.filesets.platforms.zenodo import ZenodoHelper
 from lafka.filesets.requests import IngestRequest

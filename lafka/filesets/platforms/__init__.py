@@ -14,7 +14,7 @@ from lafka.filesets.platforms.archiveorg import ArchiveorgHelper
 from lafka.filesets.platforms.dataverse import DataverseHelper
 from lafka.filesets.platforms.dryad import DryadHelper
 from lafka.filesets.platforms.figshare import FigshareHelper
-from lafka.filesets.platforms.helper import DEFAULTS, FilesetPlatformHelper, Thresholds
+from lafka.filesets.platforms.platform import DEFAULTS, FilesetPlatformHelper, Thresholds
 from lafka.filesets.platforms.web import WebHelper
 from lafka.filesets.platforms.zenodo import ZenodoHelper
 from lafka.filesets.requests import IngestRequest

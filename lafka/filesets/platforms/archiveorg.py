@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 from lafka.filesets.asks import Asking, Resource
 from lafka.filesets.pages import HtmlBiblio
 from lafka.filesets.platforms.answers import Value, ask_json, with_digest
-from lafka.filesets.platforms.helper import (
+from lafka.filesets.platforms.platform import (
     FilesetPlatformHelper,
     host_of,
     item_meta,

@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote, urljoin
 from lafka.filesets.asks import Answer, Ask, Asking, Resource
 from lafka.filesets.pages import HtmlBiblio
 from lafka.filesets.platforms.answers import Value, ask_json, checked_url, with_digest, with_extra
-from lafka.filesets.platforms.helper import (
+from lafka.filesets.platforms.platform import (
     FilesetPlatformHelper,
     host_of,
     in_domain,

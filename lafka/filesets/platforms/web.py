@@ -23,7 +23,7 @@ from lafka.filesets.platforms.answers import (
     read_json,
     with_digest,
 )
-from lafka.filesets.platforms.helper import (
+from lafka.filesets.platforms.platform import (
     FilesetPlatformHelper,
     host_of,
     item_meta,

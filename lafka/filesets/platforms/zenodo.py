@@ -26,7 +26,7 @@ from lafka.filesets.platforms.answers import (
     with_digest,
     with_extra,
 )
-from lafka.filesets.platforms.helper import (
+from lafka.filesets.platforms.platform import (
     FilesetPlatformHelper,
     authority_of,
     host_of,
