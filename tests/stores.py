@@ -201,8 +201,8 @@ def quick_folder() -> Iterator[Path]:
 
 def problems(root: Path, *passed_over: str) -> list[str]:
     """What the verifier says of the archive, without codes that are *passed_over*."""
-    found = Verifier(root).verify_all()
-    return [problem.as_json() for problem in found if problem.code not in passed_over]
+    found = (p for p in Verifier(root).verify_all() if p.code not in passed_over)
+    return [json.dumps(problem.as_json(), ensure_ascii=False) for problem in found]
 
 
 def cuts(archive: Archive, pid: str = PID) -> dict[tuple[str, str], bytes]:

@@ -45,7 +45,7 @@ def progress_line(
 
 
 class TrailStats:
-    """Counts items as they come out: ``lafka/papers/walk/trails/<outcome>``, ``lafka/futs/new``,
+    """Counts items as they come out: ``lafka/trails/<outcome>``, ``lafka/futs/new``,
     ``lafka/requests``.
     """
 
@@ -62,7 +62,7 @@ class TrailStats:
         outcome = getattr(item, "outcome", None)
         if outcome is None:
             return  # not one of ours
-        self.stats.inc_value(f"lafka/papers/walk/trails/{outcome}")
+        self.stats.inc_value(f"lafka/trails/{outcome}")
         self.stats.inc_value("lafka/futs/new", sum(_is_new(fut) for fut in item.futs))
         self.stats.inc_value("lafka/requests", item.requests)
 

@@ -89,14 +89,13 @@ class Suwaf:
         except OSError as error:
             raise StorageTrouble(path, error) from error
         try:
-            return cls.parse(data, pid)
+            return cls.of_json(json.loads(data), pid)
         except (ValueError, RecursionError) as error:
             raise BadSuwaf(path, f"not a suwaf: {error}") from None
 
     @classmethod
-    def parse(cls, data: bytes, pid: Pid) -> Suwaf:
-        """``ValueError`` where *data* is not the suwaf of *pid*."""
-        values = json.loads(data)
+    def of_json(cls, values: Any, pid: Pid) -> Suwaf:
+        """``ValueError`` where *values* are not the suwaf of *pid*."""
         if not isinstance(values, dict):
             raise ValueError("not a JSON object")
         writer = values.get("_warc")
@@ -125,6 +124,11 @@ class Suwaf:
         )
 
     def to_bytes(self) -> bytes:
+        """The file's bytes."""
+        text = json.dumps(self.as_json(), ensure_ascii=False, indent=1)
+        return text.encode("utf-8", "surrogatepass") + b"\n"
+
+    def as_json(self) -> dict[str, Any]:
         writer: dict[str, Any] = {"format": FORMAT, "end": self.end}
         if self.chain:
             writer["chain"] = self.chain
@@ -134,9 +138,7 @@ class Suwaf:
             futli: {time: fut.as_json() for time, fut in times.items()}
             for futli, times in self.futlis.items()
         }
-        values = {str(self.pid): futs, "_warc": writer}
-        text = json.dumps(values, ensure_ascii=False, indent=1)
-        return text.encode("utf-8", "surrogatepass") + b"\n"
+        return {str(self.pid): futs, "_warc": writer}
 
     def save(self, path: Path) -> None:
         """Put the suwaf in place, durably, by the one writer that the WARC's lock admits.

@@ -329,7 +329,7 @@ def test_how_much_of_a_miss_is_read(candidate: Candidate, links: str, most: int)
 def test_a_label_goes_with_the_ask() -> None:
     _, ask = splap(link("s", label="supplement")).next_ask()
     assert ask is not None
-    assert ask.label == "supplement"
+    assert ask.origin.label == "supplement"
 
 
 # Verdicts ----------------------------------------------------------------------------------
@@ -484,7 +484,7 @@ def test_any_answers_end_the_trail(data: st.DataObject, links: Links, most: int)
         trail = trail.answered(capture(ask, outcome, url=url), candidates, verdict=verdict)
     assert trail.outcome is not None
     assert trail.next_ask() == (trail, None)
-    futs = [c for c in trail.captures if c.is_pdf and not c.ask.label]
+    futs = [c for c in trail.captures if c.is_pdf and not c.ask.origin.label]
     assert (trail.outcome is FUT) == bool(futs)
     assert trail.requests == len(asked)
     assert len(trail.tried) <= most
