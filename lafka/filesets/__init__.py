@@ -7,6 +7,7 @@ What is here does no I/O but in ``children``: it says what to ask for and judges
 ``asks``                    what helpers and strategies want, and what they are sent for it
 ``pages``                   a landing page read: its metadata, and which files it declares
 ``platforms``               Dataverse, Figshare, Zenodo, archive.org, Dryad, and any other site
+``walk``                    a request's way, which drives all of these
 ``manifests``               paths made safe, limits before the first download
 ``strategies``              the six ways to archive a manifest, verified file by file
 ``verifying``, ``sniffing`` sizes and digests in one pass; the type that bytes show

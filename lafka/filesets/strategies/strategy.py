@@ -264,7 +264,8 @@ class FilesetIngestStrategy:
             message = message or f"{trouble.path!r}: {status}"
             return self._result(status, manifest, message=message, **values)
         if len(told) < len(manifest):
-            return self._result(Status.PARTIAL, manifest, **values)
+            message = f"{len(manifest) - len(told)} of {len(manifest)} files are restricted"
+            return self._result(Status.PARTIAL, manifest, message=message, **values)
         is_file = self.ingest_strategy.is_file
         return self._result(Status.SUCCESS_FILE if is_file else Status.SUCCESS, manifest, **values)
 
