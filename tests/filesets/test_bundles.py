@@ -192,29 +192,39 @@ def torn_tar() -> bytes:
     return bytes(data)
 
 
-@pytest.mark.parametrize(
-    ("data", "why"),
-    [
-        (b"", "neither"),
-        (b"<!DOCTYPE html><title>Sign in</title>", "neither"),
-        (b"PK\x03\x04 and no more", "not a sound bundle"),
-        (zipped().getvalue()[:-30], "not a sound bundle"),
-        (zipped().getvalue()[200:], "beginning is missing"),
-        (encrypted(), "'a' is encrypted"),
-        (overlapping(), "overlaps"),
-        (bad_crc(), "CRC"),
-        (zipped({"bomb": bytes(5_000_000)}).getvalue(), "1000 times"),
-        (zipped({f"{n}": b"" for n in range(51)}).getvalue(), "more than 50 members"),
-        (zipped({"big": bytes(1 << 24), "x": b"1"}, zipfile.ZIP_STORED).getvalue(), "unpacks to"),
-        (gzip.compress(b"no tar"), "not a sound bundle"),
-        (tarred({"bomb": bytes(1 << 23)}, "w:gz").getvalue(), "1000 times"),
-        (tarred(mode="w:gz").getvalue()[:-200], "not a sound bundle"),
-        (tarred({f"{n}": b"" for n in range(51)}).getvalue(), "more than 50 members"),
-        (cut_tar(), "not a sound bundle"),
-        (torn_tar(), "no tar header"),
-    ],
-)
-def test_what_is_no_sound_bundle_has_a_sentence(data: bytes, why: str) -> None:
+DAMAGED = {
+    "empty": (b"", "neither"),
+    "a page": (b"<!DOCTYPE html><title>Sign in</title>", "neither"),
+    "a ZIP's first bytes": (b"PK\x03\x04 and no more", "not a sound bundle"),
+    "a ZIP without its end": (zipped().getvalue()[:-30], "not a sound bundle"),
+    "a ZIP without its beginning": (zipped().getvalue()[200:], "beginning is missing"),
+    "encrypted": (encrypted(), "'a' is encrypted"),
+    "overlapping": (overlapping(), "overlaps"),
+    "another CRC": (bad_crc(), "CRC"),
+    "a bomb": (zipped({"bomb": bytes(5_000_000)}).getvalue(), "1000 times"),
+    "members without end": (
+        zipped({f"{n}": b"" for n in range(51)}).getvalue(),
+        "more than 50 members",
+    ),
+    "beyond the bytes": (
+        zipped({"big": bytes(1 << 24), "x": b"1"}, zipfile.ZIP_STORED).getvalue(),
+        "unpacks to",
+    ),
+    "gzip of no tar": (gzip.compress(b"no tar"), "not a sound bundle"),
+    "a bomb in a tar.gz": (tarred({"bomb": bytes(1 << 23)}, "w:gz").getvalue(), "1000 times"),
+    "a tar.gz without its end": (tarred(mode="w:gz").getvalue()[:-200], "not a sound bundle"),
+    "a tar of members without end": (
+        tarred({f"{n}": b"" for n in range(51)}).getvalue(),
+        "more than 50 members",
+    ),
+    "a tar without its end": (cut_tar(), "not a sound bundle"),
+    "a tar that is torn": (torn_tar(), "no tar header"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_what_is_no_sound_bundle_has_a_sentence(name: str) -> None:
+    data, why = DAMAGED[name]
     contents = read_bundle(io.BytesIO(data), LIMITS)
     assert contents.members == ()
     assert contents.trouble
