@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+CITATION_PDF_URL = "citation_pdf_url"
+"""The finder of the meta that names the PDF outright; what it gives is surest."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:

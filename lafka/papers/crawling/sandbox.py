@@ -31,7 +31,7 @@ from typing import Any
 from lafka.errors import LafkaError
 from lafka.papers.finders import Page
 from lafka.papers.walk import pages as reading
-from lafka.papers.walk.pages import Found
+from lafka.papers.walk.pages import PageReading
 from lafka.pids import Pid
 from lafka.storage.threads import Threads
 from lafka.warc.format.sources import write_all
@@ -75,17 +75,17 @@ class Pages:
         for _ in range(CHILDREN):
             self._idle.put(_Child())
 
-    async def read(self, page: Page, pid: Pid) -> Found:
+    async def read(self, page: Page, pid: Pid) -> PageReading:
         """See ``reading.read``; a page that cannot be read has no candidates."""
         try:
             found = await self._threads.run(self._ask, page)
         except Unread as error:
-            found = Found(reason=f"{reading.UNREADABLE}: {error}")
+            found = PageReading(reason=f"{reading.UNREADABLE}: {error}")
         if found.reason.startswith(reading.UNREADABLE):
             logger.error("%s: %s: %s", pid, page.url, found.reason)
         return found
 
-    def _ask(self, page: Page) -> Found:
+    def _ask(self, page: Page) -> PageReading:
         child = self._idle.get()
         try:
             return child.ask(
@@ -106,7 +106,7 @@ class _Child:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
-    def ask(self, question: tuple[Any, ...]) -> Found:
+    def ask(self, question: tuple[Any, ...]) -> PageReading:
         data = pickle.dumps(question)
         process = self._process
         if process is None or process.poll() is not None:
@@ -118,7 +118,7 @@ class _Child:
             answer = _message(process, monotonic() + WALL_SECONDS)
         except (OSError, EOFError, TimeoutError) as error:
             raise Unread(self._ended(error)) from None
-        return Found.of_json(json.loads(answer))
+        return PageReading.of_json(json.loads(answer))
 
     def _ended(self, error: Exception) -> str:
         process, self._process = self._process, None
