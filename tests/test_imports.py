@@ -70,7 +70,7 @@ PURE = (
     *(f"filesets.{part}" for part in (
         "types", "statuses", "requests", "results", "rows", "asks", "pages", "manifests",
         "verifying", "sniffing", "bundles", "unpacking", "slices", "summaries", "platforms",
-        "strategies", "walk", "targets.names", "targets.item",
+        "strategies", "walk", "ids", "targets",
     )),
 )  # fmt: skip
 """No file, no socket, no clock: what these import of the standard library that could, is told."""

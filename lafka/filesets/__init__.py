@@ -14,6 +14,7 @@ What is here does no I/O but in ``children``: it says what to ask for and judges
 ``bundles``, ``unpacking``  a platform's "download all" against a manifest, nothing extracted
 ``slices``, ``children``    what foreign bytes could make stop is done in a bounded child
 ``summaries``, ``targets``  what a fileset WARC's summary and an item's ``item.json`` say
+``ids``                     a fileset's id as a pid, with its path
 
 What most people need is here too, and is imported when it is first asked for:
 

@@ -35,8 +35,8 @@ class Member:
     """A file in a bundle: ``path`` as it stands there, ``size`` and digests of its bytes.
 
     ``l`` bytes from byte ``s`` of the bundle on are it, as ``method`` and ``flags`` (a ZIP's) say;
-    ``s`` is None where it does not stand in one place. ``crc32`` is 8 hex; ``others``
-    are digests of other algorithms, where they were asked for.
+    ``s`` is None where it does not stand in one place. ``crc32`` is 8 hex; ``others`` are
+    digests of other algorithms, where they were asked for; ``mimetype`` is what its bytes show.
     """
 
     path: str
@@ -49,13 +49,15 @@ class Member:
     l: int  # noqa: E741  the summary's name
     method: str
     flags: int = 0
+    mimetype: str = ""
     others: Mapping[str, str] | None = None
 
     @property
     def facts(self) -> FileFacts:
         """The member as a file to be held against a manifest."""
         digests = {name: getattr(self, name) for name in ("md5", "sha1", "sha256", "crc32")}
-        return FileFacts(size=self.size, digests={**digests, **(self.others or {})})
+        digests.update(self.others or {})
+        return FileFacts(size=self.size, digests=digests, mimetype=self.mimetype)
 
     def as_json(self) -> dict[str, Any]:
         return without_none(self)
@@ -69,16 +71,9 @@ class Member:
             raise ValueError(f"no member of a bundle: {error}") from None
         if not isinstance(member.others, dict | None):
             raise ValueError("a member's others are no object")
-        texts: tuple[Any, ...] = (
-            member.path,
-            member.md5,
-            member.sha1,
-            member.sha256,
-            member.crc32,
-            member.method,
-        )
+        names = ("path", "md5", "sha1", "sha256", "crc32", "method", "mimetype")
+        texts = [*(getattr(member, name) for name in names), *(member.others or {}).values()]
         numbers = (member.size, member.l, member.flags, member.s or 0)
-        texts += tuple((member.others or {}).values())
         if not all(isinstance(text, str) for text in texts):
             raise ValueError("a member holds something that is no text")
         if not all(type(number) is int and number >= 0 for number in numbers):

@@ -38,6 +38,8 @@ MODULE = "lafka.filesets.children"
 """The module whose ``serve`` a child runs."""
 MEMORY = 1 << 30
 """Bytes of address space of a child."""
+MAX_PAGE = 8 << 20
+"""Bytes of a landing page that are looked at; what it says of itself stands in its head."""
 CPU_SECONDS = 10
 """For a question whose size does not grow with the file."""
 BYTES_A_SECOND = 16 << 20
@@ -99,7 +101,8 @@ class Children:
 
     def page(self, url: str, body: bytes, content_type: str, links: list[str]) -> HtmlBiblio:
         """See ``pages.read_page``; nothing is known of a page that the child died over."""
-        question = {"url": url, "body": _text(body), "content_type": content_type, "links": links}
+        part = _text(body[:MAX_PAGE])
+        question = {"url": url, "body": part, "content_type": content_type, "links": links}
         try:
             return HtmlBiblio.of_json(self._ask("page", question, CPU_SECONDS))
         except (ChildDied, ValueError):

@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 
 from lafka.errors import LafkaError, printable
 from lafka.filesets.bundles import BundleContents, BundleLimits, Member
+from lafka.filesets.sniffing import sniffed
 from lafka.filesets.types import OTHER_DIGESTS
 from lafka.filesets.verifying import Digester, FileFacts
 
@@ -120,9 +121,8 @@ def _member(path: str, facts: FileFacts, **place: Any) -> Member:
     digests = {name: facts.digests[name] for name in ("md5", "sha1", "sha256", "crc32")}
     others = {name: facts.digests[name] for name in OTHER_DIGESTS if name in facts.digests}
     del others["crc32"]
-    return Member(
-        **{"path": path, "size": facts.size, "others": others or None, **digests, **place}
-    )
+    told = {"path": path, "size": facts.size, "mimetype": sniffed(facts.prefix)}
+    return Member(**{**told, "others": others or None, **digests, **place})
 
 
 class _Zip:

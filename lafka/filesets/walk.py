@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lafka.filesets.asks import Answer, Ask, Got, Resource, Want
+from lafka.filesets.ids import fileset_pid
 from lafka.filesets.manifests import LIMITS, Judged, Limits, judge
 from lafka.filesets.pages import HtmlBiblio
 from lafka.filesets.platforms import helpers, matching
@@ -96,6 +97,7 @@ def walk(
     try:
         asked = replace(request, latest=request.latest or rules.latest)
         item = yield from _item(helper, asked, resource, biblio, rules)
+        fileset_pid(item)
         result = _with_item(result, item)
         if item.manifest is not None:
             judged = judge(item.manifest, _limits(request, rules), free)

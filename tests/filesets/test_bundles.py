@@ -20,6 +20,7 @@ from lafka.filesets.slices import Slice
 from lafka.filesets.types import FilesetManifestFile
 from lafka.filesets.unpacking import BadBundle, member_pieces, read_bundle
 
+TYPES = {"README.txt": "text/plain", "data/empty": ""}
 LIMITS = BundleLimits(max_members=50, max_total=1 << 24)
 FILES = {
     "README.txt": b"Read this.\n",
@@ -100,6 +101,7 @@ def test_each_member_is_told_with_its_digests(name: str) -> None:
         assert member.sha1 == hashlib.sha1(data).hexdigest()
         assert member.sha256 == hashlib.sha256(data).hexdigest()
         assert member.crc32 == f"{zlib.crc32(data):08x}"
+        assert member.mimetype == TYPES.get(member.path, member.mimetype)
         assert member.others == {"sha512": hashlib.sha512(data).hexdigest()}
 
 

@@ -29,7 +29,7 @@ def test_plain_names_stand_for_themselves() -> None:
     ("path", "local"),
     [
         (".htaccess", "%2Ehtaccess"),
-        ("-rf", "%2Drf"),
+        ("-rf", "%2D%72%66"),
         ("a.", "a%2E"),
         ("a ", "a%20"),
         (" a", "%20a"),

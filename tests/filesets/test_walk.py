@@ -14,12 +14,18 @@ from jsonschema import Draft202012Validator
 
 from lafka.filesets.asks import Ask, Fetch, FetchBundle, Fetched, Keep, Kept, Resource
 from lafka.filesets.bundles import BundleContents
+from lafka.filesets.ids import fileset_pid
 from lafka.filesets.manifests import Limits
 from lafka.filesets.requests import IngestRequest
 from lafka.filesets.results import IngestResult, Landing, file_result
 from lafka.filesets.rows import rows_of
 from lafka.filesets.strategies.strategy import HeldVersion
-from lafka.filesets.types import FilesetManifestFile, FilesetPlatformItem, IngestStrategy
+from lafka.filesets.types import (
+    FilesetManifestFile,
+    FilesetPlatformItem,
+    IngestStrategy,
+    PlatformError,
+)
 from lafka.filesets.verifying import facts_of
 from lafka.filesets.walk import Rules, refused, walk
 from lafka.warc.format.fields import Fields
@@ -301,6 +307,26 @@ def test_a_refresh_fetches_again_but_never_over_other_content() -> None:
     assert crawl.wants == ["Ask"]
     value = Crawl().ends({"force_recrawl": True}, held=lambda strategy: other)
     assert value["status"] == "success"
+
+
+def test_a_platforms_name_that_is_no_id_is_its_error() -> None:
+    for name in ("doi:10.1/a b", "doi:10.1/" + "x" * 9000):
+        answer, request, page = dataverse(False, False)
+        answer["json"]["data"]["datasetPersistentId"] = name
+        value = Crawl(answer).ends(request, page)
+        assert value["status"] == "platform-error"
+        assert "the fileset's id" in value["error_message"]
+
+
+def test_a_filesets_place_is_that_of_a_pid_of_any() -> None:
+    item = FilesetPlatformItem(
+        platform_name="zenodo", platform_domain="zenodo.org", platform_id="3463499"
+    )
+    pid = fileset_pid(item)
+    assert pid.text == "fileset:zenodo:zenodo.org:3463499"
+    assert re.fullmatch(r"any/[0-9a-f]{2}/[0-9a-f]{2}/fileset%3Azenodo%3A.*", pid.path)
+    with pytest.raises(PlatformError, match="what it is"):
+        fileset_pid(replace(item, platform_id=None))
 
 
 def test_latest_is_a_rule_too() -> None:

@@ -47,6 +47,7 @@ _DISPOSITION = re.compile(
 _BAG_MANIFESTS = ("sha256", "sha512", "sha1", "md5")
 _BAG_LINE = re.compile(r"([0-9A-Fa-f]{8,128})[ \t]+\*?([^\r\n]+)")
 _PERCENT = re.compile(r"%(0[aA]|0[dD]|25)")
+_NOT_PLAIN = re.compile(r"[^!-~]")  # what cannot stand in a pid, and what others spell otherwise
 _HASH_LENGTHS = {32: "md5", 40: "sha1", 64: "sha256", 128: "sha512"}
 
 
@@ -95,7 +96,7 @@ def _described(name: str, resource: Resource, biblio: HtmlBiblio) -> FilesetPlat
     item = FilesetPlatformItem(
         platform_name=name,
         platform_domain=host,
-        platform_id=resource.url,
+        platform_id=_NOT_PLAIN.sub(lambda found: quote(found[0], errors="replace"), resource.url),
         web_base_url=resource.url,
         extra={"version": day} if day else {},
     )

@@ -1,9 +1,8 @@
 """Names of a fileset's files on a disk, whatever disk it is.
 
 A part of a path stands for itself wherever every system takes it; else it is escaped as parts of
-pids are: UTF-8 in which ``a-z 0-9 - _ . ! ~ ' ( )`` stand for themselves and every other byte is
-``%XX``. No two files of a manifest share a name, on a disk that is blind to case or to Unicode
-normalisation neither, and no name leads out of the folder.
+pids are (``pids.component``). No two files of a manifest share a name, on a disk that is blind to
+case or to Unicode normalisation neither, and no name leads out of the folder.
 """
 
 from __future__ import annotations
@@ -13,10 +12,11 @@ import unicodedata
 from collections.abc import Iterable
 from hashlib import sha256
 
+from lafka.pids import component
+
 LONGEST_NAME = 200
 """Bytes of a part; a disk's own limit is 255, and ``.part-`` and ``.mismatch`` go round it."""
 
-_KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_.!~'()")
 _UNFIT = re.compile(r"[:*?\"<>|%\x00-\x1f\x7f\\/]|^[.\- ]|[. ]$")
 # https://learn.microsoft.com/windows/win32/fileio/naming-a-file
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|\Z)", re.IGNORECASE)
@@ -41,7 +41,7 @@ def local_names(paths: Iterable[str], item_name: str = "") -> dict[str, str]:
             if (folder, part) not in known:
                 name = _local(part, item_name)
                 if (folder, _folded(name)) in taken:
-                    name = _escaped(part, whole=True)
+                    name = _escaped_whole(part)
                 taken.add((folder, _folded(name)))
                 known[folder, part] = name
             local.append(known[folder, part])
@@ -57,8 +57,9 @@ def _folded(name: str) -> str:
 def _local(part: str, item_name: str) -> str:
     if _stands_for_itself(part, item_name):
         return part
-    escaped = _escaped(part)
-    return escaped if escaped != part else _escaped(part, whole=True)
+    escaped = component(part)
+    # An option of many commands begins with "-", which stands for itself in a pid's path.
+    return _escaped_whole(part) if escaped == part or part.startswith("-") else escaped
 
 
 def _stands_for_itself(part: str, item_name: str) -> bool:
@@ -70,22 +71,12 @@ def _stands_for_itself(part: str, item_name: str) -> bool:
     return _folded(part) not in {_folded(name) for name in reserved}
 
 
-def _escaped(part: str, *, whole: bool = False) -> str:
-    """*part* with ``%XX`` for each byte that is not kept, or for all; cut where it gets too long.
-
-    What is cut ends with ``%%`` and 32 hex of the SHA-256 of the part.
-    """
+def _escaped_whole(part: str) -> str:
+    """*part* with ``%XX`` for every byte; cut, with its SHA-256, where it gets too long."""
     data = part.encode("utf-8", "surrogatepass")
-    kept = frozenset[int]() if whole else _KEPT
-    name = "".join(chr(byte) if byte in kept else f"%{byte:02X}" for byte in data)
-    if _DEVICE.match(name) or name[:1] in ".-":
-        name = f"%{ord(name[0]):02X}{name[1:]}"
-    if name.endswith("."):
-        name = f"{name[:-1]}%2E"
+    name = "".join(f"%{byte:02X}" for byte in data)
     if len(name) <= LONGEST_NAME:
         return name
-    mark = "%%" + sha256(data + (b"whole" if whole else b"")).hexdigest()[:32]
-    head = name[: LONGEST_NAME - len(mark)]
-    if "%" in head[-2:]:
-        head = head[: head.rindex("%")]
-    return head + mark
+    mark = "%%" + sha256(b"whole" + data).hexdigest()[:32]
+    head = (LONGEST_NAME - len(mark)) // 3 * 3
+    return name[:head] + mark
