@@ -107,11 +107,6 @@ class FileStatus(StrEnum):
     def is_held(self) -> bool:
         return self in (FileStatus.SUCCESS, FileStatus.EXISTS)
 
-    @property
-    def is_mismatch(self) -> bool:
-        """Whether the bytes came and are not what the platform says of them."""
-        return self.startswith("mismatch") and self is not FileStatus.MISMATCH_EXISTING
-
 
 def is_known(status: str) -> bool:
     """Whether *status* may stand in a result that is read."""

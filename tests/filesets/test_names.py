@@ -66,6 +66,14 @@ def test_folders_are_kept_apart_too_and_their_files_stay_together() -> None:
     assert found["data/a"] == "%64%61%74%61/a"
 
 
+def test_long_names_that_differ_in_case_are_cut_and_stay_apart() -> None:
+    found = local_names(["x" * 150, "X" * 150, "X" * 149 + "x"])
+    assert found["x" * 150] == "x" * 150
+    others = [local for path, local in found.items() if path != "x" * 150]
+    assert len(set(others)) == 2
+    assert all(len(name) <= LONGEST_NAME and "%%" in name for name in others)
+
+
 def test_long_names_are_cut_and_stay_apart() -> None:
     paths = ["x" * 250 + end for end in ("a", "b")]
     found = local_names(paths)

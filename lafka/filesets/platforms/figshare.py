@@ -198,7 +198,7 @@ def _described(article: Value, item: FilesetPlatformItem) -> FilesetPlatformItem
 
 
 def _refuse_closed(article: Value, item: FilesetPlatformItem) -> None:
-    if article["is_public"].raw is False:
+    if article["is_public"].raw in (False, "false"):
         raise PlatformRestrictedError("the article is not public", item)
     for key in ("is_embargoed", "is_confidential", "download_disabled"):
         if article[key].flag():

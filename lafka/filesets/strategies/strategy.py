@@ -190,7 +190,7 @@ class FilesetIngestStrategy:
                 archived = yield from self._archive(file, room)
             done.append(archived)
             ended = ended or archived.file.status in _ENDS_ALL
-            room -= (archived.file.size or 0) if archived.kept or former else 0
+            room -= (archived.file.size or 0) if archived.file.status in _HELD else 0
         return self._told(done, held)
 
     def _archive(self, file: FilesetManifestFile, room: int) -> Generator[Want, Got, Archived]:
