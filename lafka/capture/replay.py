@@ -37,6 +37,7 @@ from lafka.warc.errors import BadHttp, BadValue, BadWarc, NotFound
 from lafka.warc.format.dates import WarcDate
 from lafka.warc.format.http import Head, request_head
 from lafka.warc.indexes.collections import Collection
+from lafka.warc.problems import Problem
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.writing.segments import Joined
 
@@ -265,14 +266,14 @@ def _headers(head: Head) -> Headers:
 def _body(original: StoredRecord | Joined, max_size: int, flags: list[str]) -> bytes:
     """The payload as far as it can be read; ``DownloadCancelledError`` over *max_size* bytes."""
     parts: list[bytes] = []
+    problems: list[Problem] = []
     size = 0
-    try:
-        for piece in original.payload():
-            parts.append(piece)
-            size += len(piece)
-            if 0 < max_size < size:
-                raise DownloadCancelledError(f"the archived body is over {max_size} bytes")
-    except BadHttp:
+    for piece in original.payload(problems=problems):
+        parts.append(piece)
+        size += len(piece)
+        if 0 < max_size < size:
+            raise DownloadCancelledError(f"the archived body is over {max_size} bytes")
+    if any(problem.code == "bad-payload" for problem in problems):
         flags.append(LOST)
     return b"".join(parts)
 

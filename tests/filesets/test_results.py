@@ -293,6 +293,17 @@ def test_a_terminal_url_that_no_column_takes_is_left_out_and_counted() -> None:
     assert rows_of(result_of().as_json()).dropped_urls == 0
 
 
+@pytest.mark.parametrize("dt", ["2026112010111", "202611201011123", "2026-11-20T10:1", 5, None])
+def test_a_time_that_is_none_is_left_out(dt: Any) -> None:
+    value = result_of(IngestStrategy.ARCHIVEORG_FILESET_BUNDLED).as_json()
+    value["fileset_bundle"]["terminal"]["terminal_dt"] = dt
+    value["terminal"]["terminal_dt"] = dt
+    rows = rows_of(value)
+    assert rows.fileset is not None
+    assert stored(rows.fileset)["web_bundle_dt"] is None
+    assert rows.file_result["terminal_dt"] is None
+
+
 def test_of_repeated_keys_the_last_stays() -> None:
     def of(url: str, status: str) -> dict[str, Any]:
         return {"request": {"ingest_type": "dataset", "base_url": url}, "status": status}

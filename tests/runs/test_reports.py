@@ -257,11 +257,13 @@ def test_the_tally_of_lines() -> None:
         {"outcome": "not-found", "requests": 1, "error": "HTTP status 404", "futs": []},
     ]
     tally = Tally()
+    lines[3]["chain"] = "sha256:0"
     data = [json.dumps(line).encode() + b"\n" for line in lines]
     tally.add(data[0] + data[1])
     tally.add(b"".join(data[2:]) + b"pid,futli\n" + b'{"outcome": "fut"}\n')
     assert tally.as_json() == {
         "lines": 4,
+        "chain": "sha256:0",
         "outcomes": {"fut": 3, "not-found": 1},
         "futs": {"new": 2, "held": 2, "bytes": 14},
         "requests": 6,
