@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import threading
 from base64 import b32decode
 from concurrent.futures import wait
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,6 +27,8 @@ _HEX = re.compile(r"[0-9A-Fa-f]+")
 _PLAIN_SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
 _ALGORITHM = re.compile(r"[a-z0-9/_]+")
 _PARTIAL = frozenset(("revisit", "continuation"))
+
+_own = threading.local()
 
 HashedRange = tuple[str, int, int]
 """An algorithm, the first byte and the end of a range of the file."""
@@ -177,7 +180,7 @@ def _hash_beside(fd: int, hashers: Hashers, pool: Executor) -> None:
 
 
 def _hash_together(fd: int, at: int, end: int, hashers: Hashers) -> None:
-    buffer = memoryview(bytearray(min(_SHARED_CHUNK, end - at)))
+    buffer = _buffer()
     while at < end:
         view = buffer[: min(_SHARED_CHUNK, end - at)]
         _fill(fd, view, at)
@@ -189,12 +192,20 @@ def _hash_together(fd: int, at: int, end: int, hashers: Hashers) -> None:
 
 def _hash_range(fd: int, hasher: hashlib._Hash, part: HashedRange) -> None:
     _, at, end = part
-    buffer = memoryview(bytearray(min(_CHUNK, end - at)))
+    buffer = _buffer()
     while at < end:
         view = buffer[: min(_CHUNK, end - at)]
         _fill(fd, view, at)
         hasher.update(view)
         at += len(view)
+
+
+def _buffer() -> memoryview:
+    """Room for a chunk, each thread's own, made once: it is needed again for the next block."""
+    buffer: memoryview | None = getattr(_own, "buffer", None)
+    if buffer is None:
+        buffer = _own.buffer = memoryview(bytearray(_SHARED_CHUNK))
+    return buffer
 
 
 def _fill(fd: int, view: memoryview, offset: int) -> None:
