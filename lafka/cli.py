@@ -6,6 +6,7 @@ Scrapy imports every command at the start of any, so each imports what it needs 
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from abc import abstractmethod
@@ -18,7 +19,7 @@ from lafka.errors import BadArgument, KeeperError, LafkaError, StorageTrouble, W
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from lafka.papers.archive.archives import Archive
 
@@ -78,6 +79,11 @@ def check_args(args: list[str], most: int | None) -> None:
             raise BadArgument(f"unknown option {arg}")
     if most is not None and len(args) > most:
         raise BadArgument(f"unexpected argument {args[most]!r}")
+
+
+def json_line(values: Mapping[str, Any]) -> str:
+    """*values* as one line of JSON, without its line end."""
+    return json.dumps(values, ensure_ascii=False)
 
 
 def the_file(path: str) -> Path:

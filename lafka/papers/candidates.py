@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+# Names of finders that others than the finder itself go by.
+CITATION_PDF_URL = "citation_pdf_url"
+"""The meta that the requirement paper asks for first: a fut from it ends the trail."""
+FORM = "form"
+"""A form's action, asked for by GET whatever the form says."""
+PLATFORM = "platform:"
+"""With it begins what the table of platforms makes of the page's address."""
+REWRITE = "rewrite:"
+"""With it begins what a viewer's address becomes when it is stepped over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,3 +34,19 @@ class Candidate:
     reasons: tuple[str, ...] = ()
     promising: bool = False
     label: str = "fut"
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def of_json(cls, values: dict[str, Any]) -> Candidate:
+        """``LookupError``, ``TypeError`` or ``ValueError`` where *values* are no candidate."""
+        return cls(
+            url=str(values["url"]),
+            found_by=str(values["found_by"]),
+            score=float(values["score"]),
+            place=int(values["place"]),
+            reasons=tuple(map(str, values["reasons"])),
+            promising=bool(values["promising"]),
+            label=str(values["label"]),
+        )

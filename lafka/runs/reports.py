@@ -200,7 +200,7 @@ def _remove_draft(draft: Path) -> None:
             os.close(fd)
 
 
-class Seen:
+class ListDigest:
     """The bytes of a list as they were read: how many, and their SHA-256."""
 
     def __init__(self) -> None:

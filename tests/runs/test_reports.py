@@ -15,7 +15,7 @@ import pytest
 
 from lafka.errors import BadReport, StorageTrouble
 from lafka.runs import reports as runs
-from lafka.runs.reports import OpenReport, Report, Seen, Tally, close_killed, reports
+from lafka.runs.reports import ListDigest, OpenReport, Report, Tally, close_killed, reports
 from lafka.storage.folders import make_folders
 
 
@@ -281,7 +281,7 @@ def test_foreign_text_in_a_report_is_escaped(tmp_path: Path) -> None:
 
 
 def test_what_was_seen_of_a_list() -> None:
-    seen = Seen()
+    seen = ListDigest()
     seen.add(b"ab")
     seen.add(b"c")
     digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

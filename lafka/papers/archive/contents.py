@@ -53,7 +53,7 @@ class Info:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class HeldPayload:
     """A payload in the WARC and the record that holds it; ``s`` and ``l`` where it is a fut."""
 
     record_id: str
@@ -92,8 +92,8 @@ class Contents:
 
     ids: set[str] = field(default_factory=set)
     infos: dict[str, Info] = field(default_factory=dict)
-    futs: dict[str, Held] = field(default_factory=dict)
-    payloads: dict[str, Held] = field(default_factory=dict)
+    futs: dict[str, HeldPayload] = field(default_factory=dict)
+    payloads: dict[str, HeldPayload] = field(default_factory=dict)
     unconverted: dict[str, Unconverted] = field(default_factory=dict)
     visits: list[Visit] = field(default_factory=list)
     end: int = 0
@@ -114,7 +114,7 @@ class Contents:
         return suwaf
 
 
-def fut_of(visit: Visit, held: Held) -> Fut:
+def fut_of(visit: Visit, held: HeldPayload) -> Fut:
     """The suwaf's entry for *visit* of the fut that *held* tells the place of."""
     return Fut(
         s=held.s,
@@ -258,7 +258,7 @@ class Scanner:
             elif digest not in self.contents.futs:
                 self.contents.unconverted[digest] = Unconverted(record=record, payload=payload)
         else:
-            held = Held(record_id=record.id, url=record.url, date=time_of(record))
+            held = HeldPayload(record_id=record.id, url=record.url, date=time_of(record))
             self.contents.payloads.setdefault(digest, held)
 
     def _converted(self) -> dict[str, str]:
@@ -307,7 +307,9 @@ class Scanner:
     def _place(self, digest: str, record: StoredRecord, start: int, length: int) -> None:
         self.contents.futs.setdefault(
             digest,
-            Held(record_id=record.id, url=record.url, date=time_of(record), s=start, l=length),
+            HeldPayload(
+                record_id=record.id, url=record.url, date=time_of(record), s=start, l=length
+            ),
         )
 
 

@@ -8,11 +8,11 @@ record and a suwaf that was damaged are kept aside.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lafka.capture import leftovers
 from lafka.errors import BadPid, KeeperError, NotHeld
@@ -63,10 +63,8 @@ class Deed:
     done: bool
     sentence: str
 
-    def as_json(self) -> str:
-        """One JSON line without its line end."""
-        values = {name: getattr(self, name) for name in self.__slots__}
-        return json.dumps(values, ensure_ascii=False)
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 class Repair:
