@@ -3,6 +3,8 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import subprocess
+import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +19,7 @@ from lafka.papers.verify.headers import _parse_plain as parse_plain
 from lafka.papers.verify.problems import FileProblem
 from lafka.papers.verify.reader import StrictReader, StrictRecord, records
 
+ROOT = Path(__file__).parents[3]
 SHARED = Path(__file__).parents[3].parent / "shared" / "warc"
 HTTP = "application/http; msgtype=response"
 
@@ -370,6 +373,17 @@ def test_nothing_is_raised_on_any_bytes(path: Path, data: bytes, place: int) -> 
     sound = record(b"one") + response(OK % len(PDF), PDF, PDF)
     read(path, b"WARC/1.1\r\n" + data)
     read(path, sound[:place] + data + sound[place:])
+
+
+def test_the_reader_loads_nothing_of_ours_but_itself() -> None:
+    program = "import lafka.papers.verify.reader, sys; print(*(m for m in sys.modules))"
+    told = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = {name for name in told.stdout.split() if name.partition(".")[0] == "lafka"}
+    parts = ("blocks", "digests", "headers", "problems", "reader", "tables")
+    packages = {"lafka", "lafka.papers", "lafka.papers.verify"}
+    assert loaded == packages | {f"lafka.papers.verify.{name}" for name in parts}
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the sample files are not here")
