@@ -36,6 +36,8 @@ class Scan:
     """
 
     record_type = StoredRecord
+    nothing = "no WARC record begins here"
+    """What is said of a place where there is none."""
 
     @staticmethod
     def is_start(data: bytes) -> bool:
