@@ -126,6 +126,7 @@ class ArcScan(Scan):
     record_type = ArcRecord
     nothing = "no ARC header begins here"
     names: tuple[str, ...] = ONE
+    _apart = -1  # where something begins on a line of its own
     _known: tuple[int, ArcHeader | None, bytes] = (-1, None, b"")
 
     @staticmethod
@@ -133,7 +134,9 @@ class ArcScan(Scan):
         return next(archeaders.likely(data), (1,))[0] == 0
 
     def begins(self, at: int) -> bool:
-        return self._header(at, at)[0] is not None and not self._rest(at)
+        if self._header(at, at)[0] is None:
+            return False
+        return at == self._apart or not self._rest(at)
 
     def take(self, at: int) -> tuple[StoredRecord | None, int | None]:
         header, line = self._header(at, at)
@@ -158,6 +161,7 @@ class ArcScan(Scan):
         trailer, end = whole.trailer, body + whole.block_length
         after, is_last = end + trailer, self._stream.lacks(end + trailer + 1)
         if trailer and (is_last or self._header(after, at)[0]):
+            self._apart = after
             return whole, None if is_last else after
         fit = self._fit(body)
         if fit != end and (fitted := self._fitted(at, body, fit, whole)):
