@@ -74,7 +74,7 @@ class Shutdown:
 
     def _wait(self) -> None:
         name = signal.Signals(signal.sigwait(SIGNALS)).name
-        self._later(self._seconds, f"The crawl did not end in {self._seconds:g} s after {name}")
+        self._later(self._seconds, f"No end in {self._seconds:g} s after {name}")
         with self._turn:
             self.asked = True
             stop = self._stop
@@ -100,6 +100,6 @@ class Shutdown:
 
     def _tell(self, why: str) -> None:
         if self._code == BROKEN_OFF:
-            logger.error("%s: it is broken off. The same command goes on afterwards.", why)
+            logger.error("%s: the crawl is broken off. The same command goes on afterwards.", why)
         for stream in (sys.stdout, sys.stderr):
             stream.flush()

@@ -108,7 +108,7 @@ class Pages:
         """Give up the pages that are being read, or wait for it."""
         self._cut = True
         for child in self._children:
-            child.kill()
+            child.give_up()
 
     def stop(self) -> None:
         self._threads.stop()
@@ -121,12 +121,15 @@ class _Child:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._given_up = False
 
     def ask(self, question: tuple[Any, ...]) -> Found:
         data = pickle.dumps(question)
         process = self._process
         if process is None or process.poll() is not None:
             process = self._process = _started()
+        if self._given_up:
+            process.kill()
         try:
             assert process.stdin is not None
             process.stdin.write(_LENGTH.pack(len(data)) + data)
@@ -148,7 +151,9 @@ class _Child:
             return f"more than {CPU_SECONDS} seconds of work"
         return f"its parser ended with {code}"
 
-    def kill(self) -> None:
+    def give_up(self) -> None:
+        """Answer nothing any more; whoever waits for an answer is told."""
+        self._given_up = True
         process = self._process
         if process is not None:
             process.kill()
