@@ -15,7 +15,13 @@ from lafka.papers.archive.paperwarc import StoredCapture
 from lafka.papers.archive.recovery import end_of, recover
 from lafka.papers.walk.outcomes import Outcome
 from lafka.papers.walk.trails import Trail
-from lafka.storage.stopping import STORAGE_TROUBLE, note_storage_trouble, stop_for_storage, storage
+from lafka.storage.stopping import (
+    STORAGE_TROUBLE,
+    note_storage_trouble,
+    stop_for_storage,
+    stopping_for,
+    storage,
+)
 from lafka.storage.threads import Threads
 
 if TYPE_CHECKING:
@@ -58,9 +64,14 @@ class PaperWarcPipeline:
         except StorageTrouble as error:
             note_storage_trouble(self._crawler, error)
             raise CloseSpider(STORAGE_TROUBLE) from error
+        if reason := stopping_for(self._crawler):
+            raise CloseSpider(reason)
 
     def _recover(self) -> None:
-        for found in recover(self._archive, keep=self._keep):
+        def stopped() -> bool:
+            return bool(stopping_for(self._crawler))
+
+        for found in recover(self._archive, keep=self._keep, stopped=stopped):
             logger.info(
                 "Recovered the run %s: %d trails copied, %d of them to be asked again",
                 found.run,

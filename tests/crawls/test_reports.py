@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from lafka.runs.reports import Report
+from lafka.runs.signals import STOPPED
 from tests.crawls.running import ROOT, Crawl, crawl, outcomes
 from tests.sites.papers import MAIN, OTHER, SmallSite, as_pdf, pdf
 from tests.sites.server import reply
@@ -158,7 +159,7 @@ def test_a_signal_is_a_shutdown(
         going.process.send_signal(number)
         site.resume()
         run = going.ended()
-    assert run.code == 0
+    assert run.code == STOPPED
     values = agrees(archive)
     assert report(archive).state == "shutdown"
     assert 0 < values["lines"] < values["list"]["lines"]
