@@ -60,12 +60,13 @@ class PaperWarcPipeline:
 
     def _recover(self) -> None:
         for found in recover(self._archive, keep=self._keep):
-            logger.info(
-                "Recovered the run %s: %d trails copied, %d of them to be asked again",
-                found.run,
-                found.trails,
-                found.opened,
-            )
+            if found.run:
+                logger.info(
+                    "Recovered the run %s: %d trails copied, %d of them to be asked again",
+                    found.run,
+                    found.trails,
+                    found.opened,
+                )
             for problem in found.problems:
                 logger.error("%s", problem)
 

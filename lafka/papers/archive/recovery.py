@@ -12,11 +12,10 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lafka.capture.leftovers import Leftover, leftovers
+from lafka.capture.leftovers import Leftover, leftovers, strangers
 from lafka.capture.logged import LoggedExchange, Span
 from lafka.errors import BadHttp, BadPid, BadWarc, KeeperError, StorageTrouble, TornWarc
 from lafka.papers.archive.archives import Archive
@@ -45,7 +44,10 @@ def end_of(trail: Trail) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """What one recovered run gave: trails copied, those of them left open, problems."""
+    """What one recovered run gave: trails copied, those of them left open, problems.
+
+    ``run`` is empty, and there are only problems, where folders in ``raw/`` are no run's.
+    """
 
     run: str
     trails: int
@@ -59,22 +61,26 @@ def recover(
     """Copy what dead runs have captured and not copied; one run at a time, as it is asked for.
 
     A run whose every trail could be copied loses its folder (with *keep* it stays, marked as
-    copied). Doing it twice adds nothing. ``StorageTrouble``.
+    copied). What Lafka did not write stays, and is a problem. Doing it twice adds nothing.
+    ``StorageTrouble``.
     """
-    for left in leftovers(archive.root / "raw", stopped=stopped):
+    raw = archive.root / "raw"
+    for left in leftovers(raw, stopped=stopped):
         try:
             found = _recovered(archive, left)
             if not found.problems:
                 left.done(keep=keep)
         except OSError as error:
             raise StorageTrouble(left.folder, error) from error
-        yield found
+        yield replace(found, problems=(*found.problems, left.told)) if left.told else found
+    if sentence := strangers(raw):
+        yield Recovery(run="", trails=0, opened=0, problems=(sentence,))
 
 
 def _recovered(archive: Archive, run: Leftover) -> Recovery:
     log = _Log(archive)
-    for path in run.files():
-        log.read(path)
+    for name in run.warcs:
+        log.read(run, name)
     trails = log.trails()
     problems, copied, opened = list(log.problems), 0, 0
     for left in trails:
@@ -121,18 +127,17 @@ class _Log:
         self._captures: dict[str, _Capture] = {}
         self._ends: list[dict[str, Any]] = []
 
-    def read(self, path: Path) -> None:
-        try:
-            with opened(path) as volume:
-                for record in volume:
+    def read(self, run: Leftover, name: str) -> None:
+        with run.reading(name) as fd:
+            try:
+                for record in opened(run.folder / name, fd):
                     self._take(record)
-        except TornWarc as error:
-            logger.info("%s", error)  # what a kill leaves; what stands before it was read
-        except BadWarc as error:
-            # Zeros are what a power cut leaves. Never read on behind damage: the bytes of a site
-            # could look like records there.
-            with path.open("rb") as file:
-                if begins_record(file.fileno(), error.offset or 0):
+            except TornWarc as error:
+                logger.info("%s", error)  # what a kill leaves; what stands before it was read
+            except BadWarc as error:
+                # Zeros are what a power cut leaves. Never read on behind damage: the bytes of a
+                # site could look like records there.
+                if begins_record(fd, error.offset or 0):
                     self.problems.append(str(error))
 
     def _take(self, record: StoredRecord) -> None:

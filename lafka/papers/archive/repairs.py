@@ -183,16 +183,17 @@ class Repair:
     def _runs(self) -> Iterator[Deed]:
         root = self._archive.root / "raw"
         if self._dry:
-            for run in sorted(root.iterdir()) if root.is_dir() else ():
-                dead = not (run / leftovers.DONE).exists()
-                dead = dead and not is_locked_at(run / leftovers.LOCK)
-                if run.is_dir() and dead:
+            for run in leftovers.dead_runs(root):
+                if not is_locked_at(run / leftovers.LOCK):
                     sentence = "raw WARCs of a run that was killed"
                     yield _deed(run, "adopt", ("raw-left",), sentence, done=False)
+            if sentence := leftovers.strangers(root):
+                yield _deed(root, "left", ("raw-left",), sentence, done=False)
             return
         for found in raws.recover(self._archive, keep=self._keep):
-            sentence = f"{found.trails} trails copied, {found.opened} to be asked again"
-            yield _deed(root / found.run, "adopt", ("raw-left",), sentence, done=True)
+            if found.run:
+                sentence = f"{found.trails} trails copied, {found.opened} to be asked again"
+                yield _deed(root / found.run, "adopt", ("raw-left",), sentence, done=True)
             for problem in found.problems:
                 yield _deed(root / found.run, "left", ("raw-left",), problem, done=False)
 
