@@ -11,7 +11,7 @@ import os
 import sys
 from abc import abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
 from scrapy.commands import ScrapyCommand
 
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from lafka.papers.archive.archives import Archive
+
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells have it: 128 and the number of SIGINT."""
 
 
 def refused(verb: str, error: LafkaError | WarcError) -> int:
@@ -36,16 +40,36 @@ def refused(verb: str, error: LafkaError | WarcError) -> int:
 def attempt(verb: str, work: Callable[[], None]) -> int:
     """Do *work*; the exit code, 0 where nothing was raised."""
     try:
+        code = _done(verb, work)
+    except BrokenPipeError:  # whoever read has read enough
+        code = 1
+    for stream in (sys.stdout, sys.stderr):
+        _hush(stream)
+    return code
+
+
+def _done(verb: str, work: Callable[[], None]) -> int:
+    try:
         work()
         sys.stdout.flush()
     except (LafkaError, WarcError) as error:
         return refused(verb, error)
-    except BrokenPipeError:  # whoever read has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    except KeyboardInterrupt:
+        print(f"scrapy {verb}: interrupted", file=sys.stderr)  # noqa: T201
+        return INTERRUPTED
+    except BrokenPipeError:
+        raise
     except OSError as error:
         return refused(verb, StorageTrouble(error.filename or "standard output", error))
     return 0
+
+
+def _hush(stream: TextIO) -> None:
+    """Let what *stream* still holds and cannot write go nowhere: Python would tell at its end."""
+    try:
+        stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def check_args(args: list[str], most: int | None) -> None:

@@ -73,7 +73,7 @@ def test_each_line_has_one_outcome_the_expected_one(road: Road) -> None:
     assert Counter(line["pid"] for line in lines) == Counter(p.pid for p in road.site.papers)
     got = {p.name: road.lines[p.pid]["outcome"] for p in road.site.papers}
     assert got == {p.name: p.outcome for p in road.site.papers}
-    assert all(list(line) == FIELDS for line in lines)
+    assert all(list(line) == [*FIELDS, "chain"] for line in lines)
     assert {p.name: road.lines[p.pid]["futli"] for p in road.site.papers} == {
         p.name: p.url for p in road.site.papers
     }

@@ -98,30 +98,12 @@ class Suwaf:
         """``ValueError`` where *values* are not the suwaf of *pid*."""
         if not isinstance(values, dict):
             raise ValueError("not a JSON object")
-        writer = values.get("_warc")
-        if not isinstance(writer, dict) or writer.get("format") != FORMAT:
-            raise ValueError(f"_warc of format {FORMAT} is missing")
-        end, chain, opened = writer.get("end"), writer.get("chain", ""), writer.get("open", [])
-        if type(end) is not int or end < 0:
-            raise ValueError("_warc.end is no whole number")
-        if not isinstance(chain, str) or not isinstance(opened, list):
-            raise ValueError("_warc holds a value of another type")
+        end, chain, opened = _writer_of(values)
         others = [key for key in values if key not in ("_warc", str(pid))]
         if others:
             raise ValueError(f"it is of {others[0]!r}, not of {str(pid)!r}")
-        futlis = values.get(str(pid), {})
-        if not isinstance(futlis, dict) or not all(isinstance(t, dict) for t in futlis.values()):
-            raise ValueError("futlis and times have to be objects")
-        return cls(
-            pid=pid,
-            futlis={
-                futli: {_time(time): Fut.of_json(fut) for time, fut in times.items()}
-                for futli, times in futlis.items()
-            },
-            end=end,
-            chain=chain,
-            open=tuple(str(futli) for futli in opened),
-        )
+        futlis = _futlis_of(values.get(str(pid), {}))
+        return cls(pid=pid, futlis=futlis, end=end, chain=chain, open=opened)
 
     def to_bytes(self) -> bytes:
         """The file's bytes."""
@@ -185,6 +167,28 @@ class Suwaf:
             raise NotHeld(f"{self.pid}: no fut {asked}".rstrip() + " is held")
         _, _, name, fut, key = max(found, key=lambda entry: entry[:3])
         return name, key, fut
+
+
+def _writer_of(values: dict[str, Any]) -> tuple[int, str, tuple[str, ...]]:
+    """``_warc``: end, chain, and the futlis that are open."""
+    writer = values.get("_warc")
+    if not isinstance(writer, dict) or writer.get("format") != FORMAT:
+        raise ValueError(f"_warc of format {FORMAT} is missing")
+    end, chain, opened = writer.get("end"), writer.get("chain", ""), writer.get("open", [])
+    if type(end) is not int or end < 0:
+        raise ValueError("_warc.end is no whole number")
+    if not isinstance(chain, str) or not isinstance(opened, list):
+        raise ValueError("_warc holds a value of another type")
+    return end, chain, tuple(str(futli) for futli in opened)
+
+
+def _futlis_of(futlis: Any) -> dict[str, dict[str, Fut]]:
+    if not isinstance(futlis, dict) or not all(isinstance(t, dict) for t in futlis.values()):
+        raise ValueError("futlis and times have to be objects")
+    return {
+        futli: {_time(time): Fut.of_json(fut) for time, fut in times.items()}
+        for futli, times in futlis.items()
+    }
 
 
 def begins_time(text: str) -> bool:

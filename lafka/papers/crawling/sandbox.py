@@ -31,7 +31,7 @@ from typing import Any
 from lafka.errors import LafkaError
 from lafka.papers.finders import Page
 from lafka.papers.walk import pages as reading
-from lafka.papers.walk.pages import Found
+from lafka.papers.walk.pages import PageReading
 from lafka.pids import Pid
 from lafka.storage.threads import Threads
 from lafka.warc.format.sources import write_all
@@ -75,21 +75,28 @@ class Pages:
         for _ in range(CHILDREN):
             self._idle.put(_Child())
 
-    async def read(self, page: Page, pid: Pid) -> Found:
+    async def read(self, page: Page, pid: Pid) -> PageReading:
         """See ``reading.read``; a page that cannot be read has no candidates."""
         try:
             found = await self._threads.run(self._ask, page)
         except Unread as error:
-            found = Found(reason=f"{reading.UNREADABLE}: {error}")
+            found = PageReading(reason=f"{reading.UNREADABLE}: {error}")
         if found.reason.startswith(reading.UNREADABLE):
             logger.error("%s: %s: %s", pid, page.url, found.reason)
         return found
 
-    def _ask(self, page: Page) -> Found:
+    def _ask(self, page: Page) -> PageReading:
         child = self._idle.get()
         try:
             return child.ask(
-                (page.url, page.body, page.content_type, page.link_headers, self._most)
+                (
+                    page.url,
+                    page.body,
+                    page.content_type,
+                    page.link_headers,
+                    page.aliases,
+                    self._most,
+                )
             )
         finally:
             self._idle.put(child)
@@ -106,7 +113,7 @@ class _Child:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
-    def ask(self, question: tuple[Any, ...]) -> Found:
+    def ask(self, question: tuple[Any, ...]) -> PageReading:
         data = pickle.dumps(question)
         process = self._process
         if process is None or process.poll() is not None:
@@ -118,7 +125,7 @@ class _Child:
             answer = _message(process, monotonic() + WALL_SECONDS)
         except (OSError, EOFError, TimeoutError) as error:
             raise Unread(self._ended(error)) from None
-        return Found.of_json(json.loads(answer))
+        return PageReading.of_json(json.loads(answer))
 
     def _ended(self, error: Exception) -> str:
         process, self._process = self._process, None
@@ -202,7 +209,7 @@ def _allow(seconds: int) -> None:
 
 
 def _answered(question: tuple[Any, ...]) -> bytes:
-    url, body, content_type, link_headers, most = question
-    found = reading.read(Page(url, body, content_type, link_headers))
+    *page, most = question
+    found = reading.read(Page(*page))
     told = replace(found, candidates=found.candidates[:most])
     return json.dumps(told.as_json()).encode()

@@ -68,9 +68,14 @@ CODES: Mapping[str, Severity] = {
     "draft": "warning",
     "torn-aside": "warning",
     "stray-file": "warning",
+    "broken-link": "error",
+    "link-loop": "warning",
+    "papers-missed": "error",
     "raw-left": "warning",
     "acknowledged-lost": "error",
     "bad-feed": "warning",
+    "feed-changed": "error",
+    "bad-report": "error",
 }
 
 

@@ -14,8 +14,8 @@ from lafka.papers.crawling import sandbox as parsing
 from lafka.papers.crawling.sandbox import Pages, Unread
 from lafka.papers.finders import Page
 from lafka.papers.walk import pages as reading
-from lafka.papers.walk.pages import Found
-from lafka.papers.walk.trails import Outcome
+from lafka.papers.walk.outcomes import Outcome
+from lafka.papers.walk.pages import PageReading
 
 URL = "http://journal.example/a/5512"
 LINKS = b"".join(b"<a href='/n/%d'>word</a>" % n for n in range(1000))
@@ -29,14 +29,14 @@ CANDIDATES = st.builds(
     label=st.sampled_from(["fut", "supplement", "other"]),
 )  # fmt: skip
 FOUND = st.builds(
-    Found, candidates=st.lists(CANDIDATES, max_size=3).map(tuple),
+    PageReading, candidates=st.lists(CANDIDATES, max_size=3).map(tuple),
     verdict=st.sampled_from(Outcome), reason=st.text(), partly=st.booleans(),
 )  # fmt: skip
 
 
 @given(FOUND)
 def test_what_a_child_says_is_read_as_it_was_written(found):
-    assert Found.of_json(json.loads(json.dumps(found.as_json()))) == found
+    assert PageReading.of_json(json.loads(json.dumps(found.as_json()))) == found
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_what_a_child_says_is_read_as_it_was_written(found):
 )
 def test_what_no_child_says_is_refused(values):
     with pytest.raises((LookupError, TypeError, ValueError)):
-        Found.of_json(values)
+        PageReading.of_json(values)
 
 
 @pytest.fixture

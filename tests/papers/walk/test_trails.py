@@ -9,20 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lafka.capture.logged import LoggedExchange
-from lafka.papers.candidates import Candidate
+from lafka.papers.candidates import CITATION_PDF_URL, Candidate
 from lafka.papers.lists.futlis import Futli
-from lafka.papers.walk.trails import (
-    CITATION_PDF_URL,
-    MISS_MAX,
-    VIEWER_MAX,
-    Ask,
-    Capture,
-    Links,
-    Outcome,
-    Policy,
-    Trail,
-    judge,
-)
+from lafka.papers.walk.asks import MISS_MAX, VIEWER_MAX, Ask, Capture
+from lafka.papers.walk.outcomes import Outcome, judge
+from lafka.papers.walk.trails import Links, Policy, Trail
 from lafka.payloads import Payload, inspect
 from lafka.pids import SCHEMES
 from lafka.warc.format.sources import MemorySource
