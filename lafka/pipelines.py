@@ -31,11 +31,14 @@ class PaperWarcPipeline:
     in the raw WARC. An error of the disk stops the crawl, and the item has no outcome in this run.
     """
 
-    def __init__(self, crawler: Crawler, run: Run, *, writers: int, keep: bool) -> None:
+    def __init__(
+        self, crawler: Crawler, run: Run, *, writers: int, keep: bool, max_entity: int
+    ) -> None:
         self._crawler = crawler
         self._raw = run.raw
         self._threads = Threads("lafka-papers", writers)
         self._keep = keep
+        self._max_entity = max_entity
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -44,6 +47,7 @@ class PaperWarcPipeline:
             Run.of(crawler),
             writers=crawler.settings.getint("LAFKA_WRITERS"),
             keep=crawler.settings.getbool("LAFKA_KEEP_RAW"),
+            max_entity=crawler.settings.getint("LAFKA_MAX_PAYLOAD"),
         )
 
     @property
@@ -60,7 +64,7 @@ class PaperWarcPipeline:
             raise CloseSpider(STORAGE_TROUBLE) from error
 
     def _recover(self) -> None:
-        for found in recover(self._archive, keep=self._keep):
+        for found in recover(self._archive, keep=self._keep, max_entity=self._max_entity):
             if found.run:
                 logger.info(
                     "Recovered the run %s: %d trails copied, %d of them to be asked again",

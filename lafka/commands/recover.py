@@ -25,7 +25,9 @@ class Command(ArchiveCommand):
 
         assert self.settings is not None
         runs = 0
-        for found in recover(self.archive(), keep=self.settings.getbool("LAFKA_KEEP_RAW")):
+        keep = self.settings.getbool("LAFKA_KEEP_RAW")
+        most = self.settings.getint("LAFKA_MAX_PAYLOAD")
+        for found in recover(self.archive(), keep=keep, max_entity=most):
             if found.run:
                 runs += 1
                 said = f"{found.trails} trails copied, {found.opened} to be asked again"

@@ -70,13 +70,17 @@ class Deed:
 class Repair:
     """The repair of *archive*; where it is *dry* nothing is changed.
 
-    *keep*: raw WARCs stay when they are wholly copied. Raises ``StorageTrouble``.
+    *keep*: raw WARCs stay when they are wholly copied. *max_entity*: bytes after which decoding an
+    answer in them stops (0: never). Raises ``StorageTrouble``.
     """
 
-    def __init__(self, archive: Archive, *, dry: bool = False, keep: bool = False) -> None:
+    def __init__(
+        self, archive: Archive, *, dry: bool = False, keep: bool = False, max_entity: int = 0
+    ) -> None:
         self._archive = archive
         self._dry = dry
         self._keep = keep
+        self._max_entity = max_entity
         self._verifier = Verifier(archive.root)
 
     def all(self) -> Iterator[Deed]:
@@ -194,7 +198,7 @@ class Repair:
             if sentence := leftovers.strangers(root):
                 yield _deed(root, "left", ("raw-left",), sentence, done=False)
             return
-        for found in raws.recover(self._archive, keep=self._keep):
+        for found in raws.recover(self._archive, keep=self._keep, max_entity=self._max_entity):
             if found.run:
                 sentence = f"{found.trails} trails copied, {found.opened} to be asked again"
                 yield _deed(root / found.run, "adopt", ("raw-left",), sentence, done=True)

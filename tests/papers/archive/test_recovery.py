@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import gzip
 import multiprocessing
 import os
 import re
 import shutil
 import signal
 import threading
+import zlib
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,11 +19,11 @@ from lafka.capture.exchanges import Secured
 from lafka.capture.rawlog import RawLog
 from lafka.errors import ArchiveBusy, StorageTrouble
 from lafka.papers.archive.archives import Archive
-from lafka.papers.archive.recovery import Recovery, recover
+from lafka.papers.archive.recovery import Recovery, end_of, recover
 from lafka.papers.walk.asks import Capture
 from lafka.papers.walk.outcomes import Outcome
 from lafka.papers.walk.trails import Trail
-from lafka.warc.format import dates
+from lafka.warc.format import codings, dates
 from lafka.warc.reading.volumes import Volume
 from tests.stores import (
     FUTLI,
@@ -525,3 +528,85 @@ def test_captures_pass_between_processes(store: Store) -> None:
 def _same(capture: Capture) -> Capture:
     assert capture.ask.futli.pid.text == PID
     return capture
+
+
+# Answers that are made to hold up whoever reads them
+
+
+def bomb(codings: str, mib: int) -> bytes:
+    """An answer that names *codings*, gzip each, and makes *mib* MiB of zeros."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    body = b"".join(packer.compress(bytes(1 << 20)) for _ in range(mib)) + packer.flush()
+    for _ in codings.split(",")[1:]:
+        body = gzip.compress(body, mtime=0)
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {codings}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many bytes each piece has that any coding makes, from now on."""
+    made: list[int] = []
+    real = codings._undo
+
+    def counted(*args: Any) -> Iterator[bytes]:
+        for piece in real(*args):
+            made.append(len(piece))
+            yield piece
+
+    monkeypatch.setattr(codings, "_undo", counted)
+    return made
+
+
+@pytest.mark.parametrize("coding", ["gzip", "gzip, gzip"])
+def test_bombs_of_open_trails_cost_a_start_no_more_than_its_spare(
+    store: Store, decoded: list[int], coding: str
+) -> None:
+    store.raw._max_entity = 1 << 20  # the crawl that is killed is quick
+    answer = bomb(coding, 40)
+    for n in range(6):
+        store.number += 1
+        store.capture(store.ask(pid=f"RePEc:abc:wpaper:{n + 10}"), answer)
+    store.number += 1
+    store.put(store.fut(pdf(1)))
+    store.number += 1
+    store.fut(pdf(2), "gzip", pid="RePEc:abc:wpaper:2")
+    store.die()
+    stored = sum(path.stat().st_size for path in raw_files(store))
+    decoded.clear()
+    [found] = recovered(store.archive)
+    layers = 1 + coding.count(",")
+    assert sum(decoded) < layers * ((64 << 20) + 6 * (2 << 20) + 16 * stored)
+    assert found.problems == ()
+    assert list((store.root / "raw").iterdir()) == []
+    assert list(cuts(store.archive).values()) == [pdf(1)]
+    assert list(cuts(store.archive, "RePEc:abc:wpaper:2").values()) == [pdf(2)]
+    assert problems(store.root) == []
+
+
+def test_codings_that_make_nothing_in_the_end_cost_no_more(
+    store: Store, decoded: list[int]
+) -> None:
+    # A million empty members of gzip, packed twice: two layers make much, and the last one nothing.
+    body = gzip.compress(gzip.compress(gzip.compress(b"", mtime=0) * 5_000_000))
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip, gzip, gzip\r\nContent-Length: {len(body)}"
+    store.raw._max_entity = 1 << 20
+    store.capture(store.ask(), f"{head}\r\n\r\n".encode() + body)
+    store.die()
+    decoded.clear()
+    [found] = recovered(store.archive)
+    assert found.problems == ()
+    assert sum(decoded) < 80 << 20
+
+
+@pytest.mark.parametrize("most", [10_000, 1 << 30])
+def test_recovery_keeps_the_bound_of_the_crawl(store: Store, most: int) -> None:
+    """What ended as a fut, and is over the bound now, is asked for again."""
+    trail = Trail(futli=store.ask().futli, number=0, outcome=Outcome.FUT,
+                  captures=(store.fut(pdf(1, 50_000), "gzip"),))  # fmt: skip
+    store.raw.note(0, FUTLI, end_of(trail))
+    store.die()
+    [found] = recover(store.archive, max_entity=most)
+    assert (found.trails, found.opened) == ((0, 0) if most < 50_000 else (1, 0))
+    assert found.problems == ()
+    assert store.archive.warc_path(store.archive.pid(PID)).exists() == (most > 50_000)
