@@ -29,9 +29,6 @@ MAX_INSIDE = 10  # pictures looked at in one link
 _SPOKEN = ("title", "aria-label", "download")
 _HINTS = frozenset({"class", "id", "rel", "name"})
 _ICON_NAMES = frozenset({"src", "class", "href", "xlink:href", "data-icon", "title"})
-_ANY_STEM = re.compile(
-    "|".join(sorted({re.escape(stem) for rule in weights.HREF for stem in rule.stems}))
-)
 _SEGMENT = re.compile(r"[/?&=.;:]+")
 _TOOLS = frozenset(weights.SEGMENTS.words)
 _DATA_SET = frozenset(_DATA_NAMES)
@@ -53,6 +50,8 @@ _WHOLE = frozenset({"says-full-text", "says-version", "says-cjk-full-text", "tit
 _ASKED_FOR = frozenset({"says-pdf", "says-download", "says-full-text", "says-open-file"})
 _SUPPLEMENT_SIGNS = frozenset({"says-supplement", "supplement-path"})
 _UNSCORED = ("unscored",)
+_RESOLVERS = frozenset({"doi.org", "dx.doi.org", "hdl.handle.net"})
+_HOMES = frozenset({"/", "/index.html", "/index.php"})
 _NEVER = frozenset(weights.NEVER_HOSTS)
 
 
@@ -205,44 +204,49 @@ class Scorer:
         address = self._addresses.get(url)
         if address is None:
             address = self._addresses[url] = self._of_address(url)
+        if address.value <= weights.HOPELESS:
+            return address
         score = Score(address.value, address.reasons.copy(), address.labels.copy())
         self._add_text(element, score)
         self._add_place(element, score)
         return score
 
     def _of_address(self, url: str) -> Score:
-        score = Score()
-        text = urls.path_and_query(url)
-        if _ANY_STEM.search(text):
-            for rule in weights.HREF:
-                if rule.fits(text):
-                    score.add(rule.name, rule.weight, rule.label)
+        """What the address says; of one that no words can make a fut, the one reason for it."""
+        text, host = urls.path_and_query(url), urls.host(url)
+        score, tools = Score(), weights.SEGMENTS
+        whose = self._page.identity.judge(text)
+        against = self._against(text, host, whose)
+        if against is not None:
+            score.add(*against, "other")
+            return score
+        for rule in weights.HREF:
+            if rule.fits(text):
+                score.add(rule.name, rule.weight, rule.label)
         if not _TOOLS.isdisjoint(_SEGMENT.split(text)):
-            score.add(weights.SEGMENTS.name, weights.SEGMENTS.weight, weights.SEGMENTS.label)
-        signs = bool(score.value > 0)
-        self._add_identity(text, score)
-        self._add_host(url, text, signs, score)
-        return score
-
-    def _add_identity(self, text: str, score: Score) -> None:
-        for reason in self._page.identity.judge(text):
+            score.add(tools.name, tools.weight, tools.label)
+        signs = score.value > 0
+        for reason in whose:
             score.add(reason, _IDENTITY[reason], "other")
         if score.value > 0 and self._page.identity.in_title(text) >= weights.OWN_TITLE_WORDS:
             score.add("own-title", weights.OWN_TITLE)
-
-    def _add_host(self, url: str, text: str, signs: bool, score: Score) -> None:
-        host = urls.host(url)
-        if host != self._page.host:
-            if host in _NEVER or urls.site(host) in _NEVER:
-                score.add("never-host", weights.NEVER_HOST, "other")
-            elif host in ("doi.org", "dx.doi.org", "hdl.handle.net"):
-                score.add("resolver", weights.DOI_RESOLVER, "other")
-            elif urls.site(host) != self._page.site:
-                score.add("other-site", weights.OTHER_SITE)
-        if text in ("/", "/index.html", "/index.php"):
-            score.add("home", weights.HOME, "other")
+        if host != self._page.host and urls.site(host) != self._page.site:
+            score.add("other-site", weights.OTHER_SITE)
         if not signs:
             score.add("no-href-sign", weights.NO_HREF_SIGN)
+        return score
+
+    def _against(self, text: str, host: str, whose: tuple[str, ...]) -> tuple[str, float] | None:
+        if whose == ("other-identifier",):
+            return "other-identifier", weights.OTHER_IDENTIFIER
+        if host != self._page.host:
+            if host in _NEVER or urls.site(host) in _NEVER:
+                return "never-host", weights.NEVER_HOST
+            if host in _RESOLVERS:
+                return "resolver", weights.DOI_RESOLVER
+        if "pdf" not in text and not _TOOLS.isdisjoint(_SEGMENT.split(text)):
+            return weights.SEGMENTS.name, weights.SEGMENTS.weight
+        return ("home", weights.HOME) if text in _HOMES else None
 
     def _add_text(self, element: Element, score: Score) -> None:
         node = element.node
