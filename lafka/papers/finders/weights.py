@@ -43,7 +43,10 @@ TEXT: tuple[Words, ...] = (
         name="says-pdf",
         weight=3.0,
         why="the word stands in every language",
-        words=("pdf", "pdfs", "пдф", "pdfファイル", "pdf文件"),
+        words=(
+            "pdf", "pdfs", "пдф", "pdfファイル", "pdf文件", "save pdf", "save as pdf", "pdf speichern",
+            "guardar pdf", "salvar pdf", "enregistrer le pdf", "print pdf", "export pdf",
+        ),
     ),
     Words(
         name="says-full-text",
@@ -300,13 +303,13 @@ HREF: tuple[Pattern, ...] = (
         stems=(
             "preview", "cover", "front", "toc", "thumb", "figure", "downloadtable", "/fig", "abs",
             "licen", "first", "content", "powerpoint", ".ppt", "inhalt", "titelblatt", "resum",
-            "summary", "errat", "corrigend", "full", "/table/",
+            "summary", "errat", "corrigend", "full", "whole", "/table/",
         ),
         pattern=re.compile(
             r"/preview|(?<![a-z])cover[_.-]|[/_-]cover|frontmatter|front-matter|/toc[_./-]|_toc|thumbnail|thumb"
             r"|/figures?/|downloadtable|downloadfigure|/fig\d|abstract\.pdf|_abs(?:tract)?\.pdf|/abstract"
             r"|license\.txt|licen[sc]e|first-?page|contents?\.pdf|/powerpoint|\.ppt|inhalt|titelblatt"
-            r"|resumo\.pdf|resumen|_summary|errat|corrigend|full-?issue|/table/"
+            r"|resumo\.pdf|resumen|_summary|errat|corrigend|full-?issue|issue-?full|whole-?issue|/table/"
         ),
         label="other",
     ),
