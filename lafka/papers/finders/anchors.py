@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 
 from lxml import etree
@@ -15,6 +15,7 @@ from lafka.papers.finders import urls, weights, words
 from lafka.papers.finders.lists import told_apart
 from lafka.papers.finders.pages import Element, Page, text_of
 from lafka.papers.finders.rules import Words
+from lafka.papers.finders.scores import Score
 
 _SIZE = re.compile(r"\d\s*(?:[kmKM][bB]|[KMКМ][БB]|k[oi]b?|Mo|[kKM]i?[Bb]ytes?)\b", re.IGNORECASE)
 _URL_TEXT = re.compile(r"(?:https?://|www\.)\S+$", re.IGNORECASE)
@@ -36,54 +37,11 @@ _BLOCKS = frozenset({"tr", "li", "dd", "p", "figure"})
 _OFF_SITE = frozenset({"other-site", "no-href-sign"})
 _GOOD_WORDS = frozenset({"says-pdf", "says-download", "says-full-text", "says-cjk-download"})
 _SECTION_TAGS = frozenset({"nav", "footer", "figure", "menu"})
-# Without one of these nothing says that a file is the paper, whatever its address looks like.
-_EVIDENCE = frozenset({
-    "own-identifier", "own-number", "own-address", "own-title", "title-as-text", "says-pdf",
-    "says-full-text", "says-download", "says-open-file", "says-version", "says-cjk-full-text",
-    "says-cjk-download", "says-pdf-in-title", "says-full-text-in-title", "says-download-in-title",
-    "says-open-file-in-title", "says-version-in-title", "file-name-as-text", "size-in-text",
-    "type-pdf", "class-pdf", "class-download", "icon-pdf", "near-pdf", "near-download",
-    "near-size", "under-files", "chosen-file", "says-cjk-full-text-in-title",
-    "says-cjk-download-in-title",
-})  # fmt: skip
-_WHOLE = frozenset({"says-full-text", "says-version", "says-cjk-full-text", "title-as-text"})
 _ASKED_FOR = frozenset({"says-pdf", "says-download", "says-full-text", "says-open-file"})
-_SUPPLEMENT_SIGNS = frozenset({"says-supplement", "supplement-path"})
 _UNSCORED = ("unscored",)
 _RESOLVERS = frozenset({"doi.org", "dx.doi.org", "hdl.handle.net"})
 _HOMES = frozenset({"/", "/index.html", "/index.php"})
 _NEVER = frozenset(weights.NEVER_HOSTS)
-
-
-@dataclass(slots=True)
-class Score:
-    """A sum in the making, with the names of what went into it."""
-
-    value: float = 0.0
-    reasons: list[str] = field(default_factory=list)
-    labels: set[str] = field(default_factory=set)
-
-    def add(self, name: str, weight: float, label: str = "fut") -> None:
-        self.value += weight
-        self.reasons.append(name)
-        if weight < 0 and label != "fut":
-            self.labels.add(label)
-
-    @property
-    def label(self) -> str:
-        """What a PDF there would be: by the address and words first, then by the sum."""
-        if not _SUPPLEMENT_SIGNS.isdisjoint(self.reasons):
-            return "supplement"
-        if _EVIDENCE.isdisjoint(self.reasons):
-            return "supplement" if "supplement" in self.labels else "other"
-        if "says-part" in self.reasons and _WHOLE.isdisjoint(self.reasons):
-            return "other"
-        if self.value >= weights.PROMISING:
-            return "fut"
-        if "supplement" in self.labels:
-            return "supplement"
-        enough = weights.FUT_ELSEWHERE if "other-site" in self.reasons else weights.FUT_HERE
-        return "other" if "other" in self.labels or self.value < enough else "fut"
 
 
 def anchors(page: Page) -> Iterator[Candidate]:
@@ -249,32 +207,36 @@ class Scorer:
         return ("home", weights.HOME) if text in _HOMES else None
 
     def _add_text(self, element: Element, score: Score) -> None:
-        node = element.node
+        node, given = element.node, element.attributes
         text = _said(node)
-        given = element.attributes
+        found = self._words_of(text, score)
         hint = " ".join([given[name] for name in _SPOKEN if name in given])
-        found = words.of_text(text) if text and not _URL_TEXT.match(text) else {}
-        if self._page.identity.is_title(text):
-            score.add("title-as-text", weights.TITLE_AS_TEXT)
-            found = {n: w for n, w in found.items() if n == "says-pdf"}
-        for name, rule in found.items():
-            score.add(name, rule.weight, rule.label)
         if hint:
             for name, rule in words.of_text(hint[: weights.LONG_TEXT]).items():
                 if name not in found:
                     score.add(f"{name}-in-title", rule.weight / 2, rule.label)
-        if len(text) > weights.LONG_TEXT:
-            score.add("long-text", weights.LONG_TEXT_MINUS)
-        if _FILE_NAME.match(text):
-            score.add("file-name-as-text", weights.FILE_NAME_AS_TEXT)
-        elif _SIZE.search(text):
-            score.add("size-in-text", weights.NEAR_SIZE)
         if _OFF_SITE.issubset(score.reasons) and _GOOD_WORDS.isdisjoint(found):
             score.add("other-site-no-pdf", weights.OTHER_SITE_NOT_PDF, "other")
         if len(given) > 1:
             _add_type(given, score)
         if "says-pdf" not in found and len(node) and _has_icon(node):
             score.add("icon-pdf", weights.ICON_PDF)
+
+    def _words_of(self, text: str, score: Score) -> dict[str, Words]:
+        """What the text of a link says, added to *score*."""
+        found = words.of_text(text) if text and not _URL_TEXT.match(text) else {}
+        if self._page.identity.is_title(text):
+            score.add("title-as-text", weights.TITLE_AS_TEXT)
+            found = {n: w for n, w in found.items() if n == "says-pdf"}
+        for name, rule in found.items():
+            score.add(name, rule.weight, rule.label)
+        if len(text) > weights.LONG_TEXT:
+            score.add("long-text", weights.LONG_TEXT_MINUS)
+        if _FILE_NAME.match(text):
+            score.add("file-name-as-text", weights.FILE_NAME_AS_TEXT)
+        elif _SIZE.search(text):
+            score.add("size-in-text", weights.NEAR_SIZE)
+        return found
 
     def _add_place(self, element: Element, score: Score) -> None:
         for rule in self._sections(element.node):

@@ -44,8 +44,8 @@ TEXT: tuple[Words, ...] = (
         weight=3.0,
         why="the word stands in every language",
         words=(
-            "pdf", "pdfs", "пдф", "pdfファイル", "pdf文件", "save pdf", "save as pdf", "pdf speichern",
-            "guardar pdf", "salvar pdf", "enregistrer le pdf", "print pdf", "export pdf",
+            "pdf", "pdfs", "пдф", "pdfファイル", "pdf文件", "save pdf", "save as pdf",
+            "pdf speichern", "guardar pdf", "salvar pdf", "enregistrer le pdf", "print pdf",
         ),
     ),
     Words(
