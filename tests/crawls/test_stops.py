@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 import os
+=======
+import gzip
+import zlib
+>>>>>>> removals
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +16,14 @@ import pytest
 
 from lafka.runs.signals import STOPPED
 from tests.crawls.running import Crawl, check, crawl, futs, outcomes
+<<<<<<< HEAD
 from tests.crawls.standstill import BEGUN
 from tests.sites.papers import MAIN, OTHER, SmallSite, page
 from tests.sites.server import reply
+=======
+from tests.sites.papers import MAIN, OTHER, SmallSite
+from tests.sites.server import Reply, reply
+>>>>>>> removals
 from tests.stores import PID, Store, pdf
 
 WAIT = 20
@@ -224,3 +234,39 @@ def test_two_crawls_of_one_list_share_an_archive(
         if fut["new"]
     )  # fmt: skip
     assert stored == Counter(p.pid for p in site.papers if p.futs)
+
+
+def doubled_bomb() -> bytes:
+    """An answer of less than a megabyte that makes 40 GiB of zeros: gzip in gzip."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    zeros = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    inner = gzip.compress(b"", mtime=0)[:10] + zeros * 40_000
+    body = gzip.compress(inner, mtime=0)
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip, gzip\r\nContent-Length: {len(body)}\r\n\r\n"
+    assert len(body) < 1 << 20
+    return head.encode() + body
+
+
+def test_an_archive_that_a_bomb_and_a_kill_have_hit_crawls_on(tmp_path: Path) -> None:
+    archive, list_ = tmp_path / "archive", tmp_path / "list.tsv"
+    answer = doubled_bomb()
+    options = {"LAFKA_MAX_PAYLOAD": 1 << 20, "CONCURRENT_REQUESTS_PER_DOMAIN": 1}
+    with SmallSite((MAIN,), 2) as site:
+        site.routes["/bomb"] = lambda _: Reply(answer)
+        site.routes["/later"] = Reply(b"", "hold")
+        list_.write_text(
+            "".join(f"RePEc:tst:papers:{n}\t{site.at(MAIN)}/{n}\n" for n in ("bomb", "later"))
+        )
+        asked = site.when_asked(2, site.at(MAIN))
+        with Crawl(archive, "-a", f"input={list_}", **options) as going:
+            assert asked.wait(WAIT)
+            going.kill()
+        [raw] = archive.glob("raw/*/*.warc")
+        assert answer[-1000:] in raw.read_bytes()
+        # The bound of the second crawl is the default: it is the start that has to hold one.
+        list_.write_text(site.list())
+        run = crawl(archive, list_)
+    assert run.code == 0
+    assert not run.troubles()
+    assert {line["outcome"] for line in outcomes(archive)[-1]} == {"fut"}
+    check(archive)
