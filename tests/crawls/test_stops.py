@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-import os
-=======
 import gzip
+import os
 import zlib
->>>>>>> removals
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,14 +13,9 @@ import pytest
 
 from lafka.runs.signals import STOPPED
 from tests.crawls.running import Crawl, check, crawl, futs, outcomes
-<<<<<<< HEAD
 from tests.crawls.standstill import BEGUN
 from tests.sites.papers import MAIN, OTHER, SmallSite, page
-from tests.sites.server import reply
-=======
-from tests.sites.papers import MAIN, OTHER, SmallSite
 from tests.sites.server import Reply, reply
->>>>>>> removals
 from tests.stores import PID, Store, pdf
 
 WAIT = 20
