@@ -98,7 +98,14 @@ class Pages:
             if self._cut:
                 raise Unread("not begun")
             return child.ask(
-                (page.url, page.body, page.content_type, page.link_headers, self._most)
+                (
+                    page.url,
+                    page.body,
+                    page.content_type,
+                    page.link_headers,
+                    page.aliases,
+                    self._most,
+                )
             )
         finally:
             self._idle.put(child)
@@ -230,7 +237,7 @@ def _allow(seconds: int) -> None:
 
 
 def _answered(question: tuple[Any, ...]) -> bytes:
-    url, body, content_type, link_headers, most = question
-    found = reading.read(Page(url, body, content_type, link_headers))
+    *page, most = question
+    found = reading.read(Page(*page))
     told = replace(found, candidates=found.candidates[:most])
     return json.dumps(told.as_json()).encode()

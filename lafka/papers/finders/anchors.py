@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 
 from lxml import etree
 
-from lafka.papers.candidates import Candidate
+from lafka.papers.candidates import REWRITE, Candidate
 from lafka.papers.finders import urls, weights, words
-from lafka.papers.finders.pages import Element, Page, attributes_of, text_of
-from lafka.papers.finders.weights import Words
+from lafka.papers.finders.lists import told_apart
+from lafka.papers.finders.pages import Element, Page, text_of
+from lafka.papers.finders.rules import Words
+from lafka.papers.finders.scores import Score
 
 _SIZE = re.compile(r"\d\s*(?:[kmKM][bB]|[KMКМ][БB]|k[oi]b?|Mo|[kKM]i?[Bb]ytes?)\b", re.IGNORECASE)
 _URL_TEXT = re.compile(r"(?:https?://|www\.)\S+$", re.IGNORECASE)
@@ -34,40 +37,34 @@ _BLOCKS = frozenset({"tr", "li", "dd", "p", "figure"})
 _OFF_SITE = frozenset({"other-site", "no-href-sign"})
 _GOOD_WORDS = frozenset({"says-pdf", "says-download", "says-full-text", "says-cjk-download"})
 _SECTION_TAGS = frozenset({"nav", "footer", "figure", "menu"})
-_SUPPLEMENT_SIGNS = frozenset({"says-supplement", "supplement-path"})
+_ASKED_FOR = frozenset({"says-pdf", "says-download", "says-full-text", "says-open-file"})
+_UNSCORED = ("unscored",)
+_RESOLVERS = frozenset({"doi.org", "dx.doi.org", "hdl.handle.net"})
+_HOMES = frozenset({"/", "/index.html", "/index.php"})
 _NEVER = frozenset(weights.NEVER_HOSTS)
 
 
-@dataclass(slots=True)
-class Score:
-    """A sum in the making, with the names of what went into it."""
-
-    value: float = 0.0
-    reasons: list[str] = field(default_factory=list)
-    labels: set[str] = field(default_factory=set)
-
-    def add(self, name: str, weight: float, label: str = "fut") -> None:
-        self.value += weight
-        self.reasons.append(name)
-        if weight < 0 and label != "fut":
-            self.labels.add(label)
-
-    @property
-    def label(self) -> str:
-        """What a PDF there would be: by the address and words first, then by the sum."""
-        if not _SUPPLEMENT_SIGNS.isdisjoint(self.reasons):
-            return "supplement"
-        if self.value >= weights.PROMISING:
-            return "fut"
-        if "supplement" in self.labels:
-            return "supplement"
-        enough = weights.FUT_ELSEWHERE if "other-site" in self.reasons else weights.FUT_HERE
-        return "other" if "other" in self.labels or self.value < enough else "fut"
-
-
 def anchors(page: Page) -> Iterator[Candidate]:
-    """Every ``<a>`` with an http address, and buttons, options and forms that hold one."""
+    """Every ``<a>`` with an http address, and buttons and options that hold one."""
     scorer = Scorer(page)
+    found = [*_links(page, scorer)]
+    listed = told_apart(page, [(c, e) for c, e in found if c.reasons != _UNSCORED])
+    for candidate, element in found:
+        candidate = listed.get(element.place, candidate)
+        yield candidate
+        if candidate.reasons != _UNSCORED:
+            yield from _meant(page, element.get("href"), candidate)
+    for element in page.every("button", "option", "input"):
+        url = _button(page, element)
+        if url is not None:
+            scored = scorer.score(element, url)
+            if element.get("type").lower() == "radio":
+                scored.add("chosen-file", weights.CHOSEN)
+            if scored.value > 0:
+                yield _candidate(element, url, "button", scored)
+
+
+def _links(page: Page, scorer: Scorer) -> Iterator[tuple[Candidate, Element]]:
     looked_at = 0
     for count, element in enumerate(page.every("a", "area")):
         href, found_by = element.get("href"), "anchor"
@@ -78,26 +75,11 @@ def anchors(page: Page) -> Iterator[Candidate]:
             continue
         late = count >= weights.MAX_SCORED
         if late and ("pdf" not in url or looked_at >= 2 * weights.MAX_SCORED):
-            yield Candidate(
-                url=url,
-                found_by=found_by,
-                place=element.place,
-                reasons=("unscored",),
-                label="other",
-            )
+            unscored = Score(reasons=[*_UNSCORED], labels={"other"})
+            yield _candidate(element, url, found_by, unscored), element
             continue
         looked_at += 1
-        candidate = scorer.candidate(element, url, found_by)
-        yield candidate
-        yield from _meant(page, href, candidate)
-    for element in page.every("button", "option", "input", "form"):
-        url = _button(page, element)
-        if url is not None:
-            scored = scorer.score(element, url)
-            if element.get("type").lower() == "radio":
-                scored.add("chosen-file", weights.CHOSEN)
-            if scored.value > 0:
-                yield _candidate(element, url, "button", scored)
+        yield scorer.candidate(element, url, found_by), element
 
 
 def _candidate(element: Element, url: str, found_by: str, score: Score) -> Candidate:
@@ -125,7 +107,7 @@ def _meant(page: Page, href: str, candidate: Candidate) -> Iterator[Candidate]:
         yield replace(
             candidate,
             url=made,
-            found_by=f"rewrite:{name}",
+            found_by=f"{REWRITE}{name}",
             score=candidate.score + score,
             reasons=(*candidate.reasons, name),
         )
@@ -155,11 +137,6 @@ def _attributes(page: Page, element: Element) -> str | None:
 
 def _button(page: Page, element: Element) -> str | None:
     tag = element.node.tag
-    if tag == "form":
-        action = element.get("action")
-        if element.get("method").lower() == "post" or "pdf" not in action.lower():
-            return None
-        return page.absolute(action)
     if tag == "option" or (tag == "input" and element.get("value").startswith("http")):
         value = element.get("value")
         return page.absolute(value) if "/" in value or ".pdf" in value.lower() else None
@@ -174,6 +151,7 @@ class Scorer:
         self._addresses: dict[str, Score] = {}
         self._places: dict[etree._Element, tuple[Words, ...]] = {}
         self._near: dict[etree._Element, tuple[tuple[str, float], ...]] = {}
+        self._containers: dict[etree._Element, tuple[etree._Element, ...]] = {}
         self._around_title = self._ancestors_of_title()
 
     def candidate(self, element: Element, url: str, found_by: str) -> Candidate:
@@ -184,63 +162,59 @@ class Scorer:
         address = self._addresses.get(url)
         if address is None:
             address = self._addresses[url] = self._of_address(url)
+        if address.value <= weights.HOPELESS:
+            return address
         score = Score(address.value, address.reasons.copy(), address.labels.copy())
         self._add_text(element, score)
         self._add_place(element, score)
         return score
 
     def _of_address(self, url: str) -> Score:
-        score = Score()
-        text = urls.path_and_query(url)
+        """What the address says; of one that no words can make a fut, the one reason for it."""
+        text, host = urls.path_and_query(url), urls.host(url)
+        score, tools = Score(), weights.SEGMENTS
+        whose = self._page.identity.judge(text)
+        against = self._against(text, host, whose)
+        if against is not None:
+            score.add(*against, "other")
+            return score
         for rule in weights.HREF:
             if rule.fits(text):
                 score.add(rule.name, rule.weight, rule.label)
         if not _TOOLS.isdisjoint(_SEGMENT.split(text)):
-            score.add(weights.SEGMENTS.name, weights.SEGMENTS.weight, weights.SEGMENTS.label)
-        signs = bool(score.value > 0)
-        self._add_identity(text, score)
-        self._add_host(url, text, signs, score)
-        return score
-
-    def _add_identity(self, text: str, score: Score) -> None:
-        for reason in self._page.identity.judge(text):
+            score.add(tools.name, tools.weight, tools.label)
+        signs = score.value > 0
+        for reason in whose:
             score.add(reason, _IDENTITY[reason], "other")
-
-    def _add_host(self, url: str, text: str, signs: bool, score: Score) -> None:
-        host = urls.host(url)
-        if host != self._page.host:
-            if host in _NEVER or urls.site(host) in _NEVER:
-                score.add("never-host", weights.NEVER_HOST, "other")
-            elif host in ("doi.org", "dx.doi.org", "hdl.handle.net"):
-                score.add("resolver", weights.DOI_RESOLVER, "other")
-            elif urls.site(host) != self._page.site:
-                score.add("other-site", weights.OTHER_SITE)
-        if text in ("/", "/index.html", "/index.php"):
-            score.add("home", weights.HOME, "other")
+        if score.value > 0 and self._page.identity.in_title(text) >= weights.OWN_TITLE_WORDS:
+            score.add("own-title", weights.OWN_TITLE)
+        if host != self._page.host and urls.site(host) != self._page.site:
+            score.add("other-site", weights.OTHER_SITE)
         if not signs:
             score.add("no-href-sign", weights.NO_HREF_SIGN)
+        return score
+
+    def _against(self, text: str, host: str, whose: tuple[str, ...]) -> tuple[str, float] | None:
+        if whose == ("other-identifier",):
+            return "other-identifier", weights.OTHER_IDENTIFIER
+        if host != self._page.host:
+            if host in _NEVER or urls.site(host) in _NEVER:
+                return "never-host", weights.NEVER_HOST
+            if host in _RESOLVERS:
+                return "resolver", weights.DOI_RESOLVER
+        if "pdf" not in text and not _TOOLS.isdisjoint(_SEGMENT.split(text)):
+            return weights.SEGMENTS.name, weights.SEGMENTS.weight
+        return ("home", weights.HOME) if text in _HOMES else None
 
     def _add_text(self, element: Element, score: Score) -> None:
-        node = element.node
+        node, given = element.node, element.attributes
         text = _said(node)
-        given = element.attributes
+        found = self._words_of(text, score)
         hint = " ".join([given[name] for name in _SPOKEN if name in given])
-        found = words.of_text(text) if text and not _URL_TEXT.match(text) else {}
-        if self._page.identity.is_title(text):
-            score.add("title-as-text", weights.TITLE_AS_TEXT)
-            found = {n: w for n, w in found.items() if n == "says-pdf"}
-        for name, rule in found.items():
-            score.add(name, rule.weight, rule.label)
         if hint:
             for name, rule in words.of_text(hint[: weights.LONG_TEXT]).items():
                 if name not in found:
                     score.add(f"{name}-in-title", rule.weight / 2, rule.label)
-        if len(text) > weights.LONG_TEXT:
-            score.add("long-text", weights.LONG_TEXT_MINUS)
-        if _FILE_NAME.match(text):
-            score.add("file-name-as-text", weights.FILE_NAME_AS_TEXT)
-        elif _SIZE.search(text):
-            score.add("size-in-text", weights.NEAR_SIZE)
         if _OFF_SITE.issubset(score.reasons) and _GOOD_WORDS.isdisjoint(found):
             score.add("other-site-no-pdf", weights.OTHER_SITE_NOT_PDF, "other")
         if len(given) > 1:
@@ -248,20 +222,61 @@ class Scorer:
         if "says-pdf" not in found and len(node) and _has_icon(node):
             score.add("icon-pdf", weights.ICON_PDF)
 
+    def _words_of(self, text: str, score: Score) -> dict[str, Words]:
+        """What the text of a link says, added to *score*."""
+        found = words.of_text(text) if text and not _URL_TEXT.match(text) else {}
+        if self._page.identity.is_title(text):
+            score.add("title-as-text", weights.TITLE_AS_TEXT)
+            found = {n: w for n, w in found.items() if n == "says-pdf"}
+        for name, rule in found.items():
+            score.add(name, rule.weight, rule.label)
+        if len(text) > weights.LONG_TEXT:
+            score.add("long-text", weights.LONG_TEXT_MINUS)
+        if _FILE_NAME.match(text):
+            score.add("file-name-as-text", weights.FILE_NAME_AS_TEXT)
+        elif _SIZE.search(text):
+            score.add("size-in-text", weights.NEAR_SIZE)
+        return found
+
     def _add_place(self, element: Element, score: Score) -> None:
         for rule in self._sections(element.node):
             score.add(rule.name, rule.weight, rule.label)
         bad = score.labels
-        for rule in words.of_heading(element.heading) if element.heading else ():
+        heading = self._heading(element)
+        for rule in words.of_heading(heading) if heading else ():
             if rule.weight < 0 or score.value > 0:
                 score.add(rule.name, rule.weight, rule.label)
         if score.value <= 0:
             return
         if not bad and "says-pdf" not in score.reasons:
             for name, weight in self._nearby(element.node):
-                score.add(name, weight)
+                button = name != "running-text" or not _ASKED_FOR.isdisjoint(score.reasons)
+                score.add(name, weight, "fut" if button else "other")
         elif ("running-text", weights.RUNNING_TEXT) in self._nearby(element.node):
             score.add("running-text", weights.RUNNING_TEXT, "other")
+
+    def _heading(self, element: Element) -> str:
+        """The last heading before *element* in the innermost container that has one."""
+        headings = self._page.headings
+        for container in self._contained(element.node):
+            before = bisect_left(headings[container], (element.place, ""))
+            if before:
+                return headings[container][before - 1][1]
+        return ""
+
+    def _contained(self, node: etree._Element) -> tuple[etree._Element, ...]:
+        """The containers around *node* that have headings, innermost first."""
+        path = []
+        current = node.getparent()
+        while current is not None and current not in self._containers:
+            path.append(current)
+            current = current.getparent()
+        known = self._containers[current] if current is not None else ()
+        for ancestor in reversed(path):
+            if ancestor in self._page.headings:
+                known = (ancestor, *known)
+            self._containers[ancestor] = known
+        return known
 
     def _nearby(self, node: etree._Element) -> tuple[tuple[str, float], ...]:
         """What the row, item or paragraph says that the link stands in."""
@@ -296,11 +311,11 @@ class Scorer:
         return known
 
     def _with(self, node: etree._Element, outer: tuple[Words, ...]) -> tuple[Words, ...]:
-        given = attributes_of(node)
-        if (not given and node.tag not in _SECTION_TAGS) or node in self._around_title:
+        class_, id_, role, tag = node.get("class"), node.get("id"), node.get("role"), node.tag
+        if not (class_ or id_ or role or tag in _SECTION_TAGS) or node in self._around_title:
             return outer
-        names = f"{given.get('class', '')} {given.get('id', '')}"
-        found, tools = words.of_section(str(node.tag), given.get("role", ""), names[:400])
+        names = f"{class_ or ''} {id_ or ''}"
+        found, tools = words.of_section(str(tag), role or "", names[:400])
         if tools:
             outer = tuple(s for s in outer if s.name != "in-navigation")
             found = tuple(s for s in found if s.name != "in-navigation")
@@ -312,7 +327,7 @@ class Scorer:
         """What holds the paper's title holds the paper: no references, no neighbours."""
         around = {self._page.root}
         for element in [*self._page.elements.get("h1", ()), *self._page.elements.get("h2", ())][:8]:
-            if element.node.tag == "h1" or self._page.identity.is_title(element.heading):
+            if element.node.tag == "h1" or self._page.identity.is_title(text_of(element.node)):
                 around.update(element.node.iterancestors())
                 break
         around.update(self._page.root.iterchildren("body"))
