@@ -123,7 +123,7 @@ def paged() -> Iterator[FaultSite]:
         yield site
 
 
-@pytest.mark.parametrize("trouble", troubles())
+@pytest.mark.parametrize("trouble", [*troubles()])
 def test_it_stops_the_crawl_and_blames_no_site(
     crawls: Crawls, paged: FaultSite, trouble: str
 ) -> None:
