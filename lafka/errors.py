@@ -39,6 +39,10 @@ class BadList(OperatorError):
     """The list as a whole cannot be read: missing, a folder, not the format that its name says."""
 
 
+class BadSource(OperatorError):
+    """RePEc data that cannot be read as a whole: neither a folder nor a tarball, or missing."""
+
+
 class BadArchive(OperatorError):
     """The archive's root cannot be used: another layout or collection, or not writable."""
 
@@ -59,6 +63,13 @@ class StorageTrouble(OperatorError):
         return type(self), (self.path, self.error)
 
 
+class Stopped(OperatorError):
+    """The crawl is being stopped and this was given up: nobody's fault, and nothing is told of it.
+
+    The next run asks again.
+    """
+
+
 class CallerError(LafkaError, ValueError):
     """The caller gave a value that is not one."""
 
@@ -67,8 +78,12 @@ class BadPid(CallerError):
     """Not a pid of the scheme: raised by ``Scheme.pid`` with the reason."""
 
 
+class BadHandle(CallerError):
+    """Not a RePEc handle: raised by ``archec.handles`` with the reason."""
+
+
 class BadUrl(CallerError):
-    """Not a URL that can be asked for: raised by the list reader and the walk."""
+    """Not a URL that can be asked for: raised by the list reader, the walk and ``archec.uris``."""
 
 
 class NotHeld(LafkaError, LookupError):
@@ -77,6 +92,10 @@ class NotHeld(LafkaError, LookupError):
 
 class SiteError(LafkaError):
     """A site sent what it should not have; ``BadHttp`` is the library's own word for it."""
+
+
+class TornFile(SiteError):
+    """A file of RePEc data that cannot be read to its end; what is read of it is no whole."""
 
 
 class BadSuwaf(KeeperError):

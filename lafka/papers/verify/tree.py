@@ -1,7 +1,7 @@
 """The folders of an archive: which papers are there, and what else lies between them.
 
 Links are followed, to folders and to files, by the rule that every part of Lafka has
-(docs/adr/0015-links.md); one that leads into a folder it lies in is told and not followed.
+(docs/adr/0013); one that leads into a folder it lies in is told and not followed.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ def papers_below(root: Path, folder: str = "") -> Iterator[str | FileProblem]:
 
     A paper is what has a WARC or a suwaf. *folder* is relative to both their bases.
     """
-    papers: set[str] = set()
-    folders: set[str] = set()
+    papers, folders = set[str](), set[str]()
     for base, suffix in BASES:
         for entry in _entries(root / base / folder):
             if not isinstance(entry, os.DirEntry):

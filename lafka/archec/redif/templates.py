@@ -1,0 +1,235 @@
+"""A template as it was read, and what stands in it: fields, clusters, files."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
+
+from lafka.archec.redif.shapes import shape
+from lafka.archec.redif.vocabulary import PLACES
+from lafka.archec.uris import file_uris
+from lafka.errors import BadUrl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lafka.archec.handles import Handle
+    from lafka.archec.problems import Problem
+    from lafka.archec.redif.shapes import FileShape
+    from lafka.archec.uris import FileUri
+
+_SIZE = re.compile(
+    r"(?:about |ca\.? |~)?([0-9]+(?:[.,][0-9]+)?) *"
+    r"(bytes?|b|ko?|kb|kbytes|kilobytes?|mo?|mb|megabytes?)?",
+    re.IGNORECASE,
+)
+_UNITS = {"": 1024, "b": 1, "k": 1024, "m": 1024 * 1024}
+_NO_RESTRICTION = re.compile(
+    r"(?:none?|n/?a|nil|null|free|open|public|unrestricted|-+)?[ .!]*"
+    r"|(?:free|open|public)(?:ly)? (?:access|available|download|domain)[ .!]*"
+    r"|no (?:access )?restrictions?(?: (?:apply|on access))?[ .!]*"
+    r"|not? restricted[ .!]*",
+    re.IGNORECASE,
+)
+
+
+class Field(NamedTuple):
+    """One field: its canonical name, its value in one line, the line it begins in, from 1."""
+
+    name: str
+    value: str
+    line: int
+
+
+class Cluster(NamedTuple):
+    """Fields that belong together: the key field that opened the cluster comes first."""
+
+    prefix: str
+    fields: tuple[Field, ...]
+
+    def first(self, name: str) -> str | None:
+        """The value of a field by its name in the cluster (``Name``, ``Workplace-Name``)."""
+        return _first(self.fields, f"{self.prefix}-{name}")
+
+    def all(self, name: str) -> list[str]:
+        """The values of a field by its name in the cluster."""
+        return _all(self.fields, f"{self.prefix}-{name}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """What a template says of one file; ``RePEc:nbr:nberwo:0001#file-1`` is its pointer.
+
+    ``n`` is the position of its File-URL in the template, from 1. ``url`` is the value as it
+    stands there, ``uris`` its one or two readings, none where it cannot be asked for. ``size`` is
+    in bytes. ``restriction`` is the file's own, else the template's; ``free`` says that the
+    template denies one itself. What is inherited where it says neither, ``Restrictions`` knows.
+    """
+
+    n: int
+    url: str
+    uris: tuple[FileUri, ...]
+    line: int
+    format: str | None = None
+    function: str | None = None
+    size: int | None = None
+    restriction: str | None = None
+    free: bool = False
+
+
+Columns = tuple["Sequence[str]", "Sequence[str]", "Sequence[int]"]
+"""Names, values and lines of the fields of a template."""
+
+
+def _spelling(names: Sequence[str], name: str) -> str:
+    """How the fields of a name are spelt in *names*; empty where there are none."""
+    lower = name.lower()
+    return next((other for other in names if other.lower() == lower), "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """One template.
+
+    ``type`` is ``paper`` and so on, in lower case; of a type that is none, what stands there.
+    ``data`` are its exact bytes, from its Template-Type line to the next one, of at most 4 MiB;
+    ``offset`` is where they begin in the file, None in a UTF-16 file, where they are turned to
+    UTF-8. ``encoding`` is ``utf-8``, ``windows-1252`` or ``mixed``. ``handle`` is None where there
+    is none, or none that is one.
+    """
+
+    type: str
+    data: bytes = field(repr=False)
+    offset: int | None
+    encoding: str
+    handle: Handle | None
+    problems: tuple[Problem, ...]
+    _columns: Columns = field(repr=False)
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """All fields, in their order."""
+        return tuple(map(Field, *self._columns))
+
+    @property
+    def line(self) -> int:
+        """The line in which it begins, from 1."""
+        return self._columns[2][0]
+
+    @property
+    def length(self) -> int:
+        """Bytes of ``data``."""
+        return len(self.data)
+
+    def first(self, name: str) -> str | None:
+        """The value of the first field of that name, in any case; None where there is none."""
+        names, values, _ = self._columns
+        if name not in names:
+            name = _spelling(names, name)
+        return values[names.index(name)] if name else None
+
+    def all(self, name: str) -> list[str]:
+        """The values of all fields of that name, in any case."""
+        names, values, _ = self._columns
+        if name not in names:
+            name = _spelling(names, name)
+        return [value for other, value in zip(names, values, strict=True) if other == name]
+
+    @property
+    def fingerprint(self) -> bytes:
+        """16 bytes, equal for templates of the same fields, whatever encoding and line ends."""
+        names, values, _ = self._columns
+        return blake2b("\0".join([*names, *values]).encode(), digest_size=16).digest()
+
+    def clusters(self, prefix: str) -> list[Cluster]:
+        """The clusters of that prefix (``Author``, ``Primary``), with those within them."""
+        return list(_clusters(self.fields, prefix))
+
+    def files(self) -> tuple[File, ...]:
+        """What the template says of files, in its order."""
+        files = shape(self._columns[0]).files
+        said = next(filter(None, self.all("Restriction")), "") if files else ""
+        return tuple(_file(self, n, cluster, said) for n, cluster in enumerate(files, 1))
+
+    def authors(self) -> list[Cluster]:
+        """The author clusters, workplaces included."""
+        return self.clusters("Author")
+
+    @property
+    def restriction(self) -> str | None:
+        """What restricts the access to all files of the template."""
+        return restricting(next(filter(None, self.all("Restriction")), None))
+
+
+def _file(template: Template, n: int, places: FileShape, restriction: str) -> File:
+    _, values, lines = template._columns
+
+    def value(place: int) -> str | None:
+        return values[place] or None if place else None
+
+    url = value(places.url) or ""
+    said = value(places.restriction) or restriction
+    restricted = restricting(said)
+    return File(
+        n=n,
+        url=url,
+        uris=uris_of(url),
+        line=lines[places.url],
+        format=value(places.format),
+        function=value(places.function),
+        size=size_in_bytes(value(places.size) or ""),
+        restriction=restricted,
+        free=bool(said) and not restricted,
+    )
+
+
+def uris_of(url: str) -> tuple[FileUri, ...]:
+    """The readings of a File-URL, none where it cannot be asked for."""
+    try:
+        return file_uris(url)
+    except BadUrl:
+        return ()
+
+
+def _first(fields: tuple[Field, ...], name: str) -> str | None:
+    lower = name.lower()
+    return next((found.value for found in fields if found.name.lower() == lower), None)
+
+
+def _all(fields: tuple[Field, ...], name: str) -> list[str]:
+    lower = name.lower()
+    return [found.value for found in fields if found.name.lower() == lower]
+
+
+def _clusters(fields: tuple[Field, ...], prefix: str) -> Iterator[Cluster]:
+    inside = (prefix, f"{prefix}-Workplace")
+    gathered: list[Field] = []
+    for found in fields:
+        place = PLACES.get(found.name)
+        if not place or place.prefix not in inside:
+            continue
+        if place.opens and place.prefix == prefix:
+            if gathered:
+                yield Cluster(prefix, tuple(gathered))
+            gathered = []
+        elif not gathered:
+            continue
+        gathered.append(found)
+    if gathered:
+        yield Cluster(prefix, tuple(gathered))
+
+
+def restricting(value: str | None) -> str | None:
+    """*value* where it restricts; None for nothing, and for ``none`` and what means that."""
+    return value if value and not _NO_RESTRICTION.fullmatch(value) else None
+
+
+def size_in_bytes(value: str) -> int | None:
+    """What a File-Size says: a bare number is of kilobytes (ReDIF 1); None for prose."""
+    size = _SIZE.fullmatch(value.strip())
+    if not size or len(size[1]) > 18:
+        return None
+    number = float(size[1].replace(",", "."))
+    return round(number * _UNITS[(size[2] or "")[:1].lower()])
