@@ -145,8 +145,8 @@ TEXT: tuple[Words, ...] = (
         words=(
             "figure", "figures", "table", "tables", "fig", "cover", "table of contents",
             "contents", "toc", "abstract", "summary", "résumé", "resumen", "resumo",
-            "zusammenfassung", "abstracts", "preview", "first page", "front matter", "frontmatter",
-            "back matter", "title page", "sample", "inhaltsverzeichnis", "sumário", "sommaire",
+            "zusammenfassung", "abstracts", "front matter", "frontmatter",
+            "back matter", "title page", "inhaltsverzeichnis", "sumário", "sommaire",
             "índice", "table des matières", "sadržaj", "содержание", "аннотация", "реферат",
             "автореферат", "graphical abstract", "highlights", "powerpoint", "ppt", "thumbnail",
             "errata", "erratum", "corrigendum", "correction", "comment on", "reply", "titelblatt",
@@ -155,6 +155,13 @@ TEXT: tuple[Words, ...] = (
             "issue pdf", "browse issue", "número completo", "numéro complet", "edição completa",
             "весь выпуск", "gesamtes heft",
         ),
+        label="other",
+    ),
+    Words(
+        name="says-preview",
+        weight=-4.0,
+        why="a first page where one has to pay; where none has to, the file in a viewer",
+        words=("preview", "first page", "sample"),
         label="other",
     ),
     Words(
