@@ -1,0 +1,241 @@
+"""The obi store: a folder in which time and id of an obi say where its file lies.
+
+::
+
+    archive/
+      archec.json                  {"format": 1, "names": "exact"}
+      032/184/2531/<escaped id>    the obi that was noted at 1352481230; never changed
+      journal/1352481230.jsonl     what that gathering saw; append-only
+      runs/                        what runs said; records.sqlite, *.lock: made again at need
+
+>>> ObiStore("archive").read(1352481230, "RePEc:nbr:nberwo:0001")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import socket
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from lafka.archec import tists
+from lafka.archec.names import Names
+from lafka.errors import ArchiveBusy, BadStore, KeeperError, NotHeld, StorageTrouble
+from lafka.folders import DRAFT, make_folders, sync_folder
+from lafka.warc.names import rename_new
+
+FORMAT = 1
+MARKER = "archec.json"
+LINKS_MAX = 10
+"""Symlinks that a reader follows from an obi's place to its bytes."""
+_SHARD = re.compile(r"[0-9]{3}")
+_LAST = re.compile(r"[0-9]{3,5}")
+_JOURNAL = re.compile(r"([1-9][0-9]{8,10})\.jsonl")
+
+
+class ObiStore:
+    """The obi store at the folder *root*; readers take no lock.
+
+    ``BadStore`` where none is there, or one of another format.
+    """
+
+    def __init__(self, root: Path | str) -> None:
+        self.root = Path(root)
+        names = _marked(self.root / MARKER)
+        if names is None:
+            raise BadStore(f"{self.root}: no obi store is here")
+        self.names = names
+
+    @classmethod
+    def create(cls, root: Path | str) -> ObiStore:
+        """The store at *root*, made and marked where there is none yet.
+
+        ``BadStore`` as above, and where *root* cannot be written or is a folder of something else.
+        """
+        root = Path(root)
+        try:
+            if _marked(root / MARKER) is None:
+                _refuse_foreign(root)
+                make_folders(root)
+                mark(root)
+            store = cls(root)
+            for folder in ("journal", "runs"):
+                make_folders(root / folder)
+            store.probe()
+        except (OSError, StorageTrouble) as error:
+            raise BadStore(f"{root}: cannot be written: {_reason(error)}") from error
+        return store
+
+    def probe(self) -> None:
+        """Create, sync, rename and delete a file; ``OSError`` where that cannot be done."""
+        draft = self.root / f".probe-{uuid.uuid4().hex}"
+        with draft.open("xb") as file:
+            file.write(b"archec\n")
+            file.flush()
+            os.fsync(file.fileno())
+        draft = draft.rename(draft.with_suffix(".renamed"))
+        draft.unlink()
+
+    # Where things lie --------------------------------------------------------------------------
+
+    def folder(self, tist: int) -> Path:
+        return self.root / tists.folder(tist)
+
+    def path(self, tist: int, obi: str) -> Path:
+        """The place of the obi with the id *obi* at *tist*, whether or not something is there."""
+        return self.folder(tist) / self.names.file_name(obi)
+
+    def link(self, tist: int, held: tuple[int, str]) -> str:
+        """What a symlink in the folder of *tist* says to lead to what is *held*, relative."""
+        name = self.names.file_name(held[1])
+        return name if held[0] == tist else f"../../../{tists.folder(held[0])}/{name}"
+
+    def journal(self, tist: int) -> Path:
+        return self.root / "journal" / f"{tist}.jsonl"
+
+    def journals(self) -> list[int]:
+        """The tists of all journals, oldest first."""
+        with suppress(FileNotFoundError):
+            found = [_JOURNAL.fullmatch(path.name) for path in (self.root / "journal").iterdir()]
+            return sorted(int(match[1]) for match in found if match)
+        return []
+
+    def gatherings(self) -> Iterator[int]:
+        """The tists that have a folder, in no order, whether or not they have a journal."""
+        for first in _subfolders(self.root, _SHARD):
+            for second in _subfolders(first, _SHARD):
+                for third in _subfolders(second, _LAST):
+                    tist = tists.of_folder(third.relative_to(self.root).as_posix())
+                    if tist is not None:
+                        yield tist
+
+    # Reading -----------------------------------------------------------------------------------
+
+    def find(self, tist: int, obi: str) -> Path:
+        """The file with the bytes of *obi* at *tist*, symlinks followed.
+
+        Of a URL that was redirected to the same with or without a slash at its end, that one's
+        (decision D14). ``NotHeld``; ``KeeperError`` where links lead nowhere or out of the store.
+        """
+        tried = (obi, obi.removesuffix("/"), f"{obi}/") if "://" in obi else (obi,)
+        for name in dict.fromkeys(tried):
+            path = self.path(tist, name)
+            if os.path.lexists(path):
+                return self._followed(path)
+        raise NotHeld(f"{obi}: not in the store at {tist}")
+
+    def _followed(self, path: Path) -> Path:
+        place = path
+        for _ in range(LINKS_MAX + 1):
+            if not place.is_symlink():
+                if place.is_file():
+                    return place
+                raise KeeperError(path, "leads to no file")
+            place = Path(os.path.normpath(place.parent / place.readlink()))
+            if not place.is_relative_to(self.root):
+                raise KeeperError(path, "leads out of the store")
+        raise KeeperError(path, f"more than {LINKS_MAX} links behind each other")
+
+    def read(self, tist: int, obi: str) -> bytes:
+        """The bytes of *obi* at *tist*; raises as ``find``."""
+        path = self.find(tist, obi)
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise StorageTrouble(path, error) from error
+
+    # One run of a kind at a time ---------------------------------------------------------------
+
+    @contextmanager
+    def locked(self, kind: str) -> Iterator[None]:
+        """The lock of runs that gather obis of this *kind*; ``ArchiveBusy`` says who has it."""
+        path = self.root / f"{kind}.lock"
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise StorageTrouble(path, error) from error
+        try:
+            _take(fd, path)
+            yield
+        finally:
+            os.close(fd)
+
+
+def _take(fd: int, path: Path) -> None:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.pread(fd, 300, 0).decode(errors="replace").strip() or "another process"
+        raise ArchiveBusy(f"{path}: held by {holder}") from None
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+
+
+def _marked(path: Path) -> Names | None:
+    """How the store writes names; None where there is no marker."""
+    try:
+        values = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise BadStore(f"{path}: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise BadStore(f"{path}: the marker is not JSON") from None
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        raise BadStore(f"{path}: a store of another format, not of format {FORMAT}")
+    if values.get("names") not in list(Names):
+        raise BadStore(f"{path}: names {values.get('names')!r}, neither exact nor folded")
+    return Names(values["names"])
+
+
+def _refuse_foreign(root: Path) -> None:
+    names = {path.name for path in root.iterdir()} if root.is_dir() else set()
+    if "lafka.json" in names:
+        raise BadStore(f"{root}: an archive of papers, the obi store needs a folder of its own")
+    if any(_SHARD.fullmatch(name) for name in names):
+        raise BadStore(f"{root}: a store without a marker; scrapy archec adopt takes it over")
+    strange = {name for name in names if not name.startswith(".")} - {"journal", "runs"}
+    if strange:
+        raise BadStore(f"{root}: a folder of something else, it holds {min(strange)!r}")
+
+
+def mark(root: Path) -> None:
+    """Mark *root* as an obi store whose names suit its disk; the first of two makers wins."""
+    names = Names.FOLDED if _is_blind(root) else Names.EXACT
+    draft = root / f"{DRAFT}{uuid.uuid4().hex}"
+    with draft.open("x", encoding="utf-8") as file:
+        file.write(json.dumps({"format": FORMAT, "names": names}) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        rename_new(draft, root / MARKER)
+    except FileExistsError:
+        draft.unlink()
+    sync_folder(root)
+
+
+def _is_blind(root: Path) -> bool:
+    """Whether the disk takes names that differ by case alone for one."""
+    with suppress(FileExistsError):
+        (root / ".probe-a").touch(exist_ok=False)
+    try:
+        return (root / ".probe-A").exists()
+    finally:
+        (root / ".probe-a").unlink(missing_ok=True)
+
+
+def _subfolders(folder: Path, name: re.Pattern[str]) -> Iterator[Path]:
+    with os.scandir(folder) as entries:
+        found = [e for e in entries if name.fullmatch(e.name) and e.is_dir(follow_symlinks=False)]
+    for entry in sorted(found, key=lambda entry: entry.name):
+        yield Path(entry.path)
+
+
+def _reason(error: OSError | StorageTrouble) -> str:
+    inner = error.error if isinstance(error, StorageTrouble) else error
+    return inner.strerror or str(inner)
