@@ -47,6 +47,10 @@ class RecordsAway(OperatorError):
     """The database of the obi store cannot be reached: the journals have all, the run goes again."""
 
 
+class BadSource(OperatorError):
+    """RePEc data that cannot be read as a whole: neither a folder nor a tarball, or missing."""
+
+
 class BadArchive(OperatorError):
     """The archive's root cannot be used: another layout or collection, or not writable."""
 
@@ -75,8 +79,12 @@ class BadPid(CallerError):
     """Not a pid of the collection: raised by ``Collection.pid`` with the reason."""
 
 
+class BadHandle(CallerError):
+    """Not a RePEc handle: raised by ``archec.handles`` with the reason."""
+
+
 class BadUrl(CallerError):
-    """Not a URL that can be asked for: raised by the list reader and the walk."""
+    """Not a URL that can be asked for: raised by the list reader, the walk and ``archec.uris``."""
 
 
 class BadTist(CallerError):
@@ -93,6 +101,10 @@ class NotHeld(LafkaError, LookupError):
 
 class SiteError(LafkaError):
     """A site sent what it should not have; ``BadHttp`` is the library's own word for it."""
+
+
+class TornFile(SiteError):
+    """A file of RePEc data that cannot be read to its end; what is read of it is no whole."""
 
 
 class BadSuwaf(KeeperError):

@@ -36,6 +36,7 @@ BELOW = {
     "certificates": "",
     "strict": "errors",
     "verify": "errors pids archives strict suwafs",
+    "archec": "errors pids futlis folders locks payloads warc",
 }
 # Other people's packages that only one of ours may know.
 ONLY_IN = {
@@ -43,6 +44,7 @@ ONLY_IN = {
     "scrapy_warcio": {"rawfiles"},
     "yaml": {"rawfiles"},
     "hanzo": {"rawfiles"},
+    "pymongo": {"archec"},
 }
 SCRAPY = {"scrapy", "twisted", "itemadapter"}
 
@@ -129,6 +131,17 @@ def test_spiders_and_finders_reach_no_writer_and_commands_no_crawl(path: Path) -
     for module, node in imports(path):
         if module.startswith("lafka."):
             assert area(module) not in forbidden, f"{path}:{node.lineno} imports {module}"
+
+
+PURE_OF_ARCHEC = {"handles", "uris", "problems", "redif", "tists", "names", "texts"}
+RIM = {"os", "pathlib", "io", "socket", "tempfile", "shutil", "subprocess", "sqlite3", "threading"}
+
+
+def test_the_pure_parts_of_archec_touch_no_file_and_no_socket() -> None:
+    for path in files():
+        parts = module_of(path).split(".")
+        if parts[1:2] == ["archec"] and set(parts[2:3]) & PURE_OF_ARCHEC:
+            assert not {module.partition(".")[0] for module, _ in imports(path)} & RIM, path
 
 
 def test_every_part_below_the_line_is_there() -> None:
