@@ -44,7 +44,7 @@ class BadStore(OperatorError):
 
 
 class RecordsAway(OperatorError):
-    """The database of the obi store cannot be reached: the journals have all, the run goes again."""
+    """The obi store's database cannot be reached: the journals have all; the command goes on."""
 
 
 class BadSource(OperatorError):

@@ -29,7 +29,7 @@ GROUP = 4096
 OBIS_MAX = 65_536
 """Obis stored by a gathering: names in one folder."""
 AGE_MAX = 86_400
-"""Seconds after which a gathering ends."""
+"""Seconds after which the next one begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,10 +100,6 @@ class Gathering:
     def waiting(self) -> int:
         """How many obis and lines the group has that is not stored yet."""
         return len(self._group.lines)
-
-    def is_full(self, now: int) -> bool:
-        """Whether the next obi belongs to the next gathering."""
-        return self.stored >= OBIS_MAX or now >= self.tist + AGE_MAX
 
     def put(self, obi: Stored) -> None:
         """Take *obi* into the group; ``StorageTrouble``, and then the group is undone."""

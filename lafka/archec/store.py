@@ -52,17 +52,18 @@ class ObiStore:
         self.names = names
 
     @classmethod
-    def create(cls, root: Path | str) -> ObiStore:
-        """The store at *root*, made and marked where there is none yet.
+    def create(cls, root: Path | str, *, adopting: bool = False) -> ObiStore:
+        """The store at *root*, made and marked where there is none yet; *adopting* a tree there.
 
         ``BadStore`` as above, and where *root* cannot be written or is a folder of something else.
         """
         root = Path(root)
         try:
             if _marked(root / MARKER) is None:
-                _refuse_foreign(root)
+                if not adopting:
+                    _refuse_foreign(root)
                 make_folders(root)
-                mark(root)
+                _mark(root, Names.EXACT if adopting else _names_for(root))
             store = cls(root)
             for folder in ("journal", "runs"):
                 make_folders(root / folder)
@@ -107,12 +108,7 @@ class ObiStore:
 
     def gatherings(self) -> Iterator[int]:
         """The tists that have a folder, in no order, whether or not they have a journal."""
-        for first in _subfolders(self.root, _SHARD):
-            for second in _subfolders(first, _SHARD):
-                for third in _subfolders(second, _LAST):
-                    tist = tists.of_folder(third.relative_to(self.root).as_posix())
-                    if tist is not None:
-                        yield tist
+        return shards(self.root)
 
     # Reading -----------------------------------------------------------------------------------
 
@@ -204,9 +200,8 @@ def _refuse_foreign(root: Path) -> None:
         raise BadStore(f"{root}: a folder of something else, it holds {min(strange)!r}")
 
 
-def mark(root: Path) -> None:
-    """Mark *root* as an obi store whose names suit its disk; the first of two makers wins."""
-    names = Names.FOLDED if _is_blind(root) else Names.EXACT
+def _mark(root: Path, names: Names) -> None:
+    """Mark *root* as an obi store; the first of two makers wins."""
     draft = root / f"{DRAFT}{uuid.uuid4().hex}"
     with draft.open("x", encoding="utf-8") as file:
         file.write(json.dumps({"format": FORMAT, "names": names}) + "\n")
@@ -219,6 +214,10 @@ def mark(root: Path) -> None:
     sync_folder(root)
 
 
+def _names_for(root: Path) -> Names:
+    return Names.FOLDED if _is_blind(root) else Names.EXACT
+
+
 def _is_blind(root: Path) -> bool:
     """Whether the disk takes names that differ by case alone for one."""
     with suppress(FileExistsError):
@@ -229,7 +228,19 @@ def _is_blind(root: Path) -> bool:
         (root / ".probe-a").unlink(missing_ok=True)
 
 
+def shards(root: Path) -> Iterator[int]:
+    """The tists whose folders are below *root*."""
+    for first in _subfolders(root, _SHARD):
+        for second in _subfolders(first, _SHARD):
+            for third in _subfolders(second, _LAST):
+                tist = tists.of_folder(third.relative_to(root).as_posix())
+                if tist is not None:
+                    yield tist
+
+
 def _subfolders(folder: Path, name: re.Pattern[str]) -> Iterator[Path]:
+    if not folder.is_dir():
+        return
     with os.scandir(folder) as entries:
         found = [e for e in entries if name.fullmatch(e.name) and e.is_dir(follow_symlinks=False)]
     for entry in sorted(found, key=lambda entry: entry.name):

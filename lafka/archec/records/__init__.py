@@ -110,7 +110,7 @@ class Refipo:
     raw: str
     format: str | None = None
     function: str | None = None
-    size: str | None = None
+    size: int | None = None
     restriction: str | None = None
 
     @property

@@ -18,7 +18,16 @@ from pymongo.write_concern import WriteConcern
 
 from lafka.archec.journals import Line
 from lafka.archec.records import (
-    VERSION, Content, Gathering, Kind, Last, Obi, Refipo, State, Told, in_batches,
+    VERSION,
+    Content,
+    Gathering,
+    Kind,
+    Last,
+    Obi,
+    Refipo,
+    State,
+    Told,
+    in_batches,
 )  # fmt: skip
 from lafka.archec.records.folding import Changes, fold, ids, opened
 from lafka.errors import BadArgument, BadStore, RecordsAway

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lafka.archec.journals import Line, head, in_chunks, read
@@ -81,11 +81,12 @@ def catch_up(store: ObiStore, records: Records) -> None:
             raise BadStore(
                 f"{path}: older than what the database has, which scrapy archec rebuild makes again"
             )
-        _apply(records, path, tist, start)
+        apply_journal(store, records, tist, start)
 
 
-def _apply(records: Records, path: Path, tist: int, start: int) -> None:
-    for upto, lines in in_chunks(_whole(path, start), LINES):
+def apply_journal(store: ObiStore, records: Records, tist: int, start: int = 0) -> None:
+    """Apply the journal of *tist* from byte *start* on; of a torn one what is whole."""
+    for upto, lines in in_chunks(_whole(store.journal(tist), start), LINES):
         records.apply(tist, upto, lines)
 
 
@@ -95,39 +96,43 @@ def _whole(path: Path, start: int) -> Iterator[tuple[int, Line]]:
         yield from read(path, start)
 
 
-def rebuild(store: ObiStore, database: str = "") -> Records:
-    """Make the records again from the journals; what was there is replaced when all is done.
+@contextmanager
+def anew(store: ObiStore, database: str = "") -> Iterator[Records]:
+    """Empty records, to be filled; when that is done they are the store's.
 
-    A MongoDB is emptied first: it has no name to be replaced under.
+    A MongoDB is emptied first: it has no name under which it could be replaced.
     """
     if database:
         from lafka.archec.records.mongo import MongoRecords  # noqa: PLC0415
 
         emptied = MongoRecords(database, anew=True)
-        catch_up(store, emptied)
-        return emptied
-    return _rebuilt(store)
-
-
-def _rebuilt(store: ObiStore) -> Records:
+        try:
+            yield emptied
+        finally:
+            emptied.close()
+        return
     path, draft = store.root / NAME, store.root / f"{DRAFT}{NAME}"
     try:
         _remove(draft)
         records = SqliteRecords(draft)
-        catch_up(store, records)
-        records.close()
-        # Closed, it is one file without a log beside it, whose bytes are synced before its name.
-        with draft.open("rb+") as file:
-            os.fsync(file.fileno())
-        for suffix in ("-wal", "-shm"):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
-        draft.replace(path)
-        sync_folder(store.root)
+        try:
+            yield records
+        finally:
+            records.close()
+        _replace(draft, path)
     except OSError as error:
         raise StorageTrouble(path, error) from error
-    return SqliteRecords(path)
 
 
-def _remove(draft: Path) -> None:
+def _replace(draft: Path, path: Path) -> None:
+    # Closed, it is one file without a log beside it; its bytes are synced before its name.
+    with draft.open("rb+") as file:
+        os.fsync(file.fileno())
+    _remove(path)
+    draft.rename(path)
+    sync_folder(path.parent)
+
+
+def _remove(path: Path) -> None:
     for suffix in ("", "-wal", "-shm", "-journal"):
-        draft.with_name(draft.name + suffix).unlink(missing_ok=True)
+        path.with_name(path.name + suffix).unlink(missing_ok=True)

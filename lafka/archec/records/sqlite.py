@@ -1,3 +1,4 @@
+# ruff: noqa: S608 - statements are put together from names and question marks, never from values
 """The records in one SQLite file: the default, and the standard library's.
 
 WAL with synchronous NORMAL: a power cut may take the last transactions away, never more, and the
@@ -16,7 +17,16 @@ from typing import Any, TypeVar
 
 from lafka.archec.journals import Line
 from lafka.archec.records import (
-    VERSION, Content, Gathering, Kind, Last, Obi, Refipo, State, Told, in_batches,
+    VERSION,
+    Content,
+    Gathering,
+    Kind,
+    Last,
+    Obi,
+    Refipo,
+    State,
+    Told,
+    in_batches,
 )  # fmt: skip
 from lafka.archec.records.folding import Changes, fold, ids, opened
 from lafka.errors import BadStore, RecordsAway
@@ -45,7 +55,7 @@ CREATE TABLE v (kind INTEGER, md5 BLOB, n INTEGER, key INTEGER, tist INTEGER, sh
   text_sha256 BLOB, length INTEGER, PRIMARY KEY (kind, md5, n)) WITHOUT ROWID;
 CREATE TABLE loss (key INTEGER, tist INTEGER, PRIMARY KEY (key, tist)) WITHOUT ROWID;
 CREATE TABLE refipo (tobi INTEGER, n INTEGER, second INTEGER, since INTEGER, until INTEGER,
-  fobi INTEGER, raw TEXT, format TEXT, function TEXT, size TEXT, restriction TEXT,
+  fobi INTEGER, raw TEXT, format TEXT, function TEXT, size INTEGER, restriction TEXT,
   PRIMARY KEY (tobi, n, second, since)) WITHOUT ROWID;
 CREATE INDEX refipo_fobi ON refipo (fobi);
 CREATE TABLE gathering (tist INTEGER PRIMARY KEY, kind TEXT, source TEXT, run TEXT, ended INTEGER,
@@ -104,7 +114,7 @@ class SqliteRecords:
         for some in in_batches(obis, _ASKED):
             # Both kinds, so that the index of (kind, id) is of use.
             marks = ",".join("?" * len(some))
-            asked = f"SELECT {','.join(_COLUMNS)} FROM obi WHERE kind IN (0, 1) AND id IN ({marks})"  # noqa: S608
+            asked = f"SELECT {','.join(_COLUMNS)} FROM obi WHERE kind IN (0, 1) AND id IN ({marks})"
             found.update({obi.id: obi for obi in map(_obi, self._db.execute(asked, some))})
         return found
 
@@ -148,7 +158,7 @@ class SqliteRecords:
               FROM obi o LEFT JOIN m ON m.key = o.key AND m.tist = o.noted
               LEFT JOIN v ON v.kind = o.kind AND v.md5 = substr(m.md5, 1, 16)
                 AND v.n = coalesce(nullif(CAST(substr(m.md5, 18) AS TEXT), ''), 1)
-              WHERE o.kind = ? AND o.id IN ({marks})"""  # noqa: S608
+              WHERE o.kind = ? AND o.id IN ({marks})"""
             for row in self._db.execute(asked, (_KINDS[kind], *some)):
                 found[row[0]] = _last(row)
         return found
@@ -174,10 +184,10 @@ class SqliteRecords:
         of = {obi.number: obi for obi in obis}
         for some in in_batches(of, _ASKED):
             marks = ",".join("?" * len(some))
-            asked = f"SELECT key, tist, md5 FROM m WHERE key IN ({marks}) ORDER BY tist"  # noqa: S608
+            asked = f"SELECT key, tist, md5 FROM m WHERE key IN ({marks}) ORDER BY tist"
             for key, tist, md5 in self._db.execute(asked, some):
                 of[key].versions.append((tist, _md5(md5)))
-            asked = f"SELECT key, tist FROM loss WHERE key IN ({marks}) ORDER BY tist"  # noqa: S608
+            asked = f"SELECT key, tist FROM loss WHERE key IN ({marks}) ORDER BY tist"
             for key, tist in self._db.execute(asked, some):
                 of[key].past.append(tist)
         return obis
@@ -195,12 +205,12 @@ class SqliteRecords:
     def _refipos(self, where: str, *values: Any) -> list[Refipo]:
         asked = f"""SELECT t.id, n, second, since, until, f.id, raw, format, function, size,
           restriction FROM refipo r JOIN obi t ON t.key = tobi JOIN obi f ON f.key = fobi
-          WHERE {where} ORDER BY t.id, n, second, since"""  # noqa: S608
+          WHERE {where} ORDER BY t.id, n, second, since"""
         return [_refipo(row) for row in self._db.execute(asked, values)]
 
     @_told
     def due(self, now: int, limit: int) -> list[Obi]:
-        asked = f"SELECT {','.join(_COLUMNS)} FROM obi WHERE due <= ? ORDER BY due, id LIMIT ?"  # noqa: S608
+        asked = f"SELECT {','.join(_COLUMNS)} FROM obi WHERE due <= ? ORDER BY due, id LIMIT ?"
         return list(map(_obi, self._db.execute(asked, [now, limit])))
 
     @_told
@@ -209,7 +219,7 @@ class SqliteRecords:
                    "host": "host"}[by]  # fmt: skip
         asked = f"""SELECT {columns}, kind, sum(noted IS NOT NULL AND lost IS NULL),
           sum(lost IS NOT NULL), count(*), sum((SELECT count(*) FROM m WHERE m.key = obi.key))
-          FROM obi GROUP BY {columns}, kind ORDER BY {columns}, kind"""  # noqa: S608
+          FROM obi GROUP BY {columns}, kind ORDER BY {columns}, kind"""
         return [_count(columns, row) for row in self._db.execute(asked)]
 
     def walk(self, kind: Kind, prefix: str = "") -> Iterator[Obi]:
@@ -225,7 +235,7 @@ class SqliteRecords:
     @_told
     def _page(self, kind: Kind, than: str, obi: str) -> Sequence[Obi]:
         asked = f"""SELECT {",".join(_COLUMNS)} FROM obi WHERE kind = ? AND id {than} ?
-          ORDER BY id LIMIT {_ASKED}"""  # noqa: S608
+          ORDER BY id LIMIT {_ASKED}"""
         return self._whole(list(map(_obi, self._db.execute(asked, [_KINDS[kind], obi]))))
 
     @_told
