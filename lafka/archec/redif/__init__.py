@@ -1,0 +1,33 @@
+"""ReDIF, the format of RePEc's templates (version 1), read as it is found.
+
+    for template in redif.read(data):
+        template.handle, template.first("Title"), template.files()
+
+Depends on nothing but handles and URIs: no Scrapy, no file, no socket. The rules, and the codes
+of what is told as odd, are in docs/redif.md.
+"""
+
+from lafka.archec.redif.decoding import Decoded, decoded, with_line_feeds
+from lafka.archec.redif.reading import MOST_PROBLEMS, Reader, read
+from lafka.archec.redif.restrictions import Restrictions
+from lafka.archec.redif.splitting import LONGEST_TEMPLATE, Readable
+from lafka.archec.redif.templates import Cluster, Field, File, Template
+from lafka.archec.redif.vocabulary import ITEMS, TYPES
+
+__all__ = [
+    "ITEMS",
+    "LONGEST_TEMPLATE",
+    "MOST_PROBLEMS",
+    "TYPES",
+    "Cluster",
+    "Decoded",
+    "Field",
+    "File",
+    "Readable",
+    "Reader",
+    "Restrictions",
+    "Template",
+    "decoded",
+    "read",
+    "with_line_feeds",
+]

@@ -1,0 +1,51 @@
+"""Bytes of a template -> text: UTF-8 where a line is that, else Windows-1252 as WHATWG has it.
+
+By line, because real files mix encodings; no byte is undefined, so nothing is ever lost.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import NamedTuple
+
+_LINES = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n|\Z)")
+# https://encoding.spec.whatwg.org/index-windows-1252.txt: the five bytes that Python leaves out
+# are the C1 controls of the same number.
+_WINDOWS_1252 = "".join(
+    bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in range(256)
+)
+
+
+class Decoded(NamedTuple):
+    """A text, and ``utf-8`` (ASCII included), ``windows-1252`` or ``mixed``."""
+
+    text: str
+    encoding: str
+
+
+def decoded(data: bytes) -> Decoded:
+    """The text of *data*, its line ends as they are."""
+    try:
+        return Decoded(data.decode("utf-8"), "utf-8")
+    except UnicodeDecodeError:
+        return _by_line(data)
+
+
+def _by_line(data: bytes) -> Decoded:
+    texts: list[str] = []
+    utf_8 = False
+    for line in _LINES.findall(data):
+        try:
+            texts.append(line.decode("utf-8"))
+            utf_8 = utf_8 or not line.isascii()
+        except UnicodeDecodeError:
+            texts.append(codecs.charmap_decode(line, "strict", _WINDOWS_1252)[0])
+    return Decoded("".join(texts), "mixed" if utf_8 else "windows-1252")
+
+
+def with_line_feeds(text: str) -> str:
+    """*text* with each line end, CR LF and bare CR too, made LF."""
+    if "\r" not in text:
+        return text
+    return text.replace("\r\n", "\n").replace("\r", "\n")

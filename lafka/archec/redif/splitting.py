@@ -1,0 +1,229 @@
+"""The bytes of a file -> its templates as blocks of bytes, in one pass and bounded memory.
+
+A template begins at a line ``Template-Type:``, in any case, with blanks allowed before it and
+before its colon; at the same words behind other text where ``ReDIF-`` follows, as a line end is
+missing there; and at a line whose name was meant to be that (``late-Type: ReDIF-Paper``). A line
+with ``#`` in column one is a comment, whatever else it looks like.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+LONGEST_TEMPLATE = 4 << 20
+"""Bytes of a template that are kept."""
+
+_CHUNK = 1 << 20
+_AHEAD = 256  # bytes behind a name that the patterns below may need
+_BOM = b"\xef\xbb\xbf"
+_UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+
+_NAME = b"template-type"
+_VALUE = b"redif-"
+_COLON = re.compile(rb"template-type[ \t]{0,99}:")
+# The colon may be missing, or be another sign, where what follows leaves no doubt.
+_SURE = re.compile(rb"template-type[ \t]{0,99}[:;=.]?[ \t]{0,99}redif-")
+_LONGEST_MEANT = 64
+_MEANT = re.compile(
+    rb"[ \t]*[a-z]{0,10}(?:late|emp)[a-z]{0,6}[ _-]*t[a-z]{1,4}[ \t]*[:;=][ \t]*", re.IGNORECASE
+)
+_BLANK = re.compile(rb"[ \t]*(?:((?:\xef\xbb\xbf)+)[ \t]*)?")
+
+
+class Readable(Protocol):
+    """What gives bytes: an open file, a member of a tarball."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+class Block(NamedTuple):
+    """The bytes of one template, or of what stands before the first one.
+
+    ``line`` counts from 1. ``offset`` is None in a UTF-16 file. ``begun`` is how it begins:
+    empty before the first template, ``plain``, ``glued`` to other text, or ``meant`` where its
+    first field is misspelt. ``whole`` is False where it was cut.
+    """
+
+    data: bytes
+    offset: int | None
+    line: int
+    begun: str
+    whole: bool
+
+
+class _Start(NamedTuple):
+    """Where what stands before a template ends, and where it begins: a BOM is between them."""
+
+    end: int
+    start: int
+    begun: str
+
+
+def blocks(source: bytes | Readable) -> Iterator[Block]:
+    """The blocks of a file; the first one may be empty and is of no template."""
+    chunks = _chunks(source)
+    first = next(chunks, b"")
+    while 0 < len(first) < len(_BOM) and (more := next(chunks, b"")):
+        first += more
+    if encoding := _UTF_16.get(first[:2]):
+        return _Splitter(None).blocks(_as_utf_8(chain([first[2:]], chunks), encoding))
+    bom = len(_BOM) if first.startswith(_BOM) else 0
+    return _Splitter(bom).blocks(chain([first[bom:]], chunks))
+
+
+def _chunks(source: bytes | Readable) -> Iterator[bytes]:
+    if isinstance(source, bytes):
+        for start in range(0, len(source), _CHUNK):
+            yield source[start : start + _CHUNK]
+        return
+    while chunk := source.read(_CHUNK):
+        yield chunk
+
+
+def _as_utf_8(chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    for chunk in chunks:
+        yield decoder.decode(chunk).encode()
+    yield decoder.decode(b"", final=True).encode()
+
+
+class _Splitter:
+    """Cuts a stream into blocks; holds no more of it than the block that is not yet whole."""
+
+    def __init__(self, offset: int | None) -> None:
+        self._offset = offset
+        self._line = 1
+        self._begun = ""
+        # From the beginning of the block; looked through up to here.
+        self._window = b""
+        self._looked = 0
+        # Of a block that is too long: what is kept, how much has left the window, in how many
+        # lines, and what the line that the window begins in began with.
+        self._head = b""
+        self._gone = 0
+        self._gone_lines = 0
+        self._before = b""
+
+    def blocks(self, chunks: Iterable[bytes]) -> Iterator[Block]:
+        for chunk in chunks:
+            self._window += chunk
+            yield from self._up_to(len(self._window) - _AHEAD)
+            if len(self._window) > LONGEST_TEMPLATE + _CHUNK:
+                self._let_go()
+        yield from self._up_to(len(self._window))
+        yield self._ended(self._window)
+
+    def _up_to(self, reach: int) -> Iterator[Block]:
+        """The blocks whose successor begins before *reach*; the window begins behind them."""
+        if reach <= self._looked:
+            return
+        at, window = 0, self._window
+        for start in _starts(window, self._looked, reach, self._before):
+            if start.start > at or not self._begun:
+                yield self._ended(window[at : start.end])
+                if self._offset is not None:
+                    self._offset += start.start - start.end
+                at, self._begun = start.start, start.begun
+        self._window = window[at:]
+        self._looked = reach - at
+
+    def _ended(self, data: bytes) -> Block:
+        """The block that ends with *data*; the next one begins behind it."""
+        size = self._gone + len(data)
+        kept = self._head + data if self._gone else data
+        whole = size <= LONGEST_TEMPLATE
+        block = Block(kept[:LONGEST_TEMPLATE], self._offset, self._line, self._begun, whole)
+        self._line += self._gone_lines + _lines(data)
+        if self._offset is not None:
+            self._offset += size
+        self._head, self._gone, self._gone_lines, self._before = b"", 0, 0, b""
+        return block
+
+    def _let_go(self) -> None:
+        """Drop what was looked through of a block that is too long, but for its beginning."""
+        window, cut = self._window, self._looked
+        if window[cut - 1 : cut + 1] == b"\r\n":
+            cut -= 1
+        line = _line_start(window, 0, cut)
+        if line or not self._before:
+            self._before = window[line : line + 1] if window[line:cut].strip() else b""
+        if not self._gone:
+            self._head = window[:LONGEST_TEMPLATE]
+        self._gone += cut
+        self._gone_lines += _lines(window[:cut])
+        self._window, self._looked = window[cut:], self._looked - cut
+
+
+def _lines(data: bytes) -> int:
+    """The line ends in *data*: LF, CR LF, bare CR."""
+    ends = data.count(b"\n")
+    if b"\r" in data:
+        ends += data.count(b"\r") - data.count(b"\r\n")
+    return ends
+
+
+def _line_start(window: bytes, least: int, place: int) -> int:
+    """Where the line of *place* begins, 0 where it does so before *least*."""
+    return max(window.rfind(b"\n", least, place), window.rfind(b"\r", least, place)) + 1
+
+
+def _hits(low: bytes, word: bytes) -> Iterator[int]:
+    place = low.find(word)
+    while place >= 0:
+        yield place
+        place = low.find(word, place + 1)
+
+
+def _starts(window: bytes, looked: int, reach: int, before: bytes) -> Iterator[_Start]:
+    """Where templates begin in *window*, by names from *looked* up to *reach*.
+
+    *before* is what the line began with in which the window begins, if that is not its start.
+    """
+    low = window[looked : reach + _AHEAD].lower()
+    line, was = _line_start(window, 0, looked), looked
+    for place in sorted([*_hits(low, _NAME), *_hits(low, _VALUE)]):
+        hit = looked + place
+        if hit >= reach:
+            return
+        line, was = _line_start(window, was, hit) or line, hit
+        opening = before if not line and before else window[line : line + 1]
+        if opening == b"#":
+            continue
+        if low.startswith(_NAME, place):
+            start = _at_name(window, low, line, hit, place, not line and bool(before))
+        else:
+            start = _at_value(window, line, hit, not line and bool(before))
+        if start:
+            yield start
+
+
+def _at_name(
+    window: bytes, low: bytes, line: int, hit: int, place: int, inside: bool
+) -> _Start | None:
+    """The template that begins by the words Template-Type at *hit*."""
+    sure = _SURE.match(low, place)
+    blank = None if inside else _BLANK.fullmatch(window, line, hit)
+    if blank:
+        start = blank.end(1) if blank[1] else line
+        end = blank.start(1) if blank[1] else line
+        if _COLON.match(low, place):
+            return _Start(end, start, "plain")
+        return _Start(end, start, "meant") if sure else None
+    if sure and window[hit - 1 : hit] not in (b"-", b"_"):
+        return _Start(hit, hit, "glued")
+    return None
+
+
+def _at_value(window: bytes, line: int, hit: int, inside: bool) -> _Start | None:
+    """The template that begins by a misspelt name before ReDIF- at *hit*."""
+    if inside or hit - line > _LONGEST_MEANT or not _MEANT.fullmatch(window, line, hit):
+        return None
+    if _NAME in window[line:hit].lower():
+        return None
+    return _Start(line, line, "meant")

@@ -1,0 +1,167 @@
+"""A template as it was read, and what stands in it: fields, clusters, files."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from lafka.archec.redif.vocabulary import PLACES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lafka.archec.handles import Handle
+    from lafka.archec.problems import Problem
+    from lafka.archec.uris import FileUri
+
+_SIZE = re.compile(
+    r"(?:about |ca\.? |~)?([0-9]+(?:[.,][0-9]+)?) *(bytes?|b|ko?|kb|kbytes|kilobytes?|mo?|mb|megabytes?)?",
+    re.IGNORECASE,
+)
+_UNITS = {"": 1024, "b": 1, "k": 1024, "m": 1024 * 1024}
+_NO_RESTRICTION = re.compile(
+    r"(?:none?|n/?a|nil|null|free|open|public|unrestricted|-+)?[ .!]*"
+    r"|(?:free|open|public)(?:ly)? (?:access|available|download|domain)[ .!]*"
+    r"|no (?:access )?restrictions?(?: (?:apply|on access))?[ .!]*"
+    r"|not? restricted[ .!]*",
+    re.IGNORECASE,
+)
+
+
+class Field(NamedTuple):
+    """One field: its canonical name, its value in one line, the line it begins in, from 1."""
+
+    name: str
+    value: str
+    line: int
+
+
+class Cluster(NamedTuple):
+    """Fields that belong together: the key field that opened the cluster comes first."""
+
+    prefix: str
+    fields: tuple[Field, ...]
+
+    def first(self, name: str) -> str | None:
+        """The value of a field by its name in the cluster (``Name``, ``Workplace-Name``)."""
+        return _first(self.fields, f"{self.prefix}-{name}")
+
+    def all(self, name: str) -> list[str]:
+        """The values of a field by its name in the cluster."""
+        return _all(self.fields, f"{self.prefix}-{name}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """What a template says of one file; ``RePEc:nbr:nberwo:0001#file-1`` is its pointer.
+
+    ``n`` is the position of its File-URL in the template, from 1. ``url`` is the value as it
+    stands there, ``uris`` its one or two readings, none where it cannot be asked for. ``size`` is
+    in bytes. ``restriction`` is the file's own, else the template's; ``free`` says that the
+    template denies one itself. What is inherited where it says neither, ``Restrictions`` knows.
+    """
+
+    n: int
+    url: str
+    uris: tuple[FileUri, ...]
+    line: int
+    format: str | None = None
+    function: str | None = None
+    size: int | None = None
+    restriction: str | None = None
+    free: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """One template.
+
+    ``type`` is ``paper`` and so on, in lower case; of a type that is none, what stands there.
+    ``data`` are its exact bytes, from its Template-Type line to the next one, of at most 4 MiB;
+    ``offset`` is where they begin in the file, None in a UTF-16 file, where they are turned to
+    UTF-8; ``line`` is the line they begin in, from 1. ``encoding`` is ``utf-8``,
+    ``windows-1252`` or ``mixed``. ``handle`` is None where there is none, or none that is one.
+    """
+
+    type: str
+    fields: tuple[Field, ...]
+    data: bytes = field(repr=False)
+    offset: int | None
+    line: int
+    encoding: str
+    handle: Handle | None
+    problems: tuple[Problem, ...]
+    _files: tuple[File, ...]
+
+    @property
+    def length(self) -> int:
+        """Bytes of ``data``."""
+        return len(self.data)
+
+    def first(self, name: str) -> str | None:
+        """The value of the first field of that name, in any case; None where there is none."""
+        return _first(self.fields, name)
+
+    def all(self, name: str) -> list[str]:
+        """The values of all fields of that name, in any case."""
+        return _all(self.fields, name)
+
+    def clusters(self, prefix: str) -> list[Cluster]:
+        """The clusters of that prefix (``Author``, ``Primary``), with those within them."""
+        return list(_clusters(self.fields, prefix))
+
+    def files(self) -> tuple[File, ...]:
+        """What the template says of files, in its order."""
+        return self._files
+
+    def authors(self) -> list[Cluster]:
+        """The author clusters, workplaces included."""
+        return self.clusters("Author")
+
+    @property
+    def restriction(self) -> str | None:
+        """What restricts the access to all files of the template."""
+        return restricting(self.first("Restriction"))
+
+
+def _first(fields: tuple[Field, ...], name: str) -> str | None:
+    lower = name.lower()
+    return next((found.value for found in fields if found.name.lower() == lower), None)
+
+
+def _all(fields: tuple[Field, ...], name: str) -> list[str]:
+    lower = name.lower()
+    return [found.value for found in fields if found.name.lower() == lower]
+
+
+def _clusters(fields: tuple[Field, ...], prefix: str) -> Iterator[Cluster]:
+    inside = (prefix, f"{prefix}-Workplace")
+    gathered: list[Field] = []
+    for found in fields:
+        place = PLACES.get(found.name)
+        if not place or place.prefix not in inside:
+            continue
+        if place.opens and place.prefix == prefix:
+            if gathered:
+                yield Cluster(prefix, tuple(gathered))
+            gathered = []
+        elif not gathered:
+            continue
+        gathered.append(found)
+    if gathered:
+        yield Cluster(prefix, tuple(gathered))
+
+
+def restricting(value: str | None) -> str | None:
+    """*value* where it restricts; None for nothing, and for ``none`` and what means that."""
+    return value if value and not _NO_RESTRICTION.fullmatch(value) else None
+
+
+def size_in_bytes(value: str) -> int | None:
+    """What a File-Size says: a bare number is of kilobytes (ReDIF 1); None for prose."""
+    size = _SIZE.fullmatch(value.strip())
+    if not size or len(size[1]) > 18:
+        return None
+    number = float(size[1].replace(",", "."))
+    return round(number * _UNITS[(size[2] or "")[:1].lower()])

@@ -1,0 +1,227 @@
+"""The fields and clusters of ReDIF version 1, by type of template, as data.
+
+Source: the documentation of ReDIF version 1 (openlib.org/acmes/root/docu/redif_1.html), and what
+RePEc has taken up since: ``DOI``, ``Quaternary-``, ``Publication-Type``.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import lru_cache
+from typing import NamedTuple
+
+TYPES = ("paper article chapter book software archive series mirror person institution").split()
+"""The ten types, as a template is told to be of in lower case and without ``ReDIF-``."""
+
+_ORGANISATION = "Name Name-English Homepage Postal Location Email Phone Fax Institution"
+_PERSON = "Name Name-First Name-Last Name-Full Homepage Email Fax Postal Phone Person Comment"
+
+CLUSTERS = {
+    "File": "URL Format Function Size Restriction",
+    "Author": _PERSON,
+    "Author-Workplace": _ORGANISATION,
+    "Editor": _PERSON,
+    "Editor-Workplace": _ORGANISATION,
+    "Provider": _ORGANISATION,
+    "Publisher": _ORGANISATION,
+    "Primary": _ORGANISATION + " Defunct",
+    "Secondary": _ORGANISATION + " Defunct",
+    "Tertiary": _ORGANISATION + " Defunct",
+    "Quaternary": _ORGANISATION + " Defunct",
+    "Workplace": _ORGANISATION + " Share Organization",
+}
+"""Prefix of a cluster -> its fields; the first of them is the key that opens it."""
+
+_EVERY = "Template-Type Handle Note Notification Restriction Comment"
+_ITEM = (
+    "Title Language Contact-Email Abstract Keywords Number Creation-Date Revision-Date"
+    " Publication-Date Publication-Status Publication-Type Length Availability Price DOI"
+    " Order-URL Order-Email Order-Homepage Order-Postal Order-Phone Order-Fax"
+    " Article-Handle Book-Handle Chapter-Handle Paper-Handle Software-Handle"
+)
+_CONTACT = "Email Homepage Fax Postal Phone"
+_MAINTAINER = "Maintainer-Name Maintainer-Email Maintainer-Phone Maintainer-Fax"
+
+FIELDS = {
+    "paper": f"{_ITEM} Series ISBN",
+    "article": f"{_ITEM} Journal Volume Year Issue Month Pages ISSN",
+    "chapter": f"{_ITEM} Book-Title Year Month Pages Chapter Volume Edition Series ISBN In-Book",
+    "book": f"{_ITEM} Year Month Volume Edition Series ISBN HasChapter Pages",
+    "software": f"{_ITEM} Programming-Language Version Size Series Requires",
+    "archive": f"Name URL Homepage Description {_MAINTAINER} Contact-Email",
+    "series": (
+        f"Name Type Description {_MAINTAINER} Order-URL Order-Email Order-Homepage Order-Postal"
+        " Price Keywords ISSN Followup Predecessor Language Publication-Type Homepage"
+    ),
+    "mirror": f"Archive-Handle Name URL Homepage Description {_MAINTAINER}",
+    "person": (
+        f"Name-Full Name-First Name-Last Name-Prefix Name-Middle Name-Suffix Name-ASCII {_CONTACT}"
+        " Short-Id Last-Login-Date Registered-Date Last-Modified-Date Workplace-Organization"
+        " Author-Paper Author-Article Author-Software Author-Book Author-Chapter"
+        " Editor-Paper Editor-Article Editor-Software Editor-Book Editor-Chapter Editor-Series"
+    ),
+    "institution": "",
+}
+"""Type -> the fields of its own, beside those of its clusters and of every template."""
+
+_ITEM_CLUSTERS = "File Author Author-Workplace Editor Editor-Workplace Provider Publisher"
+_CLUSTERS_OF = {
+    "paper": _ITEM_CLUSTERS,
+    "article": _ITEM_CLUSTERS,
+    "chapter": _ITEM_CLUSTERS,
+    "book": _ITEM_CLUSTERS,
+    "software": _ITEM_CLUSTERS,
+    "archive": "",
+    "series": "Provider Publisher Editor Editor-Workplace",
+    "mirror": "",
+    "person": "Workplace",
+    "institution": "Primary Secondary Tertiary Quaternary",
+}
+ITEMS = frozenset(("paper", "article", "chapter", "book", "software"))
+"""The types whose templates have files."""
+
+# Field families: the scheme of a classification, the source of keywords, what is local.
+_FAMILIES = ("classification-", "keywords-", "x-")
+
+PROSE = frozenset(("Abstract", "Title", "Note", "Keywords", "Description"))
+"""Fields within which a line that looks like a field may well be a sentence."""
+
+JOINED = frozenset(
+    ["Handle", "URL", "Homepage", "Archive-Handle", "Order-URL", "Short-Id", "DOI"]
+    + [f"{kind}-Handle" for kind in ("Article", "Book", "Chapter", "Paper", "Software")]
+    + [
+        f"{prefix}-{end}"
+        for prefix in CLUSTERS
+        for end in ("URL", "Homepage", "Person", "Institution")
+    ]
+)
+"""Fields whose lines are joined without a blank: handles and URLs."""
+
+SINGLE = frozenset(
+    (
+        "Title Creation-Date Publication-Date Length Number Journal Volume Year Issue Month Pages"
+        " Name URL Type Short-Id Book-Title Chapter Edition Name-Full Name-First Name-Last"
+    ).split()
+)
+"""Fields that a template may have once; with those of a file cluster, once in it."""
+
+
+class Verdict(Enum):
+    """What the beginning of a line up to its colon is."""
+
+    FIELD = "a field"
+    SPACED = "a field, with blanks before its colon"
+    MISSPELT = "a field, one edit away"
+    FOREIGN = "a field of another type of template"
+    URL = "the beginning of a URL"
+    UNKNOWN = "the name of no field"
+    NONE = "no name at all"
+
+
+class Name(NamedTuple):
+    """The canonical spelling of a field, where there is one, and how it was come by."""
+
+    verdict: Verdict
+    name: str
+
+
+class Place(NamedTuple):
+    """Where a field stands in a cluster: its prefix, and whether it opens it."""
+
+    prefix: str
+    opens: bool
+
+
+PLACES: dict[str, Place] = {
+    f"{prefix}-{name}": Place(prefix, not order)
+    for prefix, names in CLUSTERS.items()
+    for order, name in enumerate(names.split())
+}
+"""Canonical name of a field -> its place in a cluster."""
+
+
+def _names(kind: str) -> dict[str, str]:
+    """The fields of a type by their names in lower case."""
+    own = f"{_EVERY} {FIELDS[kind]}".split()
+    for prefix in _CLUSTERS_OF[kind].split():
+        own += [f"{prefix}-{name}" for name in CLUSTERS[prefix].split()]
+    return {name.lower(): name for name in own}
+
+
+_KNOWN = {kind: _names(kind) for kind in TYPES}
+_ANYWHERE = {lower: name for kind in reversed(TYPES) for lower, name in _KNOWN[kind].items()}
+_IN_ITEMS = {lower: name for kind in sorted(ITEMS) for lower, name in _KNOWN[kind].items()}
+_LONGEST = max(map(len, _ANYWHERE)) + 1
+_NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789#-_")
+
+
+def known(kind: str) -> dict[str, str]:
+    """The fields of a type (any type of template, for one that is none) by names in lower case."""
+    return _KNOWN.get(kind, _ANYWHERE)
+
+
+def _spelt(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def _shorter(name: str) -> set[str]:
+    return {name[:place] + name[place + 1 :] for place in range(len(name))}
+
+
+@lru_cache(maxsize=16)
+def _neighbours(kind: str) -> dict[str, set[str]]:
+    """What is left of each long name of a type when one character goes -> the names it is of."""
+    found: dict[str, set[str]] = {}
+    for name in known(kind):
+        if len(name.replace("-", "")) > 4:
+            for left in {name, *_shorter(name)}:
+                found.setdefault(left, set()).add(name)
+    return found
+
+
+def one_edit(name: str, other: str) -> bool:
+    """Whether two names are at most one edit apart (Damerau-Levenshtein)."""
+    if name == other:
+        return True
+    if len(name) > len(other):
+        name, other = other, name
+    start = next(
+        (i for i, (a, b) in enumerate(zip(name, other, strict=False)) if a != b), len(name)
+    )
+    rest, other_rest = name[start:], other[start:]
+    if len(name) < len(other):
+        return rest == other_rest[1:]
+    swapped = rest[1:2] + rest[:1] + rest[2:]
+    return rest[1:] == other_rest[1:] or swapped == other_rest
+
+
+def misspelt(kind: str, name: str) -> str | None:
+    """The one field of a type that *name* is one edit away from; None for none or several."""
+    spelt = _spelt(name)
+    if len(spelt) > _LONGEST:
+        return None
+    near = _neighbours(kind)
+    candidates = {found for left in {spelt, *_shorter(spelt)} for found in near.get(left, ())}
+    close = [found for found in candidates if one_edit(spelt, found)]
+    return known(kind)[close[0]] if len(close) == 1 else None
+
+
+@lru_cache(maxsize=4096)
+def judged(kind: str, text: str) -> Name:
+    """What *text*, the beginning of a line up to its colon, is in a template of type *kind*."""
+    name = text.rstrip(" \t")
+    if not name or not _NAME_CHARACTERS.issuperset(name):
+        return Name(Verdict.NONE, "")
+    lower = name.lower()
+    spaced = Verdict.FIELD if name == text else Verdict.SPACED
+    if canonical := known(kind).get(lower):
+        return Name(spaced, canonical)
+    if lower.startswith(_FAMILIES) and not lower.endswith("-"):
+        return Name(spaced, "-".join(part[:1].upper() + part[1:] for part in name.split("-")))
+    if lower in ("http", "https", "ftp"):
+        return Name(Verdict.URL, "")
+    if canonical := misspelt(kind, name):
+        return Name(Verdict.MISSPELT, canonical)
+    if kind in ITEMS and (canonical := _IN_ITEMS.get(lower)):
+        return Name(Verdict.FOREIGN, canonical)
+    return Name(Verdict.UNKNOWN, name)
