@@ -120,7 +120,10 @@ class Journal:
         return os.pread(self._fd, size, offset)
 
     def close(self) -> None:
-        os.close(self._fd)
+        """Let go of it and of its lock; once more does nothing."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
 
 
 def read(path: Path, start: int = 0) -> Iterator[tuple[int, Line]]:

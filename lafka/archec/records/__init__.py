@@ -19,6 +19,10 @@ VERSION = 1
 """Of the schema; a database of another version is refused, and made again by ``rebuild``."""
 
 
+GROUPS = {"kind": (), "archive": ("archive",), "series": ("archive", "series"), "host": ("host",)}
+"""What ``counts`` can count by -> the columns of it."""
+
+
 class Kind(StrEnum):
     TOBI = "tobi"
     FOBI = "fobi"
@@ -197,3 +201,9 @@ def in_batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
     left = iter(items)
     while batch := list(islice(left, size)):
         yield batch
+
+
+def in_groups(counts: Iterable[dict[str, Any]], by: str) -> list[dict[str, Any]]:
+    """Rows of ``counts`` in the order of what they are counted by, then of their kind."""
+    names = (*GROUPS[by], "kind")
+    return sorted(counts, key=lambda row: [(row[name] is not None, row[name]) for name in names])

@@ -114,7 +114,8 @@ def _stored(changes: Changes, line: Line, known: Known) -> None:
     _place(changes, obi, line)
     if obi.kind is Kind.TOBI:
         obi.type = line.get("type") or obi.type
-        changes.closed.append((obi.id, tist))
+        if was is not None:
+            changes.closed.append((obi.id, tist))
         _point(changes, obi, line, known)
         return
     obi.payload, obi.soft = line.get("kind"), bool(line.get("soft"))

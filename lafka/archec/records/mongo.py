@@ -18,6 +18,7 @@ from pymongo.write_concern import WriteConcern
 
 from lafka.archec.journals import Line
 from lafka.archec.records import (
+    GROUPS,
     VERSION,
     Content,
     Gathering,
@@ -28,6 +29,7 @@ from lafka.archec.records import (
     State,
     Told,
     in_batches,
+    in_groups,
 )  # fmt: skip
 from lafka.archec.records.folding import Changes, fold, ids, opened
 from lafka.errors import BadArgument, BadStore, RecordsAway
@@ -220,8 +222,7 @@ class MongoRecords:
 
     @_told
     def counts(self, by: str) -> list[dict[str, Any]]:
-        names = {"kind": (), "archive": ("archive",), "series": ("archive", "series"),
-                 "host": ("host",)}[by]  # fmt: skip
+        names = GROUPS[by]
         told = [
             {name: row["_id"].get(name) for name in names} | {"kind": str(kind)} | row
             for kind in Kind
@@ -229,8 +230,7 @@ class MongoRecords:
         ]
         for row in told:
             del row["_id"]
-        keys = (*names, "kind")
-        return sorted(told, key=lambda row: [_sortable(row[key]) for key in keys])
+        return in_groups(told, by)
 
     def walk(self, kind: Kind, prefix: str = "") -> Iterator[Obi]:
         page = self._page(kind, {"$gte": prefix})
@@ -282,7 +282,7 @@ def _client(uri: str) -> tuple[MongoClient[_Document], str]:
 
 def _write(collection: Collection[_Document], writes: list[Any]) -> None:
     if writes:
-        collection.bulk_write(writes, ordered=True)
+        collection.bulk_write(writes, ordered=False)
 
 
 def _obis(changes: Changes, kind: Kind) -> list[Any]:
@@ -389,7 +389,3 @@ def _counting(names: Sequence[str]) -> list[_Document]:
             }
         }
     ]
-
-
-def _sortable(value: str | None) -> tuple[bool, str]:
-    return value is not None, value or ""

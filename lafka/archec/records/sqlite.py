@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from lafka.archec.journals import Line
 from lafka.archec.records import (
+    GROUPS,
     VERSION,
     Content,
     Gathering,
@@ -27,6 +28,7 @@ from lafka.archec.records import (
     State,
     Told,
     in_batches,
+    in_groups,
 )  # fmt: skip
 from lafka.archec.records.folding import Changes, fold, ids, opened
 from lafka.errors import BadStore, RecordsAway
@@ -215,12 +217,12 @@ class SqliteRecords:
 
     @_told
     def counts(self, by: str) -> list[dict[str, Any]]:
-        columns = {"kind": "kind", "archive": "archive", "series": "archive, series",
-                   "host": "host"}[by]  # fmt: skip
-        asked = f"""SELECT {columns}, kind, sum(noted IS NOT NULL AND lost IS NULL),
+        names = (*GROUPS[by], "kind")
+        columns = ", ".join(names)
+        asked = f"""SELECT {columns}, sum(noted IS NOT NULL AND lost IS NULL),
           sum(lost IS NOT NULL), count(*), sum((SELECT count(*) FROM m WHERE m.key = obi.key))
-          FROM obi GROUP BY {columns}, kind ORDER BY {columns}, kind"""
-        return [_count(columns, row) for row in self._db.execute(asked)]
+          FROM obi GROUP BY {columns}"""
+        return in_groups((_count(names, row) for row in self._db.execute(asked)), by)
 
     def walk(self, kind: Kind, prefix: str = "") -> Iterator[Obi]:
         # Page by page: what is written meanwhile disturbs no open cursor, and is not held up.
@@ -380,8 +382,7 @@ def _gathering(row: Sequence[Any]) -> Gathering:
     )  # fmt: skip
 
 
-def _count(columns: str, row: Sequence[Any]) -> dict[str, Any]:
-    names = columns.split(", ")
-    *groups, kind, live, lost, obis, versions = row
-    told = dict(zip(names, groups, strict=True)) | {"kind": str(_KIND_OF[kind])}
+def _count(names: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
+    *groups, live, lost, obis, versions = row
+    told = dict(zip(names, groups, strict=True)) | {"kind": str(_KIND_OF[groups[-1]])}
     return told | {"live": live, "lost": lost, "obis": obis, "versions": versions}
