@@ -192,7 +192,8 @@ class TobiRun:
             self._roll()
         tist = self._gathering.tist
         is_dated = 0 < sighting.modified <= tist
-        self.counts["late"] += not is_dated
+        if not is_dated:
+            self.counts["late"] += 1
         mtime = sighting.modified if is_dated else tist
         found = last.found if last and last.found is not None else mtime
         head = {"e": event_of(last), "id": sighting.id, "found": found}
