@@ -6,11 +6,12 @@ import os
 import random
 from datetime import UTC, datetime
 
-from lafka.archives import Archive
-from lafka.exchanges import Exchange
-from lafka.futlis import Futli
-from lafka.raws import RawRun
-from lafka.trails import Ask, Capture, Outcome, Trail, judge
+from lafka.capture.exchanges import Exchange
+from lafka.capture.rawlog import RawLog
+from lafka.papers.archive.archives import Archive
+from lafka.papers.archive.recovery import end_of
+from lafka.papers.lists.futlis import Futli
+from lafka.papers.walk.trails import Ask, Capture, Outcome, Trail, judge
 
 
 def payload(seed: str, size: int) -> bytes:
@@ -19,9 +20,9 @@ def payload(seed: str, size: int) -> bytes:
     return head + random.Random(seed).randbytes(size - len(head) - len(tail)) + tail
 
 
-def recorded(archive: Archive, raw: RawRun, number: int, size: int) -> Trail:
+def recorded(archive: Archive, raw: RawLog, number: int, size: int) -> Trail:
     """A trail of one fut, in *raw* as the crawl would have left it, not ended there yet."""
-    pid = archive.collection.pid(f"RePEc:ben:{raw.name.lower()}:{number}")
+    pid = archive.scheme.pid(f"RePEc:ben:{raw.name.lower()}:{number}")
     url = f"http://127.0.0.1:8000/{raw.name}/{number}.pdf"
     ask = Ask(futli=Futli(pid=pid, url=url), number=number, url=url)
     exchange = Exchange(url=url, method="GET")
@@ -30,7 +31,7 @@ def recorded(archive: Archive, raw: RawRun, number: int, size: int) -> Trail:
     head = f"HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\nContent-Length: {size}\r\n\r\n"
     exchange.response.append(head.encode() + payload(f"{raw.name} {number}", size))
     exchange.ended = "complete"
-    found = raw.record(exchange, ask)
+    found = raw.record(exchange, ask.provenance)
     exchange.response.close()
     assert found is not None
     capture = Capture(
@@ -39,9 +40,7 @@ def recorded(archive: Archive, raw: RawRun, number: int, size: int) -> Trail:
         time=found.time,
         outcome=judge(found.payload),
         payload=found.payload,
-        warcinfo_id=found.warcinfo_id,
-        warcinfo=found.warcinfo,
-        exchanges=(found.exchanged,),
+        exchanges=(found,),
     )
     assert capture.outcome is Outcome.FUT
     return Trail(
@@ -49,13 +48,13 @@ def recorded(archive: Archive, raw: RawRun, number: int, size: int) -> Trail:
     )
 
 
-def store(archive: Archive, raw: RawRun, trail: Trail) -> None:
+def store(archive: Archive, raw: RawLog, trail: Trail) -> None:
     """What the pipeline does with a trail that has ended: then it is durable."""
-    raw.end(trail)
+    raw.note(trail.number, trail.futli.url, end_of(trail))
     with archive.paper(trail.futli.pid) as paper:
         added = paper.append(trail.captures)
     assert added[0].new
-    raw.copied(trail.number)
+    raw.release(trail.number)
 
 
 def let_syncs_pass() -> None:

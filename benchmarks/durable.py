@@ -17,8 +17,8 @@ from threading import Barrier
 
 from benchmarks import captures
 from benchmarks.tables import markdown
-from lafka.archives import Archive
-from lafka.raws import RawRun
+from lafka.capture.rawlog import RawLog
+from lafka.papers.archive.archives import Archive
 
 ROUNDS = 3
 WRITERS = 4
@@ -63,7 +63,7 @@ def disk() -> str:
 
 def _lafka(root: Path, name: str, numbers: Sequence[int]) -> Work:
     archive = Archive.create(root / "archive")
-    raw = RawRun(archive, name, config={})
+    raw = RawLog(archive.root / "raw", name, config={})
     trails = {n: captures.recorded(archive, raw, n, SIZE) for n in numbers}
     return lambda number: captures.store(archive, raw, trails[number])
 

@@ -23,9 +23,9 @@ from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from lafka.candidates import Candidate
-from lafka.finders import Page, describe, find, literal
-from lafka.finders.urls import twin_key
+from lafka.papers.candidates import Candidate
+from lafka.papers.finders import Page, describe, find, literal
+from lafka.papers.finders.urls import twin_key
 
 MODES = ("literal", "ranked", "first", "all")
 MARKERS = ("<!-- finders -->", "<!-- /finders -->")

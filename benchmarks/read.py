@@ -18,8 +18,8 @@ from warcio.archiveiterator import ArchiveIterator
 from benchmarks import archives
 from benchmarks.sites import Papers
 from benchmarks.tables import markdown
-from lafka.archives import Archive, StoredFut
-from lafka.warc.volumes import Volume
+from lafka.papers.archive.archives import Archive, StoredFut
+from lafka.warc.reading.volumes import Volume
 
 ROUNDS = 15
 LIMIT = 1.5

@@ -18,8 +18,8 @@ from tempfile import TemporaryDirectory
 
 from benchmarks import captures, durable, runs
 from benchmarks.tables import markdown
-from lafka.archives import Archive
-from lafka.raws import RawRun
+from lafka.capture.rawlog import RawLog
+from lafka.papers.archive.archives import Archive
 
 ROUNDS = 3
 ARCHIVES = (2_000, 20_000)
@@ -77,20 +77,20 @@ def _measure(held: int) -> dict[str, float]:
 def _fill(root: Path, held: int) -> None:
     captures.let_syncs_pass()
     archive = Archive.create(root)
-    raw = RawRun(archive, "held", config={})
+    raw = RawLog(root / "raw", "held", config={})
     for number in range(held):
         captures.store(archive, raw, captures.recorded(archive, raw, number, HELD_SIZE))
     raw.close()
 
 
 def _leave_nothing(root: Path, run: str) -> None:
-    RawRun(Archive(root), f"killed-{run}", config={})
+    RawLog(root / "raw", f"killed-{run}", config={})
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _leave_papers(root: Path, run: str) -> None:
     archive = Archive(root)
-    raw = RawRun(archive, f"killed-{run}", config={})
+    raw = RawLog(root / "raw", f"killed-{run}", config={})
     for number in range(LEFT):
         raw.end(captures.recorded(archive, raw, number, SIZE))
     os.kill(os.getpid(), signal.SIGKILL)

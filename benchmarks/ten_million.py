@@ -20,9 +20,10 @@ from typing import BinaryIO, cast
 
 from benchmarks import runs
 from benchmarks.tables import markdown
-from lafka import futlis
-from lafka.feeder import Feeder
-from lafka.pids import COLLECTIONS
+from lafka.papers.lists import listfiles
+from lafka.papers.lists.feeder import Feeder
+from lafka.papers.lists.futlis import Line
+from lafka.pids import SCHEMES
 
 LINES, HOSTS = 10_000_000, 1_000_000
 LIMIT = 200e6
@@ -94,7 +95,7 @@ def _read(lines: int) -> None:
         feeder = Feeder(Path(folder) / "list.sqlite", per_host=2)
         stdin = cast("BinaryIO", FileIO(0, closefd=False))
         watched, told = _Watched(lines), _Told(lines)
-        found = futlis.read("-", COLLECTIONS["RePEc"], stdin=stdin)
+        found = listfiles.read("-", SCHEMES["RePEc"], stdin=stdin)
         feeder.load(watched.seen("loaded", found))  # all of it first: the most that can wait
         for line in watched.seen("taken", _taken(feeder)):
             told.mark(line)
@@ -108,7 +109,7 @@ class _Watched:
         self.peak = 0
         self._step = lines // 4
 
-    def seen(self, what: str, lines: Iterable[futlis.Line]) -> Iterator[futlis.Line]:
+    def seen(self, what: str, lines: Iterable[Line]) -> Iterator[Line]:
         """*lines*, with a look at the memory at each thousandth."""
         for count, line in enumerate(lines, 1):
             yield line
@@ -127,7 +128,7 @@ class _Told:
         self.outcomes: Counter[str] = Counter()
         self._marks = bytearray(lines // 8 + 1)
 
-    def mark(self, line: futlis.Line) -> None:
+    def mark(self, line: Line) -> None:
         place, bit = divmod(line.number - 1, 8)
         self.twice += self._marks[place] >> bit & 1
         self._marks[place] |= 1 << bit
@@ -135,9 +136,9 @@ class _Told:
         self.count += 1
 
 
-def _taken(feeder: Feeder) -> Iterator[futlis.Line]:
+def _taken(feeder: Feeder) -> Iterator[Line]:
     """All lines, OUT of them out at a time."""
-    out: deque[futlis.Line] = deque()
+    out: deque[Line] = deque()
     while not feeder.exhausted:
         lines = feeder.take(64)
         yield from lines

@@ -13,8 +13,8 @@ from statistics import median
 from benchmarks import archives, runs
 from benchmarks.sites import Papers
 from benchmarks.tables import markdown
-from lafka.archives import Archive
-from lafka.verify import Verifier
+from lafka.papers.archive.archives import Archive
+from lafka.papers.verify import Verifier
 
 ROUNDS = 3
 GOAL = 0.6

@@ -22,14 +22,14 @@ from warcio.warcwriter import WARCWriter
 
 from benchmarks import runs
 from benchmarks.tables import markdown
-from lafka.warc.builders import Builder
-from lafka.warc.checking import check
-from lafka.warc.dates import WarcDate
+from lafka.warc.format.dates import WarcDate
+from lafka.warc.format.records import Record
 from lafka.warc.indexes.base import Entry
 from lafka.warc.indexes.sqlite import SqliteBuilder, SqliteIndex
-from lafka.warc.records import Record
-from lafka.warc.surts import surt
-from lafka.warc.volumes import Volume
+from lafka.warc.indexes.surts import surt
+from lafka.warc.reading.checking import check
+from lafka.warc.reading.volumes import Volume
+from lafka.warc.writing.builders import Builder
 
 ROUNDS = 9
 SAMPLES = Path(__file__).resolve().parents[2] / "shared" / "warc"
@@ -280,9 +280,9 @@ def _closest(folder: Path, count: int) -> str:
 
 _WRITE = """
 import os, sys
-from lafka.warc.builders import Builder
-from lafka.warc.records import Record
-from lafka.warc.sources import FileSource
+from lafka.warc.writing.builders import Builder
+from lafka.warc.format.records import Record
+from lafka.warc.format.sources import FileSource
 source, target, size = sys.argv[1:]
 fd = os.open(source, os.O_RDONLY)
 with Builder(target, max_size=1 << 60) as builder:
@@ -291,17 +291,17 @@ with Builder(target, max_size=1 << 60) as builder:
 """
 _READ = """
 import sys
-from lafka.warc.volumes import Volume
+from lafka.warc.reading.volumes import Volume
 (record,) = Volume(sys.argv[1])
 assert sum(map(len, record.block().chunks())) == record.block_length == int(sys.argv[2])
 """
 _CHECK = """
 import sys
-from lafka.warc.checking import check
+from lafka.warc.reading.checking import check
 checked = check(sys.argv[1])
 assert list(checked) == [] and checked.records == 1
 """
-_NOTHING = "import lafka.warc.builders, lafka.warc.checking"
+_NOTHING = "import lafka.warc.writing.builders, lafka.warc.reading.checking"
 # Of this program alone: what wait4 says begins with what the process was before it was this one.
 _SAY = """
 print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")))

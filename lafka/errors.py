@@ -76,7 +76,7 @@ class CallerError(LafkaError, ValueError):
 
 
 class BadPid(CallerError):
-    """Not a pid of the collection: raised by ``Collection.pid`` with the reason."""
+    """Not a pid of the scheme: raised by ``Scheme.pid`` with the reason."""
 
 
 class BadHandle(CallerError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
-from lafka.trails import Trail
+from lafka.papers.walk.trails import Trail
 
 
 @dataclass(kw_only=True)

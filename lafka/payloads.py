@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lafka.errors import BadHttp
-from lafka.warc import http
-from lafka.warc.codings import decode
-from lafka.warc.records import digest_text
-from lafka.warc.sources import Source
+from lafka.warc.format import http
+from lafka.warc.format.codings import decode
+from lafka.warc.format.records import digest_text
+from lafka.warc.format.sources import Source
 
 SNIFF = 1024
 _PDF = b"%PDF-"

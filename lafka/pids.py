@@ -1,4 +1,4 @@
-"""Pids, and the functions pid -> path of the collections, each with its inverse.
+"""Pids, and the functions pid -> path of the schemes, each with its inverse.
 
 A path is relative, has four components joined by ``/`` and no suffix: ``RePEc/pra/mprapa/58120``
 below ``warc/`` and ``suwaf/`` of an archive. Requirement paper, section 3.
@@ -58,7 +58,7 @@ _RESERVED = "_warc"
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Pid:
-    """The identifier of a paper, canonical in its collection; made by ``Collection.pid``.
+    """The identifier of a paper, canonical in its scheme; made by ``Scheme.pid``.
 
     ``path`` is relative, four escaped components joined by ``/``, no suffix.
     """
@@ -71,7 +71,7 @@ class Pid:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Collection:
+class Scheme:
     """A family of pids with one function pid -> path and its inverse."""
 
     name: str
@@ -91,13 +91,13 @@ class Collection:
         return pid
 
     def path(self, pid: Pid) -> str:
-        """The path of *pid* in this collection."""
+        """The path of *pid* in this scheme."""
         return self.pid(pid.text).path
 
     def inverse(self, path: str) -> Pid | None:
         """The pid whose path this is.
 
-        None where a component was cut: then the path has the form of one of this collection,
+        None where a component was cut: then the path has the form of one of this scheme,
         but the pid must be read from the suwaf. BadPid where no pid has that path.
         """
         names = path.split("/")
@@ -133,7 +133,7 @@ def _bad(text: str, reason: str) -> BadPid:
 
 
 def _encoded(text: str) -> bytes:
-    # A lone surrogate is refused with its reason in Collection.pid, after the path was made.
+    # A lone surrogate is refused with its reason in Scheme.pid, after the path was made.
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -222,11 +222,12 @@ def _socionet(text: str) -> Pid:
     return _by_parts("RePEc" if prefix == "repec" else prefix, archive, series, number)
 
 
-COLLECTIONS: dict[str, Collection] = {
-    collection.name: collection
-    for collection in (
-        Collection(name="RePEc", parse=_repec),
-        Collection(name="Socionet", parse=_socionet),
-        Collection(name="any", parse=_any),
+SCHEMES: dict[str, Scheme] = {
+    scheme.name: scheme
+    for scheme in (
+        Scheme(name="RePEc", parse=_repec),
+        Scheme(name="Socionet", parse=_socionet),
+        Scheme(name="any", parse=_any),
     )
 }
+"""By name, which users know as the archive's collection (``LAFKA_COLLECTION``): one row each."""

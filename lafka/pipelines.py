@@ -7,20 +7,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from scrapy.exceptions import CloseSpider, DropItem
 
-from lafka.archives import Archive
+from lafka.capture.run import Run
 from lafka.errors import KeeperError, StorageTrouble
 from lafka.items import TrailItem
-from lafka.middlewares import (
-    STORAGE_TROUBLE,
-    RawWarcMiddleware,
-    note_storage_trouble,
-    stop_for_storage,
-    storage,
-)
-from lafka.papers import Added
-from lafka.raws import recover
-from lafka.threads import Threads
-from lafka.trails import Outcome, Trail
+from lafka.papers.archive.archives import Archive
+from lafka.papers.archive.paperwarc import Added
+from lafka.papers.archive.recovery import end_of, recover
+from lafka.papers.walk.trails import Outcome, Trail
+from lafka.storage.stopping import STORAGE_TROUBLE, note_storage_trouble, stop_for_storage, storage
+from lafka.storage.threads import Threads
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -35,8 +30,9 @@ class PaperWarcPipeline:
     in the raw WARC. An error of the disk stops the crawl, and the item has no outcome in this run.
     """
 
-    def __init__(self, crawler: Crawler, *, writers: int, keep: bool) -> None:
+    def __init__(self, crawler: Crawler, run: Run, *, writers: int, keep: bool) -> None:
         self._crawler = crawler
+        self._raw = run.raw
         self._threads = Threads("lafka-papers", writers)
         self._keep = keep
 
@@ -44,6 +40,7 @@ class PaperWarcPipeline:
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(
             crawler,
+            Run.of(crawler),
             writers=crawler.settings.getint("LAFKA_WRITERS"),
             keep=crawler.settings.getbool("LAFKA_KEEP_RAW"),
         )
@@ -52,12 +49,6 @@ class PaperWarcPipeline:
     def _archive(self) -> Archive:
         archive: Archive = self._crawler.spider.archive  # type: ignore[union-attr]
         return archive
-
-    @property
-    def _raw(self) -> RawWarcMiddleware:
-        raw = self._crawler.get_downloader_middleware(RawWarcMiddleware)
-        assert isinstance(raw, RawWarcMiddleware)
-        return raw
 
     async def open_spider(self) -> None:
         """Copy what killed runs left, before the first futli is asked for."""
@@ -96,8 +87,8 @@ class PaperWarcPipeline:
         """Close *trail* and copy it; where its paper is damaged the raw WARC keeps it."""
         archive, pid = self._archive, trail.futli.pid
         with storage(archive.root / "raw"):
-            raw = self._raw.open(archive)
-            raw.end(trail)
+            raw = self._raw.log()
+            raw.note(trail.number, trail.futli.url, end_of(trail))
         try:
             with storage(archive.warc_path(pid)):
                 if trail.captures:
@@ -110,7 +101,7 @@ class PaperWarcPipeline:
             item.outcome, item.error = str(Outcome.DAMAGED), str(error)
             return
         with storage(archive.root / "raw"):
-            raw.copied(trail.number)
+            raw.release(trail.number)
 
     async def close_spider(self) -> None:
         self._threads.stop()

@@ -61,8 +61,8 @@ DEFAULT_REQUEST_HEADERS = {
 # Trails -------------------------------------------------------------------------------------
 
 DOWNLOAD_HANDLERS: dict[str, str | None] = {
-    "http": "lafka.wire.ExactDownloadHandler",
-    "https": "lafka.wire.ExactDownloadHandler",
+    "http": "lafka.capture.handler.ExactDownloadHandler",
+    "https": "lafka.capture.handler.ExactDownloadHandler",
     # A page that links to file:///etc/passwd must not have it archived.
     "data": None,
     "file": None,
@@ -80,22 +80,22 @@ DOWNLOADER_MIDDLEWARES: dict[str, int | None] = {
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
     "lafka.politeness.TrailRefreshMiddleware": 580,
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
-    "lafka.middlewares.ContentCodingMiddleware": 590,
+    "lafka.capture.middlewares.ContentCodingMiddleware": 590,
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
     "lafka.politeness.TrailRedirectMiddleware": 600,
     "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,
     "lafka.politeness.TrailCookiesMiddleware": 700,
-    "lafka.middlewares.RawWarcMiddleware": 950,
-    "lafka.wayback.WarcDownloaderMiddleware": 960,  # off without LAFKA_WAYBACK
+    "lafka.capture.middlewares.RawWarcMiddleware": 950,
+    "lafka.capture.replay.WarcDownloaderMiddleware": 960,  # off without LAFKA_WAYBACK
 }
 ITEM_PIPELINES = {"lafka.pipelines.PaperWarcPipeline": 300}
-FEED_STORAGES = {"lafka": "lafka.feeds.OutcomeFeedStorage"}
+FEED_STORAGES = {"lafka": "lafka.runs.feed.OutcomeFeedStorage"}
 EXTENSIONS: dict[str, int] = {
     "lafka.politeness.HostDelays": 500,  # behind AutoThrottle, whose delays it raises
-    "lafka.reporting.RunReports": -100,  # before the feed is opened
-    "lafka.progress.TrailStats": 0,
-    "lafka.progress.Progress": 0,
-    "lafka.progress.ContactCheck": 0,
+    "lafka.runs.reporting.RunReports": -100,  # before the feed is opened
+    "lafka.runs.progress.TrailStats": 0,
+    "lafka.runs.progress.Progress": 0,
+    "lafka.runs.progress.ContactCheck": 0,
 }
 SCHEDULER_PRIORITY_QUEUE = "lafka.politeness.HostQueue"
 DUPEFILTER_CLASS = "scrapy.dupefilters.BaseDupeFilter"  # RFPDupeFilter; trails share no URLs
@@ -119,7 +119,7 @@ SPIDER_MIDDLEWARES: dict[str, Any] = {
 # IPv6 ---------------------------------------------------------------------------------------
 
 # scrapy.resolver.CachingThreadedResolver, which knows no IPv6: hosts without IPv4 cannot be asked.
-TWISTED_DNS_RESOLVER = "lafka.resolving.NameResolver"
+TWISTED_DNS_RESOLVER = "lafka.capture.resolving.NameResolver"
 
 # Off ----------------------------------------------------------------------------------------
 

@@ -14,13 +14,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from lafka.archives import Archive
-from lafka.exchanges import Exchange
-from lafka.futlis import Futli
-from lafka.papers import Added
-from lafka.raws import RawRun, Recorded
-from lafka.trails import Ask, Capture, Outcome, Trail, judge
-from lafka.verify import Verifier
+from lafka.capture.exchanges import Exchange
+from lafka.capture.logged import LoggedExchange
+from lafka.capture.rawlog import RawLog
+from lafka.papers.archive.archives import Archive
+from lafka.papers.archive.paperwarc import Added
+from lafka.papers.archive.recovery import end_of
+from lafka.papers.lists.futlis import Futli
+from lafka.papers.origins import NAMES, Origin
+from lafka.papers.verify import Verifier
+from lafka.papers.walk.trails import Ask, Capture, Outcome, Trail, judge
+from lafka.warc.format import dates
 
 START = datetime(2026, 11, 20, 10, 11, 12, 250_000, tzinfo=UTC)
 PID = "RePEc:abc:wpaper:1"
@@ -96,11 +100,13 @@ class Store:
 
     def __post_init__(self) -> None:
         self.archive = Archive.create(self.root)
-        self.raw = RawRun(self.archive, self.run, config=self.config, keep=self.keep)
+        self.raw = RawLog(self.root / "raw", self.run, config=self.config, keep=self.keep)
 
     def ask(self, pid: str = PID, futli: str = FUTLI, **more: Any) -> Ask:
+        """An ask of *futli*; *more*: its other fields, and those of its origin."""
         found = Futli(pid=self.archive.pid(pid), url=futli)
-        return Ask(**{"futli": found, "number": self.number, "url": futli} | more)
+        origin = Origin(**{key: more.pop(key) for key in NAMES if key in more})
+        return Ask(**{"futli": found, "number": self.number, "url": futli, "origin": origin} | more)
 
     def capture(
         self,
@@ -113,13 +119,13 @@ class Store:
         """What a crawl makes of *responses*: redirect hops, then the last answer."""
         url = url or ask.url
         urls = [f"{url}?hop={n}" for n in range(len(responses) - 1)] + [url]
-        steps: list[Recorded] = []
+        exchanges: list[LoggedExchange] = []
         for place, response in zip(urls, responses, strict=True):
-            info = (steps[0].warcinfo_id, steps[0].warcinfo) if steps else None
-            step = self.raw.record(exchange(place, response, at=at, **more), ask, info)
-            assert step is not None
-            steps.append(step)
-        last = steps[-1]
+            made = exchange(place, response, at=at, **more)
+            logged = self.raw.record(made, ask.provenance, exchanges[0] if exchanges else None)
+            assert logged is not None
+            exchanges.append(logged)
+        last = exchanges[-1]
         return Capture(
             ask=ask,
             url=url,
@@ -130,9 +136,7 @@ class Store:
                 dropped=more.get("dropped", False),
             ),
             payload=last.payload,
-            warcinfo_id=last.warcinfo_id,
-            warcinfo=last.warcinfo,
-            exchanges=tuple(step.exchanged for step in steps),
+            exchanges=tuple(exchanges),
         )
 
     def fut(self, body: bytes, kind: str = "literal", *, hops: int = 0, **more: Any) -> Capture:
@@ -150,12 +154,9 @@ class Store:
               **more: Any) -> Capture:  # fmt: skip
         """The capture of a fut that was found on *splap*."""
         at = more.pop("at", splap.time + timedelta(seconds=1))
-        ask = replace(
-            splap.ask,
-            url=url,
-            **{"found_by": "citation_pdf_url", "html_url": splap.url, "html_date": splap.time}
-            | more,
-        )
+        date = dates.to_seconds(splap.time)
+        origin = {"found_by": "citation_pdf_url", "html_url": splap.url, "html_date": date} | more
+        ask = replace(splap.ask, url=url, origin=Origin(**origin))
         return self.capture(ask, answer(body, kind), at=at)
 
     def end(self, captures: Sequence[Capture], *, futli: Futli | None = None) -> Trail:
@@ -165,8 +166,11 @@ class Store:
         outcome = Outcome.FUT if any(c.is_pdf for c in captures) else Outcome.SPLAP_ONLY
         stored = tuple(c for c in captures if c.outcome.is_stored)
         trail = Trail(futli=found, number=self.number, captures=stored, outcome=outcome)
-        self.raw.end(trail)
+        self.note_end(trail)
         return trail
+
+    def note_end(self, trail: Trail) -> None:
+        self.raw.note(trail.number, trail.futli.url, end_of(trail))
 
     def append(self, captures: Sequence[Capture], **more: Any) -> list[Added]:
         with self.archive.paper(captures[0].ask.futli.pid) as paper:
@@ -176,7 +180,7 @@ class Store:
         """The whole way of a trail: end, append, copied."""
         trail = self.end(captures)
         added = self.append(trail.captures)
-        self.raw.copied(self.number)
+        self.raw.release(self.number)
         self.number += 1
         return added
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from lafka.archives import Archive
 from lafka.demo.site import PAPERS, list_of, pdf, serving
+from lafka.papers.archive.archives import Archive
 
 ROOT = Path(__file__).parents[1]
 PID = "RePEc:dem:wpaper:tagged"

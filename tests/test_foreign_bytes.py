@@ -17,15 +17,18 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from lafka import errors, futlis
+from lafka import errors
+from lafka.capture.exchanges import Exchange
 from lafka.errors import StorageTrouble
-from lafka.exchanges import Exchange
-from lafka.feeds import SyncedLines
-from lafka.futlis import Futli
-from lafka.pids import COLLECTIONS, Pid
-from lafka.runs import OpenReport
-from lafka.strict import StrictReader, StrictRecord
-from lafka.suwafs import Fut, Suwaf
+from lafka.papers.archive.suwafs import Fut, Suwaf
+from lafka.papers.lists import listfiles
+from lafka.papers.lists.futlis import Futli
+from lafka.papers.origins import Origin
+from lafka.papers.verify.reader import StrictReader, StrictRecord
+from lafka.pids import SCHEMES, Pid
+from lafka.runs.feed import SyncedLines
+from lafka.runs.reports import OpenReport
+from lafka.warc.format import dates
 from tests.stores import START, Store, answer, exchange, page, quick_folder
 
 BATCH, EXAMPLES = 100, 100
@@ -113,9 +116,10 @@ def beneath(store: Store, cases: list[Case]) -> int:
     """Write captures with the texts of *cases*, and read them back: how many there were."""
     for case in cases:
         futli = Futli(pid=Pid(text=case.pid, path="x"), url=case.futli)
-        ask = replace(store.ask(), futli=futli, found_by=case.found_by, html_url=case.html_url,
-                      html_date=START, label=case.label)  # fmt: skip
-        assert store.raw.record(seen(START_OF_URL + case.url), ask)
+        origin = Origin(found_by=case.found_by, html_url=case.html_url,
+                        html_date=dates.to_seconds(START), label=case.label)  # fmt: skip
+        ask = replace(store.ask(), futli=futli, origin=origin)
+        assert store.raw.record(seen(START_OF_URL + case.url), ask.provenance)
     [path] = store.raw.folder.glob("*.warc")
     found = list(read_back(store.raw.folder))
     assert len(found) == len(cases)
@@ -161,7 +165,7 @@ def test_what_the_door_lets_in_comes_back_char_by_char() -> None:
             store = Store(root / "archive")
             texts = (f"RePEc:abc:def:1{a}\t{START_OF_URL}{b}".replace("\n", "\v") for a, b in lines)
             (root / "list.tsv").write_bytes("\n".join(texts).encode("utf-8", "surrogatepass"))
-            told = list(futlis.read(root / "list.tsv", COLLECTIONS["RePEc"]))
+            told = list(listfiles.read(root / "list.tsv", SCHEMES["RePEc"]))
             assert [line.number for line in told] == list(range(1, len(lines) + 1))
             assert all(line.futli or line.problem for line in told)
             read += len(told)
@@ -176,7 +180,7 @@ def test_what_the_door_lets_in_comes_back_char_by_char() -> None:
 def through(store: Store, let_in: list[Futli]) -> int:
     for futli in let_in:
         ask = store.ask(pid=str(futli.pid), futli=futli.url)
-        assert store.raw.record(seen(futli.url), ask)
+        assert store.raw.record(seen(futli.url), ask.provenance)
     paths = list(store.raw.folder.glob("*.warc"))
     found = list(read_back(store.raw.folder))
     assert len(found) == len(let_in)

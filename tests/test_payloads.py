@@ -13,11 +13,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from lafka.capture.exchanges import decoded_opening, kind_of_opening
 from lafka.errors import BadHttp
-from lafka.exchanges import decoded_opening, kind_of_opening
 from lafka.payloads import Kind, Payload, identified_type, inspect, kind_of, pdf_start
-from lafka.warc import codings, http
-from lafka.warc.sources import FileSource, MemorySource
+from lafka.warc.format import codings, http
+from lafka.warc.format.sources import FileSource, MemorySource
 
 PDF = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n"
 PAGE = b"<!DOCTYPE html><html><head><title>x</title></head><body>y</body></html>"

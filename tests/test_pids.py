@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.errors import BadPid
-from lafka.pids import COLLECTIONS, Collection, Pid
+from lafka.pids import SCHEMES, Pid, Scheme
 
-REPEC = COLLECTIONS["RePEc"]
-SOCIONET = COLLECTIONS["Socionet"]
-ANY = COLLECTIONS["any"]
+REPEC = SCHEMES["RePEc"]
+SOCIONET = SCHEMES["Socionet"]
+ANY = SCHEMES["any"]
 
 EXAMPLES = [
     ("RePEc", "repec:PRA:mprapa:58120", "RePEc/pra/mprapa/58120"),
@@ -45,11 +45,11 @@ EXAMPLES = [
 
 @pytest.mark.parametrize(("name", "text", "path"), EXAMPLES)
 def test_path_of_an_example(name: str, text: str, path: str) -> None:
-    collection = COLLECTIONS[name]
-    pid = collection.pid(text)
+    scheme = SCHEMES[name]
+    pid = scheme.pid(text)
     assert pid.path == path
-    assert collection.path(pid) == path
-    assert collection.inverse(path) == pid
+    assert scheme.path(pid) == path
+    assert scheme.inverse(path) == pid
 
 
 def test_canonical_forms() -> None:
@@ -60,7 +60,7 @@ def test_canonical_forms() -> None:
     assert str(ANY.pid("arXiv:2101.00001v2")) == "arXiv:2101.00001v2"
 
 
-@pytest.mark.parametrize("collection", [REPEC, SOCIONET, ANY])
+@pytest.mark.parametrize("scheme", [REPEC, SOCIONET, ANY])
 @pytest.mark.parametrize(
     "text",
     [
@@ -76,13 +76,13 @@ def test_canonical_forms() -> None:
         "doi:https://doi.org/10.1016/S0304-4076(93)01564-3",
     ],
 )
-def test_one_doi_is_one_pid(collection, text: str) -> None:
-    pid = collection.pid(text)
+def test_one_doi_is_one_pid(scheme, text: str) -> None:
+    pid = scheme.pid(text)
     assert str(pid) == "doi:10.1016/s0304-4076(93)01564-3"
     assert re.fullmatch(
         r"any/[0-9a-f]{2}/[0-9a-f]{2}/doi%3A10\.1016%2Fs0304-4076\(93\)01564-3", pid.path
     )
-    assert collection.inverse(pid.path) == pid
+    assert scheme.inverse(pid.path) == pid
 
 
 def test_a_doi_with_colons_or_percents_stays_whole() -> None:
@@ -149,13 +149,13 @@ def test_a_socionet_archive_called_any_takes_no_path_of_a_hashed_pid() -> None:
 )
 def test_refused(name: str, text: str) -> None:
     with pytest.raises(BadPid):
-        COLLECTIONS[name].pid(text)
+        SCHEMES[name].pid(text)
 
 
 def test_a_lone_surrogate_is_refused() -> None:
-    for collection in COLLECTIONS.values():
+    for scheme in SCHEMES.values():
         with pytest.raises(BadPid, match=r"U\+D800"):
-            collection.pid("RePEc:a:b:\ud800")
+            scheme.pid("RePEc:a:b:\ud800")
 
 
 def test_a_refusal_is_one_short_printable_line() -> None:
@@ -190,11 +190,11 @@ def test_a_cut_is_never_inside_an_escape(shift: int) -> None:
     assert len(digits) == 32
 
 
-@pytest.mark.parametrize("collection", [REPEC, ANY])
-def test_a_pid_fits_into_a_line_of_a_warc(collection: Collection) -> None:
-    assert collection.pid("RePEc:abc:wpaper:" + "x" * 8_175)
+@pytest.mark.parametrize("scheme", [REPEC, ANY])
+def test_a_pid_fits_into_a_line_of_a_warc(scheme: Scheme) -> None:
+    assert scheme.pid("RePEc:abc:wpaper:" + "x" * 8_175)
     with pytest.raises(BadPid, match="over 8192 bytes"):
-        collection.pid("RePEc:abc:wpaper:" + "ü" * 4_088)
+        scheme.pid("RePEc:abc:wpaper:" + "ü" * 4_088)
 
 
 def test_long_pids_that_differ_at_the_end_have_paths_of_their_own() -> None:
@@ -246,7 +246,7 @@ CUT = "x" * 166 + "%%" + "0" * 32
 )
 def test_a_path_of_no_pid_is_refused(name: str, path: str) -> None:
     with pytest.raises(BadPid):
-        COLLECTIONS[name].inverse(path)
+        SCHEMES[name].inverse(path)
 
 
 def test_a_repec_pid_hashed_by_any_is_no_path_of_repec() -> None:
@@ -281,14 +281,14 @@ TEXTS = st.one_of(
 )
 
 
-@pytest.mark.parametrize("collection", COLLECTIONS.values(), ids=COLLECTIONS)
+@pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 @given(text=TEXTS)
-def test_round_trip(collection, text: str) -> None:
+def test_round_trip(scheme, text: str) -> None:
     try:
-        pid = collection.pid(text)
+        pid = scheme.pid(text)
     except BadPid:
         return
-    assert collection.pid(str(pid)) == pid
+    assert scheme.pid(str(pid)) == pid
     names = pid.path.split("/")
     assert len(names) == 4
     for name in names:
@@ -300,16 +300,16 @@ def test_round_trip(collection, text: str) -> None:
         )
     assert not any(name.endswith(".") for name in names[:3])
     assert re.fullmatch(r"(RePEc/|any/)?[a-z0-9\-_.!~'()%A-F/]+", pid.path)
-    assert collection.inverse(pid.path) == (None if "%%" in pid.path else pid)
+    assert scheme.inverse(pid.path) == (None if "%%" in pid.path else pid)
 
 
-@pytest.mark.parametrize("collection", COLLECTIONS.values(), ids=COLLECTIONS)
+@pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 @given(texts=st.lists(TEXTS, max_size=8))
-def test_no_two_pids_on_one_path_of_a_case_blind_disk(collection, texts: list[str]) -> None:
+def test_no_two_pids_on_one_path_of_a_case_blind_disk(scheme, texts: list[str]) -> None:
     by_path: dict[str, str] = {}
     for text in [*texts, *(t.swapcase() for t in texts), *(t.upper() for t in texts)]:
         try:
-            pid = collection.pid(text)
+            pid = scheme.pid(text)
         except BadPid:
             continue
         assert by_path.setdefault(pid.path.lower(), str(pid)) == str(pid)
@@ -319,9 +319,9 @@ def test_no_two_pids_on_one_path_of_a_case_blind_disk(collection, texts: list[st
     path=st.one_of(st.text(max_size=40), TEXTS.map(lambda t: ANY.parse(t.replace(":", "/")).path))
 )
 def test_inverse_of_anything_is_right_or_refused(path: str) -> None:
-    for collection in COLLECTIONS.values():
+    for scheme in SCHEMES.values():
         try:
-            pid = collection.inverse(path)
+            pid = scheme.inverse(path)
         except BadPid:
             continue
         assert pid is None or pid.path == path

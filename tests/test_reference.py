@@ -12,10 +12,10 @@ from types import ModuleType
 import pytest
 
 import lafka.settings
-from lafka.arguments import ARGUMENTS
 from lafka.commands.warc import VERBS
-from lafka.feeds import FIELDS
-from lafka.trails import Links, Outcome
+from lafka.papers.crawling.arguments import ARGUMENTS
+from lafka.papers.walk.trails import Links, Outcome
+from lafka.runs.feed import FIELDS
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "reference.md").read_text("utf-8")
@@ -95,7 +95,7 @@ def test_each_stat_is_there():
 
 
 def test_each_key_of_request_meta_is_there():
-    keys = everywhere(r"(?m)^[A-Z_]+ = \"(lafka_[a-z]+)\"")
+    keys = everywhere(r"(?m)^[A-Z_]+ = \"(lafka_[a-z_]+)\"")
     assert set(first_words("Keys of request.meta")) == keys
 
 
@@ -150,7 +150,7 @@ def test_each_option_of_a_command_is_there():
 
 
 def test_the_finish_reason_of_a_full_disk_is_there():
-    from lafka.middlewares import STORAGE_TROUBLE
+    from lafka.storage.stopping import STORAGE_TROUBLE
 
     assert f"`{STORAGE_TROUBLE}`" in section("Finish reasons")
 

@@ -25,8 +25,8 @@ from urllib.request import ProxyHandler, build_opener
 import pytest
 
 from lafka.demo import site
-from lafka.runs import Report
-from lafka.verify import Verifier
+from lafka.papers.verify import Verifier
+from lafka.runs.reports import Report
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent

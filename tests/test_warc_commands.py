@@ -14,8 +14,8 @@ import pytest
 from scrapy.settings import Settings
 
 from lafka.commands.warc import VERBS, Command
-from lafka.warc.builders import Builder
-from lafka.warc.records import Record
+from lafka.warc.format.records import Record
+from lafka.warc.writing.builders import Builder
 from tests.warc.arcs import DNS, FILEDESC, FILEDESC_BODY, PAGE
 
 ROOT = Path(__file__).parents[1]

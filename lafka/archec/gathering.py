@@ -21,8 +21,8 @@ from lafka.archec.store import ObiStore
 from lafka.archec.syncing import sync_files
 from lafka.archec.texts import Checksums
 from lafka.errors import BadArgument, StorageTrouble
-from lafka.folders import DRAFT, make_folders, sync_folder
-from lafka.warc.sources import write_all
+from lafka.storage.folders import DRAFT, make_folders, sync_folder
+from lafka.warc.format.sources import write_all
 
 GROUP = 4096
 """Obis that share their syncs."""

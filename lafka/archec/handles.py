@@ -17,14 +17,14 @@ import re
 from dataclasses import dataclass
 
 from lafka.errors import BadHandle, BadPid
-from lafka.pids import COLLECTIONS, LONGEST_PID
+from lafka.pids import LONGEST_PID, SCHEMES
 
 # Of str.isspace all but the five control characters that mean no blank.
 _WHITE = re.compile(r"[^\S\x1c-\x1f\x85]+")
 _PLAIN = re.compile(r"RePEc:[a-z0-9_-]{1,100}(?::[a-z0-9_-]{1,100}(?::[!-~]{1,1000})?)?")
 # The characters that no pid may hold (docs/formats.md): Cc, blanks, U+FEFF, U+FFFD, surrogates.
 _REFUSED = re.compile("[\\s\x00-\x1f\x7f-\x9f\ufeff\ufffd\ud800-\udfff]")
-_SOCIONET = COLLECTIONS["Socionet"]
+_SOCIONET = SCHEMES["Socionet"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)

@@ -6,7 +6,6 @@ that of a gathering that was killed; :mod:`lafka.archec.recovering` ends it.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import uuid
@@ -15,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from lafka.errors import BadJournal, StorageTrouble
-from lafka.folders import DRAFT, sync_folder
-from lafka.warc.names import rename_new
-from lafka.warc.sources import write_all
+from lafka.storage.folders import DRAFT, sync_folder
+from lafka.storage.locks import lock_file
+from lafka.warc.format.sources import write_all
+from lafka.warc.writing.names import rename_new
 
 FORMAT = 1
 Line = Mapping[str, Any]
@@ -45,10 +45,9 @@ class Journal:
         It has its name only when its lock is held and its first line synced.
         """
         draft = path.with_name(f"{DRAFT}{uuid.uuid4().hex}")
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-        fd = os.open(draft, flags, 0o644)
+        fd = lock_file(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND)
+        assert fd is not None  # nobody else knows that name
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
             journal = cls(path, fd)
             journal._write([head])
             rename_new(draft, path)
@@ -76,13 +75,12 @@ class Journal:
     @classmethod
     def dead(cls, path: Path) -> Journal | None:
         """The journal of a gathering that was killed, locked; None where it ended or lives."""
-        fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        fd = lock_file(path, os.O_RDWR | os.O_APPEND, wait=False)
+        if fd is None:
+            return None
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not is_ended(path):
                 return cls(path, fd)
-        except BlockingIOError:
-            pass
         except BaseException:
             os.close(fd)
             raise

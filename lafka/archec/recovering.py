@@ -6,7 +6,6 @@ and no line is rolled forward: its bytes were on the disk before its name was gi
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import time
@@ -23,8 +22,9 @@ from lafka.archec.records import Kind, Last, Records
 from lafka.archec.records.opening import catch_up
 from lafka.archec.store import ObiStore
 from lafka.errors import BadJournal, StorageTrouble
-from lafka.folders import DRAFT, sync_folder
-from lafka.warc.names import rename_new
+from lafka.storage.drafts import replace
+from lafka.storage.folders import DRAFT, sync_folder
+from lafka.storage.locks import is_locked
 
 ReadTobi = Callable[[bytes], dict[str, Any] | None]
 """Bytes of a tobi -> ``id`` and what a journal line says of it; None where they are none."""
@@ -105,22 +105,11 @@ def _cut_torn(journal: Journal, applied: int) -> int:
         if whole < applied:  # it was whole when it was acknowledged: no kill did this
             raise
         size = journal.size - whole
-        _keep(journal.path.with_name(f"{journal.path.name}.torn-{whole}"), journal, whole)
+        kept = journal.path.with_name(f"{journal.path.name}.torn-{whole}")
+        replace(kept, [journal.read(size, whole)])
         journal.cut(whole)
         return size
     return 0
-
-
-def _keep(path: Path, journal: Journal, offset: int) -> None:
-    draft = path.with_name(f"{DRAFT}{path.name}")
-    with draft.open("wb") as file:
-        file.write(journal.read(journal.size - offset, offset))
-        file.flush()
-        os.fsync(file.fileno())
-    with suppress(FileExistsError):  # killed here before: the same bytes
-        rename_new(draft, path)
-    draft.unlink(missing_ok=True)
-    sync_folder(path.parent)
 
 
 def _rolled(
@@ -170,12 +159,10 @@ def _sweep(folder: Path) -> None:
         with suppress(FileNotFoundError):
             fd = os.open(draft, os.O_RDONLY | os.O_CLOEXEC)
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 about = os.fstat(fd)
                 # Its maker takes the lock before it writes: an empty one may be without it as yet.
-                if about.st_size or about.st_mtime < time.time() - _AGE:
+                is_old = about.st_size or about.st_mtime < time.time() - _AGE
+                if is_old and not is_locked(fd):
                     draft.unlink(missing_ok=True)
-            except BlockingIOError:
-                pass
             finally:
                 os.close(fd)

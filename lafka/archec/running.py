@@ -26,7 +26,7 @@ from lafka.archec.sources import Source
 from lafka.archec.store import ObiStore
 from lafka.archec.tobis import Clocks, TobiRun
 from lafka.errors import BadArgument, StorageTrouble
-from lafka.warc.sources import CHUNK
+from lafka.warc.format.sources import CHUNK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -26,8 +25,9 @@ from pathlib import Path
 from lafka.archec import tists
 from lafka.archec.names import Names
 from lafka.errors import ArchiveBusy, BadStore, KeeperError, NotHeld, StorageTrouble
-from lafka.folders import DRAFT, make_folders, sync_folder
-from lafka.warc.names import rename_new
+from lafka.storage.drafts import create
+from lafka.storage.folders import DRAFT, make_folders, sync_folder
+from lafka.storage.locks import lock_file
 
 FORMAT = 1
 MARKER = "archec.json"
@@ -152,24 +152,23 @@ class ObiStore:
         """The lock of runs that gather obis of this *kind*; ``ArchiveBusy`` says who has it."""
         path = self.root / f"{kind}.lock"
         try:
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            fd = lock_file(path, os.O_RDWR | os.O_CREAT, wait=False)
+            if fd is None:
+                raise ArchiveBusy(f"{path}: held by {_holder(path)}")
         except OSError as error:
             raise StorageTrouble(path, error) from error
         try:
-            _take(fd, path)
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
             yield
         finally:
             os.close(fd)
 
 
-def _take(fd: int, path: Path) -> None:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.pread(fd, 300, 0).decode(errors="replace").strip() or "another process"
-        raise ArchiveBusy(f"{path}: held by {holder}") from None
-    os.ftruncate(fd, 0)
-    os.pwrite(fd, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+def _holder(path: Path) -> str:
+    with suppress(OSError):
+        return path.read_text("utf-8", "replace").strip() or "another process"
+    return "another process"
 
 
 def _marked(path: Path) -> Names | None:
@@ -202,15 +201,8 @@ def _refuse_foreign(root: Path) -> None:
 
 def _mark(root: Path, names: Names) -> None:
     """Mark *root* as an obi store; the first of two makers wins."""
-    draft = root / f"{DRAFT}{uuid.uuid4().hex}"
-    with draft.open("x", encoding="utf-8") as file:
-        file.write(json.dumps({"format": FORMAT, "names": names}) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        rename_new(draft, root / MARKER)
-    except FileExistsError:
-        draft.unlink()
+    text = json.dumps({"format": FORMAT, "names": names}) + "\n"
+    create(root / MARKER, [text.encode()], draft=root / f"{DRAFT}{uuid.uuid4().hex}")
     sync_folder(root)
 
 

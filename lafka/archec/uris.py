@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from w3lib.url import safe_url_string
 
 from lafka.errors import BadUrl
-from lafka.futlis import check_url
+from lafka.urls import check_url
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ufffd\u2028\u2029\ud800-\udfff]")
 # Nothing of step 2 or 3 to do: no escape, no dot segment, no fragment, no port. Three in four.

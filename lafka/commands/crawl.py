@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from scrapy.commands import crawl
 from scrapy.spiderloader import get_spider_loader
 
-from lafka.command import attempt, check_args, refused
+from lafka.cli import attempt, check_args, refused
 from lafka.errors import BadArgument, LafkaError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Command(crawl.Command):
 
 def _fell_short(crawler: Crawler) -> bool:
     """Whether the disk stopped the crawl, or its list could not be read to the end."""
-    from lafka.middlewares import LIST_STAT, TROUBLE_STAT  # noqa: PLC0415
+    from lafka.storage.stopping import LIST_STAT, TROUBLE_STAT  # noqa: PLC0415
 
     if crawler.spider is None or crawler.stats is None:
         return False  # it never began

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 
-from lafka.command import attempt, check_args
+from lafka.cli import attempt, check_args
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -37,9 +37,9 @@ class Command(ScrapyCommand):
         self.exitcode = attempt("demo", lambda: self._act(args))
 
     def _act(self, args: list[str]) -> None:
-        from lafka.archives import Archive  # noqa: PLC0415
         from lafka.demo.account import account  # noqa: PLC0415
         from lafka.demo.site import list_of, serving  # noqa: PLC0415
+        from lafka.papers.archive.archives import Archive  # noqa: PLC0415
 
         check_args(args, 0)
         assert self.crawler_process is not None

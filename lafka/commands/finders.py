@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Spider, commands
 
-from lafka.command import check_args, refused
+from lafka.cli import check_args, refused
 from lafka.errors import BadArgument, LafkaError, WarcError
 
 if TYPE_CHECKING:
-    from lafka.finders import Page
+    from lafka.papers.finders import Page
 
 
 class PageSpider(Spider):
@@ -24,11 +24,11 @@ class PageSpider(Spider):
 
     @classmethod
     def update_settings(cls, settings: Any) -> None:
-        settings["DOWNLOADER_MIDDLEWARES"]["lafka.middlewares.RawWarcMiddleware"] = None
+        settings["DOWNLOADER_MIDDLEWARES"]["lafka.capture.middlewares.RawWarcMiddleware"] = None
         settings["ITEM_PIPELINES"] = {}
 
     def parse(self, response: Any) -> None:
-        from lafka.finders import Page  # noqa: PLC0415
+        from lafka.papers.finders import Page  # noqa: PLC0415
 
         kind, links = response.headers.get("Content-Type", b""), response.headers.getlist("Link")
         links = tuple(v.decode("latin-1") for v in links)
@@ -47,7 +47,7 @@ class Command(commands.ScrapyCommand):
         parser.add_argument("--url", default="", help="where the page in FILE came from")
 
     def run(self, args: list[str], opts: Any) -> None:
-        from lafka.finders import find  # noqa: PLC0415
+        from lafka.papers.finders import find  # noqa: PLC0415
 
         try:
             check_args(args, 1)
@@ -57,7 +57,7 @@ class Command(commands.ScrapyCommand):
             raise SystemExit(refused("finders", BadArgument(str(error)))) from None
 
     def _page(self, given: str, url: str) -> Page:
-        from lafka.finders import Page  # noqa: PLC0415
+        from lafka.papers.finders import Page  # noqa: PLC0415
 
         if given.startswith(("http://", "https://")):
             self.crawler_process.crawl(PageSpider, start_urls=[given])  # type: ignore[union-attr]

@@ -8,9 +8,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from lafka.command import ArchiveCommand
+from lafka.cli import ArchiveCommand
 from lafka.errors import BadArgument, StorageTrouble
-from lafka.suwafs import begins_time
+from lafka.papers.archive.suwafs import begins_time
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

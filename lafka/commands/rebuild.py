@@ -6,14 +6,14 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from lafka.command import ArchiveCommand
+from lafka.cli import ArchiveCommand
 from lafka.errors import BadPid, KeeperError, NotHeld
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from pathlib import Path
 
-    from lafka.archives import Archive
+    from lafka.papers.archive.archives import Archive
     from lafka.pids import Pid
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from lafka.command import ArchiveCommand
+from lafka.cli import ArchiveCommand
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -21,7 +21,7 @@ class Command(ArchiveCommand):
         return "Copy into paper WARCs what killed runs left in raw/"
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
-        from lafka.raws import recover  # noqa: PLC0415
+        from lafka.papers.archive.recovery import recover  # noqa: PLC0415
 
         assert self.settings is not None
         runs = 0

@@ -6,7 +6,7 @@ import sys
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from lafka.command import ArchiveCommand
+from lafka.cli import ArchiveCommand
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -25,7 +25,7 @@ class Command(ArchiveCommand):
 
     def act(self, args: list[str], opts: Namespace) -> None:
         # Here, for Scrapy imports every command at the start of any.
-        from lafka.repairs import Repair  # noqa: PLC0415
+        from lafka.papers.archive.repairs import Repair  # noqa: PLC0415
 
         assert self.settings is not None
         archive = self.archive()

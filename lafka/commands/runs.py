@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from lafka.command import ArchiveCommand
+from lafka.cli import ArchiveCommand
 from lafka.errors import BadReport, printable
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Command(ArchiveCommand):
         parser.add_argument("--json", action="store_true", help="whole reports, one JSON line each")
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
-        from lafka.runs import reports  # noqa: PLC0415
+        from lafka.runs.reports import reports  # noqa: PLC0415
 
         for report in reports(self.archive().root):
             if isinstance(report, BadReport):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from lafka.command import ArchiveCommand
+from lafka.cli import ArchiveCommand
 
 if TYPE_CHECKING:
     from argparse import Namespace

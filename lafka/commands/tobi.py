@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lafka.command import ArchiveCommand
+from lafka.cli import ArchiveCommand
 from lafka.commands.archec._shared import said, the_records, the_store
 from lafka.errors import BadArgument
 

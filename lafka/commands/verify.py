@@ -8,7 +8,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from lafka.command import ArchiveCommand
+from lafka.cli import ArchiveCommand
 from lafka.errors import BadArchive
 
 
@@ -24,7 +24,7 @@ class Command(ArchiveCommand):
         parser.add_argument("--quick", action="store_true", help="sizes and tails only")
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        from lafka.verify import Verifier  # noqa: PLC0415
+        from lafka.papers.verify import Verifier  # noqa: PLC0415
 
         assert self.settings is not None
         root = Path(self.settings["LAFKA_ARCHIVE"])

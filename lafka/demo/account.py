@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from lafka.archives import Archive
+from lafka.papers.archive.archives import Archive
 
 
 def account(archive: Archive, listed: Path, pid: str) -> Iterator[str]:

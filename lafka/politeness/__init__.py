@@ -1,7 +1,7 @@
 """What keeps the crawl polite: Scrapy components, one subject a module.
 
 ``robots`` asks robots.txt first; ``retries`` waits as long as a host asks to and sets dead hosts
-aside; ``slots`` is the scheduler's queue, in which waiting hosts take no places; ``redirects``
+aside; ``queue`` is the scheduler's queue, in which waiting hosts take no places; ``redirects``
 moves each hop to its own host's slot and names loops; ``delays`` keeps a host's own delay;
 ``cookies`` keeps one jar a trail. They meet in ``hosts`` (who is parked, who is set aside) and
 judge nothing about papers.
@@ -10,6 +10,7 @@ judge nothing about papers.
 from lafka.politeness.cookies import TrailCookiesMiddleware
 from lafka.politeness.delays import HostDelays
 from lafka.politeness.failures import is_bad_http, is_connection_failure, is_tls
+from lafka.politeness.queue import HostQueue
 from lafka.politeness.redirects import (
     RedirectLoop,
     TrailRedirectMiddleware,
@@ -17,7 +18,6 @@ from lafka.politeness.redirects import (
 )
 from lafka.politeness.retries import HostSetAside, RetryAfterMiddleware
 from lafka.politeness.robots import RobotsForbidden, RobotsMiddleware, RobotsUnreachable
-from lafka.politeness.slots import HostQueue
 
 __all__ = [
     "HostDelays",

@@ -40,7 +40,10 @@ def _connection_failures() -> tuple[type[Exception], ...]:
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """*error* and what led to it: ``__cause__`` and the reasons of Twisted's wrapper exceptions."""
+    """*error* and what led to it, each once, depth first.
+
+    That are the ``reasons`` of Twisted's wrapper exceptions, then ``__cause__``.
+    """
     waiting, seen = [error], set[int]()
     while waiting:
         cause = waiting.pop()
@@ -48,9 +51,10 @@ def causes(error: BaseException) -> Iterator[BaseException]:
             continue
         seen.add(id(cause))
         yield cause
-        waiting += [reason.value for reason in getattr(cause, "reasons", None) or ()]
         if cause.__cause__ is not None:
             waiting.append(cause.__cause__)
+        reasons = getattr(cause, "reasons", None) or ()
+        waiting += [reason.value for reason in reversed(reasons)]
 
 
 def is_tls(error: BaseException) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
@@ -17,31 +17,29 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 import lafka
-from lafka.archives import Archive
-from lafka.arguments import Arguments
+from lafka.capture.config import warc_settings
+from lafka.capture.handler import READ_MAX_KEY
+from lafka.capture.middlewares import LOGGED_KEY, PROVENANCE_KEY
+from lafka.capture.run import Run
 from lafka.errors import BadArgument, BadList, BadUrl, KeeperError, StorageTrouble, printable
-from lafka.failures import is_bug
-from lafka.feeder import Feeder
-from lafka.feeds import add_outcome_feed
-from lafka.finders import Page
-from lafka.futlis import Line
 from lafka.items import TrailItem, item_of
-from lafka.middlewares import (
-    ASK_KEY,
-    LIST_STAT,
-    WAY_KEY,
-    RawWarcMiddleware,
-    capture_of,
-    stop_for_storage,
-    warc_settings,
-)
-from lafka.parsing import Pages
-from lafka.reading import page_of, read_first
-from lafka.reporting import RunReports
-from lafka.runs import Seen
-from lafka.threads import Threads, run_aside
-from lafka.trails import Ask, Capture, Outcome, Trail
-from lafka.warc import dates
+from lafka.papers.archive.archives import Archive
+from lafka.papers.crawling.arguments import ARGUMENTS, GUESTS, Arguments
+from lafka.papers.crawling.captures import ASK_KEY, capture_of
+from lafka.papers.crawling.failures import is_bug
+from lafka.papers.crawling.sandbox import Pages
+from lafka.papers.finders import Page
+from lafka.papers.lists.feeder import Feeder
+from lafka.papers.lists.futlis import Line
+from lafka.papers.lists.places import Places
+from lafka.papers.walk.pages import page_of, read_first
+from lafka.papers.walk.trails import Ask, Capture, Outcome, Trail
+from lafka.runs.feed import add_outcome_feed
+from lafka.runs.reporting import RunReports
+from lafka.runs.reports import Seen
+from lafka.storage.stopping import LIST_STAT, stop_for_storage
+from lafka.storage.threads import Threads, run_aside
+from lafka.warc.format import dates
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -60,7 +58,9 @@ class FutliSpider(Spider):
     name = "futli"
 
     archive: Archive
+    run: Run
     feeder: Feeder | None = None
+    places: Places
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -81,10 +81,10 @@ class FutliSpider(Spider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.arguments = arguments
         spider.archive = arguments.archive()
+        spider.run = Run.begin(crawler, spider.archive.root)
         spider.trails_max = settings.getint("LAFKA_TRAILS_MAX")
         spider.pages = Pages(arguments.policy.links_max)
         spider.per_host = max(1, settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")) + 1
-        crawler.signals.connect(spider.request_scheduled, signal=signals.request_scheduled)
         crawler.signals.connect(spider.callback_failed, signal=signals.spider_error)
         crawler.signals.connect(spider.spider_closed, signal=signals.spider_closed)
         return spider
@@ -96,9 +96,6 @@ class FutliSpider(Spider):
         self.trails_max = 0
         self.per_host = 1
         self._threads = Threads("lafka-list", 1)  # looks up what is held
-        self._starting: dict[int, Line] = {}  # lines whose host has not answered yet
-        self._open: dict[int, Line] = {}  # lines whose trail has not ended
-        self._open_at: Counter[str] = Counter()  # how many of those began at a host
         self._wake = asyncio.Event()
 
     # The list ---------------------------------------------------------------------------
@@ -108,14 +105,13 @@ class FutliSpider(Spider):
         gc.collect()
         gc.freeze()  # what stands now stays: the collector need not look at it again and again
         try:
-            raw = self.crawler.get_downloader_middleware(RawWarcMiddleware)
-            assert isinstance(raw, RawWarcMiddleware)
-            folder = (await raw.in_order(raw.open, self.archive)).folder
+            raw = self.run.raw
+            folder = (await raw.in_order(raw.log)).folder
             feeder = self.feeder = Feeder(folder / "list.sqlite", per_host=self.per_host)
+            self._give_places(feeder)
             loading = asyncio.ensure_future(self._load(feeder))
             while not feeder.exhausted:
-                room = min(_BATCH, self.trails_max - len(self._open))
-                lines = feeder.take(room) if room > 0 else []
+                lines = self.places.take(_BATCH)
                 for started in await self._started(lines):
                     yield started
                 if not lines:
@@ -129,7 +125,7 @@ class FutliSpider(Spider):
             found = await run_aside("lafka-load", lambda: self._load_in_thread(feeder))
             reports = self.crawler.get_extension(RunReports)
             if found and reports:
-                await reports.list_read(found)
+                await reports.tell({"list": self.told()["list"] | found})
         except BadList as error:
             logger.error("The list ends early: %s", error)
             assert self.crawler.stats is not None
@@ -141,13 +137,12 @@ class FutliSpider(Spider):
     def _load_in_thread(self, feeder: Feeder) -> dict[str, Any] | None:
         """What the run's report says of the list; None where it was not read to its end."""
         seen = Seen()
-        try:
-            lines = self.arguments.lines(self.archive.collection, seen.add)
-            feeder.load(lines)
-        finally:
-            feeder.loaded = True
-        whole = next(lines, None) is None  # a feeder that was closed has left some
-        return {**seen.as_json(), "lines": feeder.total} if whole else None
+        whole = feeder.load(self._lines(seen))
+        return {"whole": True, "lines": feeder.total, **seen.as_json()} if whole else None
+
+    def _lines(self, seen: Seen) -> Iterator[Line]:
+        """The list, opened at its first line: so the feeder meets whatever ends it."""
+        yield from self.arguments.lines(self.archive.scheme, seen.add)
 
     async def _woken(self, feeder: Feeder) -> None:
         """Wait until a host gets idle or a trail ends, or for more of the list to be loaded."""
@@ -168,7 +163,7 @@ class FutliSpider(Spider):
             if outcome is None:
                 started += await self._begin(line)
             else:
-                self._release(line)
+                self.places.leave(line)
                 started.append(_untried(line, outcome, error))
         return started
 
@@ -193,35 +188,36 @@ class FutliSpider(Spider):
     async def _begin(self, line: Line) -> list[Request | TrailItem]:
         assert line.futli is not None
         trail = Trail.begin(line.futli, line.number, self.arguments.policy)
-        self._starting[line.number] = self._open[line.number] = line
-        self._open_at[line.futli.host] += 1
+        self.places.begin(line)
         return [started async for started in self._go_on(trail)]
 
+    def told(self) -> dict[str, Any]:
+        """What the run's report says of this crawl (docs/formats.md, "The report of a run")."""
+        given = {name: self.__dict__[name] for name in ARGUMENTS if name in self.__dict__}
+        path = str(given.get("input", "-"))
+        return {
+            "job": self.__dict__.get(GUESTS[0]),
+            "list": {
+                "path": path if path == "-" else str(Path(path).absolute()),
+                "whole": False,
+                "lines": None,
+                "bytes": None,
+                "sha256": None,
+            },
+            "arguments": given,
+        }
+
     # Hosts ------------------------------------------------------------------------------
+
+    def _give_places(self, feeder: Feeder) -> None:
+        self.places = Places(feeder, trails_max=self.trails_max, freed=self._wake.set)
+        self.crawler.signals.connect(self.request_scheduled, signal=signals.request_scheduled)
 
     def request_scheduled(self, request: Request) -> None:
         """A start that was redirected to another host leaves its own host free for the next."""
         ask = request.meta.get(ASK_KEY)
-        line = self._starting.get(ask.number) if isinstance(ask, Ask) else None
-        if line and line.futli and "redirect_urls" in request.meta:
-            host = line.futli.host
-            # Not without end: resolvers such as doi.org would fill all trails with one slow host.
-            if self._open_at[host] < max(self.per_host, self.trails_max // 8):
-                self._release(line)
-
-    def _release(self, line: Line) -> None:
-        self._starting.pop(line.number, None)
-        if self.feeder is not None:
-            self.feeder.release(line)
-        self._wake.set()
-
-    def _forget(self, number: int) -> None:
-        line = self._open.pop(number, None)
-        if line and line.futli:
-            self._open_at[line.futli.host] -= 1
-            if not self._open_at[line.futli.host]:
-                del self._open_at[line.futli.host]
-            self._release(line)
+        if isinstance(ask, Ask) and "redirect_urls" in request.meta:
+            self.places.sent_on(ask.number)
 
     # Trails -----------------------------------------------------------------------------
 
@@ -238,7 +234,7 @@ class FutliSpider(Spider):
                 trail = trail.widened(found.candidates, verdict=found.verdict, reason=found.reason)
             trail, ask = trail.next_ask()
             if ask is None:
-                self._forget(trail.number)
+                self.places.end(trail.number)
                 yield item_of(trail, dates.to_seconds(datetime.now(UTC)))
                 return
             try:
@@ -250,14 +246,20 @@ class FutliSpider(Spider):
     def _request(self, ask: Ask, trail: Trail, page: Page | None) -> Request:
         if "@" in urlsplit(ask.url).netloc:
             raise BadUrl("a user name or password in the URL; it would stand in a WARC")
+        page_url = ask.origin.html_url
         return Request(
             ask.url,
             callback=self.parse,
             errback=self.failed,
-            headers={"Referer": ask.html_url} if ask.html_url else None,
-            meta={ASK_KEY: ask, "cookiejar": ask.number},
+            headers={"Referer": page_url} if page_url else None,
+            meta={
+                ASK_KEY: ask,
+                PROVENANCE_KEY: ask.provenance,
+                READ_MAX_KEY: ask.miss_max,
+                "cookiejar": ask.number,
+            },
             cb_kwargs={"trail": trail, "page": page},
-            priority=GO_ON if ask.html_url else 0,
+            priority=GO_ON if page_url else 0,
             dont_filter=True,
         )
 
@@ -266,7 +268,7 @@ class FutliSpider(Spider):
     ) -> AsyncIterator[Request | TrailItem]:
         request = response.request
         assert request is not None
-        capture = capture_of(request.meta[ASK_KEY], request.meta.get(WAY_KEY))
+        capture = capture_of(request.meta[ASK_KEY], request.meta.get(LOGGED_KEY))
         async for next_ in self._answered(trail, page, capture, response):
             yield next_
 
@@ -281,16 +283,14 @@ class FutliSpider(Spider):
         if is_bug(error):
             info = type(error), error, error.__traceback__
             logger.error("%s: %s failed", trail.futli.pid, request.url, exc_info=info)
-        capture = capture_of(request.meta[ASK_KEY], request.meta.get(WAY_KEY), error)
+        capture = capture_of(request.meta[ASK_KEY], request.meta.get(LOGGED_KEY), error)
         async for next_ in self._answered(trail, request.cb_kwargs["page"], capture, None):
             yield next_
 
     async def _answered(
         self, trail: Trail, page: Page | None, capture: Capture, response: Response | None
     ) -> AsyncIterator[Request | TrailItem]:
-        line = self._starting.get(trail.number)
-        if line:
-            self._release(line)
+        self.places.answered(trail.number)
         if capture.outcome is Outcome.OTHER_TYPE and trail.splap is None:
             assert capture.payload is not None
             logger.warning(
@@ -320,7 +320,7 @@ class FutliSpider(Spider):
         """Free the place of a line whose callback raised; the next run asks for it again."""
         ask = response.meta.get(ASK_KEY) if response else None
         if isinstance(ask, Ask):
-            self._forget(ask.number)
+            self.places.end(ask.number)
 
     async def spider_closed(self) -> None:
         if self.feeder is not None:

@@ -6,12 +6,13 @@ What a record is made of:
 ``fields``, ``dates``     named fields, WARC-Date at every precision
 ``digests``, ``sources``  labelled digests; bytes in memory or in a file, read the same way
 ``http``, ``codings``     the HTTP message in a block, its payload, its entity
+``gzips``                 what zlib inflates, within bounds: members, streams
 ``rules``                 what the standard says of the fields of a record
 
 Writing:
 
-``records``               records of every type, held to the standard
-``builders``, ``pools``   groups of records into files, nothing overwritten; one a thread
+``records``, ``described`` records of every type, held to the standard; what a record says
+``builders``              groups of records into files, nothing overwritten
 ``names``, ``sizes``      names of files by the guidelines, sizes with K, M, G, Ki, Mi, Gi
 ``encoding``              records as bytes of a file, plain or a gzip member each
 ``appending``             a group whole at the end of a file, or the file as it was before
@@ -24,6 +25,7 @@ Reading:
 ``handles``               the file of a volume, or the part of one
 ``compression``           gzip, bzip2, zstd: what members begin with, how they are inflated
 ``streams``               a volume as one stream of plain bytes
+``blocks``                the digests in a record, computed again
 ``checking``              a volume held to the standard, digests and all
 ``repairing``             what is whole of a damaged volume, in a new one
 ``recompressing``         all of a sound one, a gzip member for each record or plain
@@ -47,12 +49,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lafka.warc.alike import open_volume as open_volume
-    from lafka.warc.builders import Builder as Builder
-    from lafka.warc.builders import Place as Place
-    from lafka.warc.checking import check as check
-    from lafka.warc.collections import Collection as Collection
-    from lafka.warc.dates import WarcDate as WarcDate
-    from lafka.warc.digests import Digest as Digest
+    from lafka.warc.converting.recompressing import recompress as recompress
+    from lafka.warc.converting.repairing import repair as repair
     from lafka.warc.errors import BadHttp as BadHttp
     from lafka.warc.errors import BadIndex as BadIndex
     from lafka.warc.errors import BadValue as BadValue
@@ -62,42 +60,44 @@ if TYPE_CHECKING:
     from lafka.warc.errors import NotFound as NotFound
     from lafka.warc.errors import TornWarc as TornWarc
     from lafka.warc.errors import WarcError as WarcError
-    from lafka.warc.fields import Fields as Fields
+    from lafka.warc.format.dates import WarcDate as WarcDate
+    from lafka.warc.format.digests import Digest as Digest
+    from lafka.warc.format.fields import Fields as Fields
+    from lafka.warc.format.records import Record as Record
     from lafka.warc.indexes import attach as attach
     from lafka.warc.indexes import build as build
     from lafka.warc.indexes.base import Entry as Entry
-    from lafka.warc.pools import WriterPool as WriterPool
+    from lafka.warc.indexes.collections import Collection as Collection
     from lafka.warc.problems import Problem as Problem
-    from lafka.warc.recompressing import recompress as recompress
-    from lafka.warc.records import Record as Record
-    from lafka.warc.repairing import repair as repair
-    from lafka.warc.segments import join as join
-    from lafka.warc.segments import write_segmented as write_segmented
-    from lafka.warc.stored import StoredRecord as StoredRecord
-    from lafka.warc.volumes import Volume as Volume
+    from lafka.warc.reading.checking import check as check
+    from lafka.warc.reading.stored import StoredRecord as StoredRecord
+    from lafka.warc.reading.volumes import Volume as Volume
+    from lafka.warc.writing.builders import Builder as Builder
+    from lafka.warc.writing.builders import Place as Place
+    from lafka.warc.writing.segments import join as join
+    from lafka.warc.writing.segments import write_segmented as write_segmented
 
 _HOMES = {
     "alike": ("open_volume",),
-    "builders": ("Builder", "Place"),
-    "checking": ("check",),
-    "collections": ("Collection",),
-    "dates": ("WarcDate",),
-    "digests": ("Digest",),
+    "writing.builders": ("Builder", "Place"),
+    "reading.checking": ("check",),
+    "indexes.collections": ("Collection",),
+    "format.dates": ("WarcDate",),
+    "format.digests": ("Digest",),
     "errors": (
         "BadHttp", "BadIndex", "BadValue", "BadWarc", "DamagedFile", "MissingSegment", "NotFound",
         "TornWarc", "WarcError",
     ),
-    "fields": ("Fields",),
+    "format.fields": ("Fields",),
     "indexes": ("attach", "build"),
     "indexes.base": ("Entry",),
-    "pools": ("WriterPool",),
     "problems": ("Problem",),
-    "recompressing": ("recompress",),
-    "records": ("Record",),
-    "repairing": ("repair",),
-    "segments": ("join", "write_segmented"),
-    "stored": ("StoredRecord",),
-    "volumes": ("Volume",),
+    "converting.recompressing": ("recompress",),
+    "format.records": ("Record",),
+    "converting.repairing": ("repair",),
+    "writing.segments": ("join", "write_segmented"),
+    "reading.stored": ("StoredRecord",),
+    "reading.volumes": ("Volume",),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -13,7 +13,13 @@ from lafka.archec.records.opening import anew, catch_up
 from lafka.archec.records.sqlite import NAME
 from lafka.archec.store import ObiStore
 from lafka.errors import (
-    ArchiveBusy, BadArgument, BadSource, BadStore, KeeperError, NotHeld, StorageTrouble,
+    ArchiveBusy,
+    BadArgument,
+    BadSource,
+    BadStore,
+    KeeperError,
+    NotHeld,
+    StorageTrouble,
 )  # fmt: skip
 from tests.archec.stores import DAY, START, Home, template, walked
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from warcio.archiveiterator import ArchiveIterator
 
-from lafka.archives import Archive
-from lafka.verify import Verifier
+from lafka.papers.archive.archives import Archive
+from lafka.papers.verify import Verifier
 
 ROOT = Path(__file__).parents[2]
 SETTINGS: dict[str, Any] = {
@@ -127,7 +127,7 @@ def futs(archive: Path) -> Iterator[tuple[str, str, bytes]]:
 
 
 def check(archive: Path, *, but: str = r"(?!)") -> None:
-    """Fail where the archive is not sound: by ``lafka.verify``, by warcio, and raw/ is empty.
+    """Fail where the archive is not sound: by ``lafka.papers.verify``, by warcio, and raw/ is empty.
 
     *but* matches the problems, as ``scrapy verify`` prints them, that are expected.
     """

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from lafka import parsing, reading
-from lafka.candidates import Candidate
-from lafka.finders import Page, PageVerdict, describe, sure
-from lafka.parsing import serve
+from lafka.papers.candidates import Candidate
+from lafka.papers.crawling import sandbox as parsing
+from lafka.papers.crawling.sandbox import serve
+from lafka.papers.finders import Page, PageVerdict, describe, sure
+from lafka.papers.walk import pages as reading
 from lafka.spiders.futli import FutliSpider
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from tests.capture.test_addresses import LOOPBACK, OTHERS_REFUSED
 from tests.crawls.running import ROOT
 from tests.sites.alone import HERE, NAMES
-from tests.test_addresses import LOOPBACK, OTHERS_REFUSED
 
 
 def can_be_alone() -> bool:

@@ -21,8 +21,8 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from lafka import settings
-from lafka.archives import Archive
-from lafka.verify import Verifier
+from lafka.papers.archive.archives import Archive
+from lafka.papers.verify import Verifier
 from tests.crawls.running import Run, crawl, outcomes
 from tests.sites.hostile.behaviours import MAX_PAYLOAD, STALL
 from tests.sites.hostile.site import NETWORK, HostileSite, behaviours
@@ -137,7 +137,7 @@ def test_futs_are_kept_byte_by_byte_and_nothing_else_is_one(crawled: Crawled) ->
 
 def _cut_out(archive: Path, pid: str, fut: dict[str, Any]) -> bytes:
     store = Archive(archive)
-    with store.warc_path(store.collection.pid(pid)).open("rb") as file:
+    with store.warc_path(store.scheme.pid(pid)).open("rb") as file:
         file.seek(fut["s"])
         return file.read(fut["l"])
 
@@ -148,7 +148,7 @@ def test_what_is_no_paper_is_not_kept(crawled: Crawled) -> None:
         behaviour = host.behaviour
         if behaviour.line is not None or behaviour.outcome in MAY_BE_KEPT:
             continue
-        kept = store.warc_path(store.collection.pid(host.pid)).exists()
+        kept = store.warc_path(store.scheme.pid(host.pid)).exists()
         assert kept == (behaviour.outcome in KEPT), behaviour.name
 
 

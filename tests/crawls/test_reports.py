@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from lafka.runs import Report
+from lafka.runs.reports import Report
 from tests.crawls.running import ROOT, Crawl, crawl, outcomes
 from tests.sites.papers import MAIN, OTHER, SmallSite, as_pdf, pdf
 from tests.sites.server import reply

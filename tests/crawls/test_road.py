@@ -105,7 +105,7 @@ def test_the_log_has_no_trouble(road: Road) -> None:
 def test_stats_agree_with_the_feed(road: Road) -> None:
     lines, stats = outcomes(road.archive)[0], road.run.stats
     for outcome, count in Counter(line["outcome"] for line in lines).items():
-        assert stats[f"lafka/trails/{outcome}"] == count
+        assert stats[f"lafka/papers/walk/trails/{outcome}"] == count
     assert stats["item_scraped_count"] == len(lines)
     assert stats["lafka/requests"] == sum(line["requests"] for line in lines)
     new = sum(fut["new"] for line in lines for fut in line["futs"])

@@ -118,7 +118,7 @@ def test_a_futli_left_open_is_asked_until_the_site_has_the_last_word(tmp_path: P
         futli = f"{site.at(MAIN)}/moved"
         list_.write_text(f"{PID}\t{futli}\n")
         store.append([store.fut(pdf("half"), futli=futli)], opened=True)
-        store.raw.copied(0)
+        store.raw.release(0)
         store.raw.close()
         for status in (b"503 Busy", b"404 Not Found"):
             site.routes["/moved"] = reply(b"", status=status.decode())

@@ -1,6 +1,6 @@
 """What has to be true of an archive whatever happened to it: the invariants of docs/reliability.md.
 
-Judged by ``lafka.verify``, which shares no code with the writer, and by plain Python; never by what
+Judged by ``lafka.papers.verify``, which shares no code with the writer, and by plain Python; never by what
 writes. Each function gives sentences, none where all is well, and is named for what it proves.
 """
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from lafka.verify import Verifier
+from lafka.papers.verify import Verifier
 from tests.faults.crawls import Run
 from tests.faults.sites import Line
 

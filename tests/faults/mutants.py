@@ -1,20 +1,29 @@
 """The store without one of its syncs or locks: each has to be missed.
 
 The list is made from the source: every call in ``lafka`` to ``os.fsync``, ``os.fdatasync`` and
-``fcntl.flock``, and where a function does nothing but sync, every call to that one instead. A sync
-that is added tomorrow is in it. A mutant is a process in which that one call does nothing.
+``fcntl.flock``, and where a function does nothing but sync, every call to that one instead. Where
+such a call stands in one of the modules that keep syncs and locks for the others (``HOMES``), there
+is one of it for each call of another module that leads to it. A sync that is added tomorrow is in
+it. A mutant is a process in which that one call does nothing.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from tests.crawls.running import ROOT
 from tests.faults.storecalls import Call, Site
 
 PRIMITIVES = {("os", "fsync"), ("os", "fdatasync"), ("fcntl", "flock")}
+HOMES = {"drafts", "locks"}
+"""Names of the modules by which the others write and lock."""
 _HARMLESS = {("os", "open"), ("os", "close")}
+_MOVES = {"rename", "replace"}
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def _name(call: ast.Call) -> tuple[str, str]:
@@ -30,41 +39,132 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
     return (child for child in ast.walk(node) if isinstance(child, ast.Call))
 
 
-def _only_syncs(function: ast.AST) -> bool:
+@dataclass(slots=True)
+class _Source:
+    """A module of ours: its calls, each with the function that it stands in."""
+
+    path: Path
+    tree: ast.Module
+    calls: list[tuple[ast.Call, Function | None]] = field(default_factory=list)
+    imported: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> _Source:
+        source = cls(path, ast.parse(path.read_text("utf-8")))
+        for node in source.functions():
+            source.calls += ((call, node) for call in _calls(node))
+        inside = {id(call) for call, _ in source.calls}
+        source.calls += ((call, None) for call in _calls(source.tree) if id(call) not in inside)
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                module = node.module.rpartition(".")[2]
+                for name in node.names:
+                    source.imported[name.asname or name.name] = module, name.name
+        return source
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    @property
+    def is_library(self) -> bool:
+        """The WARC library's writers of other files are not the store's."""
+        return ROOT / "lafka" / "warc" in self.path.parents
+
+    def functions(self) -> Iterator[Function]:
+        """Its functions and methods, none inside another."""
+        bodies = [
+            self.tree.body,
+            *(n.body for n in ast.walk(self.tree) if isinstance(n, ast.ClassDef)),
+        ]
+        return (node for body in bodies for node in body if isinstance(node, Function))
+
+    def methods(self) -> set[str]:
+        return {f.name for f in self.functions() if f not in self.tree.body}
+
+    def site(self, call: ast.Call) -> Site:
+        last = call.end_lineno or call.lineno
+        return Site(file=str(self.path), first=call.lineno, last=last, call=_name(call)[1])
+
+
+def _read() -> list[_Source]:
+    return [_Source.read(path) for path in sorted((ROOT / "lafka").rglob("*.py"))]
+
+
+def _only_syncs(function: Function, wrappers: set[str]) -> bool:
+    """Whether *function* does nothing but sync or lock, and rename what was synced."""
     names = [_name(call) for call in _calls(function)]
-    return any(name in PRIMITIVES for name in names) and all(
-        name in PRIMITIVES | _HARMLESS for name in names
-    )
+    syncs = {name for name in names if name in PRIMITIVES or name[1] in wrappers}
+    moves = {name for name in names if name[1] in _MOVES}
+    return bool(syncs) and set(names) <= syncs | moves | _HARMLESS
+
+
+def _wrappers(sources: Sequence[_Source]) -> list[Function]:
+    found: list[Function] = []
+    while True:
+        names = {function.name for function in found}
+        more = [
+            function
+            for source in sources
+            for function in source.functions()
+            if function not in found and _only_syncs(function, names)
+        ]
+        if not more:
+            return found
+        found += more
+
+
+def _leads_to(source: _Source, call: ast.Call, home: _Source, function: Function) -> bool:
+    """Whether *call*, in *source*, calls *function* of *home*."""
+    owner, name = _name(call)
+    if name == function.name and name in home.methods():
+        return isinstance(call.func, ast.Attribute)
+    if isinstance(call.func, ast.Attribute):
+        return name == function.name and source.imported.get(owner, ("", ""))[1] == home.name
+    if source is home:
+        return name == function.name
+    return source.imported.get(name) == (home.name, function.name)
+
+
+def _from_outside(
+    sources: Sequence[_Source], home: _Source, function: Function | None, seen: set[str]
+) -> Iterator[Site]:
+    """The calls of modules that are no homes by which *function* of *home* comes to be called."""
+    if function is None or (key := f"{home.name}.{function.name}") in seen:
+        return
+    seen.add(key)
+    for source in sources:
+        for call, caller in source.calls:
+            if _leads_to(source, call, home, function):
+                if source.name in HOMES:
+                    yield from _from_outside(sources, source, caller, seen)
+                else:
+                    yield source.site(call)
 
 
 def sites() -> list[Site]:
     """Every sync and lock of the product, but for the WARC library's writers of other files."""
-    paths = sorted((ROOT / "lafka").rglob("*.py"))
-    trees = {path: ast.parse(path.read_text("utf-8")) for path in paths}
-    functions = [
-        node
-        for tree in trees.values()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and _only_syncs(node)
-    ]
-    wrappers = {node.name for node in functions}
-    within = {id(call) for function in functions for call in _calls(function)}
-    found = []
-    for path, tree in trees.items():
-        for call in _calls(tree):
+    sources = _read()
+    functions = _wrappers(sources)
+    wrappers = {function.name for function in functions}
+    found: list[Site] = []
+    for source in sources:
+        for call, function in source.calls:
             owner, name = _name(call)
             syncs = (owner, name) in PRIMITIVES or (name in wrappers and owner != "os")
-            if syncs and id(call) not in within and ROOT / "lafka" / "warc" not in path.parents:
-                last = call.end_lineno or call.lineno
-                found.append(Site(file=str(path), first=call.lineno, last=last, call=name))
+            if not syncs or function in functions or source.is_library:
+                continue
+            site = source.site(call)
+            if source.name in HOMES:
+                # One that nobody is seen to call stays in the list: no scenario reaches it.
+                outside = list(_from_outside(sources, source, function, set())) or [None]
+                found += (replace(site, by=by) for by in outside)
+            else:
+                found.append(site)
     return found
 
 
 def reached(calls: Sequence[Call], among: Sequence[Site]) -> set[Site]:
     """The sites that *calls* came from."""
-    lines = {frame for call in calls for frame in call.stack}
-    return {
-        site
-        for site in among
-        if any(file == site.file and site.first <= line <= site.last for file, line in lines)
-    }
+    stacks = {call.stack for call in calls}
+    return {site for site in among if any(site.is_in(stack) for stack in stacks)}

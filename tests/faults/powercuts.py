@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lafka.archives import Archive
-from lafka.raws import recover
+from lafka.papers.archive.archives import Archive
+from lafka.papers.archive.recovery import recover
 from tests.faults import invariants
 from tests.faults.crawls import Crawls
 from tests.faults.disks import SYNCS, Disk, Tree, cuts, name_of, put

@@ -108,16 +108,21 @@ def a_suwaf_kept_aside(crawls: Crawls, site: FaultSite, without: Site | None) ->
     return _keeps(disk, run, lost), list(run.calls)
 
 
-def an_adopted_warc(crawls: Crawls, site: FaultSite, without: Site | None) -> Told:
-    """A WARC that is not where its pid belongs is placed; the power goes, at the latest after."""
-    ordeal = _held(crawls, site)
+def _misplaced(ordeal: Ordeal) -> tuple[Path, Path, bytes]:
+    """Put the WARC of a0 elsewhere: where it belongs, where it is now, its bytes."""
     [warc] = ordeal.archive.rglob("a0.warc")
     [suwaf] = ordeal.archive.rglob("a0.json")
     suwaf.unlink()
     data = warc.read_bytes()
     other = warc.parent.parent / "elsewhere" / "A0.warc"
     other.parent.mkdir()
-    warc.rename(other)
+    return warc, warc.rename(other), data
+
+
+def an_adopted_warc(crawls: Crawls, site: FaultSite, without: Site | None) -> Told:
+    """A WARC that is not where its pid belongs is placed; the power goes, at the latest after."""
+    ordeal = _held(crawls, site)
+    warc, other, data = _misplaced(ordeal)
     run, disk = _command(crawls, ordeal, without, "rebuild", "--adopt")
     final, wrong = (f"archive/{path.relative_to(ordeal.archive)}" for path in (warc, other))
 
@@ -129,6 +134,24 @@ def an_adopted_warc(crawls: Crawls, site: FaultSite, without: Site | None) -> To
         if tree.get(final) != data or wrong in tree:
             troubles.append("what was said to be placed is not")
     return troubles, list(run.calls)
+
+
+def an_adoption_beside_a_crawl(crawls: Crawls, site: FaultSite, without: Site | None) -> Told:
+    """A WARC is to be placed where a crawl has just begun one; that crawl loses nothing by it."""
+    ordeal = _held(crawls, site)
+    _, _, data = _misplaced(ordeal)
+    stop = Which(nth=1, kinds=("sendfile", "write", "pwrite"), path=f"/warc/.*{DRAFT}")
+    one = crawls.start(ordeal.archive, ordeal.list_, ordeal.plan(stop=stop, without=without))
+    assert together.stopped(one)
+    plan = ordeal.plan(without=without)
+    other = crawls.command(ordeal.archive, "rebuild", "--adopt", plan=plan)
+    together.waits(other)
+    one.go_on()
+    runs = [one.ended(), other.ended()]
+    there = [path.read_bytes() for path in (ordeal.archive / "warc").rglob("*.warc")]
+    troubles = [f"the crawl ended with {runs[0].code}"] * bool(runs[0].code)
+    troubles += ["the WARC is lost"] * (data not in there) + ["not two WARCs"] * (len(there) != 2)
+    return troubles, [call for run in runs for call in run.calls]
 
 
 def _while_stopped(stop: Which) -> Callable[[Crawls, FaultSite, Site | None], Told]:
@@ -232,6 +255,7 @@ SCENARIOS: Mapping[str, Callable[[Crawls, FaultSite, Site | None], Told]] = {
     "a tail set aside": a_tail_set_aside,
     "a suwaf kept aside": a_suwaf_kept_aside,
     "an adopted WARC": an_adopted_warc,
+    "an adoption beside a crawl": an_adoption_beside_a_crawl,
     "two at one paper": _while_stopped(together.stops()[0]),
     "two at one run": _while_stopped(together.stops()[3]),
     "two at one report": _while_stopped(Which(nth=1, kinds=("fsync",), path=f"/runs/{DRAFT}")),

@@ -44,15 +44,26 @@ class Which:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """A call in a source file: lines *first* to *last* of *file*, to the function *call*."""
+    """A call in a source file: lines *first* to *last* of *file*, to the function *call*.
+
+    *by*: only where that one, in another file, led to it.
+    """
 
     file: str
     first: int
     last: int
     call: str
+    by: Site | None = None
 
     def __str__(self) -> str:
-        return f"{self.call} at {'/'.join(Path(self.file).parts[-2:])}:{self.first}"
+        by = f" by {self.by}" if self.by else ""
+        return f"{self.call} at {'/'.join(Path(self.file).parts[-2:])}:{self.first}{by}"
+
+    def is_in(self, stack: tuple[tuple[str, int], ...]) -> bool:
+        """Whether a call with these files and lines behind it, innermost first, is this one."""
+        return any(
+            file == self.file and self.first <= line <= self.last for file, line in stack
+        ) and (self.by is None or self.by.is_in(stack))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,11 +263,8 @@ class Watch:
             REAL.close(fd)
 
     def _is_left_out(self, call: Call) -> bool:
-        site = self.plan.without
-        assert site
-        return any(
-            file == site.file and site.first <= line <= site.last for file, line in call.stack
-        )
+        assert self.plan.without
+        return self.plan.without.is_in(call.stack)
 
     def tell(self, call: Call) -> None:
         if self.fd < 0:

@@ -22,9 +22,19 @@ def reached(crawls: Crawls, site: FaultSite, name: str) -> set[Site]:
     return _reached[name]
 
 
+def _file(site: Site) -> str:
+    return site.file.rpartition("/")[2]
+
+
 def test_the_list_is_made_from_the_source() -> None:
-    names = {(site.file.rpartition("/")[2], site.call) for site in SITES}
-    assert {("papers.py", "fsync"), ("locks.py", "flock"), ("feeds.py", "fdatasync")} <= names
+    names = {(_file(site), site.call, site.by and _file(site.by)) for site in SITES}
+    assert {
+        ("feeds.py", "fdatasync", None),
+        ("locks.py", "flock", "papers.py"),
+        ("drafts.py", "fsync", "papers.py"),
+        ("drafts.py", "fsync", "suwafs.py"),
+    } <= names
+    assert all(site.by for site in SITES if _file(site) in ("drafts.py", "locks.py"))
     assert len(SITES) == len(set(SITES)) > 15
 
 

@@ -13,20 +13,20 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 
-from lafka.warc import archeaders, codings, http, surts
-from lafka.warc.alike import multipart, open_volume, rdf, zips
+from lafka.warc.alike import archeaders, multipart, open_volume, rdf, zips
+from lafka.warc.alike.arc import ArcVolume
 from lafka.warc.alike.mhtml import MhtmlVolume
-from lafka.warc.arc import ArcVolume
-from lafka.warc.arc2warc import arc2warc
-from lafka.warc.checking import check
-from lafka.warc.dates import WarcDate
+from lafka.warc.converting.arc2warc import arc2warc
+from lafka.warc.converting.repairing import LOST, repair
+from lafka.warc.converting.warc2arc import warc2arc
 from lafka.warc.errors import WarcError
-from lafka.warc.fields import Fields
-from lafka.warc.indexes import attach
-from lafka.warc.repairing import LOST, repair
-from lafka.warc.sources import MemorySource
-from lafka.warc.volumes import Volume
-from lafka.warc.warc2arc import warc2arc
+from lafka.warc.format import codings, http
+from lafka.warc.format.dates import WarcDate
+from lafka.warc.format.fields import Fields
+from lafka.warc.format.sources import MemorySource
+from lafka.warc.indexes import attach, surts
+from lafka.warc.reading.checking import check
+from lafka.warc.reading.volumes import Volume
 
 MOST = 1 << 20  # bytes of anything decoded
 NAME = Path("fuzzed")

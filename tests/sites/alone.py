@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from lafka import settings
+from tests.capture.test_addresses import LOOPBACK, OTHERS_REFUSED
 from tests.crawls.running import crawl, outcomes
 from tests.sites.papers import as_pdf, link, meta, page, pdf
 from tests.sites.server import Server, redirect, reply
-from tests.test_addresses import LOOPBACK, OTHERS_REFUSED
 
 SITE = "127.88.0.1"
 NAMES = {

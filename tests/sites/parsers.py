@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from lafka import parsing, reading
-from lafka.finders import Page, PageVerdict, describe
+from lafka.papers.crawling import sandbox as parsing
+from lafka.papers.finders import Page, PageVerdict, describe
+from lafka.papers.walk import pages as reading
 
 parsing.CPU_SECONDS = 1
 

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from warcio.archiveiterator import ArchiveIterator
 
-from lafka import strict
-from lafka.warc.checking import check
-from lafka.warc.stored import StoredRecord
-from lafka.warc.volumes import Volume
+from lafka.papers.verify.problems import FileProblem
+from lafka.papers.verify.reader import records as strict_records
+from lafka.warc.reading.checking import check
+from lafka.warc.reading.stored import StoredRecord
+from lafka.warc.reading.volumes import Volume
 
 
 def proved(path: Path, *, digests: bool = True) -> list[StoredRecord]:
@@ -37,8 +38,8 @@ def proved(path: Path, *, digests: bool = True) -> list[StoredRecord]:
                 shutil.copyfileobj(packed, out)
         else:
             plain.symlink_to(path.absolute())
-        problems: list[strict.Problem] = []
-        offsets = [record.offset for record in strict.records(plain, problems=problems)]
+        problems: list[FileProblem] = []
+        offsets = [record.offset for record in strict_records(plain, problems=problems)]
         assert not [p for p in problems if p.severity == "error"], problems
         assert len(offsets) == len(records)
         if not volume.compression:

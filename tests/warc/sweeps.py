@@ -17,10 +17,10 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from lafka.warc.alike import kind_of, open_volume
-from lafka.warc.arc import ArcVolume
+from lafka.warc.alike.arc import ArcVolume
 from lafka.warc.errors import WarcError
-from lafka.warc.sources import CHUNK, MemorySource
-from lafka.warc.volumes import Volume
+from lafka.warc.format.sources import CHUNK, MemorySource
+from lafka.warc.reading.volumes import Volume
 from tests.memory import peak
 
 NOT_VOLUMES = (".tsv", ".cdx", ".cdxj", ".md")

@@ -47,8 +47,13 @@ def test_another_name_is_not_there() -> None:
 
 
 def test_a_part_of_the_library_is_imported_without_the_rest() -> None:
-    code = "import sys, lafka.warc.http as _; print(*sys.modules)"
+    code = "import sys, lafka.warc.format.http as _; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    assert "lafka.warc.http" in loaded
-    assert not loaded & {"lafka.warc.volumes", "lafka.warc.records", "warcio", "scrapy"}
+    assert "lafka.warc.format.http" in loaded
+    assert not loaded & {
+        "lafka.warc.reading.volumes",
+        "lafka.warc.format.records",
+        "warcio",
+        "scrapy",
+    }

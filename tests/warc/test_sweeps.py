@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from lafka.warc.arc import ArcVolume
-from lafka.warc.builders import Builder
-from lafka.warc.records import Record
-from lafka.warc.volumes import Volume
+from lafka.warc.alike.arc import ArcVolume
+from lafka.warc.format.records import Record
+from lafka.warc.reading.volumes import Volume
+from lafka.warc.writing.builders import Builder
 from tests.warc.arcs import DNS, FILEDESC, FTP, PAGE
 from tests.warc.sweeps import CountingSource, bound, samples, sweep
 

@@ -12,7 +12,7 @@ from lafka.archec.records import Gathering, Records
 from lafka.archec.records.sqlite import NAME, SqliteRecords
 from lafka.archec.store import ObiStore
 from lafka.errors import BadArgument, BadJournal, BadStore, StorageTrouble
-from lafka.folders import DRAFT, sync_folder
+from lafka.storage.folders import draft_of, put_in_place
 
 LINES = 4096
 """Lines of a journal that are applied together."""
@@ -111,7 +111,8 @@ def anew(store: ObiStore, database: str = "") -> Iterator[Records]:
         finally:
             emptied.close()
         return
-    path, draft = store.root / NAME, store.root / f"{DRAFT}{NAME}"
+    path = store.root / NAME
+    draft = draft_of(path)
     try:
         _remove(draft)
         records = SqliteRecords(draft)
@@ -129,8 +130,7 @@ def _replace(draft: Path, path: Path) -> None:
     with draft.open("rb+") as file:
         os.fsync(file.fileno())
     _remove(path)
-    draft.rename(path)
-    sync_folder(path.parent)
+    put_in_place(draft, path)
 
 
 def _remove(path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 
 from scrapy.commands import ScrapyCommand
 
-from lafka.command import attempt, check_args
+from lafka.cli import attempt, check_args
 from lafka.errors import BadArgument
 
 VERBS = ("list", "check", "recover", "rebuild", "adopt")

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lafka.warc.arc2warc import Converted
+    from lafka.warc.converting.arc2warc import Converted
     from lafka.warc.problems import Problem
-    from lafka.warc.stored import StoredRecord
+    from lafka.warc.reading.stored import StoredRecord
 
 
 def print_json(values: dict[str, object]) -> None:

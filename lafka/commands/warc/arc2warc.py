@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lafka.command import the_file
+from lafka.cli import the_file
 from lafka.commands.warc._shared import account
 from lafka.errors import BadArgument
 
@@ -25,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(opts: Namespace) -> int:
     from lafka.warc.alike import kind_of  # noqa: PLC0415
-    from lafka.warc.arc2warc import arc2warc  # noqa: PLC0415
+    from lafka.warc.converting.arc2warc import arc2warc  # noqa: PLC0415
 
     path = the_file(opts.path)
     if kind_of(path) != "arc":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lafka.command import the_files
+from lafka.cli import the_files
 from lafka.commands.warc._shared import tell, write
 
 if TYPE_CHECKING:

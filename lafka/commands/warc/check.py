@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from lafka.command import the_files
+from lafka.cli import the_files
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -21,7 +21,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(opts: Namespace) -> int:
     from lafka.warc.alike import open_volume  # noqa: PLC0415
-    from lafka.warc.checking import check  # noqa: PLC0415
+    from lafka.warc.reading.checking import check  # noqa: PLC0415
 
     code = 0
     for path in the_files(opts.paths):

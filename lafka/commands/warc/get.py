@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lafka.command import place, the_file
+from lafka.cli import place, the_file
 from lafka.commands.warc._shared import write
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
-    from lafka.warc.stored import StoredRecord
+    from lafka.warc.reading.stored import StoredRecord
 
 HELP = "write the record at a byte of a file to standard output, inflated"
 EXAMPLE = "scrapy warc get a.warc.gz 5120 --decoded > page.html"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lafka.command import the_file
+from lafka.cli import the_file
 from lafka.commands.warc._shared import print_json, tell
 from lafka.errors import BadArgument
 
@@ -23,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(opts: Namespace) -> int:
     from lafka.warc.alike import kind_of  # noqa: PLC0415
-    from lafka.warc.recompressing import recompress  # noqa: PLC0415
+    from lafka.warc.converting.recompressing import recompress  # noqa: PLC0415
 
     path = the_file(opts.path)
     if kind_of(path) in ("maff", "mhtml"):

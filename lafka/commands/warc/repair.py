@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from lafka.command import the_file
+from lafka.cli import the_file
 from lafka.commands.warc._shared import print_json, tell
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(opts: Namespace) -> int:
-    from lafka.warc.repairing import repair  # noqa: PLC0415
+    from lafka.warc.converting.repairing import repair  # noqa: PLC0415
 
     done = repair(the_file(opts.path), opts.target)
     asides = [{**asdict(aside), "path": str(aside.path)} for aside in done.asides]

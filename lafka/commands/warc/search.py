@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lafka.command import the_file
+from lafka.cli import the_file
 from lafka.commands.warc._shared import described, print_json, tell
 from lafka.errors import BadArgument
 
@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(opts: Namespace) -> int:
-    from lafka.warc.collections import Collection  # noqa: PLC0415
+    from lafka.warc.indexes.collections import Collection  # noqa: PLC0415
 
     wanted = {
         "url": opts.url,

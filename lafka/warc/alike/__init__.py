@@ -1,6 +1,6 @@
 """Files that hold what WARCs hold, read as volumes: WARC itself, ARC, WACZ, MAFF, MHTML.
 
-A kind is a line in :data:`KINDS`; its class is a :class:`lafka.warc.volumes.Volume` or acts as one.
+A kind is a line in :data:`KINDS`; its class is a :class:`lafka.warc.reading.volumes.Volume` or acts as one.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from lafka.warc import archeaders
-from lafka.warc.volumes import Volume
+from lafka.warc.alike import archeaders
+from lafka.warc.reading.volumes import Volume
 
 HEAD = 4096  # bytes of a file that tell what it is
 Sniff = Callable[[bytes, Path], bool]
@@ -42,11 +42,11 @@ def _is_mhtml(head: bytes, path: Path) -> bool:
 
 
 KINDS: tuple[tuple[str, Sniff, str], ...] = (
-    ("arc", _is_arc, "lafka.warc.arc:ArcVolume"),
+    ("arc", _is_arc, "lafka.warc.alike.arc:ArcVolume"),
     ("maff", _is_maff, "lafka.warc.alike.maff:MaffVolume"),
     ("wacz", _is_wacz, "lafka.warc.alike.wacz:WaczVolume"),
     ("mhtml", _is_mhtml, "lafka.warc.alike.mhtml:MhtmlVolume"),
-    ("warc", lambda _head, _path: True, "lafka.warc.volumes:Volume"),
+    ("warc", lambda _head, _path: True, "lafka.warc.reading.volumes:Volume"),
 )
 """Name, whether the first bytes (inflated) of a file are such a one's, and its class; in order."""
 

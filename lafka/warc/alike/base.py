@@ -8,10 +8,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 
 from lafka.warc.errors import BadWarc
-from lafka.warc.fields import Fields, one_line
-from lafka.warc.sources import Source
-from lafka.warc.stored import StoredRecord
-from lafka.warc.volumes import Volume
+from lafka.warc.format.fields import Fields, one_line
+from lafka.warc.format.sources import Source
+from lafka.warc.reading.stored import StoredRecord
+from lafka.warc.reading.volumes import Volume
 
 _NAMESPACE = uuid.UUID("f6ad1c4b-58a4-5c0d-8f4e-0c0a4b4f9d31")
 

@@ -14,8 +14,8 @@ from lafka.warc.alike import rdf, zips
 from lafka.warc.alike.base import AlikeRecord, Entry
 from lafka.warc.alike.members import ZipVolume
 from lafka.warc.alike.zips import Member
-from lafka.warc.dates import SECONDS, WarcDate
 from lafka.warc.errors import BadValue
+from lafka.warc.format.dates import SECONDS, WarcDate
 
 INDEX = "index.rdf"
 MEMBER_FIELD = "MAFF-Member"

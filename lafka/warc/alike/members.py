@@ -8,7 +8,7 @@ from lafka.warc.alike import zips
 from lafka.warc.alike.base import AlikeVolume
 from lafka.warc.alike.zips import Member
 from lafka.warc.errors import BadValue
-from lafka.warc.sources import Source
+from lafka.warc.format.sources import Source
 
 
 class ZipVolume(AlikeVolume):

@@ -13,11 +13,11 @@ from lafka.warc.alike import multipart
 from lafka.warc.alike.base import AlikeRecord, AlikeVolume, Entry
 from lafka.warc.alike.multipart import Part
 from lafka.warc.alike.spools import spooled
-from lafka.warc.dates import SECONDS, WarcDate
 from lafka.warc.errors import BadValue, BadWarc
-from lafka.warc.fields import Fields
-from lafka.warc.sources import Source
-from lafka.warc.stored import StoredRecord
+from lafka.warc.format.dates import SECONDS, WarcDate
+from lafka.warc.format.fields import Fields
+from lafka.warc.format.sources import Source
+from lafka.warc.reading.stored import StoredRecord
 
 DECODED_MAX = 1 << 30  # bytes of one part
 THIS_MESSAGE = "thismessage:/"

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from email.message import Message
 
 from lafka.warc.errors import BadValue
-from lafka.warc.fields import Fields
-from lafka.warc.sources import Source
+from lafka.warc.format.fields import Fields
+from lafka.warc.format.sources import Source
 
 HEADER_MAX = 1 << 16
 DEPTH_MAX = 8

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import IO
 
 from lafka.warc.errors import BadValue
-from lafka.warc.sources import FileSource, MemorySource, Source
+from lafka.warc.format.sources import FileSource, MemorySource, Source
 
 IN_MEMORY = 4 << 20
 

@@ -15,12 +15,12 @@ from lafka.warc.alike import zips
 from lafka.warc.alike.base import Entry
 from lafka.warc.alike.members import ZipVolume
 from lafka.warc.alike.zips import Member
-from lafka.warc.digests import Digest
 from lafka.warc.errors import BadValue, BadWarc
+from lafka.warc.format.digests import Digest
+from lafka.warc.format.sources import Source
 from lafka.warc.problems import Problem
-from lafka.warc.sources import Source
-from lafka.warc.stored import StoredRecord
-from lafka.warc.volumes import Volume
+from lafka.warc.reading.stored import StoredRecord
+from lafka.warc.reading.volumes import Volume
 
 PACKAGE = "datapackage.json"
 SIGNED = "datapackage-digest.json"

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 
 from lafka.warc.alike.spools import spooled
 from lafka.warc.errors import BadValue
-from lafka.warc.sources import FileSource, Source
+from lafka.warc.format.gzips import BARE, BROKEN, Inflater
+from lafka.warc.format.sources import FileSource, Source
 
 DIRECTORY_MAX = 16 << 20  # bytes
 MEMBERS_MAX = 100_000
@@ -189,12 +190,9 @@ def crc_of(source: Source) -> int:
 
 
 def _inflated(packed: Source) -> Iterator[bytes]:
-    inner = zlib.decompressobj(-zlib.MAX_WBITS)
+    inner = Inflater(BARE)
     try:
         for data in packed.chunks(0, 1 << 16):
-            out = inner.decompress(data, 1 << 20)
-            while out:
-                yield out
-                out = b"" if inner.eof else inner.decompress(inner.unconsumed_tail, 1 << 20)
-    except zlib.error as error:
+            yield from inner.pieces(data)
+    except BROKEN as error:
         raise BadValue(f"the member's compressed data is broken: {error}") from None

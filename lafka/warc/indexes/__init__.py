@@ -21,9 +21,10 @@ from pathlib import Path
 
 from lafka.warc.alike import open_volume
 from lafka.warc.errors import BadIndex, BadValue
+from lafka.warc.format import gzips
 from lafka.warc.indexes import cdx, cdxj, sqlite
 from lafka.warc.indexes.base import CAPTURES, Entry, Index, IndexBuilder, Query, volume_name
-from lafka.warc.indexes.lines import BROKEN_GZIP, GZIP, Inflated, LineBuilder, lines_of
+from lafka.warc.indexes.lines import GZIP, Inflated, LineBuilder, lines_of
 from lafka.warc.problems import Problem
 
 __all__ = [
@@ -114,7 +115,7 @@ def attach(path: Path | str, *, strict: bool = False) -> Index:
     if head.startswith(GZIP):
         try:
             head = Inflated(io.BytesIO(head)).read(_HEAD)
-        except BROKEN_GZIP as error:
+        except gzips.BROKEN as error:
             raise BadIndex(path, str(error)) from error
     kinds = (kind for kind in KINDS if kind.sniff(head))
     found = kind_of(path) if not head else next(kinds, None)

@@ -7,7 +7,6 @@ import itertools
 import os
 import re
 import uuid
-import zlib
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
@@ -16,14 +15,14 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from lafka.warc.errors import BadIndex
+from lafka.warc.format import gzips
 from lafka.warc.indexes.base import CAPTURES, Entry, Index, IndexBuilder, Query, Rank
 from lafka.warc.indexes.sorting import LineSorter
-from lafka.warc.names import sync_folder
+from lafka.warc.indexes.surts import surt
 from lafka.warc.problems import Problem
-from lafka.warc.surts import surt
+from lafka.warc.writing.names import put_in_place
 
 GZIP = b"\x1f\x8b"
-BROKEN_GZIP = (zlib.error, EOFError)
 LINE_MAX = 1 << 20
 _BLOCK = 1 << 16
 _NEAR = 8192  # bytes that are read on rather than halved
@@ -120,7 +119,7 @@ class LineIndex(Index):
         if self._gzip:
             try:
                 yield from lines_of(Inflated(At(self._fd)))
-            except BROKEN_GZIP as error:
+            except gzips.BROKEN as error:
                 self._tell(self._size, str(error))
         else:
             yield from lines_of(At(self._fd, start), start, size)
@@ -153,7 +152,7 @@ class LineIndex(Index):
         """The number of the line that begins at byte *offset* of the text, from 1."""
         number = 1
         text = Inflated(At(self._fd)) if self._gzip else At(self._fd)
-        with suppress(*BROKEN_GZIP):
+        with suppress(*gzips.BROKEN):
             while offset > 0 and (block := text.read(_BLOCK)):
                 number += block[:offset].count(b"\n")
                 offset -= len(block)
@@ -298,37 +297,20 @@ class Inflated:
     """
 
     def __init__(self, packed: Text) -> None:
-        self._packed = packed
-        self._inner = zlib.decompressobj(31)
-        self._pending = b""
-        self._begun = False
-        self._last = b"\n"
+        self._texts = _ended(gzips.members(iter(lambda: packed.read(_BLOCK), b""), _BLOCK))
 
-    def read(self, size: int) -> bytes:
-        while True:
-            data = self._pending or self._packed.read(_BLOCK)
-            if not data and self._begun:
-                raise EOFError("the compressed data ends early")
-            if not data:
-                return b""
-            if not self._begun:
-                data = data.lstrip(b"\0")
-            self._begun = self._begun or bool(data)
-            text = self._inner.decompress(data, max(size, 1024))
-            self._pending = self._inner.unconsumed_tail
-            self._last = text[-1:] or self._last
-            if self._inner.eof:
-                text += self._next()
-            if text:
-                return text
+    def read(self, size: int) -> bytes:  # noqa: ARG002  what is at hand, not over 64 KiB
+        return next(self._texts, b"")
 
-    def _next(self) -> bytes:
-        """Make ready for another member; a line end where the last one had none."""
-        self._pending = self._inner.unused_data
-        self._inner = zlib.decompressobj(31)
-        self._begun = False
-        end, self._last = (b"" if self._last == b"\n" else b"\n"), b"\n"
-        return end
+
+def _ended(members: Iterable[tuple[bytes, bool]]) -> Iterator[bytes]:
+    last = b"\n"
+    for text, is_over in members:
+        last = text[-1:] or last
+        end = b"\n" if is_over and last != b"\n" else b""
+        last = b"\n" if is_over else last
+        if text or end:
+            yield text + end
 
 
 class LineBuilder(IndexBuilder):
@@ -370,8 +352,7 @@ class LineBuilder(IndexBuilder):
                 self._write(file)
                 file.flush()
                 os.fsync(file.fileno())
-            draft.replace(self.path)
-            sync_folder(self.path.parent)
+            put_in_place(draft, self.path)
         finally:
             with suppress(OSError):
                 draft.unlink()

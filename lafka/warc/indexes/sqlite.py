@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from lafka.warc.dates import WarcDate
 from lafka.warc.errors import BadIndex
+from lafka.warc.format.dates import WarcDate
 from lafka.warc.indexes.base import (
     FAR,
     Entry,
@@ -30,7 +30,7 @@ from lafka.warc.indexes.base import (
     bare_id,
     digest_key,
 )
-from lafka.warc.names import sync_folder
+from lafka.warc.writing.names import put_in_place
 
 MAGIC = b"SQLite format 3\0"
 APPLICATION = 0x57415243  # "WARC"
@@ -409,8 +409,7 @@ class SqliteBuilder(IndexBuilder):
             self._db.close()
             with self._file.open("rb") as file:
                 os.fsync(file.fileno())
-            self._file.replace(self.path)
-            sync_folder(self.path.parent)
+            put_in_place(self._file, self.path)
         finally:
             self.abort()
 

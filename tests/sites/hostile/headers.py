@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import brotli
 
-from lafka.warc.codings import zstd
+from lafka.warc.format.codings import zstd
 from tests.sites.hostile.behaviours import (
     CLOSE,
     PDF,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lafka.warc.alike import multipart
 from lafka.warc.alike.multipart import Part, decoded, parameter, parts
 from lafka.warc.errors import BadValue
-from lafka.warc.sources import MemorySource
+from lafka.warc.format.sources import MemorySource
 
 
 def message(*bodies: bytes, boundary: str = "xyz") -> bytes:

@@ -15,7 +15,7 @@ import pytest
 
 from lafka.warc.alike import KINDS, kind_of, open_volume
 from lafka.warc.errors import BadWarc, WarcError
-from lafka.warc.volumes import Volume
+from lafka.warc.reading.volumes import Volume
 
 SAMPLES = Path(__file__).parents[3].parent / "shared" / "warc"
 MHTML = (

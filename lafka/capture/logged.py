@@ -1,0 +1,67 @@
+"""What a crawl keeps in hand of an exchange that lies in the raw log: small, picklable values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from lafka.payloads import Payload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Whom an exchange is recorded for, and what its warcinfo says of that.
+
+    ``owner`` is a number that the crawl gives: files of the raw log stay until their owners are
+    released. ``fields`` are the warcinfo's, names and values, each on one line.
+    """
+
+    owner: int
+    fields: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """*length* bytes at *offset* of the file *path*: one whole record of a raw WARC.
+
+    ``head`` is its header through the blank line, empty where that has to be read.
+    """
+
+    path: str
+    offset: int
+    length: int
+    head: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedExchange:
+    """One request and its answer in the raw log.
+
+    ``time`` is their WARC-Date. ``warcinfo`` and ``warcinfo_id`` are of the record that says whom
+    they are for: one for all hops of a redirect, none and empty where they are nobody's.
+    ``response`` is None where no byte came, ``payload`` where that is no HTTP. ``truncated`` is the
+    WARC-Truncated reason where reading stopped early; ``dropped``: because the first bytes were not
+    what is looked for; ``too_big``: because the entity is, or was announced to be, over the limit.
+    """
+
+    url: str
+    time: datetime
+    request: Span | None = None
+    response: Span | None = None
+    warcinfo: Span | None = None
+    warcinfo_id: str = ""
+    payload: Payload | None = None
+    truncated: str = ""
+    too_big: bool = False
+    dropped: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedHops:
+    """The exchanges of one request: those that redirected, then the last; retried ones go.
+
+    ``requests``: how many there were in all, retries among them.
+    """
+
+    exchanges: tuple[LoggedExchange, ...] = ()
+    requests: int = 0

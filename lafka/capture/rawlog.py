@@ -1,0 +1,227 @@
+"""The raw log of a run: exact WARC records in order of arrival, and the crawl's write-ahead log.
+
+``<folder>/<run>/`` holds its WARC files and a lock that dies with the run's process. What owns an
+exchange is a number that the crawl gives; a file is removed once every owner of something in it was
+released. What a killed run leaves is found by :mod:`lafka.capture.leftovers`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from collections import defaultdict
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lafka.capture.exchanges import Exchange
+from lafka.capture.leftovers import DONE, locked_folder, remove
+from lafka.capture.logged import LoggedExchange, Provenance, Span
+from lafka.capture.rawfiles import RawFiles
+from lafka.errors import BadHttp
+from lafka.payloads import Payload, identified_type, inspect
+from lafka.warc.format import dates
+from lafka.warc.format.fields import Fields, one_line
+from lafka.warc.format.records import (
+    HTTP_REQUEST,
+    HTTP_RESPONSE,
+    Record,
+    header,
+    sha256,
+    start,
+    uuid_urn,
+    warcinfo,
+)
+from lafka.warc.format.sources import Source
+
+CERTIFICATE = "Lafka-Certificate"
+NOTE_TYPE = "application/json"
+SOFTWARE = "Lafka"
+# warcio takes the first head of a block for the only one, and so another payload than ours.
+_INTERIM = re.compile(rb"HTTP/[0-9.]+ +1[0-9][0-9]")
+
+
+class RawLog:
+    """The raw WARC files of the run *name*, in a folder of its own below *folder*; threads take
+    turns.
+
+    *config*: the keys of a scrapy-warcio settings file. *keep*: files are never removed.
+    *max_entity*: bytes after which decoding a content-coded body stops (0: never).
+    ``ArchiveBusy`` where another run of this name lives, ``StorageTrouble``.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        *,
+        config: Mapping[str, Any],
+        software: str = SOFTWARE,
+        keep: bool = False,
+        max_entity: int = 0,
+    ) -> None:
+        self.name = name
+        self.folder = folder / name
+        self._lock = locked_folder(self.folder)
+        self._turn = threading.Lock()
+        self._files = RawFiles(self.folder, config, software)
+        self._software = software
+        self._keep = keep
+        self._max_entity = max_entity
+        self._waiting: dict[int, set[Path]] = defaultdict(set)
+        self._written: set[Path] = set()
+        self.files_begun = 0
+        self.bytes_written = 0
+
+    def record(
+        self,
+        exchange: Exchange,
+        provenance: Provenance | None = None,
+        first: LoggedExchange | None = None,
+    ) -> LoggedExchange | None:
+        """Append *exchange*: its warcinfo, request, response.
+
+        A later hop shares the warcinfo of the *first*. None where nothing was exchanged. An
+        exchange without *provenance* (robots.txt) is nobody's: its warcinfo names no owner, and
+        its file need not wait. ``StorageTrouble``.
+        """
+        if exchange.started is None:
+            return None
+        date = dates.to_text(exchange.started)
+        payload = None
+        if exchange.response.size:
+            with suppress(BadHttp):
+                payload = inspect(exchange.response, max_entity=self._max_entity)
+        made = None if first else self._warcinfo(provenance, date)
+        info_id = first.warcinfo_id if first else made.id  # type: ignore[union-attr]
+        request = _request(exchange, date, info_id)
+        group: list[tuple[bytes, Source | bytes]] = [
+            (record.header(), record.block) for record in (made, request) if record
+        ]
+        if exchange.response.size:
+            head = _response(exchange, date, info_id, request.id, payload)
+            group.append((head, exchange.response))
+        size = exchange.response.size + len(exchange.request) + 4096
+        spans = self._write(group, provenance.owner if provenance else None, size=size)
+        info = first.warcinfo if first else spans.pop(0)
+        return LoggedExchange(
+            url=exchange.url,
+            time=exchange.started,
+            request=spans[0],
+            response=spans[1] if spans[1:] else None,
+            warcinfo=info,
+            warcinfo_id=info_id,
+            payload=replace(payload, prefix=b"") if payload else None,
+            truncated=exchange.truncated or "",
+            too_big=exchange.too_big,
+            dropped=exchange.dropped,
+        )
+
+    def _write(
+        self, group: list[tuple[bytes, Source | bytes]], owner: int | None, *, size: int
+    ) -> list[Span]:
+        """Append *group* to one file, for which *owner* waits from now on.
+
+        The file is followed by the next where it has no room for *size* bytes.
+        """
+        with self._turn:
+            self._files.room_for(size)
+            places = self._files.append_group(group)
+            self.files_begun += self._files.path not in self._written
+            self.bytes_written += sum(length for _, _, length in places)
+            self._written.add(self._files.path)
+            if owner is not None:
+                self._waiting[owner].add(self._files.path)
+        return [
+            Span(path=str(path), offset=offset, length=length, head=head)
+            for (path, offset, length), (head, _) in zip(places, group, strict=True)
+        ]
+
+    def _warcinfo(self, provenance: Provenance | None, date: str) -> Record:
+        body = Fields([("software", self._software), ("format", "WARC File Format 1.1")])
+        for name, value in provenance.fields if provenance else ():
+            body.add(name, value)
+        return warcinfo(uuid_urn(), date, body)
+
+    def note(self, owner: int, url: str, values: Mapping[str, Any]) -> None:
+        """Say *values* of *owner*, as JSON in a metadata record about *url*."""
+        fields = start("metadata", uuid_urn(), dates.to_text(dates.now()), one_line(url))
+        fields.add("Content-Type", NOTE_TYPE)
+        record = Record(fields=fields, block=json.dumps(values).encode())
+        self._write([(record.header(), record.block)], owner, size=0)
+
+    def release(self, owner: int) -> None:
+        """What is here of *owner* lies elsewhere now, or need not: no file waits for it."""
+        with self._turn:
+            self._waiting.pop(owner, None)
+            self._remove_done(current=self._files.path if self._written else None)
+
+    def _remove_done(self, current: Path | None) -> None:
+        if self._keep:
+            return
+        waited_for = set[Path]().union(*self._waiting.values()) if len(self._written) > 1 else None
+        if waited_for is None and current is not None:
+            return
+        for path in self._written - (waited_for or set()) - {current}:
+            path.unlink(missing_ok=True)
+            self._written.discard(path)
+
+    def close(self) -> None:
+        """End the run: its folder goes unless an owner waits in it, or it is kept."""
+        self._files.close()
+        try:
+            if self._keep and not self._waiting:
+                (self.folder / DONE).touch()
+            elif not self._waiting:
+                remove(self.folder)
+        finally:
+            lock, self._lock = self._lock, -1
+            os.close(lock)
+
+
+def _request(exchange: Exchange, date: str, info_id: str) -> Record:
+    fields = start("request", uuid_urn(), date, one_line(exchange.url))
+    fields.add("WARC-Warcinfo-ID", info_id)
+    _add_connection(fields, exchange)
+    fields.add("Content-Type", HTTP_REQUEST)
+    return Record(fields=fields, block=exchange.request)
+
+
+def _response(
+    exchange: Exchange, date: str, info_id: str, request_id: str, payload: Payload | None
+) -> bytes:
+    """The header of the response record."""
+    block = exchange.response
+    fields = start("response", uuid_urn(), date, one_line(exchange.url))
+    fields.add("WARC-Warcinfo-ID", info_id)
+    fields.add("WARC-Concurrent-To", request_id)
+    _add_connection(fields, exchange)
+    if payload and not payload.chunked and not _INTERIM.match(block.read(0, 16)):
+        fields.add("WARC-Payload-Digest", payload.payload_digest)
+    if payload and (media_type := identified_type(payload)):
+        fields.add("WARC-Identified-Payload-Type", media_type)
+    if exchange.truncated:
+        fields.add("WARC-Truncated", exchange.truncated)
+    fields.add("Content-Type", HTTP_RESPONSE)
+    digest = payload.block_digest if payload else sha256(block.read(0, block.size))
+    fields.add("WARC-Block-Digest", digest)
+    fields.add("Content-Length", str(block.size))
+    return header(fields)
+
+
+def _add_connection(fields: Fields, exchange: Exchange) -> None:
+    """Whom the exchange was with, and what TLS says of it."""
+    if exchange.ip_address:
+        fields.add("WARC-IP-Address", exchange.ip_address)
+    if secured := exchange.secured:
+        for name, value in (
+            ("WARC-Protocol", secured.protocol),
+            ("WARC-Cipher-Suite", secured.cipher),
+            (CERTIFICATE, ", ".join(secured.certificate)),
+        ):
+            if value:
+                fields.add(name, value)

@@ -1,0 +1,118 @@
+"""A Run: the name of one crawl, where it writes, and its raw log; made once, handed to all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import scrapy
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+
+import lafka
+from lafka.capture.config import raw_config, run_name
+from lafka.capture.rawlog import RawLog
+from lafka.errors import StorageTrouble
+from lafka.storage.stopping import note_storage_trouble, storage
+from lafka.storage.threads import Threads
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class RawWriter:
+    """The raw log of a run, and the one thread in which it is written.
+
+    It is made when something is first to be written. *options* are those of :class:`RawLog`.
+    """
+
+    def __init__(self, folder: Path, name: str, options: dict[str, Any]) -> None:
+        self.name = name
+        self._folder = folder
+        self._options = options
+        self._threads = Threads("lafka-raw", 1)  # one: the records of a file come one by one
+        self._log: RawLog | None = None
+
+    def log(self) -> RawLog:
+        """The raw log, made when it is first asked for; to be called :meth:`in_order`."""
+        if self._log is None:
+            with storage(self._folder):
+                self._log = RawLog(self._folder, self.name, **self._options)
+        return self._log
+
+    async def in_order(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Do *work* in the one thread that writes, after all that came before."""
+        return await self._threads.run(work, *args, **kwargs)
+
+    def as_json(self) -> dict[str, Any]:
+        """What the run's report says of it: files, bytes, whether some are left."""
+        log = self._log
+        if log is None:
+            return {"files": 0, "bytes": 0, "left": False}
+        return {"files": log.files_begun, "bytes": log.bytes_written, "left": log.folder.exists()}
+
+    async def close(self) -> None:
+        """End the log, where there is one; ``StorageTrouble``."""
+        try:
+            if self._log is not None:
+                await self._threads.run(self._close, self._log)
+        finally:
+            self._threads.stop()
+
+    def _close(self, log: RawLog) -> None:
+        with storage(log.folder):
+            log.close()
+
+
+class Run:
+    """One crawl: its ``name``, that no other has, and the ``root`` of the store it writes to.
+
+    ``raw`` writes its raw log, below ``root``. *lock* is a descriptor of the store's own lock,
+    where it has one that a whole run holds; it is closed when the engine has stopped.
+    """
+
+    def __init__(self, crawler: Crawler, root: Path, raw: RawWriter, lock: int | None) -> None:
+        self.name = raw.name
+        self.root = root
+        self.raw = raw
+        self._crawler = crawler
+        self._lock = lock
+
+    @classmethod
+    def begin(cls, crawler: Crawler, root: Path, *, lock: int | None = None) -> Run:
+        """The run of *crawler*: its spider keeps it as ``run``, for :meth:`of` to find."""
+        settings = crawler.settings
+        options = {
+            "config": raw_config(settings),
+            "software": f"Lafka/{lafka.__version__} Scrapy/{scrapy.__version__}",
+            "keep": settings.getbool("LAFKA_KEEP_RAW"),
+            "max_entity": settings.getint("LAFKA_MAX_PAYLOAD"),
+        }
+        run = cls(crawler, root, RawWriter(root / "raw", run_name(), options), lock)
+        crawler.signals.connect(run.spider_closed, signal=signals.spider_closed)
+        crawler.signals.connect(run.engine_stopped, signal=signals.engine_stopped)
+        return run
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> Run:
+        """The run of *crawler*; ``NotConfigured`` where its spider has begun none."""
+        run = getattr(crawler.spider, "run", None)
+        if not isinstance(run, cls):
+            raise NotConfigured  # silently: Scrapy's shell, and spiders that archive nothing
+        return run
+
+    async def spider_closed(self) -> None:
+        try:
+            await self.raw.close()
+        except StorageTrouble as error:
+            note_storage_trouble(self._crawler, error)  # all is stored; a raw WARC stays
+
+    def engine_stopped(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None

@@ -1,0 +1,111 @@
+"""What Lafka's commands share: one sentence and an exit code for what cannot be done.
+
+It stands outside ``lafka.commands`` because Scrapy takes every command class in there for a verb.
+Scrapy imports every command at the start of any, so each imports what it needs when it is run.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from abc import abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.commands import ScrapyCommand
+
+from lafka.errors import BadArgument, KeeperError, LafkaError, StorageTrouble, WarcError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Iterable
+
+    from lafka.papers.archive.archives import Archive
+
+
+def refused(verb: str, error: LafkaError | WarcError) -> int:
+    """Say on stderr, in one sentence, why *verb* cannot be done; the exit code for it.
+
+    1 where something stored is damaged, 2 for what was asked for or set.
+    """
+    print(f"scrapy {verb}: {error}", file=sys.stderr)  # noqa: T201
+    return 1 if isinstance(error, KeeperError) else 2
+
+
+def attempt(verb: str, work: Callable[[], None]) -> int:
+    """Do *work*; the exit code, 0 where nothing was raised."""
+    try:
+        work()
+        sys.stdout.flush()
+    except (LafkaError, WarcError) as error:
+        return refused(verb, error)
+    except BrokenPipeError:  # whoever read has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        return refused(verb, StorageTrouble(error.filename or "standard output", error))
+    return 0
+
+
+def check_args(args: list[str], most: int | None) -> None:
+    """``BadArgument`` for an option that is not known, or for more than *most* arguments."""
+    for arg in args:
+        if arg.startswith("-"):
+            raise BadArgument(f"unknown option {arg}")
+    if most is not None and len(args) > most:
+        raise BadArgument(f"unexpected argument {args[most]!r}")
+
+
+def the_file(path: str) -> Path:
+    """*path*; ``BadArgument`` where no file is there."""
+    found = Path(path)
+    if not found.exists():
+        raise BadArgument(f"{path}: no such file")
+    if not found.is_file():
+        raise BadArgument(f"{path}: not a file")
+    return found
+
+
+def the_files(paths: Iterable[str]) -> list[Path]:
+    return [the_file(path) for path in paths]
+
+
+def place(text: str) -> int:
+    """*text* as a byte of a file; ``ValueError``."""
+    if not text.isascii() or not text.isdigit() or len(text) > 18:
+        raise ValueError(text)
+    return int(text)
+
+
+class ArchiveCommand(ScrapyCommand):
+    """A command that works on the archive of the settings, without a crawl."""
+
+    requires_project = True
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+    most_args: ClassVar[int | None] = None
+
+    @abstractmethod
+    def act(self, args: list[str], opts: Namespace) -> None:
+        """Do it; a LafkaError or WarcError ends as a sentence on stderr."""
+
+    def run(self, args: list[str], opts: Namespace) -> None:
+        def act() -> None:
+            check_args(args, self.most_args)
+            self.act(args, opts)
+
+        verb = type(self).__module__.rpartition(".")[2]
+        self.exitcode = attempt(verb, act) or self.exitcode
+
+    def archive(self) -> Archive:
+        """The archive that LAFKA_ARCHIVE names; ``BadArchive``."""
+        from lafka.papers.archive.archives import Archive  # noqa: PLC0415
+
+        assert self.settings is not None
+        return Archive(self.settings["LAFKA_ARCHIVE"], self.settings["LAFKA_COLLECTION"] or None)
+
+    def the_pid(self, args: list[str]) -> str:
+        """The one pid among *args*; ``BadArgument`` where there is none."""
+        if not args:
+            raise BadArgument("say which paper: its pid is missing")
+        return args[0]

@@ -1,0 +1,377 @@
+"""What a paper WARC holds, read from the WARC alone.
+
+It is how a suwaf is rebuilt, how a killed writer's whole records are rolled forward, and how a
+writer knows which payloads are held already. Blocks are passed over by seeking wherever a digest
+in the record's header tells what is needed and may be trusted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from lafka.errors import BadHttp, BadWarc
+from lafka.papers.archive.suwafs import Fut, Suwaf
+from lafka.papers.origins import FUTLI, FUTLI_ITSELF, PAPER_ID, Origin
+from lafka.payloads import SNIFF, Kind, Payload, inspect, kind_of, pdf_start
+from lafka.pids import Pid
+from lafka.warc.format import dates, http
+from lafka.warc.format.fields import Fields
+from lafka.warc.format.records import sha256_of
+from lafka.warc.format.sources import CHUNK, FileSource, Readable, Source
+from lafka.warc.reading.stored import StoredRecord
+from lafka.warc.reading.volumes import Volume
+
+NO_CHAIN = bytes(32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Info:
+    """What a capture's warcinfo says (requirement paper, section 4)."""
+
+    id: str
+    pid_text: str
+    futli: str
+    origin: Origin = FUTLI_ITSELF
+
+    @classmethod
+    def of(cls, record: StoredRecord) -> Info:
+        body = Fields.parse(record.block().read(0, CHUNK))
+        return cls(
+            id=record.id,
+            pid_text=body.first(PAPER_ID),
+            futli=body.first(FUTLI),
+            origin=Origin.of_fields(body),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A payload in the WARC and the record that holds it; ``s`` and ``l`` where it is a fut."""
+
+    record_id: str
+    url: str
+    date: datetime
+    s: int = -1
+    l: int = -1  # noqa: E741  the suwaf's name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """A fut was had at ``time`` from ``url``: an entry of the suwaf, once its place is known."""
+
+    info: Info
+    time: datetime
+    url: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unconverted:
+    """A response whose entity is a fut that does not stand in it literally."""
+
+    record: StoredRecord
+    payload: Payload
+
+
+@dataclass(slots=True, kw_only=True)
+class Contents:
+    """The inventory of one paper WARC, grown record by record.
+
+    ``futs`` and ``payloads`` (of other kinds) by digest; ``unconverted``: by digest, futs that
+    stand chunked or coded in a response and have no conversion yet; ``end`` and ``chain`` as in the
+    suwaf.
+    """
+
+    ids: set[str] = field(default_factory=set)
+    infos: dict[str, Info] = field(default_factory=dict)
+    futs: dict[str, Held] = field(default_factory=dict)
+    payloads: dict[str, Held] = field(default_factory=dict)
+    unconverted: dict[str, Unconverted] = field(default_factory=dict)
+    visits: list[Visit] = field(default_factory=list)
+    end: int = 0
+    chain: bytes = NO_CHAIN
+
+    @property
+    def chain_text(self) -> str:
+        """The chain as the suwaf has it."""
+        return "sha256:" + self.chain.hex()
+
+    def suwaf(self, pid: Pid) -> Suwaf:
+        """The suwaf that these contents make."""
+        suwaf = Suwaf(pid=pid, end=self.end, chain=self.chain_text)
+        for visit in self.visits:
+            held = self.futs.get(visit.digest)
+            if held is not None:
+                suwaf.add(visit.info.futli, visit.time, fut_of(visit, held))
+        return suwaf
+
+
+def fut_of(visit: Visit, held: Held) -> Fut:
+    """The suwaf's entry for *visit* of the fut that *held* tells the place of."""
+    return Fut(
+        s=held.s,
+        l=held.l,
+        url=visit.url,
+        digest=visit.digest,
+        origin=visit.info.origin,
+    )
+
+
+def chained(chain: bytes, header: bytes) -> bytes:
+    """The chain after one more record header: SHA-256 of the chain so far and the header."""
+    return hashlib.sha256(chain + header).digest()
+
+
+class Scanner:
+    """Reads the records of the open file *fd* into ``contents``.
+
+    Digests that stand in headers are taken as they are before byte *trusted_to*; from there on
+    every block is hashed and a block that is not what its header says raises ``BadWarc``. So do
+    headers before *trusted_to* that do not make the *chain* that was committed, where it is known,
+    and a warcinfo after it with a Paper-Id that *is_paper* denies.
+    """
+
+    def __init__(
+        self,
+        fd: int,
+        path: Path,
+        *,
+        trusted_to: int = 0,
+        chain: str = "",
+        is_paper: Callable[[str], bool] = bool,
+    ) -> None:
+        self.contents = Contents()
+        self._fd = fd
+        self._path = path
+        self._trusted_to = trusted_to
+        self._chain = chain
+        self._is_paper = is_paper
+        self._conversions: dict[str, str] | None = None
+
+    def read(self) -> Contents:
+        """All records; raises ``TornWarc`` or ``BadWarc`` after the whole ones were taken in."""
+        for record in opened(self._path, self._fd):
+            self._take(record)
+        return self.contents
+
+    def _take(self, record: StoredRecord) -> None:
+        if record.offset >= self._trusted_to:
+            self._check(record)
+        contents = self.contents
+        if record.type == "warcinfo":
+            self._take_info(record)
+        elif record.type == "response":
+            self._take_response(record)
+        elif record.type == "resource":
+            self._take_resource(record)
+        elif record.type == "conversion":
+            self._take_conversion(record)
+        elif record.type == "revisit":
+            digest = record.fields.first("WARC-Payload-Digest")
+            self._visit(record, digest)
+        contents.chain = chained(contents.chain, record.header)
+        self._check_chain(record)
+        contents.ids.add(record.id)
+        contents.end = record.end
+
+    def _take_info(self, record: StoredRecord) -> None:
+        info = Info.of(record)
+        named = info.pid_text
+        if named and record.offset >= self._trusted_to and not self._is_paper(named):
+            raise BadWarc(self._path, f"a capture of {named}", record.offset)
+        self.contents.infos[record.id] = info
+
+    def _check_chain(self, record: StoredRecord) -> None:
+        """Compare at the last record that was committed, before it counts as read."""
+        if not self._chain or not record.offset < self._trusted_to <= record.end:
+            return
+        if record.end != self._trusted_to or self._chain != self.contents.chain_text:
+            raise BadWarc(self._path, "its record headers are not as they were", record.offset)
+
+    def _check(self, record: StoredRecord) -> None:
+        if b"\0" in record.header:  # a page of it never came to the disk
+            raise BadWarc(self._path, "there are zeros in its header", record.offset)
+        stated = record.fields.first("WARC-Block-Digest")
+        if not stated.startswith("sha256:"):
+            return  # first Lafkas wrote none, or SHA-1
+        if stated != sha256_of(record.block().chunks()):
+            raise BadWarc(self._path, "the block is not what its digest says", record.offset)
+
+    def _take_response(self, record: StoredRecord) -> None:
+        block = answer_in(record)
+        try:
+            head = http.head(block)
+        except BadHttp:
+            return
+        if head.status == 206 or not 200 <= head.status < 300:
+            return
+        if record.fields.first("WARC-Truncated"):
+            return
+        stated = record.fields.first("WARC-Payload-Digest")
+        trusted = record.offset < self._trusted_to and stated.startswith("sha256:")
+        prefix = block.read(head.end, SNIFF)
+        start, size = max(0, pdf_start(prefix)), block.size - head.end
+        framed = head.content_length in (None, size)  # else there is more than the entity
+        if not head.literal and (converted := self._converted().get(record.id)):
+            self._visit(record, converted)
+            return
+        if trusted and head.literal and framed and not start:
+            kind = kind_of(prefix, head.fields.first("Content-Type"))
+            digest = stated
+        else:
+            payload = inspect(block)
+            if not payload.whole and payload.kind is Kind.PDF:
+                return
+            kind, start, size, digest = payload.kind, payload.start, payload.length, payload.digest
+        if kind is Kind.PDF:
+            self._visit(record, digest)
+            place = head.end + start if head.literal else literal_place(block, payload)
+            if place >= 0:
+                self._place(digest, record, record.block_start + place, size)
+            elif digest not in self.contents.futs:
+                self.contents.unconverted[digest] = Unconverted(record=record, payload=payload)
+        else:
+            held = Held(record_id=record.id, url=record.url, date=time_of(record))
+            self.contents.payloads.setdefault(digest, held)
+
+    def _converted(self) -> dict[str, str]:
+        """Response id -> digest of its conversion, of those whose headers are believed.
+
+        It saves decoding a fut at each visit to its paper.
+        """
+        if self._conversions is None:
+            self._conversions = {}
+            with suppress(BadWarc):  # read() will come to it
+                for record in opened(self._path, self._fd):
+                    if record.offset >= self._trusted_to:
+                        break
+                    if record.type == "conversion":
+                        digest = record.fields.first("WARC-Block-Digest")
+                        self._conversions[record.fields.first("WARC-Refers-To")] = digest
+        return self._conversions
+
+    def _take_resource(self, record: StoredRecord) -> None:
+        """A resource is its own payload: what wget kept of an ftp futli."""
+        block = record.block()
+        start = pdf_start(block.read(0, SNIFF))
+        if start < 0 or record.url.startswith("metadata:"):
+            return
+        digest = sha256_of(block.chunks(start))
+        self._visit(record, digest)
+        self._place(digest, record, record.block_start + start, block.size - start)
+
+    def _take_conversion(self, record: StoredRecord) -> None:
+        digest = record.fields.first("WARC-Block-Digest")
+        if pdf_start(record.block().read(0, SNIFF)) == 0:
+            self.contents.unconverted.pop(digest, None)
+            self._place(digest, record, record.block_start, record.block_length)
+
+    def _visit(self, record: StoredRecord, digest: str) -> None:
+        info = self.contents.infos.get(record.fields.first("WARC-Warcinfo-ID"))
+        if info is None:
+            info = next(reversed(self.contents.infos.values()), None)
+        if info is not None:
+            self.contents.visits.append(
+                Visit(info=info, time=time_of(record), url=record.url, digest=digest)
+            )
+
+    def _place(self, digest: str, record: StoredRecord, start: int, length: int) -> None:
+        self.contents.futs.setdefault(
+            digest,
+            Held(record_id=record.id, url=record.url, date=time_of(record), s=start, l=length),
+        )
+
+
+def opened(path: Path, fd: int | None = None) -> Volume:
+    """The WARC at *path*, or open as *fd*, read strictly; ``BadWarc`` where it is compressed.
+
+    Paper WARCs and raw ones are plain: places in them are bytes of the file.
+    """
+    volume = Volume(path, fd=fd, strict=True)
+    if not volume.is_plain:
+        raise BadWarc(path, "no WARC record begins here (it is compressed)", 0)
+    return volume
+
+
+def time_of(record: StoredRecord) -> datetime:
+    """WARC-Date; ``BadWarc`` where it is none."""
+    try:
+        return dates.parse(record.fields.first("WARC-Date"))
+    except ValueError as error:
+        raise BadWarc(record.path, str(error), record.offset) from None
+
+
+def paper_ids(warc: Path) -> Iterator[str]:
+    """The Paper-Ids in the WARC at *warc*, as they stand there, up to any trouble in it."""
+    with suppress(BadWarc), opened(warc) as volume:  # what was read before trouble names it
+        for record in volume.records(types=["warcinfo"]):
+            yield from filter(None, [Info.of(record).pid_text])
+
+
+def begins_record(fd: int, offset: int) -> bool:
+    """Whether a record seems to begin at *offset* of the open file *fd*, or anywhere behind."""
+    tail = FileSource(fd, offset, max(0, os.fstat(fd).st_size - offset))
+    last = b""
+    for data in tail.chunks():
+        if _RECORD_BEGINS.search(last + data):
+            return True
+        last = data[-_OVERLAP:]
+    return False
+
+
+_RECORD_BEGINS = re.compile(rb"\r\n\r\nWARC/1\.[01]\r?\n[A-Za-z-]{1,60}:")
+_OVERLAP = 80
+
+
+def literal_place(block: Source, payload: Payload) -> int:
+    """Where in the response *block* its fut stands as it is, -1 where it does not.
+
+    A server may name a content coding that it has not applied.
+    """
+    place = payload.body + payload.start
+    if payload.literal:
+        return place
+    if payload.chunked or pdf_start(block.read(place, SNIFF)):
+        return -1
+    end = place + payload.length
+    digest = sha256_of(
+        block.read(start, min(CHUNK, end - start)) for start in range(place, end, CHUNK)
+    )
+    return place if payload.digest == digest else -1
+
+
+class _Ended(Readable):
+    """A block and a CRLF behind it."""
+
+    __slots__ = ("_block",)
+
+    def __init__(self, block: Source) -> None:
+        super().__init__(block.size + 2)
+        self._block = block
+
+    def read(self, start: int, length: int) -> bytes:
+        behind = start - self._block.size
+        data = self._block.read(start, length)
+        return data + b"\r\n"[max(0, behind) : max(0, behind + length)]
+
+
+def answer_in(record: StoredRecord) -> Source:
+    """The block of a response, ended as HTTP wants it.
+
+    wget 1.21 leaves out the blank line behind the last chunk (RFC 9112 section 7.1) when it writes
+    a chunked body into its WARC.
+    """
+    block = record.block()
+    if block.read(max(0, block.size - 4), 4) == b"\r\n\r\n":
+        return block
+    with suppress(BadHttp):
+        if http.head(block).chunked:
+            return _Ended(block)
+    return block

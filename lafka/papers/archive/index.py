@@ -1,0 +1,88 @@
+"""The suwafs of an archive as an index of its paper WARCs.
+
+>>> from lafka.warc import Collection
+>>> from lafka.warc.indexes import copy
+>>> index = SuwafIndex(Archive("archive"))  # doctest: +SKIP
+>>> collection = Collection(indexes=[index])  # doctest: +SKIP
+>>> copy(index, into="archive/futs.sqlite")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from lafka.errors import BadPid, BadSuwaf, printable
+from lafka.papers.archive.archives import Archive
+from lafka.papers.archive.suwafs import Fut, Suwaf
+from lafka.warc.format.dates import WarcDate
+from lafka.warc.indexes.base import Entry, Index, Query, Rank
+from lafka.warc.indexes.surts import surt
+from lafka.warc.problems import Problem
+
+
+class SuwafIndex(Index):
+    """Every fut of *archive*: found by its URL or its futli, by time and digest.
+
+    Entries say where the fut stands in the WARC, ``payload_offset`` and ``payload_length`` are
+    ``s`` and ``l``; of the record around it a suwaf knows nothing. Each search reads all suwafs:
+    :func:`lafka.warc.indexes.copy` makes an index of them that is fast. Suwafs that are none go
+    into ``problems``; ``StorageTrouble`` where the disk does not read.
+    """
+
+    def __init__(self, archive: Archive) -> None:
+        super().__init__()
+        self.folder = archive.root
+        self._archive = archive
+
+    def __iter__(self) -> Iterator[Entry]:
+        return (entry for _, entry in self._futs())
+
+    def _futs(self) -> Iterator[tuple[str, Entry]]:
+        """Each futli with the entry of a fut of it."""
+        for warc in self._archive.warcs():
+            suwaf = self._suwaf(warc)
+            volume = warc.relative_to(self.folder).as_posix()
+            for futli, times in suwaf.futlis.items() if suwaf else ():
+                for time, fut in times.items():
+                    yield futli, _entry(volume, time, fut)
+
+    def _suwaf(self, warc: Path) -> Suwaf | None:
+        try:
+            pid = self._archive.pid_at(warc)
+            return Suwaf.load(self._archive.suwaf_path(pid), pid)
+        except (BadPid, BadSuwaf) as error:
+            problem = Problem(
+                path=warc, offset=0, code="suwaf", severity="error", sentence=printable(error)
+            )
+            if problem not in self.problems:
+                self.problems.append(problem)
+            return None
+
+    def found(self, query: Query) -> Iterator[Entry]:
+        ranked = [
+            (rank, n, entry)
+            for n, (futli, entry) in enumerate(self._futs())
+            if (rank := _rank(query, futli, entry)) is not None
+        ]
+        return (entry for _, _, entry in sorted(ranked))
+
+
+def _rank(query: Query, futli: str, entry: Entry) -> Rank | None:
+    """The better of the ranks that *entry* has by its URL and by its futli, if it is found so."""
+    by_futli = replace(entry, url=futli, key=surt(futli))
+    return min((query.rank(one) for one in (entry, by_futli) if query.matches(one)), default=None)
+
+
+def _entry(volume: str, time: str, fut: Fut) -> Entry:
+    return Entry(
+        key=surt(fut.url),
+        url=fut.url,
+        date=WarcDate.parse(time),
+        mime="application/pdf",
+        digest=fut.digest,
+        volume=volume,
+        payload_offset=fut.s,
+        payload_length=fut.l,
+    )

@@ -1,0 +1,311 @@
+"""What is to be appended to a paper WARC: every record's place known before a byte is written.
+
+Record ids of what is made here are derived from the id of the response that it is made of: copying
+a trail a second time finds what is there already, record by record.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+from lafka.capture.logged import Span
+from lafka.errors import BadWarc
+from lafka.papers.archive.contents import (
+    Contents,
+    Held,
+    Info,
+    Unconverted,
+    Visit,
+    answer_in,
+    chained,
+    literal_place,
+    time_of,
+)
+from lafka.papers.walk.trails import Capture
+from lafka.payloads import Kind
+from lafka.warc.format import dates, http
+from lafka.warc.format.fields import one_line
+from lafka.warc.format.records import (
+    HTTP_RESPONSE,
+    IDENTICAL_PAYLOAD,
+    RECORD_END,
+    Record,
+    digest_text,
+    header,
+    start,
+)
+from lafka.warc.reading.stored import StoredRecord
+from lafka.warc.reading.volumes import Volume
+from lafka.warc.writing.appending import Appender
+
+Piece = Callable[[Appender], None]
+
+# Header fields of a response that hold for its revisit record too.
+_OF_THE_VISIT = (
+    "WARC-Warcinfo-ID",
+    "WARC-Concurrent-To",
+    "WARC-IP-Address",
+    "WARC-Protocol",
+    "WARC-Cipher-Suite",
+    "Lafka-Certificate",
+)
+
+
+class Plan:
+    """The records to be appended, their places known before the first byte is written."""
+
+    def __init__(self, contents: Contents, files: Files) -> None:
+        self._contents = contents
+        self._files = files
+        self.end = self._contents.end
+        self.chain = self._contents.chain
+        self.pieces: list[Piece] = []
+        self.held: dict[str, Held] = {}
+        self.payloads: dict[str, Held] = {}
+        self.ids: set[str] = set()
+        self.visits: list[Visit] = []
+        self.added: list[tuple[Capture, str, bool]] = []
+
+    def taken_into(self, contents: Contents) -> None:
+        contents.end, contents.chain = self.end, self.chain
+        contents.ids |= self.ids
+        contents.futs.update(self.held)
+        contents.payloads.update(self.payloads)
+        contents.visits += self.visits
+        for digest in self.held:
+            contents.unconverted.pop(digest, None)
+
+    def add(self, capture: Capture, *, had_fut: bool) -> None:
+        """Plan the records of *capture*: a copy, a revisit where its payload is held, or none."""
+        assert capture.payload is not None
+        digest = capture.payload.digest
+        if not capture.is_pdf:
+            held = self.payloads.get(digest) or self._contents.payloads.get(digest)
+            if held and not had_fut:
+                return
+            self._copy(capture, held)
+            return
+        new = not self._holds(digest)
+        if digest in self._contents.unconverted and new:
+            self.convert_stored(self._contents.unconverted[digest])
+        if self._copy(capture, self._fut(digest)):
+            self.visits.append(visit_of(capture, digest))
+        self.added.append((capture, digest, new))
+
+    def _holds(self, digest: str) -> bool:
+        return digest in self.held or digest in self._contents.futs
+
+    def _fut(self, digest: str) -> Held | None:
+        held = self.held.get(digest) or self._contents.futs.get(digest)
+        if held:
+            self.held.setdefault(digest, held)
+        return held
+
+    def _is_here(self, record_id: str) -> bool:
+        return record_id in self.ids or record_id in self._contents.ids
+
+    def _copy(self, capture: Capture, held: Held | None) -> bool:
+        """Plan what is not here yet of *capture*; whether its last answer was not."""
+        *hops, last = capture.exchanges
+        way = [span for hop in hops for span in (hop.request, hop.response)]
+        for span in (capture.exchanges[0].warcinfo, *way, last.request):
+            if span:
+                self._span(self._stored(span))
+        assert last.response is not None
+        record = self._stored(last.response)
+        if self._is_here(record.id) or self._is_here(_derived_id(record, "revisit")):
+            return False
+        if held:
+            self._revisit(capture, record, held)
+        else:
+            self._response(capture, record)
+        return True
+
+    def _stored(self, span: Span) -> StoredRecord:
+        """The record at *span* of a raw WARC; ``BadWarc`` where none is there."""
+        path, head = self._files.path(span.path), span.head
+        if head:
+            record = self._files.volume(path).with_header(head, span.offset)
+        else:
+            record = self._files.volume(path).at(span.offset)
+        if record.length != span.length:
+            raise BadWarc(path, "not the record that was written here", span.offset)
+        return record
+
+    def _span(self, record: StoredRecord) -> int:
+        """Plan a record's bytes as they stand in the raw WARC; their place here, -1 if they are."""
+        if self._is_here(record.id):
+            return -1
+        place = self.end
+        last = self.pieces[-1] if self.pieces else None
+        if not (isinstance(last, Copy) and last.goes_on_with(record)):
+            last = Copy(self._files, record.path, record.offset)
+            self.pieces.append(last)
+        last.end = record.end
+        self.chain = chained(self.chain, record.header)
+        self.end += record.length
+        self.ids.add(record.id)
+        return place
+
+    def _record(self, record: Record) -> None:
+        head, *rest = record.pieces()
+        data = b"".join((head, *rest))
+        self.pieces.append(lambda out: out.write([data]))
+        self.chain = chained(self.chain, head)
+        self.end += len(data)
+        self.ids.add(record.id)
+
+    def _response(self, capture: Capture, record: StoredRecord) -> None:
+        payload = capture.payload
+        assert payload is not None
+        block = self._span(record) + len(record.header)
+        held = Held(record_id=record.id, url=record.url, date=time_of(record))
+        if payload.kind is not Kind.PDF:
+            self.payloads.setdefault(payload.digest, held)
+            return
+        place = payload.body + payload.start
+        if not payload.literal:
+            if self._files.volume(record.path).size < record.end:
+                raise BadWarc(record.path, "ends inside a record", record.offset)
+            place = literal_place(record.block(), payload)
+        if place >= 0:
+            self.held[payload.digest] = replace(held, s=block + place, l=payload.length)
+        else:
+            self.convert_stored(Unconverted(record=record, payload=payload))
+
+    def convert_stored(self, unconverted: Unconverted) -> None:
+        """Plan a conversion record whose block is the fut of a response (WARC/1.1 section 6.8).
+
+        The response is wherever ``unconverted.record`` says: a raw WARC, or this one. Both are of
+        one capture event, so they have one WARC-Date (section 5.4).
+        """
+        record, payload = unconverted.record, unconverted.payload
+        date = record.fields.first("WARC-Date")
+        fields = start("conversion", _derived_id(record, "conversion"), date, record.url)
+        fields.add("WARC-Refers-To", record.id)
+        if info := record.fields.first("WARC-Warcinfo-ID"):
+            fields.add("WARC-Warcinfo-ID", info)
+        fields.add("Content-Type", "application/pdf")
+        fields.add("WARC-Block-Digest", payload.digest)
+        fields.add("Content-Length", str(payload.length))
+        head = header(fields)
+        self.held[payload.digest] = Held(
+            record_id=fields.first("WARC-Record-ID"), url=record.url, date=time_of(record),
+            s=self.end + len(head), l=payload.length,
+        )  # fmt: skip
+        self.pieces.append(lambda out: _write_conversion(out, head, unconverted))
+        self.chain = chained(self.chain, head)
+        self.end += len(head) + payload.length + len(RECORD_END)
+        self.ids.add(fields.first("WARC-Record-ID"))
+
+    def _revisit(self, capture: Capture, record: StoredRecord, held: Held) -> None:
+        """Plan a revisit, identical-payload-digest, whose block is the answer's HTTP head."""
+        assert capture.payload is not None
+        block = record.block().read(0, capture.payload.body)
+        date = record.fields.first("WARC-Date")
+        fields = start("revisit", _derived_id(record, "revisit"), date, record.url)
+        fields.add("WARC-Profile", IDENTICAL_PAYLOAD)
+        for name in _OF_THE_VISIT:
+            if value := record.fields.first(name):
+                fields.add(name, value)
+        fields.add("WARC-Refers-To", held.record_id)
+        fields.add("WARC-Refers-To-Target-URI", held.url)
+        fields.add("WARC-Refers-To-Date", dates.to_text(held.date))
+        fields.add("WARC-Payload-Digest", capture.payload.digest)
+        fields.add("Content-Type", HTTP_RESPONSE)
+        self._record(Record(fields=fields, block=block))
+
+
+def visit_of(capture: Capture, digest: str) -> Visit:
+    """The suwaf's entry that *capture*, of the fut *digest*, makes."""
+    ask = capture.ask
+    info = Info(
+        id=capture.warcinfo_id,
+        pid_text=str(ask.futli.pid),
+        futli=ask.futli.url,
+        origin=ask.origin.on_lines(),
+    )
+    return Visit(info=info, time=capture.time, url=one_line(capture.url), digest=digest)
+
+
+def _derived_id(record: StoredRecord, kind: str) -> str:
+    """The id of the *kind* of record that is made of *record*: always the same."""
+    return f"<urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, f'{record.id} {kind}')}>"
+
+
+class Files:
+    """Files open for reading, few at a time however many a trail lies in; a context."""
+
+    MOST = 8
+
+    def __init__(self) -> None:
+        self._open: dict[Path, Volume] = {}
+        self._paths: dict[str, Path] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self._open:
+            self._open.popitem()[1].close()
+
+    def path(self, name: str) -> Path:
+        """*name* as a path, made once for the many spans of a file."""
+        if name not in self._paths:
+            self._paths[name] = Path(name)
+        return self._paths[name]
+
+    def volume(self, path: Path) -> Volume:
+        """The WARC at *path*, read strictly."""
+        if path not in self._open:
+            if len(self._open) == self.MOST:
+                self._open.pop(next(iter(self._open))).close()
+            self._open[path] = Volume(path, strict=True)
+        return self._open[path]
+
+
+class Copy:
+    """Records that lie side by side in one file, to be copied byte for byte by one call."""
+
+    def __init__(self, files: Files, path: Path, offset: int) -> None:
+        self.end = offset
+        self._files = files
+        self._path = path
+        self._offset = offset
+
+    def goes_on_with(self, record: StoredRecord) -> bool:
+        return self._path == record.path and self.end == record.offset
+
+    def __call__(self, out: Appender) -> None:
+        try:
+            fd = self._files.volume(self._path).fd
+            out.copy(fd, self._offset, self.end - self._offset)
+        except EOFError:
+            message = "the raw WARC ends inside a record"
+            raise BadWarc(self._path, message, self._offset) from None
+
+
+def _write_conversion(out: Appender, head: bytes, unconverted: Unconverted) -> None:
+    record, payload = unconverted.record, unconverted.payload
+    digest = hashlib.sha256()
+
+    def taken() -> Iterator[bytes]:
+        skip, left = payload.start, payload.length
+        block = answer_in(record)
+        for piece in http.entity(block, http.head(block)):
+            part = piece[skip : skip + left]
+            skip = max(0, skip - len(piece))
+            left -= len(part)
+            digest.update(part)
+            yield part
+
+    out.write([head])
+    out.write(taken())
+    if payload.digest != digest_text(digest):
+        raise BadWarc(record.path, "decodes to another fut than before", record.offset)
+    out.write([RECORD_END])

@@ -1,0 +1,204 @@
+"""The suwaf: the summary of a paper WARC (requirement paper, section 5).
+
+A JSON object: pid -> futli -> time -> ``{"s", "l", ...}``, and ``_warc`` for the writer. It can
+always be made again from its WARC; readers take no lock and always see a whole file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from lafka.errors import BadSuwaf, CallerError, NotHeld, ShortWarc, StorageTrouble
+from lafka.papers.origins import FUTLI_ITSELF, Origin
+from lafka.pids import Pid
+from lafka.storage import drafts
+from lafka.warc.format import dates
+
+FORMAT = 1
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3}|\.\d{6})?Z")
+_TIME_SHAPE = "0000-00-00T00:00:00.000000"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fut:
+    """Where a fut stands in its WARC, and where it came from.
+
+    ``s`` and ``l``: start and length in bytes, ``warc[s:s+l]`` is the PDF; ``digest`` is of these
+    bytes. ``origin`` tells what led to ``url``.
+    """
+
+    s: int
+    l: int  # noqa: E741  the requirement paper's name
+    url: str
+    digest: str
+    origin: Origin = FUTLI_ITSELF
+
+    @property
+    def label(self) -> str:
+        """Empty for a fut, else what the PDF is thought to be."""
+        return self.origin.label
+
+    def as_json(self) -> dict[str, Any]:
+        place = {"s": self.s, "l": self.l, "url": self.url, "digest": self.digest}
+        return {**place, **self.origin.as_json()}
+
+    @classmethod
+    def of_json(cls, values: Any) -> Fut:
+        """``ValueError`` where *values* are no fut; keys that are not known are passed over."""
+        if not isinstance(values, dict):
+            raise ValueError("an entry is no object")
+        start, length = values.get("s"), values.get("l")
+        if type(start) is not int or type(length) is not int or start < 0 or length < 0:
+            raise ValueError("s and l have to be whole numbers")
+        url, digest = values.get("url", ""), values.get("digest", "")
+        if not isinstance(url, str) or not isinstance(digest, str):
+            raise ValueError("an entry holds something that is no text")
+        return cls(s=start, l=length, url=url, digest=digest, origin=Origin.of_json(values))
+
+
+@dataclass(slots=True, kw_only=True)
+class Suwaf:
+    """The summary of one paper. ``end``: how far the WARC is known good, in bytes.
+
+    ``chain`` is a digest over all record headers up to ``end`` (docs/formats.md); empty where it is
+    not known. ``open`` holds the futlis whose last trail was cut off, to be asked again.
+    """
+
+    pid: Pid
+    futlis: dict[str, dict[str, Fut]] = field(default_factory=dict)
+    end: int = 0
+    chain: str = ""
+    open: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, path: Path, pid: Pid) -> Suwaf | None:
+        """The suwaf of *pid* at *path*, None where there is none.
+
+        ``BadSuwaf`` where it is none, ``StorageTrouble`` where it cannot be read.
+        """
+        try:
+            with open(path, "rb", buffering=0) as file:  # noqa: PTH123  half the cost
+                data = file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise StorageTrouble(path, error) from error
+        try:
+            return cls.parse(data, pid)
+        except (ValueError, RecursionError) as error:
+            raise BadSuwaf(path, f"not a suwaf: {error}") from None
+
+    @classmethod
+    def parse(cls, data: bytes, pid: Pid) -> Suwaf:
+        """``ValueError`` where *data* is not the suwaf of *pid*."""
+        values = json.loads(data)
+        if not isinstance(values, dict):
+            raise ValueError("not a JSON object")
+        writer = values.get("_warc")
+        if not isinstance(writer, dict) or writer.get("format") != FORMAT:
+            raise ValueError(f"_warc of format {FORMAT} is missing")
+        end, chain, opened = writer.get("end"), writer.get("chain", ""), writer.get("open", [])
+        if type(end) is not int or end < 0:
+            raise ValueError("_warc.end is no whole number")
+        if not isinstance(chain, str) or not isinstance(opened, list):
+            raise ValueError("_warc holds a value of another type")
+        others = [key for key in values if key not in ("_warc", str(pid))]
+        if others:
+            raise ValueError(f"it is of {others[0]!r}, not of {str(pid)!r}")
+        futlis = values.get(str(pid), {})
+        if not isinstance(futlis, dict) or not all(isinstance(t, dict) for t in futlis.values()):
+            raise ValueError("futlis and times have to be objects")
+        return cls(
+            pid=pid,
+            futlis={
+                futli: {_time(time): Fut.of_json(fut) for time, fut in times.items()}
+                for futli, times in futlis.items()
+            },
+            end=end,
+            chain=chain,
+            open=tuple(str(futli) for futli in opened),
+        )
+
+    def to_bytes(self) -> bytes:
+        writer: dict[str, Any] = {"format": FORMAT, "end": self.end}
+        if self.chain:
+            writer["chain"] = self.chain
+        if self.open:
+            writer["open"] = list(self.open)
+        futs = {
+            futli: {time: fut.as_json() for time, fut in times.items()}
+            for futli, times in self.futlis.items()
+        }
+        values = {str(self.pid): futs, "_warc": writer}
+        text = json.dumps(values, ensure_ascii=False, indent=1)
+        return text.encode("utf-8", "surrogatepass") + b"\n"
+
+    def save(self, path: Path) -> None:
+        """Put the suwaf in place, durably, by the one writer that the WARC's lock admits.
+
+        ``StorageTrouble`` where the disk refuses; then the old suwaf is still there.
+        """
+        drafts.replace(path, [self.to_bytes()])
+
+    def check_length(self, warc: Path, size: int) -> None:
+        """``ShortWarc`` where the file *warc*, of *size* bytes, is shorter than ``end``."""
+        if size < self.end:
+            raise ShortWarc(warc, f"{size} bytes long, but its suwaf knows {self.end} bytes")
+
+    def add(self, futli: str, time: datetime, fut: Fut) -> str:
+        """Note *fut* of *futli* at *time* (aware); the key under which it stands.
+
+        The key is the time cut to seconds, or, where that second is taken, to milliseconds, then
+        microseconds; where even that is taken, the next free microsecond.
+        """
+        times = self.futlis.setdefault(futli, {})
+        key = _free_key(times, time)
+        times[key] = fut
+        return key
+
+    def fut(self, futli: str | None = None, time: str | None = None) -> tuple[str, str, Fut]:
+        """The latest fut, or that of *futli*, or that nearest before *time*: futli, time, fut.
+
+        *time* is any prefix of ``YYYY-MM-DDThh:mm:ssZ``; the latest entry not after it is given. A
+        PDF that is labelled as a supplement is given only where there is nothing else.
+        ``NotHeld`` where there is none, ``CallerError`` where *time* is no time.
+        """
+        if time is not None and not begins_time(time):
+            raise CallerError(f"{time}: not a time as YYYY-MM-DDThh:mm:ssZ, or a beginning of one")
+        latest = (time or "").removesuffix("Z")
+        found = [
+            (not fut.label, key[:-1], name, fut, key)
+            for name, times in self.futlis.items()
+            if futli is None or name == futli
+            for key, fut in times.items()
+            if time is None or key[:-1][: len(latest)] <= latest
+        ]
+        if not found:
+            asked = " ".join(filter(None, (futli and f"of {futli}", time and f"by {time}")))
+            raise NotHeld(f"{self.pid}: no fut {asked}".rstrip() + " is held")
+        _, _, name, fut, key = max(found, key=lambda entry: entry[:3])
+        return name, key, fut
+
+
+def begins_time(text: str) -> bool:
+    """Whether *text* is a time of a suwaf, or a beginning of one, with or without its Z."""
+    return _TIME_SHAPE.startswith(re.sub("[0-9]", "0", text.removesuffix("Z")))
+
+
+def _time(key: str) -> str:
+    if not _TIME.fullmatch(key):
+        raise ValueError(f"not a time: {key!r}")
+    return key
+
+
+def _free_key(times: dict[str, Fut], time: datetime) -> str:
+    while True:
+        for key in (dates.to_seconds(time), dates.to_milliseconds(time), dates.to_text(time)):
+            if key not in times:
+                return key
+        time += timedelta(microseconds=1)

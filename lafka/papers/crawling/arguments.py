@@ -1,0 +1,124 @@
+"""The spider's arguments and the settings behind them, parsed once, at the door."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from io import FileIO
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from lafka import validation
+from lafka.errors import BadArchive, BadArgument
+from lafka.papers.archive.archives import DEFAULT_COLLECTION, Archive
+from lafka.papers.lists import listfiles
+from lafka.papers.lists.excludes import Excludes
+from lafka.papers.lists.futlis import Line
+from lafka.papers.walk.trails import Links, Policy
+from lafka.pids import SCHEMES, Scheme
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+ARGUMENTS = ("input", "collection", "links", "refresh", "exclude")
+GUESTS = ("_job",)  # scrapyd's
+_AGE = re.compile(r"(\d{1,6})([smhdw])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """What a crawl is asked to do.
+
+    ``since``: a fut that was had before it is asked for again; None asks for no fut again. Times
+    are aware, UTC.
+    """
+
+    input: str
+    root: Path
+    collection: str | None
+    policy: Policy
+    since: datetime | None = None
+    excludes: Excludes | None = None
+
+    @classmethod
+    def parse(cls, settings: BaseSettings, given: Mapping[str, str]) -> Arguments:
+        """``BadArgument``, ``BadList`` or ``BadArchive``, one sentence, for what cannot be."""
+        validation.check(settings)
+        for name in given:
+            if name not in (*ARGUMENTS, *GUESTS):
+                known = ", ".join(ARGUMENTS)
+                raise BadArgument(f"unknown argument {name!r}; the spider's arguments are {known}")
+        if not given.get("input"):
+            raise BadArgument("no list is given: say -a input=list.tsv")
+        collection = given.get("collection") or settings.get("LAFKA_COLLECTION") or None
+        if collection is not None:
+            _known(collection)
+        exclude = given.get("exclude") or settings.get("LAFKA_EXCLUDE")
+        arguments = cls(
+            input=given["input"],
+            root=Path(settings["LAFKA_ARCHIVE"]),
+            collection=collection,
+            policy=Policy(
+                links=_links(given.get("links") or settings["LAFKA_LINKS"]),
+                links_max=settings.getint("LAFKA_LINKS_MAX"),
+            ),
+            since=_since(given["refresh"], datetime.now(UTC)) if given.get("refresh") else None,
+            excludes=Excludes.load(exclude, _scheme(settings, collection)) if exclude else None,
+        )
+        if arguments.input != "-":  # standard input can be opened only once, when it is read
+            close = getattr(arguments.lines(_known(collection or "any")), "close", None)
+            if close:
+                close()
+        return arguments
+
+    def lines(self, scheme: Scheme, seen: Callable[[bytes], object] = len) -> Iterator[Line]:
+        """The lines of the list; ``BadList`` at once where it cannot be opened.
+
+        *seen* is called with the bytes of the file as they are read.
+        """
+        # Unbuffered: Python aborts where a thread holds the lock of sys.stdin at the end.
+        stdin = cast("BinaryIO", FileIO(0, closefd=False)) if self.input == "-" else None
+        return listfiles.read(self.input, scheme, stdin=stdin, seen=seen)
+
+    def archive(self) -> Archive:
+        """The archive, made where there is none; ``BadArchive``."""
+        return Archive.create(self.root, self.collection)
+
+
+def _scheme(settings: BaseSettings, name: str | None) -> Scheme:
+    """The scheme called *name*, else that of the archive that is there, else the default."""
+    if name:
+        return _known(name)
+    try:
+        return Archive(settings["LAFKA_ARCHIVE"]).scheme
+    except BadArchive:
+        return SCHEMES[DEFAULT_COLLECTION]
+
+
+def _known(name: str) -> Scheme:
+    if name not in SCHEMES:
+        known = ", ".join(SCHEMES)
+        raise BadArgument(f"unknown collection {name!r}; the collections are {known}")
+    return SCHEMES[name]
+
+
+def _links(text: str) -> Links:
+    try:
+        return Links(text)
+    except ValueError:
+        raise BadArgument(f"links={text!r} is none of {', '.join(Links)}") from None
+
+
+def _since(text: str, now: datetime) -> datetime:
+    if text == "all":
+        return now + timedelta(days=36_500)  # later than any fut: all are asked for again
+    found = _AGE.fullmatch(text)
+    if not found:
+        raise BadArgument(f"refresh={text!r} is neither all nor an age such as 30d, 12h or 4w")
+    try:
+        return now - timedelta(**{_UNITS[found[2]]: int(found[1])})
+    except OverflowError:
+        raise BadArgument(f"refresh={text!r} is older than any archive") from None

@@ -1,0 +1,376 @@
+"""The general scorer: every link of a page, by its words, its address and where it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from lxml import etree
+
+from lafka.papers.candidates import Candidate
+from lafka.papers.finders import urls, weights, words
+from lafka.papers.finders.pages import Element, Page, attributes_of, text_of
+from lafka.papers.finders.weights import Words
+
+_SIZE = re.compile(r"\d\s*(?:[kmKM][bB]|[KMКМ][БB]|k[oi]b?|Mo|[kKM]i?[Bb]ytes?)\b", re.IGNORECASE)
+_URL_TEXT = re.compile(r"(?:https?://|www\.)\S+$", re.IGNORECASE)
+_URLS = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
+_FILE_NAME = re.compile(r"^[^\s/]{1,120}\.pdf\b", re.IGNORECASE)
+_DATA_NAMES = (
+    "data-href", "data-url", "data-pdf-url", "data-pdf", "data-download-url", "data-link",
+    "data-file", "data-download", "data-src", "data-target-url", "data-pdfurl", "data-file-url",
+    "ng-href", "formaction",
+)  # fmt: skip
+MAX_INSIDE = 10  # pictures looked at in one link
+_SPOKEN = ("title", "aria-label", "download")
+_HINTS = frozenset({"class", "id", "rel", "name"})
+_ICON_NAMES = frozenset({"src", "class", "href", "xlink:href", "data-icon", "title"})
+_SEGMENT = re.compile(r"[/?&=.;:]+")
+_TOOLS = frozenset(weights.SEGMENTS.words)
+_DATA_SET = frozenset(_DATA_NAMES)
+_BLOCKS = frozenset({"tr", "li", "dd", "p", "figure"})
+_OFF_SITE = frozenset({"other-site", "no-href-sign"})
+_GOOD_WORDS = frozenset({"says-pdf", "says-download", "says-full-text", "says-cjk-download"})
+_SECTION_TAGS = frozenset({"nav", "footer", "figure", "menu"})
+_SUPPLEMENT_SIGNS = frozenset({"says-supplement", "supplement-path"})
+_NEVER = frozenset(weights.NEVER_HOSTS)
+
+
+@dataclass(slots=True)
+class Score:
+    """A sum in the making, with the names of what went into it."""
+
+    value: float = 0.0
+    reasons: list[str] = field(default_factory=list)
+    labels: set[str] = field(default_factory=set)
+
+    def add(self, name: str, weight: float, label: str = "fut") -> None:
+        self.value += weight
+        self.reasons.append(name)
+        if weight < 0 and label != "fut":
+            self.labels.add(label)
+
+    @property
+    def label(self) -> str:
+        """What a PDF there would be: by the address and words first, then by the sum."""
+        if not _SUPPLEMENT_SIGNS.isdisjoint(self.reasons):
+            return "supplement"
+        if self.value >= weights.PROMISING:
+            return "fut"
+        if "supplement" in self.labels:
+            return "supplement"
+        enough = weights.FUT_ELSEWHERE if "other-site" in self.reasons else weights.FUT_HERE
+        return "other" if "other" in self.labels or self.value < enough else "fut"
+
+
+def anchors(page: Page) -> Iterator[Candidate]:
+    """Every ``<a>`` with an http address, and buttons, options and forms that hold one."""
+    scorer = Scorer(page)
+    looked_at = 0
+    for count, element in enumerate(page.every("a", "area")):
+        href, found_by = element.get("href"), "anchor"
+        url = page.absolute(href) if href else None
+        if url is None:
+            url, found_by = _hidden(page, element), "script-link"
+        if url is None:
+            continue
+        late = count >= weights.MAX_SCORED
+        if late and ("pdf" not in url or looked_at >= 2 * weights.MAX_SCORED):
+            yield Candidate(
+                url=url,
+                found_by=found_by,
+                place=element.place,
+                reasons=("unscored",),
+                label="other",
+            )
+            continue
+        looked_at += 1
+        candidate = scorer.candidate(element, url, found_by)
+        yield candidate
+        yield from _meant(page, href, candidate)
+    for element in page.every("button", "option", "input", "form"):
+        url = _button(page, element)
+        if url is not None:
+            scored = scorer.score(element, url)
+            if element.get("type").lower() == "radio":
+                scored.add("chosen-file", weights.CHOSEN)
+            if scored.value > 0:
+                yield _candidate(element, url, "button", scored)
+
+
+def _candidate(element: Element, url: str, found_by: str, score: Score) -> Candidate:
+    return Candidate(
+        url=url,
+        found_by=found_by,
+        score=score.value,
+        place=element.place,
+        reasons=tuple(score.reasons),
+        label=score.label,
+    )
+
+
+def _meant(page: Page, href: str, candidate: Candidate) -> Iterator[Candidate]:
+    """What the author of a broken link meant: a lost scheme, a base that points elsewhere."""
+    href = href.strip()
+    if href[:4].lower() == "www.":
+        made, name, score = page.absolute(f"http://{href}"), "scheme-less", weights.REWRITE
+    elif page.base_is_elsewhere and "://" not in href[:8]:
+        made = urls.absolute(href, page.url, page.encoding)
+        name, score = "page-as-base", -weights.REWRITE
+    else:
+        return
+    if made and made != candidate.url and not urls.same_page(made, page.url):
+        yield replace(
+            candidate,
+            url=made,
+            found_by=f"rewrite:{name}",
+            score=candidate.score + score,
+            reasons=(*candidate.reasons, name),
+        )
+
+
+def _hidden(page: Page, element: Element) -> str | None:
+    """The address that a link without one keeps in a script or a data attribute."""
+    href = element.get("href")
+    if href[:11].lower() == "javascript:":
+        inner = urls.inside_script(href)
+        if inner:
+            return page.absolute(inner)
+    return _attributes(page, element)
+
+
+def _attributes(page: Page, element: Element) -> str | None:
+    given = element.attributes
+    if not _DATA_SET.isdisjoint(given):
+        for name in _DATA_NAMES:
+            value = given.get(name)
+            if value and ("/" in value or ".pdf" in value.lower()):
+                return page.absolute(value)
+    code = given.get("onclick")
+    inner = urls.inside_script(code) if code else None
+    return page.absolute(inner) if inner else None
+
+
+def _button(page: Page, element: Element) -> str | None:
+    tag = element.node.tag
+    if tag == "form":
+        action = element.get("action")
+        if element.get("method").lower() == "post" or "pdf" not in action.lower():
+            return None
+        return page.absolute(action)
+    if tag == "option" or (tag == "input" and element.get("value").startswith("http")):
+        value = element.get("value")
+        return page.absolute(value) if "/" in value or ".pdf" in value.lower() else None
+    return _attributes(page, element)
+
+
+class Scorer:
+    """Scores links of one page; what is asked of the same place or address twice is kept."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._addresses: dict[str, Score] = {}
+        self._places: dict[etree._Element, tuple[Words, ...]] = {}
+        self._near: dict[etree._Element, tuple[tuple[str, float], ...]] = {}
+        self._around_title = self._ancestors_of_title()
+
+    def candidate(self, element: Element, url: str, found_by: str) -> Candidate:
+        return _candidate(element, url, found_by, self.score(element, url))
+
+    def score(self, element: Element, url: str) -> Score:
+        """The sum of all that the link, its address and its place say."""
+        address = self._addresses.get(url)
+        if address is None:
+            address = self._addresses[url] = self._of_address(url)
+        score = Score(address.value, address.reasons.copy(), address.labels.copy())
+        self._add_text(element, score)
+        self._add_place(element, score)
+        return score
+
+    def _of_address(self, url: str) -> Score:
+        score = Score()
+        text = urls.path_and_query(url)
+        for rule in weights.HREF:
+            if rule.fits(text):
+                score.add(rule.name, rule.weight, rule.label)
+        if not _TOOLS.isdisjoint(_SEGMENT.split(text)):
+            score.add(weights.SEGMENTS.name, weights.SEGMENTS.weight, weights.SEGMENTS.label)
+        signs = bool(score.value > 0)
+        self._add_identity(text, score)
+        self._add_host(url, text, signs, score)
+        return score
+
+    def _add_identity(self, text: str, score: Score) -> None:
+        for reason in self._page.identity.judge(text):
+            score.add(reason, _IDENTITY[reason], "other")
+
+    def _add_host(self, url: str, text: str, signs: bool, score: Score) -> None:
+        host = urls.host(url)
+        if host != self._page.host:
+            if host in _NEVER or urls.site(host) in _NEVER:
+                score.add("never-host", weights.NEVER_HOST, "other")
+            elif host in ("doi.org", "dx.doi.org", "hdl.handle.net"):
+                score.add("resolver", weights.DOI_RESOLVER, "other")
+            elif urls.site(host) != self._page.site:
+                score.add("other-site", weights.OTHER_SITE)
+        if text in ("/", "/index.html", "/index.php"):
+            score.add("home", weights.HOME, "other")
+        if not signs:
+            score.add("no-href-sign", weights.NO_HREF_SIGN)
+
+    def _add_text(self, element: Element, score: Score) -> None:
+        node = element.node
+        text = _said(node)
+        given = element.attributes
+        hint = " ".join([given[name] for name in _SPOKEN if name in given])
+        found = words.of_text(text) if text and not _URL_TEXT.match(text) else {}
+        if self._page.identity.is_title(text):
+            score.add("title-as-text", weights.TITLE_AS_TEXT)
+            found = {n: w for n, w in found.items() if n == "says-pdf"}
+        for name, rule in found.items():
+            score.add(name, rule.weight, rule.label)
+        if hint:
+            for name, rule in words.of_text(hint[: weights.LONG_TEXT]).items():
+                if name not in found:
+                    score.add(f"{name}-in-title", rule.weight / 2, rule.label)
+        if len(text) > weights.LONG_TEXT:
+            score.add("long-text", weights.LONG_TEXT_MINUS)
+        if _FILE_NAME.match(text):
+            score.add("file-name-as-text", weights.FILE_NAME_AS_TEXT)
+        elif _SIZE.search(text):
+            score.add("size-in-text", weights.NEAR_SIZE)
+        if _OFF_SITE.issubset(score.reasons) and _GOOD_WORDS.isdisjoint(found):
+            score.add("other-site-no-pdf", weights.OTHER_SITE_NOT_PDF, "other")
+        if len(given) > 1:
+            _add_type(given, score)
+        if "says-pdf" not in found and len(node) and _has_icon(node):
+            score.add("icon-pdf", weights.ICON_PDF)
+
+    def _add_place(self, element: Element, score: Score) -> None:
+        for rule in self._sections(element.node):
+            score.add(rule.name, rule.weight, rule.label)
+        bad = score.labels
+        for rule in words.of_heading(element.heading) if element.heading else ():
+            if rule.weight < 0 or score.value > 0:
+                score.add(rule.name, rule.weight, rule.label)
+        if score.value <= 0:
+            return
+        if not bad and "says-pdf" not in score.reasons:
+            for name, weight in self._nearby(element.node):
+                score.add(name, weight)
+        elif ("running-text", weights.RUNNING_TEXT) in self._nearby(element.node):
+            score.add("running-text", weights.RUNNING_TEXT, "other")
+
+    def _nearby(self, node: etree._Element) -> tuple[tuple[str, float], ...]:
+        """What the row, item or paragraph says that the link stands in."""
+        block = node.getparent()
+        for _ in range(5):
+            if block is None or block.tag in _BLOCKS:
+                break
+            block = block.getparent()
+        if block is None or block.tag not in _BLOCKS:
+            return ()
+        row = block.getparent()
+        if row is not None and row.tag == "tr":
+            block = row
+        known = self._near.get(block)
+        if known is None:
+            known = self._near[block] = _beside(text_of(block))
+        return known
+
+    def _sections(self, node: etree._Element) -> tuple[Words, ...]:
+        """The sections around *node*, itself included; kept for each ancestor on the way."""
+        path = []
+        known: tuple[Words, ...] | None = None
+        current: etree._Element | None = node
+        while current is not None and known is None:
+            known = self._places.get(current)
+            if known is None:
+                path.append(current)
+                current = current.getparent()
+        known = known or ()
+        for ancestor in reversed(path):
+            known = self._places[ancestor] = self._with(ancestor, known)
+        return known
+
+    def _with(self, node: etree._Element, outer: tuple[Words, ...]) -> tuple[Words, ...]:
+        given = attributes_of(node)
+        if (not given and node.tag not in _SECTION_TAGS) or node in self._around_title:
+            return outer
+        names = f"{given.get('class', '')} {given.get('id', '')}"
+        found, tools = words.of_section(str(node.tag), given.get("role", ""), names[:400])
+        if tools:
+            outer = tuple(s for s in outer if s.name != "in-navigation")
+            found = tuple(s for s in found if s.name != "in-navigation")
+        if not found:
+            return outer
+        return outer + tuple(s for s in found if s not in outer)
+
+    def _ancestors_of_title(self) -> frozenset[etree._Element]:
+        """What holds the paper's title holds the paper: no references, no neighbours."""
+        around = {self._page.root}
+        for element in [*self._page.elements.get("h1", ()), *self._page.elements.get("h2", ())][:8]:
+            if element.node.tag == "h1" or self._page.identity.is_title(element.heading):
+                around.update(element.node.iterancestors())
+                break
+        around.update(self._page.root.iterchildren("body"))
+        return frozenset(around)
+
+
+def _beside(text: str) -> tuple[tuple[str, float], ...]:
+    if len(text) >= weights.RUNNING_LENGTH:
+        return (("running-text", weights.RUNNING_TEXT),)
+    said = words.of_text(_URLS.sub(" ", text))
+    signs = (
+        ("near-pdf", weights.NEAR_PDF, "says-pdf" in said),
+        ("near-download", weights.NEAR_DOWNLOAD, "says-download" in said),
+        ("near-size", weights.NEAR_SIZE, _SIZE.search(text) is not None),
+    )
+    return tuple((name, weight) for name, weight, holds in signs if holds)
+
+
+def _add_type(given: dict[str, str], score: Score) -> None:
+    """What the attributes beside the href say."""
+    mime = given.get("type", "").lower()
+    if "pdf" in mime:
+        score.add("type-pdf", weights.TYPE_PDF)
+    elif "/" in mime and "html" not in mime:
+        score.add("type-other", weights.TYPE_OTHER, "other")
+    hints = " ".join([v for k, v in given.items() if k in _HINTS or k[:5] == "data-"]).lower()
+    if not hints:
+        return
+    if "pdf" in hints:
+        score.add("class-pdf", weights.HINT_PDF)
+    elif any(stem in hints for stem in weights.HINT_STEMS):
+        score.add("class-download", weights.HINT_DOWNLOAD)
+
+
+def _has_icon(node: etree._Element) -> bool:
+    """Whether a picture in the link is named for PDF."""
+    for image in islice(node.iter("img", "i", "svg", "use", "span"), MAX_INSIDE):
+        for name, value in image.items():
+            if name in _ICON_NAMES and "pdf" in str(value).lower():
+                return True
+    return False
+
+
+_IDENTITY = {
+    "own-identifier": weights.OWN_IDENTIFIER,
+    "own-number": weights.OWN_NUMBER,
+    "own-address": weights.OWN_ADDRESS,
+    "own-view": weights.OWN_VIEW,
+    "other-identifier": weights.OTHER_IDENTIFIER,
+}
+
+
+def _said(node: etree._Element) -> str:
+    """What a reader sees of a link: its text, else what its images and labels say."""
+    text = text_of(node)
+    if len(node):
+        for image in islice(node.iter("img"), MAX_INSIDE):
+            said = image.get("alt") or image.get("title")
+            if said:
+                text = f"{text} {said[: weights.LONG_TEXT]}"
+    return text or (node.get("value") or node.get("aria-label") or "")[: weights.LONG_TEXT]

@@ -1,0 +1,280 @@
+"""What a page says it is about, and whether an address belongs to it or to another paper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from urllib.parse import parse_qsl, unquote
+
+from lafka.papers.finders import urls
+
+_DOI = re.compile(r"10\.\d{4,9}/[^\s?#&\"<>|]+", re.IGNORECASE)
+_PII = re.compile(r"(?<![a-z0-9])s?\d{4}-?\d{3}[\dx]\(?\d{2}\)?\d{5}-?[\dx](?![a-z0-9])")
+_ARXIV = re.compile(r"(?<![\d.])\d{4}\.\d{4,5}(?!\d)")
+_TAIL = re.compile(r"\.pdf.*$|v\d+$")
+_NOT_WORD = re.compile(r"[\W_]+")
+_WORDS = re.compile(r"[^\W_]+")
+_ENDED = re.compile(r"$|[\W_]|v\d")  # what may follow a DOI: nothing of its name, or a version
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_ISSN = re.compile(r"\d{4}-\d{3}[\dxX]")
+_DIGIT = re.compile(r"\d")
+_DIGITS = re.compile(r"\d+")
+_SUFFIX = re.compile(
+    r"(?:[./](?:full|abstract|abs|short|long|html?|xhtml|php|aspx?|jsp|summary|fulltext(?:\.html)?"
+    r"|full-text|article-info|metrics|citation|references|figures|index|export|meta|info))+/?$"
+)
+_LEADING = re.compile(r"/(?:full|abs|abstract|epdf|reader)/(?=10\.\d{4}|pii/|\d+/?$)")
+# Words that stand in the same slot of an address.
+_SLOTS = {
+    "download": "view", "viewfile": "view", "viewarticle": "view", "bitstream": "handle",
+    "pdf": "abs", "epdf": "abs", "full": "abs", "abstract": "abs", "downloads": "view",
+    "retrieve": "handle",
+}  # fmt: skip
+_GENERIC = frozenset({
+    "index", "article", "articles", "view", "html", "content", "abstract", "full", "paper",
+    "papers", "item", "items", "record", "document", "documents", "home", "default", "main",
+    "page", "pages", "publication", "publications", "handle", "journal", "journals", "display",
+    "details", "detail", "show", "titleinfo", "frontdoor",
+})  # fmt: skip
+
+
+def key(text: str) -> str:
+    """*text* without anything but letters and digits, lower case."""
+    return _NOT_WORD.sub("", text.lower())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """The identifiers of one page: what ``judge`` compares addresses with."""
+
+    dois: tuple[str, ...]
+    piis: tuple[str, ...]
+    arxivs: tuple[str, ...]
+    strong: re.Pattern[str] | None
+    numbers: re.Pattern[str] | None
+    slug: str
+    stem: str
+    slots: tuple[tuple[str, str], ...]
+    queries: tuple[tuple[str, str], ...]
+    titles: tuple[str, ...]
+    initials: frozenset[str]
+
+    def judge(self, text: str) -> tuple[str, ...]:
+        """Of a path and query as ``urls.path_and_query`` gives it: reasons, own or other."""
+        if not _DIGIT.search(text):
+            return self._without_digits(text)
+        named = self._named(text)
+        if named:
+            return (named,)
+        reasons = []
+        if self.strong and self.strong.search(text):
+            reasons.append("own-identifier")
+        elif self.numbers and self.numbers.search(text):
+            reasons.append("own-number")
+        if self.stem and text.startswith(self.stem) and not _word_at(text, len(self.stem)):
+            reasons.append("own-address")
+        if self.stem and _stem(text.partition("?")[0]) == self.stem:
+            reasons = [r for r in reasons if r != "own-address"] + ["own-view"]
+        if not reasons and self._in_slot_of_another(text):
+            return ("other-identifier",)
+        return tuple(reasons)
+
+    def _without_digits(self, text: str) -> tuple[str, ...]:
+        """Most links of a page: no identifier in them but perhaps the page's own slug."""
+        if self.stem and text.startswith(self.stem) and not _word_at(text, len(self.stem)):
+            return ("own-view",) if _stem(text.partition("?")[0]) == self.stem else ("own-address",)
+        return ("own-number",) if self.slug and self.slug in text else ()
+
+    def _named(self, text: str) -> str:
+        """What a spelled-out DOI, PII or arXiv id says."""
+        if "10." in text:
+            found = _DOI.findall(text)
+            if found and self.dois:
+                mine = any(_goes_on(f, d) or _goes_on(d, f) for f in found for d in self.dois)
+                return self._own(text) if mine else "other-identifier"
+        if self.piis and ("pii" in text or "1-s2.0" in text):
+            found = [key(p) for p in _PII.findall(text)]
+            if found:
+                mine = any(p in f or f in p for f in found for p in self.piis)
+                return self._own(text) if mine else "other-identifier"
+        if self.arxivs:
+            found = _ARXIV.findall(text)
+            if found:
+                mine = any(f in self.arxivs for f in found)
+                return self._own(text) if mine else "other-identifier"
+        return ""
+
+    def _own(self, text: str) -> str:
+        return "own-view" if _stem(text.partition("?")[0]) == self.stem else "own-identifier"
+
+    def _in_slot_of_another(self, text: str) -> bool:
+        path, _, query = text.partition("?")
+        if self.slots:
+            segments = path.split("/")
+            for word, value in self.slots:
+                for before, after in pairwise(segments):
+                    if _SLOTS.get(before, before) != word or not _DIGITS.search(after):
+                        continue
+                    if not after.startswith(value) or after[len(value) :][:1].isdigit():
+                        return True
+        if self.queries and query:
+            asked = dict(parse_qsl(query[:2048], max_num_fields=None))
+            return any(asked.get(name, value) != value for name, value in self.queries)
+        return False
+
+    def is_title(self, text: str) -> bool:
+        """Whether a link's text is the paper's title, or a title cut by an ellipsis."""
+        if len(text) < 12 or text[0].lower() not in self.initials:
+            return False
+        spelled = key(text)
+        return any(
+            t == spelled or (len(spelled) > 25 and t.startswith(spelled)) for t in self.titles
+        )
+
+
+def _goes_on(text: str, start: str) -> bool:
+    return text.startswith(start) and _ENDED.match(text, len(start)) is not None
+
+
+def _word_at(text: str, position: int) -> bool:
+    return position < len(text) and text[position].isalnum()
+
+
+def identify(
+    url: str,
+    *,
+    canonical: Iterable[str] = (),
+    identifiers: Iterable[str] = (),
+    titles: Iterable[str] = (),
+    arxiv: bool = False,
+) -> Identity:
+    """The identity of the page at *url*.
+
+    *canonical* are other addresses it gives for itself, *identifiers* what its metas call its
+    identifier, *titles* what may be its paper's title.
+    """
+    addresses = _addresses(url, canonical)
+    strong: dict[str, None] = {}
+    numbers: dict[str, None] = {}
+    for address in addresses:
+        _tokens(address, strong, numbers)
+    dois = _dois((*(unquote(v) for v in identifiers), *addresses))
+    for doi in dois:
+        suffix = doi.partition("/")[2]
+        if len(key(suffix)) >= 6 and _DIGITS.search(suffix):
+            strong[_loose(suffix)] = None
+    path, _, query = urls.path_and_query(url).partition("?")
+    keys = {key(t): None for t in titles}
+    return Identity(
+        dois=dois,
+        piis=tuple({key(p): None for a in addresses for p in _PII.findall(a)}),
+        arxivs=tuple({i: None for a in addresses if arxiv for i in _ARXIV.findall(a)}),
+        strong=_any(strong, r"(?!\d)"),
+        numbers=_any(numbers, r"(?!\d)", r"(?<!\d)"),
+        slug=_slug(path),
+        stem=_stem(path),
+        slots=_path_slots(path),
+        queries=tuple((n, v) for n, v in parse_qsl(query[:2048]) if _is_id(n, v)),
+        titles=tuple(t for t in keys if len(t) >= 12),
+        initials=frozenset(c for t in keys for c in (t[:1], "\u201c", '"', "\u00ab")),
+    )
+
+
+def _bare(path: str) -> str:
+    """*path* without the words at its end that name a view; they are looked for in the tail."""
+    return path[:-100] + _SUFFIX.sub("", path[-100:])
+
+
+def _addresses(url: str, canonical: Iterable[str]) -> tuple[str, ...]:
+    found = {urls.path_and_query(url): None}
+    for value in canonical:
+        address = urls.absolute(value, url)
+        if address and "doi.org" not in address:
+            found[urls.path_and_query(address)] = None
+    return tuple(found)
+
+
+def _dois(values: Iterable[str]) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for value in values:
+        for doi in _DOI.findall(value[:2048])[:3]:
+            doi = _bare(doi.lower().rstrip(".,;/)"))
+            doi = _TAIL.sub("", doi)
+            if "/" in doi and len(doi) > 9:
+                found[doi] = None
+    return tuple(found)[:6]
+
+
+def _tokens(address: str, strong: dict[str, None], numbers: dict[str, None]) -> None:
+    """The parts of an address that may stand for the paper."""
+    path, _, query = address.partition("?")
+    segments = [s for s in _bare(_LEADING.sub("/", path)).split("/") if s]
+    values = [v for _, v in parse_qsl(query[:2048])]
+    if len(segments) > 1 and segments[-2].isdigit() and segments[-1].isdigit():
+        numbers[f"{segments[-2]}/{segments[-1]}"] = None
+    for segment in [*_last(segments), *values[:8]]:
+        spelled = key(segment)
+        if not _DIGITS.search(spelled) or _YEAR.fullmatch(segment) or _ISSN.fullmatch(segment):
+            continue
+        if segment.isdigit():
+            if len(segment) >= 3:
+                numbers[segment] = None
+        elif len(spelled) >= 5 and not segment.startswith("10."):
+            strong[_loose(segment)] = None
+    slug = _slug(path)
+    if slug:
+        numbers[re.escape(slug)] = None
+
+
+def _slug(path: str) -> str:
+    """The last segment of an address where it is a word that may stand for the paper."""
+    last = _bare(path).rpartition("/")[2]
+    plain = last.replace("-", "").replace("_", "")
+    return last if len(last) >= 5 and plain.isalpha() and last not in _GENERIC else ""
+
+
+def _loose(token: str) -> str:
+    """A pattern for *token* whatever stands between its letters and digits: ``S2211-1247(12)``."""
+    start = r"(?<!\d)" if token[0].isdigit() else ""
+    return start + r"[\W_]{0,3}".join(_WORDS.findall(token.lower()))
+
+
+def _last(segments: list[str]) -> list[str]:
+    """The last segment, and the one before it where the last is a bare number or a slug."""
+    if len(segments) > 2 and segments[-3] in ("handle", "hdl"):
+        return segments[-1:]  # the one before is the repository's
+    named = len(segments) > 1 and not segments[-1].isdigit() and _DIGITS.search(segments[-1])
+    return segments[-1:] if named else segments[-2:]
+
+
+def _any(tokens: dict[str, None], after: str, before: str = "") -> re.Pattern[str] | None:
+    if not tokens:
+        return None
+    return re.compile(f"{before}(?:{'|'.join(sorted(tokens, key=len, reverse=True)[:24])}){after}")
+
+
+def _is_id(name: str, value: str) -> bool:
+    """Whether a parameter of the page's address tells papers apart: ``id=12``, ``docId=7``."""
+    if not _DIGIT.search(value) or "sess" in name or name in ("sid", "cfid", "uid", "userid"):
+        return False
+    return name.endswith(("id", "doi")) or name in ("article", "paper", "item", "doc", "art", "p")
+
+
+def _stem(path: str) -> str:
+    stem = _bare(_LEADING.sub("/", path)).rstrip("/")
+    return stem if stem.count("/") >= 2 or _DIGITS.search(stem) else ""
+
+
+def _path_slots(path: str) -> tuple[tuple[str, str], ...]:
+    segments = [s for s in _bare(path).split("/") if s]
+    found = []
+    for before, after in pairwise(segments):
+        if before.isalpha() and after[-1:].isalnum() and _DIGITS.search(after):
+            found.append((_SLOTS.get(before, before), after))
+    # In a handle the number that tells papers apart is the one after the prefix.
+    if len(segments) >= 3 and segments[-2].replace(".", "").isdigit() and segments[-1].isdigit():
+        found = [f for f in found if f[1] != segments[-2]]
+        found.append((segments[-2], segments[-1]))
+    return tuple(found[-2:])

@@ -1,0 +1,74 @@
+"""JSON-LD: ``contentUrl``, ``encoding``, ``distribution`` of a scholarly article."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from lafka.papers.candidates import Candidate
+from lafka.papers.finders import weights
+from lafka.papers.finders.pages import Element, Page
+
+MAX_NODES = 20_000  # of one JSON value: objects, arrays and strings looked at
+_PDF = re.compile(r"\.pdf(?:$|[?#;])|/pdf(?:$|[/?])|application/pdf|/pdfft")
+_TRAILING = re.compile(r",(\s*[}\]])")
+_ADDRESS_KEYS = ("contentUrl", "url", "downloadUrl", "@id", "embedUrl")
+
+
+def json_ld(page: Page) -> Iterator[Candidate]:
+    """Objects of ``<script type=application/ld+json>`` that are typed as PDF or name one."""
+    for element in page.every("script"):
+        if "ld+json" not in element.get("type").lower():
+            continue
+        value = read_json(element.node.text or "")
+        for node in walk(value):
+            if isinstance(node, dict):
+                yield from _file(page, element, node)
+
+
+def _file(page: Page, element: Element, node: dict[str, Any]) -> Iterator[Candidate]:
+    kind = str(node.get("encodingFormat") or node.get("fileFormat") or "").lower()
+    for name in _ADDRESS_KEYS:
+        href = node.get(name)
+        if not isinstance(href, str):
+            continue
+        named = _PDF.search(href.lower()) is not None
+        if ("pdf" in kind and name != "@id") or (named and name not in ("@id", "url")):
+            reason, score = f"json-ld-{name}", weights.JSON_LD
+        elif named:
+            reason, score = f"json-ld-{name}", weights.LINK_UNTYPED
+        else:
+            continue
+        url = page.absolute(href)
+        if url:
+            yield Candidate(
+                url=url, found_by="json-ld", score=score, place=element.place, reasons=(reason,)
+            )
+
+
+def read_json(text: str) -> Any:
+    """The value of *text*, read as leniently as pages need; None where it is no JSON."""
+    text = text.strip().removeprefix("<!--").removesuffix("-->").strip()
+    text = text.removeprefix("//<![CDATA[").removesuffix("//]]>").strip().rstrip(";")
+    for attempt in (text, _TRAILING.sub(r"\1", text)):
+        try:
+            return json.loads(attempt, strict=False)
+        except (ValueError, RecursionError):
+            continue
+    return None
+
+
+def walk(value: Any) -> Iterator[Any]:
+    """Every object, array and leaf in *value*, outermost first, without recursion."""
+    todo = [value]
+    for _ in range(MAX_NODES):
+        if not todo:
+            return
+        node = todo.pop()
+        yield node
+        if isinstance(node, dict):
+            todo.extend(reversed(node.values()))
+        elif isinstance(node, list):
+            todo.extend(reversed(node))

@@ -1,0 +1,304 @@
+"""A page as the finders see it: parsed once, lazily, whatever the bytes are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import cast
+
+from lxml import etree
+from w3lib.encoding import html_to_unicode
+
+from lafka.papers.finders import urls
+from lafka.papers.finders.identity import Identity, identify
+
+MAX_BYTES = 4 * 1024 * 1024  # of a page; the largest landing pages measured have 1.2 MB
+MAX_ATTRIBUTES = 500  # of one tag: libxml2's look-up of doubles is quadratic in them
+MAX_ELEMENTS = 20_000  # of one tag; the largest landing pages have 2,500
+MAX_PASSED = 200_000  # of all tags, beyond which none is looked at
+MAX_NODES = 50_000  # whose text is read for what a page says; landing pages have at most 8,200
+MAX_PIECES = 60  # text nodes read of one element
+MAX_TEXT = 300  # characters kept of one element's text
+
+LONG_RUN = 4096  # characters without ">": only there a tag is looked at for its attributes
+_TAG_START = re.compile(r"<[a-zA-Z][^\s/>]*")
+_ATTRIBUTE = re.compile(
+    r"""[\s/]*([^\s=>/"'][^\s=>/]*|["'])(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>]*))?"""
+)
+# What a flat copy keeps of a page that is nested deeper than libxml2 follows.
+_NESTING = re.compile(
+    r"</?(?!(?:a|area|base|html|head|body|iframe|embed|img|input|link|meta|noscript|script|style"
+    r"|textarea|title)\b)[a-zA-Z][^<>]{0,2000}>",
+    re.IGNORECASE,
+)
+_SPACES = re.compile(r"\s+")
+_READ = (
+    "a", "area", "base", "button", "embed", "form", "frame", "h1", "h2", "h3", "h4", "h5", "h6",
+    "dt", "iframe", "input", "link", "meta", "object", "option", "script", "title", "th", "legend",
+)  # fmt: skip
+_IDENTIFIER_METAS = (
+    "citation_doi", "dc.identifier", "dc.identifier.doi", "dcterms.identifier", "prism.doi",
+    "bepress_citation_doi", "eprints.id_number", "doi", "publication_doi", "wkhealth_doi", "rft_id",
+)  # fmt: skip
+_ADDRESS_METAS = (
+    "og:url", "citation_abstract_html_url", "citation_public_url", "citation_fulltext_html_url",
+    "bepress_citation_abstract_html_url", "dc.identifier.uri", "dcterms.identifier",
+    "dc.identifier",
+)  # fmt: skip
+_TITLE_METAS = (
+    "citation_title", "dc.title", "dcterms.title", "og:title", "bepress_citation_title",
+    "eprints.title", "prism.title",
+)  # fmt: skip
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt", "th", "legend"})
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element that finders look at; ``place`` counts them in document order."""
+
+    place: int
+    node: etree._Element
+    heading: str = ""
+
+    def get(self, name: str) -> str:
+        return self.node.get(name) or ""
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        return attributes_of(self.node)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A payload and where it came from; everything else is read from it once, when asked for.
+
+    ``link_headers`` are the values of the HTTP ``Link:`` headers (RFC 8288), in order.
+    No property raises, whatever the bytes are.
+    """
+
+    url: str
+    body: bytes
+    content_type: str = ""
+    link_headers: tuple[str, ...] = ()
+
+    @cached_property
+    def _decoded(self) -> tuple[str, str]:
+        body = self.body[:MAX_BYTES]
+        try:
+            encoding, text = html_to_unicode(
+                self.content_type or None, body, auto_detect_fun=_guess, default_encoding="cp1252"
+            )
+        except (LookupError, UnicodeError, ValueError):
+            encoding, text = "cp1252", body.decode("cp1252", errors="replace")
+        if encoding.startswith(("utf-16", "utf-32")) and b"\0" not in body:
+            # A page cannot name them (HTML standard, 4.2.5.4): to read the name it was read as
+            # something else. Half the bytes of real ones are NUL.
+            encoding = _guess(body)
+            text = body.decode(encoding, errors="replace")
+        return encoding, text.replace("\x00", "") if "\x00" in text else text
+
+    @property
+    def encoding(self) -> str:
+        """The name of the charset read from BOM, header, meta or the bytes themselves."""
+        return self._decoded[0]
+
+    @property
+    def source(self) -> str:
+        """The first 4 MiB as text."""
+        return self._decoded[1]
+
+    @cached_property
+    def root(self) -> etree._Element:
+        text = _trimmed(self.source)
+        root, whole = _parsed(text)
+        if not whole:
+            flat, _ = _parsed(_NESTING.sub(" ", text))
+            if root is None or (flat is not None and _links(flat) > _links(root)):
+                root = flat
+        return root if root is not None else etree.Element("html")
+
+    @cached_property
+    def elements(self) -> dict[str, tuple[Element, ...]]:
+        """The first 20,000 elements of each tag that finders look at, in document order."""
+        found: dict[str, list[Element]] = {}
+        heading = ""
+        for place, node in enumerate(islice(self.root.iter(*_READ), MAX_PASSED)):
+            tag = str(node.tag)
+            same = found.setdefault(tag, [])
+            if len(same) == MAX_ELEMENTS:
+                continue
+            if tag in _HEADINGS:
+                heading = text_of(node)
+            same.append(Element(place, node, heading))
+        return {tag: tuple(nodes) for tag, nodes in found.items()}
+
+    def every(self, *tags: str) -> Iterator[Element]:
+        """The elements of these tags in document order."""
+        found = [e for tag in tags for e in self.elements.get(tag, ())]
+        return iter(found if len(tags) == 1 else sorted(found, key=lambda e: e.place))
+
+    @cached_property
+    def base(self) -> str:
+        """What relative URLs count from: the first ``<base href>`` that is http, else the page."""
+        for element in self.every("base"):
+            found = urls.absolute(element.get("href"), self.url, self.encoding)
+            if found:
+                return found
+        return self.url
+
+    @cached_property
+    def base_is_elsewhere(self) -> bool:
+        """Whether relative URLs count from another site, as in pages that were saved or moved."""
+        return self.base is not self.url and urls.site(urls.host(self.base)) != self.site
+
+    @cached_property
+    def host(self) -> str:
+        return urls.host(self.url)
+
+    @cached_property
+    def site(self) -> str:
+        return urls.site(self.host)
+
+    def absolute(self, href: str) -> str | None:
+        """*href* as an http URL without fragment; None where it is none, or the page itself."""
+        found = urls.absolute(href, self.base, self.encoding)
+        if found is None or urls.same_page(found, self.url):
+            return None
+        return found
+
+    @cached_property
+    def metas(self) -> tuple[tuple[int, str, str], ...]:
+        """(place, name in lower case, content) of each meta; nameless and empty ones left out."""
+        found = []
+        for element in self.every("meta"):
+            content = element.get("content").strip()
+            if not content:
+                continue
+            for attribute in ("name", "property", "itemprop"):
+                name = element.get(attribute).strip().lower()
+                if name:
+                    found.append((element.place, name, content))
+                    break
+        return tuple(found)
+
+    def meta(self, *names: str) -> tuple[str, ...]:
+        """The contents of the metas with one of these names (lower case), in document order."""
+        return tuple(content for _, name, content in self.metas if name in names)
+
+    @cached_property
+    def identity(self) -> Identity:
+        """The identifiers that the page gives for its paper: in addresses, metas and titles."""
+        canonical = [v for v in self.meta(*_ADDRESS_METAS)[:12] if v.lower().startswith("http")]
+        canonical += [
+            e.get("href") for e in self.every("link") if e.get("rel").lower() == "canonical"
+        ][:2]
+        titles = [*self.meta(*_TITLE_METAS)[:6], self.title]
+        titles += [e.heading for e in self.elements.get("h1", ())[:3]]
+        return identify(
+            self.url,
+            canonical=canonical,
+            identifiers=self.meta(*_IDENTIFIER_METAS)[:20],
+            titles=titles,
+            arxiv="arxiv" in self.host,
+        )
+
+    @cached_property
+    def visible(self) -> str:
+        """The page's text without scripts and styles, blanks folded, at most 20,000 characters."""
+        pieces: list[str] = []
+        length = 0
+        for node in islice(self.root.iter(), MAX_NODES):
+            if length > 20_000:
+                break
+            if node.tag not in ("script", "style", "head", "title") and isinstance(node.tag, str):
+                pieces.append(node.text or "")
+                length += len(pieces[-1])
+            pieces.append(node.tail or "")
+            length += len(pieces[-1])
+        return _SPACES.sub(" ", " ".join(pieces)).strip()[:20_000]
+
+    @cached_property
+    def title(self) -> str:
+        """The text of ``<title>``."""
+        return next((text_of(e.node) for e in self.every("title")), "")
+
+
+def attributes_of(node: etree._Element) -> dict[str, str]:
+    """All attributes at once: quicker than one by one."""
+    return dict(cast("list[tuple[str, str]]", node.items()))
+
+
+def text_of(node: etree._Element) -> str:
+    """The text in *node*, blanks folded, cut at 300 characters."""
+    text = node.text
+    if len(node) or text is None:
+        text = " ".join(map(str, islice(node.itertext(), MAX_PIECES)))
+    return " ".join(text[: 4 * MAX_TEXT].split())[:MAX_TEXT]
+
+
+def _guess(body: bytes) -> str:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # A character cut by the limit at the end is no sign of another charset.
+        return "utf-8" if error.start > len(body) - 4 and error.start > 3 else "cp1252"
+    return "utf-8"
+
+
+def _parsed(text: str) -> tuple[etree._Element | None, bool]:
+    """The tree, and whether the parser went through to the end."""
+    parser = etree.HTMLParser(
+        encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True
+    )
+    try:
+        root = etree.fromstring(text.encode("utf-8", "replace"), parser)
+    except (etree.LxmlError, ValueError, AssertionError):
+        return None, bool(not text.strip())
+    whole = not any(entry.type_name == "ERR_RESOURCE_LIMIT" for entry in parser.error_log)
+    return root, whole
+
+
+def _links(root: etree._Element) -> int:
+    return sum(1 for _ in root.iter("a", "meta"))
+
+
+def _trimmed(text: str) -> str:
+    """*text* without the attributes of a tag beyond the first 500."""
+    pieces = []
+    done = 0
+    for first, last in _long_runs(text):
+        start = max(done, text.rfind("<", 0, first + 1))
+        while (tag := _TAG_START.search(text, start, last)) is not None:
+            kept, end = _tag_end(text, tag.end())
+            if kept is not None:
+                pieces += [text[done:kept], ">"]
+                done = end
+            start = max(end, tag.end())
+    return "".join(pieces) + text[done:] if pieces else text
+
+
+def _long_runs(text: str) -> Iterator[tuple[int, int]]:
+    lengths = list(map(len, text.split(">")))
+    if max(lengths) <= LONG_RUN:
+        return
+    position = 0
+    for length in lengths:
+        if length > LONG_RUN:
+            yield position, position + length
+        position += length + 1
+
+
+def _tag_end(text: str, position: int) -> tuple[int | None, int]:
+    """(where to cut, where the tag ends); nothing to cut where the attributes are few."""
+    cut = None
+    count = 0
+    while (found := _ATTRIBUTE.match(text, position)) is not None:
+        position = found.end()
+        count += 1
+        if count == MAX_ATTRIBUTES:
+            cut = position
+    end = text.find(">", position)
+    return cut, end + 1 if end >= 0 else len(text)

@@ -1,0 +1,143 @@
+"""A small table of platforms: the page's address -> the file's. The last thing that is tried."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from lafka.papers.candidates import Candidate
+from lafka.papers.finders import urls, weights
+from lafka.papers.finders.pages import Page
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Platform:
+    """One row: an address matched as a whole, and what it becomes. ``example``: from, to."""
+
+    name: str
+    page: re.Pattern[str] = field(repr=False)
+    file: str
+    example: tuple[str, str]
+
+
+def _row(name: str, page: str, file: str, *example: str) -> Platform:
+    return Platform(
+        name=name,
+        page=re.compile(rf"(https?://)(?:{page})/?(?:[?#].*)?", re.IGNORECASE),
+        file=file,
+        example=(example[0], example[1]),
+    )
+
+
+# In each pattern group 1 is the scheme; named groups are the row's own.
+PLATFORMS: tuple[Platform, ...] = (
+    _row(
+        "atypon",
+        r"(?P<host>[^/]+)/doi/(?:(?:full|abs|abstract|figure|ref|citedby|suppl|reader)/)?(?P<doi>10\.\d{4,9}/[^?#]+?)(?:/(?:full|abstract))?",
+        r"\1\g<host>/doi/pdf/\g<doi>",
+        "https://x.example/doi/full/10.1000/1",
+        "https://x.example/doi/pdf/10.1000/1",
+    ),
+    _row(
+        "springer",
+        r"(?P<host>link\.springer\.com)/(?:article|chapter)/(?P<doi>10\.\d{4,9}/[^/?#]+)(?:/fulltext\.html)?",
+        r"\1\g<host>/content/pdf/\g<doi>.pdf",
+        "https://link.springer.com/article/10.1007/s0",
+        "https://link.springer.com/content/pdf/10.1007/s0.pdf",
+    ),
+    _row(
+        "nature",
+        r"(?P<rest>www\.nature\.com/articles/[\w-]+)",
+        r"\1\g<rest>.pdf",
+        "https://www.nature.com/articles/s0",
+        "https://www.nature.com/articles/s0.pdf",
+    ),
+    _row(
+        "arxiv",
+        r"(?P<host>(?:[a-z]+\.)?arxiv\.org)/abs/(?P<id>[\w.\-/]+)",
+        r"\1\g<host>/pdf/\g<id>",
+        "https://arxiv.org/abs/0000.00001",
+        "https://arxiv.org/pdf/0000.00001",
+    ),
+    _row(
+        "sciencedirect",
+        r"(?P<host>www\.sciencedirect\.com)/science/article/pii/(?P<pii>S?[\dX]+)",
+        r"\1\g<host>/science/article/pii/\g<pii>/pdfft",
+        "https://www.sciencedirect.com/science/article/pii/S0000000000000000",
+        "https://www.sciencedirect.com/science/article/pii/S0000000000000000/pdfft",
+    ),
+    _row(
+        "mdpi",
+        r"(?P<rest>www\.mdpi\.com/[\dX-]{9}/\d+/\d+/\d+)(?:/htm)?",
+        r"\1\g<rest>/pdf",
+        "https://www.mdpi.com/0000-0000/1/2/3",
+        "https://www.mdpi.com/0000-0000/1/2/3/pdf",
+    ),
+    _row(
+        "frontiers",
+        r"(?P<rest>[\w.]*frontiersin\.org/[\w/]*articles?/10\.3389/[\w.]+)/(?:full|abstract)",
+        r"\1\g<rest>/pdf",
+        "https://www.frontiersin.org/articles/10.3389/a.0.1/full",
+        "https://www.frontiersin.org/articles/10.3389/a.0.1/pdf",
+    ),
+    _row(
+        "plos",
+        r"(?P<rest>journals\.plos\.org/\w+/article)\?id=(?P<doi>10\.1371/[\w.]+)",
+        r"\1\g<rest>/file?id=\g<doi>&type=printable",
+        "https://journals.plos.org/plosone/article?id=10.1371/journal.pone.0",
+        "https://journals.plos.org/plosone/article/file?id=10.1371/journal.pone.0&type=printable",
+    ),
+    _row(
+        "highwire",
+        r"(?P<rest>[^/]+/content/(?:[\w.-]+/)*(?:\d+/[\w-]+/(?!abstract|full|short|long)[\w.]+?|10\.1101/[\w.]+?v\d+))(?:\.(?:abstract|full|short|long)|/(?:abstract|full|short))?",
+        r"\1\g<rest>.full.pdf",
+        "https://x.example/content/1/2/3.abstract",
+        "https://x.example/content/1/2/3.full.pdf",
+    ),
+    _row(
+        "jstage",
+        r"(?P<rest>www\.jstage\.jst\.go\.jp/article/[\w./-]+)/_article(?:/-char/\w+)?",
+        r"\1\g<rest>/_pdf",
+        "https://www.jstage.jst.go.jp/article/j/1/2/1_3/_article/-char/en",
+        "https://www.jstage.jst.go.jp/article/j/1/2/1_3/_pdf",
+    ),
+    _row(
+        "cyberleninka",
+        r"(?P<rest>cyberleninka\.ru/article/n/[\w-]+)(?:/viewer)?",
+        r"\1\g<rest>/pdf",
+        "https://cyberleninka.ru/article/n/a-b",
+        "https://cyberleninka.ru/article/n/a-b/pdf",
+    ),
+    _row(
+        "openreview",
+        r"(?P<host>openreview\.net)/forum\?id=(?P<id>[\w-]+)",
+        r"\1\g<host>/pdf?id=\g<id>",
+        "https://openreview.net/forum?id=a",
+        "https://openreview.net/pdf?id=a",
+    ),
+    _row(
+        "pmc",
+        r"(?P<rest>(?:www\.ncbi\.nlm\.nih\.gov/pmc|pmc\.ncbi\.nlm\.nih\.gov|europepmc\.org)/articles/PMC\d+)",
+        r"\1\g<rest>/pdf/",
+        "https://pmc.ncbi.nlm.nih.gov/articles/PMC1/",
+        "https://pmc.ncbi.nlm.nih.gov/articles/PMC1/pdf/",
+    ),
+)  # fmt: skip
+
+
+def platforms(page: Page) -> Iterator[Candidate]:
+    """What the page's own address becomes on a platform that is known."""
+    for row in PLATFORMS:
+        found = row.page.fullmatch(page.url)
+        if found is None:
+            continue
+        url = urls.absolute(found.expand(row.file), page.url)
+        if url and not urls.same_page(url, page.url):
+            yield Candidate(
+                url=url,
+                found_by=f"platform:{row.name}",
+                score=weights.PLATFORM,
+                place=-1,
+                reasons=("platform",),
+            )

@@ -1,0 +1,157 @@
+"""What all finders say, as one list: merged by address, surest first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+from lafka.papers.candidates import Candidate
+from lafka.papers.finders import urls, weights
+from lafka.papers.finders.pages import Page
+
+_DIGITS = re.compile(r"\d+")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_OWN = frozenset({"own-identifier", "own-number", "own-address"})
+_TOLD = _OWN | {"other-number"}
+_FIRST = "citation_pdf_url"
+_TRUSTED = frozenset({"link-header", "link", "json-ld", "frame", "viewer", "meta", "script"})
+_BAD_PATH = frozenset({"supplement-path", "part-path", "other-type", "other-identifier"})
+
+
+def merged(found: Iterable[Candidate]) -> list[Candidate]:
+    """One candidate for each address, with every witness's reasons, surest first."""
+    by_url: dict[str, Candidate] = {}
+    for candidate in found:
+        known = by_url.get(candidate.url)
+        by_url[candidate.url] = candidate if known is None else _both(known, candidate)
+    return sorted(_told_apart([*by_url.values()]), key=order)
+
+
+def _told_apart(found: list[Candidate]) -> Iterator[Candidate]:
+    """The candidates, those lowered that differ from the page's own file by their number only."""
+    own = {
+        _pattern(c.url)
+        for c in found
+        if c.score >= weights.PROMISING and not _OWN.isdisjoint(c.reasons)
+    }
+    for candidate in found:
+        other = own and candidate.score > 0 and _TOLD.isdisjoint(candidate.reasons)
+        if other and candidate.found_by != _FIRST and _pattern(candidate.url) in own:
+            yield replace(
+                candidate,
+                score=candidate.score + weights.OTHER_NUMBER,
+                reasons=(*candidate.reasons, "other-number"),
+                label="other",
+            )
+        else:
+            yield candidate
+
+
+def order(candidate: Candidate) -> tuple[bool, float, int]:
+    """The sort key: the requirement paper's meta, then the score, then document order."""
+    return (candidate.found_by != _FIRST, -candidate.score, candidate.place)
+
+
+def _both(one: Candidate, other: Candidate) -> Candidate:
+    """Two witnesses of one address; the first finder in the tuple keeps its name."""
+    if one.found_by == other.found_by:
+        surer = one if one.score >= other.score else other
+        return replace(surer, place=min(one.place, other.place))
+    if order(other)[0] < order(one)[0] or one.found_by.startswith("platform:"):
+        one, other = other, one
+    surer = max(one, other, key=lambda c: c.score)
+    least = min(one.score, other.score)
+    witnessed = weights.SECOND_WITNESS if least > 0 else least / 2
+    reasons = dict.fromkeys((*one.reasons, *other.reasons))
+    return replace(
+        surer,
+        found_by=one.found_by if one.score > 0 or other.score <= 0 else other.found_by,
+        score=(score := surer.score + witnessed),
+        place=min(one.place, other.place),
+        reasons=tuple(reasons),
+        label=surer.label if score >= weights.FUT_ELSEWHERE or surer.label != "fut" else "other",
+    )
+
+
+def judged(page: Page, candidate: Candidate) -> Candidate:
+    """A candidate of a finder that looks at no identifier, with what its address says."""
+    if candidate.found_by not in _TRUSTED:
+        return candidate
+    score = candidate.score
+    reasons = list(candidate.reasons)
+    label = candidate.label
+    text = urls.path_and_query(candidate.url)
+    for reason in page.identity.judge(text):
+        score += weights.OTHER_IDENTIFIER if reason == "other-identifier" else 1.0
+        reasons.append(reason)
+    for rule in weights.HREF:
+        if rule.name in _BAD_PATH and rule.fits(text):
+            score += rule.weight
+            reasons.append(rule.name)
+            label = rule.label
+    if score < weights.FUT_ELSEWHERE and label == "fut":
+        label = "other"
+    return replace(candidate, score=score, reasons=tuple(reasons), label=label)
+
+
+def promised(ranked: list[Candidate]) -> list[Candidate]:
+    """The same candidates with ``promising`` and ``place`` set.
+
+    Promising are the surest one and its siblings: other files of the same paper, addressed in the
+    same way. Other ways to the same file are not: they are asked when the surest one misses.
+    """
+    places = {c.url: n for n, c in enumerate(sorted(ranked, key=lambda c: c.place))}
+    asked: list[Candidate] = []
+    answer = []
+    for candidate in ranked:
+        promising = _promising(candidate, asked)
+        if promising:
+            asked.append(candidate)
+        answer.append(
+            Candidate(
+                url=candidate.url,
+                found_by=candidate.found_by,
+                score=round(candidate.score, 2),
+                place=places[candidate.url],
+                reasons=candidate.reasons,
+                promising=promising,
+                label=candidate.label,
+            )
+        )
+    return answer
+
+
+def _promising(candidate: Candidate, asked: list[Candidate]) -> bool:
+    if candidate.score < weights.PROMISING or candidate.label != "fut":
+        return False
+    if not asked:
+        return True
+    if candidate.found_by.startswith("platform:"):
+        return False
+    if len(asked) >= weights.MAX_SIBLINGS:
+        return False
+    if len(asked) >= weights.MAX_PROMISING and "own-identifier" not in candidate.reasons:
+        return False
+    key = urls.twin_key(candidate.url)
+    if any(urls.twin_key(c.url) == key for c in asked):
+        return False
+    if not _OWN.isdisjoint(asked[0].reasons) and _OWN.isdisjoint(candidate.reasons):
+        return False
+    return _shape(asked[0].url) == _shape(candidate.url)
+
+
+def _pattern(url: str) -> str:
+    """The address with its numbers left out: equal for the files of two papers of one site."""
+    return _DIGITS.sub("0", _UUID.sub("0", url.lower()))
+
+
+def _shape(url: str) -> tuple[str, str]:
+    """(host, path with its numbers and its last name left out): equal for files side by side."""
+    parts = urlsplit(url.lower())
+    folder, _, name = parts.path.rpartition("/")
+    folder = _DIGITS.sub("0", _UUID.sub("0", folder))
+    stem, dot, ending = name.rpartition(".")
+    last = dot + ending if dot and stem else _DIGITS.sub("0", name)
+    return parts.netloc, f"{folder}/{last}"

@@ -1,0 +1,97 @@
+"""Texts and class names against the word lists of ``weights``, by dictionary and not by regex."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+
+from lafka.papers.finders import weights
+from lafka.papers.finders.weights import Words
+
+_WORD = re.compile(r"[^\W_]+")
+_PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+MAX_WORDS = 30
+
+
+class Lexicon:
+    """Phrases of up to four words -> the ``Words`` they belong to."""
+
+    def __init__(self, lists: tuple[Words, ...]) -> None:
+        self._phrases: dict[str, Words] = {}
+        self._first: set[str] = set()
+        for words in lists:
+            for phrase in words.words:
+                spelled = split(phrase)
+                self._phrases.setdefault(" ".join(spelled), words)
+                self._first.add(spelled[0])
+
+    def find(self, words: list[str]) -> dict[str, Words]:
+        """The lists that occur in *words*, by name; longer phrases hide the shorter in them."""
+        found: dict[str, Words] = {}
+        skip = 0
+        for start, word in enumerate(words[:MAX_WORDS]):
+            if start < skip or word not in self._first:
+                continue
+            for length in (4, 3, 2, 1):
+                hit = self._phrases.get(" ".join(words[start : start + length]))
+                if hit is not None:
+                    found[hit.name] = hit
+                    skip = start + length
+                    break
+        return found
+
+
+def split(text: str) -> list[str]:
+    """The words of *text* in lower case."""
+    return _WORD.findall(text.lower())
+
+
+TEXT = Lexicon(weights.TEXT)
+HEADINGS = Lexicon(weights.HEADINGS)
+_SECTION_OF = {word: words for words in weights.SECTIONS for word in words.words}
+# `article-header-footer` is a part of the article, not of the site.
+_OF_PAPER = frozenset({"article", "abstract", "paper", "publication", "header", "content", "main"})
+_OF_SITE = frozenset({"nav", "navigation", "menu", "footer", "foot", "banner", "masthead", "news"})
+_CJK_LISTS = tuple(w for w in weights.TEXT if w.name.startswith("says-cjk-"))
+
+
+def of_text(text: str) -> dict[str, Words]:
+    """The word lists that *text* speaks of."""
+    found = TEXT.find(split(text))
+    if not text.isascii() and _CJK.search(text):
+        for words in _CJK_LISTS:
+            if any(word in text for word in words.words):
+                found[words.name] = words
+        if any(word in text for word in weights.CJK_NEGATIVE):
+            found = {n: w for n, w in found.items() if not n.startswith("says-cjk-")}
+        if "pdf" in text.lower():
+            found.setdefault("says-pdf", weights.TEXT[0])
+    return found
+
+
+@lru_cache(maxsize=512)
+def of_heading(text: str) -> tuple[Words, ...]:
+    """What a heading says of the links under it; long headings are titles and say nothing."""
+    words = split(text)
+    return tuple(HEADINGS.find(words).values()) if len(words) <= 6 else ()
+
+
+@lru_cache(maxsize=8192)
+def of_section(tag: str, role: str, names: str) -> tuple[tuple[Words, ...], bool]:
+    """(sections that an element with this class and id opens, whether it holds article tools)."""
+    found: dict[str, Words] = {}
+    spoken = [tag, role.lower()]
+    for name in names.split()[:24]:
+        pieces = [p.lower() for p in _PIECE.findall(name)]
+        if not _OF_PAPER.isdisjoint(pieces):
+            pieces = [p for p in pieces if p not in _OF_SITE]
+        spoken += [name.lower(), *pieces]
+        spoken += ["-".join(pair) for pair in pairwise(pieces)]
+    for word in spoken:
+        hit = _SECTION_OF.get(word)
+        if hit is not None:
+            found[hit.name] = hit
+    tools = any(word in weights.TOOLS for word in spoken[2:])
+    return tuple(found.values()), tools

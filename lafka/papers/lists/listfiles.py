@@ -1,0 +1,191 @@
+"""Reads the file of a list: bytes to lines, gzipped or not, each line with its verdict.
+
+A list is UTF-8, one futli a line, and is read as bytes that are split at LF alone: tsv (``.tsv``,
+``.txt``, standard input), csv (``.csv``), jsonl (``.jsonl``, ``.ndjson``); ``lafka.papers.lists.rows`` says
+what each is.
+
+Each may be gzipped (``.gz``, known by its first bytes). Where the name does not tell the format,
+a first line that begins with ``{`` makes it jsonl, any other tsv. A BOM, CR, a header, blank
+lines and lines that begin with ``#`` are no lines of the list; each other line gets one verdict,
+whatever it holds. Spaces around a URL belong to the list; what stands between them is the
+futli, kept char by char. Memory is bounded by ``LONGEST_LINE``, however long the list.
+"""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+from lafka.errors import BadList
+from lafka.papers.lists.rows import FORMATS, Jsonl, Row, Rows, tsv
+from lafka.papers.lists.verdicts import verdict
+from lafka.warc.format.gzips import inflated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from lafka.papers.lists.futlis import Line
+    from lafka.pids import Scheme
+
+LONGEST_LINE = 1 << 20
+"""Bytes; a longer line is refused and read over."""
+
+_CHUNK = 1 << 16
+BOM = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def _chunks(stream: BinaryIO, seen: Callable[[bytes], object]) -> Iterator[bytes]:
+    # read1 gives what a pipe has; an unbuffered stream has no read1 and does so by itself.
+    read = getattr(stream, "read1", stream.read)
+    while chunk := read(_CHUNK):
+        seen(chunk)
+        yield chunk
+
+
+class _RawLine(NamedTuple):
+    number: int
+    data: bytes
+    too_long: bool = False
+
+
+def _raw_lines(chunks: Iterable[bytes]) -> Iterator[_RawLine]:
+    """Lines without their LF; of one that is too long its first bytes."""
+    number = 0
+    rest = b""
+    skipping = False
+    for chunk in chunks:
+        first, *others = chunk.split(b"\n")
+        for piece in (first, *others[:-1]) if others else ():
+            data = rest + piece
+            number += 1
+            yield _RawLine(number, data[:LONGEST_LINE], skipping or len(data) > LONGEST_LINE)
+            rest, skipping = b"", False
+        rest += others[-1] if others else first
+        if len(rest) > LONGEST_LINE:
+            rest, skipping = rest[:LONGEST_LINE], True
+    if rest:
+        yield _RawLine(number + 1, rest, skipping)
+
+
+def _verdicts(raw_lines: Iterable[_RawLine], rows: Rows | None, scheme: Scheme) -> Iterator[Line]:
+    for number, raw, too_long in raw_lines:
+        data = (raw.removeprefix(BOM) if number == 1 else raw).rstrip(b"\r")
+        start = data.lstrip(b" ")[:1]
+        if start == b"#" or not data.strip():
+            continue
+        if too_long:
+            text = data[:200].decode("utf-8", "replace")
+            problem = f"a line of more than {LONGEST_LINE} bytes"
+            yield verdict(number, Row(text, "", broken_pid=problem), scheme)
+            continue
+        rows = rows or (Jsonl() if start == b"{" else tsv())
+        row = rows.row(data.decode("utf-8", "surrogateescape"))
+        if row:
+            yield verdict(number, row, scheme)
+
+
+def read(
+    source: str | Path,
+    scheme: Scheme,
+    *,
+    stdin: BinaryIO | None = None,
+    seen: Callable[[bytes], object] = len,
+) -> Iterator[Line]:
+    """The lines of the list *source* (``-``: standard input), each with its verdict.
+
+    *seen* is called with the bytes of the file as they are read, with all of them by the end.
+
+    The list is opened at once, and closed when the iterator ends or is closed. BadList, at
+    once: it is missing, a folder, not readable, or its name ends in no known format; while
+    reading: a gzip that is cut or damaged, or a disk that fails, after every whole line.
+    """
+    if str(source) == "-":
+        chunks = _chunks(stdin or sys.stdin.buffer, seen)
+        return _read("standard input", chunks, None, None, scheme)
+    path = Path(source)
+    try:
+        # Closed by the iterator, which outlives this function.
+        stream = path.open("rb", buffering=0)
+    except (OSError, ValueError) as error:
+        raise BadList(f"{path}: {reason(error)}") from None
+    try:
+        rows, gzipped = _format(path)
+        return _read(str(path), _chunks(stream, seen), stream, rows, scheme, gzipped=gzipped)
+    except BaseException:
+        stream.close()
+        raise
+
+
+def _format(path: Path) -> tuple[Rows | None, bool]:
+    """What reads the lines, None where the name does not tell; and whether it says gzip."""
+    gzipped = path.suffix.lower() == ".gz"
+    ending = Path(path.stem).suffix.lower() if gzipped else path.suffix.lower()
+    if ending not in FORMATS and not gzipped:
+        raise BadList(f"{path}: a list is called .tsv, .txt, .csv, .jsonl or .ndjson, or so .gz")
+    return FORMATS[ending]() if ending in FORMATS else None, gzipped
+
+
+def _read(
+    name: str,
+    chunks: Iterator[bytes],
+    to_close: BinaryIO | None,
+    rows: Rows | None,
+    scheme: Scheme,
+    *,
+    gzipped: bool = False,
+) -> Iterator[Line]:
+    """Look at the first bytes, then hand over to the iterator."""
+    head = b""
+    try:
+        while len(head) < 2 and (chunk := next(chunks, b"")):
+            head += chunk
+    except OSError as error:
+        raise BadList(f"{name}: {reason(error)}") from None
+    if head.startswith(_UTF_16):
+        raise BadList(f"{name}: UTF-16, a list is UTF-8")
+    if gzipped and not head.startswith(_GZIP):
+        raise BadList(f"{name}: not gzip, as its name says")
+    data: Iterator[bytes] = chain([head], chunks)
+    if head.startswith(_GZIP):
+        data = inflated(data, _CHUNK)
+    return _iterate(name, to_close, data, rows, scheme)
+
+
+def _iterate(
+    name: str,
+    to_close: BinaryIO | None,
+    chunks: Iterator[bytes],
+    rows: Rows | None,
+    scheme: Scheme,
+) -> Iterator[Line]:
+    reached = 0
+
+    def counted() -> Iterator[_RawLine]:
+        nonlocal reached
+        for raw in _raw_lines(chunks):
+            reached = raw.number
+            yield raw
+
+    try:
+        yield from _verdicts(counted(), rows, scheme)
+    except (zlib.error, EOFError, OSError) as error:
+        raise BadList(f"{name}: {reason(error)} after line {reached}") from None
+    finally:
+        if to_close:
+            to_close.close()
+
+
+def reason(error: Exception) -> str:
+    """Why a file could not be read, in the words that a sentence to its owner ends with."""
+    if isinstance(error, EOFError):
+        return "gzip that is cut short"
+    if isinstance(error, zlib.error):
+        return "damaged gzip"
+    if isinstance(error, OSError):
+        return (error.strerror or str(error)).lower()
+    return str(error)

@@ -1,0 +1,173 @@
+"""Lines of a list as rows, by its format: tsv, csv, jsonl.
+
+- tsv: ``pid TAB futli``. A quote is a character like any.
+- csv: ``pid,futli``, quoted as in RFC 4180, except that a quoted field ends with its line: one
+  stray quote costs one line, never the rest of the list. A line with more columns than its header
+  (without one: than two) is refused, as it holds an unquoted URL with a comma.
+- jsonl: ``{"pid": ..., "futli": ...}``.
+
+Whatever a line holds, it gives a row that says what is wrong with it, and raises nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PID_KEYS = ("pid", "handle", "id", "paper", "paper-id", "paper_id", "doi")
+_URL_KEYS = ("futli", "url", "link", "href", "uri", "file-url", "file_url", "fulltext")
+_RESTRICTION_KEYS = ("restriction", "restricted", "file-restriction", "file_restriction")
+
+
+class Row(NamedTuple):
+    """The columns of one line; ``broken_pid`` and ``broken_url`` say what is wrong with them."""
+
+    pid: str
+    url: str
+    restriction: str = ""
+    broken_pid: str = ""
+    broken_url: str = ""
+
+
+class _Columns(NamedTuple):
+    pid: int = 0
+    url: int = 1
+    restriction: int | None = None
+    width: int = 2
+
+    def row(self, fields: list[str]) -> Row:
+        def field(column: int | None) -> str:
+            return fields[column] if column is not None and column < len(fields) else ""
+
+        return Row(field(self.pid), field(self.url), field(self.restriction))
+
+
+def _header(fields: list[str]) -> _Columns | None:
+    """The columns that a header line names, None where the line is no header."""
+    names = [field.strip().lower() for field in fields]
+
+    def column(keys: tuple[str, ...]) -> int | None:
+        return next((i for i, name in enumerate(names) if name in keys), None)
+
+    pid, url = column(_PID_KEYS), column(_URL_KEYS)
+    if pid is None or url is None:
+        return None
+    return _Columns(pid, url, column(_RESTRICTION_KEYS), len(names))
+
+
+class _Split(NamedTuple):
+    fields: list[str]
+    open_quote: bool = False
+    """The last field begins with a quote that its line does not close."""
+
+
+def _split_tsv(text: str) -> _Split:
+    return _Split(text.split("\t"))
+
+
+_CSV_QUOTED = re.compile(r' *"([^"]*(?:""[^"]*)*)" *(?=,|\Z)')
+_CSV_PLAIN = re.compile(r'(?! *")[^,]*')
+
+
+def _split_csv(text: str) -> _Split:
+    fields: list[str] = []
+    at = 0
+    while at <= len(text):
+        if quoted := _CSV_QUOTED.match(text, at):
+            fields.append(quoted[1].replace('""', '"'))
+            at = quoted.end() + 1
+        elif plain := _CSV_PLAIN.match(text, at):
+            fields.append(plain[0])
+            at = plain.end() + 1
+        else:
+            return _Split([*fields, text[at:]], open_quote=True)
+    return _Split(fields)
+
+
+class Table:
+    """Rows of a list in columns; its first line may be a header."""
+
+    def __init__(self, split: Callable[[str], _Split], *, strict: bool) -> None:
+        """*strict*: a line may not have more columns than its header names."""
+        self._split = split
+        self._strict = strict
+        self._columns: _Columns | None = None
+
+    def row(self, text: str) -> Row | None:
+        """The columns of a line, None for the header."""
+        split = self._split(text)
+        if self._columns is None:
+            header = _header(split.fields)
+            self._columns = header or _Columns()
+            if header:
+                return None
+        return self._checked(self._columns, split)
+
+    def _checked(self, columns: _Columns, split: _Split) -> Row:
+        row = columns.row(split.fields)
+        if split.open_quote:
+            problem = "a quote is not closed on its line"
+            if len(split.fields) <= columns.pid + 1:
+                return row._replace(broken_pid=problem)
+            return row._replace(broken_url=problem)
+        if self._strict and any(split.fields[columns.width :]):
+            return row._replace(broken_url="more columns than a pid and a URL: quote the URL")
+        return row
+
+
+class Jsonl:
+    """Rows of a list of JSON objects."""
+
+    def row(self, text: str) -> Row:
+        """The values of a line that name a pid, a URL and a restriction."""
+        try:
+            keys = json.loads(text)
+        except (ValueError, RecursionError):
+            return Row(beginning(text), "", broken_pid="the line is not JSON")
+        if not isinstance(keys, dict):
+            return Row(beginning(text), "", broken_pid="the line is no JSON object")
+        keys = {key.lower(): value for key, value in keys.items()}
+        pid, broken_pid = self._text(keys, _PID_KEYS)
+        url, broken_url = self._text(keys, _URL_KEYS)
+        restriction = next((keys[key] for key in _RESTRICTION_KEYS if keys.get(key)), "")
+        shown = restriction if isinstance(restriction, str) else "yes"
+        return Row(pid, url, shown, broken_pid, broken_url)
+
+    def _text(self, keys: dict[str, Any], names: tuple[str, ...]) -> tuple[str, str]:
+        value = next((keys[name] for name in names if name in keys), None)
+        if isinstance(value, str):
+            return value, ""
+        shown = str(value) if isinstance(value, int | float) else ""
+        return shown, f"no {names[0]}" if value is None else f"{names[0]} is no string"
+
+
+Rows = Table | Jsonl
+
+
+def tsv() -> Table:
+    """Reads one list in tsv from its first line on."""
+    return Table(_split_tsv, strict=False)
+
+
+def csv() -> Table:
+    """Reads one list in csv from its first line on."""
+    return Table(_split_csv, strict=True)
+
+
+FORMATS: dict[str, Callable[[], Rows]] = {
+    ".tsv": tsv,
+    ".txt": tsv,
+    ".csv": csv,
+    ".jsonl": Jsonl,
+    ".ndjson": Jsonl,
+}
+"""By the ending of the list's name, in lower case: what makes a reader of its lines."""
+
+
+def beginning(text: str) -> str:
+    """*text* as far as it is shown to users: 200 characters."""
+    return text if len(text) <= 200 else f"{text[:200]}..."

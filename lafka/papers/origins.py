@@ -1,0 +1,66 @@
+"""Where the URL of a capture came from: the one table of what its warcinfo and its suwaf say of it.
+
+A field more is a field of :class:`Origin` and a row of ``NAMES`` here, the place in the walk that
+knows its value, and the verifier's own table, which shares nothing with this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lafka.warc.format.fields import Fields, one_line
+
+PAPER_ID = "Paper-Id"
+FUTLI = "Futli"
+NAMES = {
+    "found_by": "Found-By",
+    "html_url": "HTML-Url",
+    "html_date": "HTML-Date",
+    "label": "Label",
+}
+"""Key of a suwaf's entry -> field of a capture's warcinfo (requirement paper, section 4)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """How a URL was found; all is empty for a futli itself.
+
+    ``html_url`` and ``html_date`` are those of the page on which it was found, the date cut to
+    seconds, ``YYYY-MM-DDThh:mm:ssZ``. ``label`` is empty for what is thought to be the fut, else
+    ``supplement`` or ``other``.
+    """
+
+    found_by: str = ""
+    html_url: str = ""
+    html_date: str = ""
+    label: str = ""
+
+    def fields(self) -> Iterator[tuple[str, str]]:
+        """The fields of a warcinfo, each on one line; none for what is empty."""
+        for key, name in NAMES.items():
+            if value := getattr(self, key):
+                yield name, one_line(value)
+
+    @classmethod
+    def of_fields(cls, fields: Fields) -> Origin:
+        return cls(**{key: fields.first(name) for key, name in NAMES.items()})
+
+    def as_json(self) -> dict[str, str]:
+        return {key: value for key in NAMES if (value := getattr(self, key))}
+
+    @classmethod
+    def of_json(cls, values: Mapping[str, Any]) -> Origin:
+        """``ValueError`` where a value is no text; keys that are not known are passed over."""
+        texts = {key: values[key] for key in NAMES if key in values}
+        if not all(isinstance(text, str) for text in texts.values()):
+            raise ValueError("an entry holds something that is no text")
+        return cls(**texts) if texts else FUTLI_ITSELF
+
+    def on_lines(self) -> Origin:
+        """As it comes back from a warcinfo."""
+        return Origin(**{key: one_line(getattr(self, key)) for key in NAMES})
+
+
+FUTLI_ITSELF = Origin()

@@ -1,0 +1,124 @@
+"""What can be wrong with an archive, as data; docs/problems.md explains each code."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+Severity = Literal["error", "warning"]
+Fault = tuple[str, str]
+"""A code and its sentence, of a thing whose place somebody else knows."""
+
+CODES: Mapping[str, Severity] = {
+    "bad-version": "error",
+    "stray-bytes": "error",
+    "line-end": "error",
+    "bad-header": "error",
+    "missing-field": "error",
+    "repeated-field": "error",
+    "unknown-field": "warning",
+    "unknown-type": "warning",
+    "bad-record-id": "error",
+    "bad-date": "error",
+    "bad-length": "error",
+    "bad-uri": "warning",
+    "bad-value": "error",
+    "content-type": "warning",
+    "bad-digest": "error",
+    "unknown-digest": "warning",
+    "no-block-digest": "warning",
+    "block-digest": "error",
+    "payload-digest": "error",
+    "payload-digest-unsure": "warning",
+    "bad-trailer": "error",
+    "torn-tail": "error",
+    "bad-marker": "error",
+    "no-suwaf": "error",
+    "no-warc": "error",
+    "unreadable": "error",
+    "bad-suwaf": "error",
+    "suwaf-spelling": "warning",
+    "unknown-key": "warning",
+    "no-end": "warning",
+    "wrong-path": "error",
+    "wrong-pid": "error",
+    "short-warc": "error",
+    "end-inside-record": "error",
+    "uncommitted-tail": "warning",
+    "headers-changed": "error",
+    "not-a-fut": "error",
+    "fut-digest": "error",
+    "unknown-futli": "error",
+    "suwaf-differs": "error",
+    "fut-not-in-suwaf": "error",
+    "stored-twice": "error",
+    "digest-twice": "error",
+    "repeated-id": "error",
+    "dangling-reference": "error",
+    "revisit-differs": "error",
+    "conversion-differs": "error",
+    "pair-differs": "error",
+    "bad-warcinfo": "error",
+    "payload-type": "error",
+    "empty-warc": "warning",
+    "draft": "warning",
+    "torn-aside": "warning",
+    "stray-file": "warning",
+    "raw-left": "warning",
+    "acknowledged-lost": "error",
+    "bad-feed": "warning",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileProblem:
+    """One thing that is wrong: *offset* is the byte in *path* it begins at, where there is one."""
+
+    path: str
+    offset: int | None = None
+    code: str
+    severity: Severity
+    sentence: str
+
+    def as_json(self) -> str:
+        """One JSON line without its line end."""
+        values = {name: getattr(self, name) for name in self.__slots__}
+        return json.dumps(values, ensure_ascii=False)
+
+
+def problem(path: Path | str, code: str, sentence: str, offset: int | None = None) -> FileProblem:
+    return FileProblem(
+        path=str(path),
+        offset=offset,
+        code=code,
+        severity=CODES[code],
+        sentence=_printable(sentence),
+    )
+
+
+def drained(problems: list[FileProblem]) -> list[FileProblem]:
+    """What is in *problems*, which is empty then."""
+    found = problems[:]
+    problems.clear()
+    return found
+
+
+def settled(problems: Iterator[FileProblem], end: int | None) -> Iterator[FileProblem]:
+    """Beyond *end* nothing is acknowledged yet: what is wrong there is only worth a warning."""
+    for found in problems:
+        beyond = end is not None and found.offset is not None and found.offset >= end
+        yield replace(found, severity="warning") if beyond else found
+
+
+def _printable(text: str) -> str:
+    """*text* with every character that could write a line or drive a terminal as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )

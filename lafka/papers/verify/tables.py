@@ -1,0 +1,115 @@
+"""What WARC 1.1 (ISO 28500:2017) says of a record header: its fields, types and their syntax."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HEADER_LIMIT = 1 << 20
+LINE_LIMIT = 1 << 16
+
+PLAIN = bytes(byte for byte in range(256) if byte not in range(32) and byte != 127) + b"\t\r\n"
+"""The bytes that may stand in a header."""
+
+VERSION = re.compile(r"WARC/1\.[01]")
+NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+RECORD_ID = re.compile(
+    r"<(?:urn:uuid:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
+    r"|(?!urn:uuid:)[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]+)>"
+)
+DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?Z")
+SHORT_DATE = re.compile(
+    r"\d{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01])(?:T\d\d:\d\dZ)?)?)?"
+)
+URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]+")
+MEDIA_TYPE = re.compile(
+    r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(?:\s*;\s*[\w!#$&^.+-]+=(?:[^\s;\"]+|\"[^\"]*\"))*"
+)
+DIGITS = re.compile(r"[0-9]{1,18}")
+TOKENS = re.compile(r"[A-Za-z0-9_-]+(?:, [A-Za-z0-9_-]+)*")
+TRUNCATED = re.compile(r"length|time|disconnect|unspecified")
+PROFILE = re.compile(
+    r"http://netpreserve\.org/warc/1\.[01]/(?:revisit/)?"
+    r"(?:revisit/)?(?:identical-payload-digest|server-not-modified|uri-agnostic-identical-payload-digest)"
+)
+HTTP_TYPE = re.compile(r"application/http(?:\s*;\s*msgtype=\"?(request|response)\"?)?", re.I)
+
+TYPES = frozenset(
+    (
+        "warcinfo",
+        "request",
+        "response",
+        "resource",
+        "metadata",
+        "revisit",
+        "conversion",
+        "continuation",
+    )
+)
+ABOUT_URI = frozenset(("request", "response", "resource", "revisit", "conversion", "continuation"))
+"""The types that need WARC-Target-URI."""
+
+MANDATORY = ("warc-type", "warc-record-id", "warc-date", "content-length")
+FIELDS = frozenset(
+    (
+        "warc-type",
+        "warc-record-id",
+        "warc-date",
+        "content-length",
+        "content-type",
+        "warc-concurrent-to",
+        "warc-block-digest",
+        "warc-payload-digest",
+        "warc-ip-address",
+        "warc-refers-to",
+        "warc-refers-to-target-uri",
+        "warc-refers-to-date",
+        "warc-target-uri",
+        "warc-truncated",
+        "warc-warcinfo-id",
+        "warc-filename",
+        "warc-profile",
+        "warc-identified-payload-type",
+        "warc-segment-number",
+        "warc-segment-origin-id",
+        "warc-segment-total-length",
+        "warc-protocol",
+        "warc-cipher-suite",
+        "lafka-certificate",
+    )
+)
+SPELLINGS = {
+    name.title()
+    .replace("Warc-", "WARC-", 1)
+    .replace("-Id", "-ID")
+    .replace("-Uri", "-URI")
+    .replace("-Ip-", "-IP-"): name
+    for name in FIELDS
+}
+"""The usual spelling of each name; looking it up is cheaper than to fold its case."""
+
+REPEATABLE = frozenset(("warc-concurrent-to", "warc-protocol"))
+SYNTAX: Mapping[str, tuple[re.Pattern[str], str]] = {
+    "warc-record-id": (RECORD_ID, "bad-record-id"),
+    "warc-concurrent-to": (RECORD_ID, "bad-record-id"),
+    "warc-refers-to": (RECORD_ID, "bad-record-id"),
+    "warc-warcinfo-id": (RECORD_ID, "bad-record-id"),
+    "warc-segment-origin-id": (RECORD_ID, "bad-record-id"),
+    "content-length": (DIGITS, "bad-length"),
+    "content-type": (MEDIA_TYPE, "content-type"),
+    "warc-identified-payload-type": (MEDIA_TYPE, "bad-value"),
+    "warc-refers-to-target-uri": (URI, "bad-uri"),
+    "warc-truncated": (TRUNCATED, "bad-value"),
+    "warc-profile": (PROFILE, "bad-value"),
+    "warc-segment-number": (DIGITS, "bad-value"),
+    "warc-segment-total-length": (DIGITS, "bad-value"),
+    "warc-cipher-suite": (TOKENS, "bad-value"),
+    "lafka-certificate": (TOKENS, "bad-value"),
+}
+"""What the value of a field has to match, and the code where it does not."""
+
+ALGORITHMS: Mapping[str, int] = {"md5": 16, "sha1": 20, "sha256": 32, "sha384": 48, "sha512": 64}
+"""The digests that are checked, with their bytes."""

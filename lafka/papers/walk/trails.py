@@ -1,0 +1,460 @@
+"""What a futli led to: captures, trails, outcomes, and the walk (requirement paper, section 3).
+
+The walk is a state machine without I/O. ``Trail.begin`` makes one, ``next_ask`` says what to fetch,
+``answered`` takes what came of it; both give values, nothing is changed in place. A trail is small
+and picklable: the bytes of its captures lie in the raw WARC, where spans point at them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from itertools import islice
+
+from lafka.capture.logged import LoggedExchange, Provenance
+from lafka.papers.candidates import Candidate
+from lafka.papers.lists.futlis import Futli
+from lafka.papers.origins import FUTLI, FUTLI_ITSELF, PAPER_ID, Origin
+from lafka.payloads import Kind, Payload
+from lafka.warc.format import dates
+from lafka.warc.format.fields import one_line
+
+CITATION_PDF_URL = "citation_pdf_url"
+MISS_MAX = 1024  # bytes of a candidate that is no PDF that are read: as many as tell
+VIEWER_MAX = 64 * 1024
+
+
+class Outcome(StrEnum):
+    """The one word that says how a trail ended; docs/reference.md explains each."""
+
+    FUT = "fut"
+    SPLAP_ONLY = "splap-only"
+    OTHER_TYPE = "other-type"
+    NOT_FOUND = "not-found"
+    GONE = "gone"
+    REFUSED = "refused"
+    SERVER_ERROR = "server-error"
+    TIMEOUT = "timeout"
+    TLS = "tls"
+    BAD_CERTIFICATE = "bad-certificate"
+    DNS = "dns"
+    CONNECTION = "connection"
+    BAD_HTTP = "bad-http"
+    TOO_BIG = "too-big"
+    TRUNCATED = "truncated"
+    ROBOTS = "robots"
+    BOT_CHALLENGE = "bot-challenge"
+    LOGIN = "login"
+    LOOP = "loop"
+    BAD_URL = "bad-url"
+    BAD_PID = "bad-pid"
+    EXCLUDED = "excluded"
+    RESTRICTED = "restricted"
+    DAMAGED = "damaged"
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether a capture with this outcome can go into a paper WARC."""
+        return self in (Outcome.FUT, Outcome.SPLAP_ONLY, Outcome.OTHER_TYPE)
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether it is trouble on the way, so that the site has not said anything yet."""
+        return self in _PASSING
+
+
+_PASSING = frozenset(
+    (
+        Outcome.SERVER_ERROR,
+        Outcome.TIMEOUT,
+        Outcome.TLS,
+        Outcome.DNS,
+        Outcome.CONNECTION,
+        Outcome.BAD_HTTP,
+        Outcome.TRUNCATED,
+        Outcome.ROBOTS,
+        Outcome.BOT_CHALLENGE,
+    )
+)
+
+
+class Links(StrEnum):
+    """How far the walk goes on a splap's links; docs/finding.md tells what each costs."""
+
+    RANKED = "ranked"
+    FIRST = "first"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """``links``: how far to go; ``links_max``: the most links of one splap that are asked for."""
+
+    links: Links = Links.RANKED
+    links_max: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One URL to fetch for a futli; what of this is not the futli's goes into its warcinfo.
+
+    ``number`` is the list line's, and names the trail within its run. A body that is no PDF is read
+    to its end where ``miss_max`` is 0, else no further than that many bytes.
+    """
+
+    futli: Futli
+    number: int
+    url: str
+    origin: Origin = FUTLI_ITSELF
+    miss_max: int = 0
+
+    @property
+    def provenance(self) -> Provenance:
+        """What the warcinfo of its capture says (requirement paper, section 4)."""
+        paper = ((PAPER_ID, one_line(str(self.futli.pid))), (FUTLI, one_line(self.futli.url)))
+        return Provenance(owner=self.number, fields=(*paper, *self.origin.fields()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
+    """What came of an ask: its records in the raw WARC, redirect hops first, and the facts.
+
+    ``time`` is the WARC-Date of the last response. ``outcome`` judges this capture alone, ``fut``
+    for a whole PDF and ``splap-only`` for a page; ``error`` is a sentence where there was trouble.
+    """
+
+    ask: Ask
+    url: str
+    time: datetime
+    outcome: Outcome
+    payload: Payload | None = None
+    exchanges: tuple[LoggedExchange, ...] = ()
+    requests: int = 1
+    error: str = ""
+
+    @property
+    def is_pdf(self) -> bool:
+        return self.outcome is Outcome.FUT
+
+    @property
+    def is_page(self) -> bool:
+        return self.outcome is Outcome.SPLAP_ONLY
+
+    @property
+    def warcinfo_id(self) -> str:
+        """The id of the warcinfo that binds its records, empty where nothing was exchanged."""
+        return self.exchanges[0].warcinfo_id if self.exchanges else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A candidate that was asked for, and what came of it: an outcome, or ``html`` for a page."""
+
+    candidate: Candidate
+    outcome: str
+
+
+def judge(
+    payload: Payload | None,
+    *,
+    truncated: str = "",
+    too_big: bool = False,
+    dropped: bool = False,
+) -> Outcome:
+    """The outcome of one answer that is here, by its status and its bytes.
+
+    *truncated* is the WARC-Truncated reason where reading stopped early; *dropped*: because its
+    first bytes showed that it is no PDF. An answer with an error status is no splap and no fut,
+    whatever it holds; a 206 is a part that nobody asked for; a 202 without a body is how some
+    guards answer a robot.
+    """
+    if payload is None:
+        return Outcome.BAD_HTTP
+    if not 200 <= payload.status < 300:
+        return _by_status(payload.status)
+    if payload.status == 206:
+        return Outcome.REFUSED
+    if payload.status == 202 and payload.kind is Kind.EMPTY:
+        return Outcome.BOT_CHALLENGE
+    if too_big or payload.too_big:
+        return Outcome.TOO_BIG
+    if not dropped and (truncated or not payload.whole):
+        return Outcome.TRUNCATED
+    return _BY_KIND[payload.kind]
+
+
+_BY_KIND = {
+    Kind.PDF: Outcome.FUT,
+    Kind.HTML: Outcome.SPLAP_ONLY,
+    Kind.OTHER: Outcome.OTHER_TYPE,
+    Kind.EMPTY: Outcome.OTHER_TYPE,
+}
+
+
+def _by_status(status: int) -> Outcome:
+    if status == 410:
+        return Outcome.GONE
+    if status in (401, 402, 403, 407, 451, 429):
+        return Outcome.REFUSED
+    if 400 <= status < 500:
+        return Outcome.NOT_FOUND
+    if 500 <= status < 600:
+        return Outcome.SERVER_ERROR
+    return Outcome.BAD_HTTP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trail:
+    """A futli's way so far.
+
+    ``captures`` are those that go into the paper WARC, oldest first: the splap, a viewer that led
+    to a PDF, PDFs, or a payload of another type. ``pending`` are candidates not asked yet, in
+    order, those of a viewer in ``viewer_pending``; ``asked`` is the one whose answer is awaited.
+    ``partly``: the splap has more candidates than were looked for so far. ``outcome`` is None until
+    the trail has ended.
+    """
+
+    futli: Futli
+    number: int
+    policy: Policy = field(default_factory=Policy)
+    captures: tuple[Capture, ...] = ()
+    splap: Capture | None = None
+    viewer: Capture | None = None
+    pending: tuple[Candidate, ...] = ()
+    viewer_pending: tuple[Candidate, ...] = ()
+    asked: Candidate | None = None
+    tried: tuple[Attempt, ...] = ()
+    partly: bool = False
+    capped: bool = False
+    requests: int = 0
+    outcome: Outcome | None = None
+    error: str = ""
+    no_fut: Outcome = Outcome.SPLAP_ONLY
+
+    @classmethod
+    def begin(cls, futli: Futli, number: int, policy: Policy | None = None) -> Trail:
+        return cls(futli=futli, number=number, policy=policy or Policy())
+
+    @property
+    def has_fut(self) -> bool:
+        """Whether a PDF that is not thought to be a supplement is among the captures."""
+        return any(c.is_pdf and not c.ask.origin.label for c in self.captures)
+
+    @property
+    def has_last_word(self) -> bool:
+        """Whether it ended by what the site said, and not by trouble on the way."""
+        return self.outcome is not None and not self.outcome.may_pass
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether the rest of the splap's candidates is needed: see :meth:`widened`."""
+        waits = self.asked or self.pending or self.viewer_pending
+        return self.partly and self.outcome is None and not waits and not self.has_fut
+
+    def widened(
+        self,
+        candidates: tuple[Candidate, ...],
+        *,
+        verdict: Outcome = Outcome.SPLAP_ONLY,
+        reason: str = "",
+    ) -> Trail:
+        """The trail with all *candidates* of its splap; *verdict* and *reason* as in answered."""
+        assert self.splap is not None
+        known = {self.futli.url, self.splap.url, *(t.candidate.url for t in self.tried)}
+        trail = replace(self, pending=self._new(candidates, known), partly=False)
+        if self.no_fut is Outcome.SPLAP_ONLY:
+            trail = replace(trail, no_fut=verdict, error=_NAMED.get(verdict, reason))
+        return trail
+
+    def next_ask(self) -> tuple[Trail, Ask | None]:
+        """The trail that waits for an answer, and what to ask for; None where it has ended."""
+        if self.outcome is not None:
+            return self, None
+        if self.splap is None:
+            return self, Ask(futli=self.futli, number=self.number, url=self.futli.url)
+        if self.viewer and self.viewer_pending and not self.has_fut:
+            page, candidate = self.viewer, self.viewer_pending[0]
+        elif found := next(filter(self._goes_on_to, self.pending), None):
+            page, candidate = self.splap, found
+        else:
+            return self._ended(), None
+        if len(self.tried) >= self.policy.links_max:
+            return replace(self, capped=True)._ended(), None
+        return self._without({candidate.url}, asked=candidate), self._ask(candidate, page)
+
+    def _ask(self, candidate: Candidate, page: Capture) -> Ask:
+        return Ask(
+            futli=self.futli,
+            number=self.number,
+            url=candidate.url,
+            origin=Origin(
+                found_by=candidate.found_by,
+                html_url=page.url,
+                html_date=dates.to_seconds(page.time),
+                label="" if candidate.label == "fut" else candidate.label,
+            ),
+            miss_max=VIEWER_MAX if self._may_be_viewer(candidate) else MISS_MAX,
+        )
+
+    def _without(self, urls: set[str], asked: Candidate | None) -> Trail:
+        """The trail that will not ask for *urls* any more, and waits for *asked*."""
+        return replace(
+            self,
+            asked=asked,
+            pending=tuple(c for c in self.pending if c.url not in urls),
+            viewer_pending=tuple(c for c in self.viewer_pending if c.url not in urls),
+        )
+
+    def _goes_on_to(self, candidate: Candidate) -> bool:
+        """Whether *candidate* is asked for, after all that was found so far.
+
+        The first for which it is so is next: promising ones go before others, wherever they stand,
+        once there is a fut.
+        """
+        if self._citation_gave_it():
+            return False
+        if self.policy.links is Links.FIRST:
+            return not self.has_fut
+        if self.policy.links is Links.RANKED:
+            return candidate.promising or not self.has_fut
+        return True
+
+    def _citation_gave_it(self) -> bool:
+        """Whether a fut is had, and from ``citation_pdf_url`` or the viewer that it led to."""
+        asks = [c.ask for c in self.captures if c.is_pdf and not c.ask.origin.label]
+        if any(ask.origin.found_by == CITATION_PDF_URL for ask in asks):
+            return True
+        way = self.viewer
+        if way is None or way.ask.origin.found_by != CITATION_PDF_URL:
+            return False
+        return any(ask.origin.html_url == way.url for ask in asks)
+
+    def _may_be_viewer(self, candidate: Candidate) -> bool:
+        """A sure candidate can be an HTML viewer of the same paper: one is looked into, once."""
+        return self.viewer is None and _is_sure(candidate) and self.policy.links is not Links.ALL
+
+    def answered(
+        self,
+        capture: Capture,
+        candidates: tuple[Candidate, ...] = (),
+        *,
+        verdict: Outcome = Outcome.SPLAP_ONLY,
+        reason: str = "",
+        partly: bool = False,
+    ) -> Trail:
+        """The trail after *capture* answered the ask.
+
+        *candidates* are those of the page that it is, surest first; *partly*: as far as they were
+        looked for. *verdict* is what the page is: ``splap-only``, ``bot-challenge`` or ``login``,
+        *reason* a few words about it. An error status with a bot challenge for its page is a bot
+        challenge.
+        """
+        if verdict is Outcome.BOT_CHALLENGE and capture.outcome in _GUARDED:
+            capture = replace(capture, outcome=verdict, error="the page is a bot challenge")
+        trail = replace(self, requests=self.requests + capture.requests)
+        if self.splap is None:
+            return replace(trail._begun(capture, candidates, verdict, reason), partly=partly)
+        assert self.asked is not None
+        return trail._tried(self.asked, capture, candidates, verdict)
+
+    def _tried(
+        self,
+        candidate: Candidate,
+        capture: Capture,
+        candidates: tuple[Candidate, ...],
+        verdict: Outcome,
+    ) -> Trail:
+        outcome = str(capture.outcome)
+        if capture.is_page:
+            outcome = "html" if verdict is Outcome.SPLAP_ONLY else str(verdict)
+        trail = replace(self, tried=(*self.tried, Attempt(candidate, outcome)))
+        # What it was redirected to has answered too.
+        trail = trail._without({capture.url, *(e.url for e in capture.exchanges)}, asked=None)
+        if capture.is_pdf:
+            return trail._found(capture)
+        if _is_sure(candidate) and outcome in _NAMED and trail.no_fut is Outcome.SPLAP_ONLY:
+            trail = replace(trail, no_fut=Outcome(outcome), error=_NAMED[Outcome(outcome)])
+        if outcome == "html" and self._may_be_viewer(candidate) and not self._is_splap(capture):
+            return trail._viewed(capture, candidates)
+        return trail
+
+    def _is_splap(self, capture: Capture) -> bool:
+        """Whether *capture* is the splap once more: what many sites show who may not have it."""
+        assert self.splap is not None
+        if capture.url == self.splap.url:
+            return True
+        digests = [c.payload and c.payload.digest for c in (capture, self.splap)]
+        return digests[0] is not None and digests[0] == digests[1]
+
+    def _begun(
+        self,
+        capture: Capture,
+        candidates: tuple[Candidate, ...],
+        verdict: Outcome,
+        reason: str,
+    ) -> Trail:
+        if capture.is_page:
+            pending = self._new(candidates, {self.futli.url, capture.url})
+            error = _NAMED.get(verdict, reason)
+            return replace(
+                self,
+                splap=capture,
+                captures=(capture,),
+                pending=pending,
+                no_fut=verdict,
+                error=error,
+            )
+        return replace(
+            self,
+            captures=(capture,) if capture.outcome.is_stored else (),
+            outcome=capture.outcome,
+            error=capture.error,
+        )
+
+    def _found(self, capture: Capture) -> Trail:
+        way = self.viewer
+        if way and capture.ask.origin.html_url == way.url and way not in self.captures:
+            return replace(self, captures=(*self.captures, way, capture))
+        return replace(self, captures=(*self.captures, capture))
+
+    def _viewed(self, capture: Capture, candidates: tuple[Candidate, ...]) -> Trail:
+        promising = tuple(c for c in candidates if c.promising or c.found_by == CITATION_PDF_URL)
+        assert self.splap is not None
+        known = {self.futli.url, self.splap.url, capture.url}
+        known.update(e.url for e in capture.exchanges)
+        known.update(t.candidate.url for t in self.tried)
+        found = self._new(promising, known)
+        urls = {c.url for c in found}
+        rest = tuple(c for c in self.pending if c.url not in urls)
+        return replace(self, viewer=capture, viewer_pending=found, pending=rest)
+
+    def _new(self, candidates: tuple[Candidate, ...], known: set[str]) -> tuple[Candidate, ...]:
+        """*candidates*, each URL once, without those *known*: as many as can ever be asked for.
+
+        Twice as many, since some are passed over where others were redirected to them.
+        """
+        once: dict[str, Candidate] = {}
+        for candidate in candidates:
+            if candidate.url not in known:
+                once.setdefault(candidate.url, candidate)
+        return tuple(islice(once.values(), 2 * self.policy.links_max + 1))
+
+    def _ended(self) -> Trail:
+        if self.has_fut:
+            return replace(self, outcome=Outcome.FUT, error="")
+        left = f"the cap of {self.policy.links_max} links was reached" if self.capped else ""
+        return replace(self, outcome=self.no_fut, error="; ".join(filter(None, (self.error, left))))
+
+
+def _is_sure(candidate: Candidate) -> bool:
+    """Whether *candidate* promises the fut, and not a supplement."""
+    promising = candidate.promising or candidate.found_by == CITATION_PDF_URL
+    return promising and candidate.label == "fut"
+
+
+_GUARDED = (Outcome.SPLAP_ONLY, Outcome.REFUSED, Outcome.SERVER_ERROR)
+_NAMED = {
+    Outcome.BOT_CHALLENGE: "a bot challenge stands where a fut was promised",
+    Outcome.LOGIN: "a page asks for a login or a payment where a fut was promised",
+}

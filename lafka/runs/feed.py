@@ -1,0 +1,177 @@
+"""The outcome feed: a Scrapy feed whose storage appends and syncs each line as it comes.
+
+Scrapy's file feed buffers until the end. An outcome line is an acknowledgement, so it has to be on
+the disk once it is there, after the suwaf it speaks of; lines that come together share a sync.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import queue
+import re
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Self, cast
+
+from scrapy.settings import BaseSettings
+
+from lafka.capture.run import Run
+from lafka.errors import StorageTrouble
+from lafka.runs.reporting import RunReports
+from lafka.storage.folders import make_folders, sync_folder
+from lafka.storage.stopping import close_for_storage, note_storage_trouble
+from lafka.warc.format.sources import write_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+
+URI = "lafka:outcomes"
+GATHERING = 0.05
+"""Seconds in which lines gather behind the first that waits, to share its sync."""
+FIELDS = ["pid", "futli", "outcome", "time", "futs", "splap", "candidates", "capped", "requests",
+          "error"]  # fmt: skip
+OPTIONS: dict[str, Any] = {
+    "format": "jsonlines",
+    "encoding": "utf-8",
+    "fields": FIELDS,
+    "store_empty": True,
+    "overwrite": False,
+    "indent": None,
+    "batch_item_count": 0,
+}
+
+# What ends a line for some readers, drives a terminal or hides in it; JSON may hold it as it is.
+_UNSAFE = re.compile(
+    r"[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+)
+
+
+def add_outcome_feed(settings: BaseSettings) -> None:
+    """Put the outcome feed among FEEDS, beside those that ``-o`` or scrapyd set."""
+    feeds = dict(settings.getdict("FEEDS"))
+    feeds.setdefault(URI, OPTIONS)
+    # Above the user's own: Scrapy puts those over a crawler's settings once more.
+    settings.set("FEEDS", feeds, priority=(settings.getpriority("FEEDS") or 0) + 1)
+
+
+class OutcomeFeedStorage:
+    """Storage of the feed ``lafka:outcomes``: ``runs/<run>.jsonl`` of the archive.
+
+    Where the file cannot be made or written, nothing can be acknowledged: the crawl stops.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(
+        cls,
+        crawler: Crawler,
+        uri: str,  # noqa: ARG003
+        *,
+        feed_options: dict[str, Any] | None = None,  # noqa: ARG003
+    ) -> Self:
+        return cls(crawler)
+
+    def open(self, spider: Spider) -> IO[bytes]:  # noqa: ARG002
+        run = Run.of(self._crawler)
+        path = run.root / "runs" / f"{run.name}.jsonl"
+        reports = self._crawler.get_extension(RunReports)
+        synced = reports.tally.add if reports else None
+        return cast("IO[bytes]", SyncedLines(path, self._refused, synced))
+
+    def _refused(self, error: StorageTrouble) -> None:
+        from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
+
+        if note_storage_trouble(self._crawler, error):
+            reactor.callFromThread(close_for_storage, self._crawler)
+
+    def store(self, file: IO[bytes]) -> None:
+        file.close()
+
+
+class SyncedLines(io.RawIOBase):
+    """A file that a thread appends to: all lines that wait are written and synced together.
+
+    *refused* is called, in that thread, with the first StorageTrouble; no line is written after it.
+    *synced* is called there with lines that are on the disk. ``close`` waits until all are.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        refused: Callable[[StorageTrouble], None],
+        synced: Callable[[bytes], object] | None = None,
+    ) -> None:
+        self._path = path
+        self._refused = refused
+        self._synced = synced
+        self._size = 0
+        self._waiting: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="lafka-feed", daemon=True)
+        self._thread.start()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        data = _UNSAFE.sub(_escaped, bytes(data).decode()).encode()
+        self._waiting.put(data)
+        self._size += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._size
+
+    def _work(self) -> None:
+        try:
+            with _made(self._path) as fd:
+                ended = False
+                while not ended:
+                    lines, ended = self._batch()
+                    if lines:
+                        write_all(fd, lines)
+                        os.fdatasync(fd)
+                        if self._synced:
+                            self._synced(lines)
+        except StorageTrouble as error:
+            self._refused(error)
+        except OSError as error:
+            self._refused(StorageTrouble(self._path, error))
+
+    def _batch(self) -> tuple[bytes, bool]:
+        """What waits, at least one piece; and whether the file is closed behind it."""
+        pieces = [self._waiting.get()]
+        if pieces[0] is not None:
+            time.sleep(GATHERING)
+        while not self._waiting.empty():
+            pieces.append(self._waiting.get())
+        return b"".join(piece for piece in pieces if piece), None in pieces
+
+    def close(self) -> None:
+        if not self.closed:
+            self._waiting.put(None)
+            self._thread.join()
+        super().close()
+
+
+@contextmanager
+def _made(path: Path) -> Iterator[int]:
+    """A descriptor that appends to *path*, whose name is on the disk."""
+    make_folders(path.parent)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    try:
+        sync_folder(path.parent)
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"

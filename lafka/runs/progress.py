@@ -1,0 +1,159 @@
+"""A progress line a person can read, Lafka's stats, and a word on a missing contact."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from itemadapter import ItemAdapter
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.asyncio import create_looping_call
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+    from scrapy.utils.asyncio import AsyncioLoopingCall
+    from twisted.internet.task import LoopingCall
+
+logger = logging.getLogger(__name__)
+
+NOT_THE_OPERATOR = ("https://scrapy.org", "https://github.com/lafka-archive/lafka")
+URL = re.compile(r"https?://[^\s();,]+", re.IGNORECASE)
+
+
+def progress_line(
+    *, done: int, futs: int, rate: float, feeder: Any | None, waiting_hosts: int
+) -> str:
+    """``1,204 of 10,000 lines done, 800 futs, 3.2 lines/s, 12 hosts waiting``.
+
+    *feeder* has ``total``, the lines read so far or None, and ``loaded``, whether that is all.
+    *rate* is in lines a second.
+    """
+    total = getattr(feeder, "total", None)
+    of = "" if total is None else f" of {total:,}{'' if getattr(feeder, 'loaded', True) else '+'}"
+    return (
+        f"{done:,}{of} lines done, {futs:,} futs, {rate:.1f} lines/s, "
+        f"{waiting_hosts:,} host{'' if waiting_hosts == 1 else 's'} waiting"
+    )
+
+
+class TrailStats:
+    """Counts items as they come out: ``lafka/papers/walk/trails/<outcome>``, ``lafka/futs/new``,
+    ``lafka/requests``.
+    """
+
+    def __init__(self, stats: StatsCollector) -> None:
+        self.stats = stats
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = cls(crawler.stats)
+        crawler.signals.connect(extension.item_scraped, signals.item_scraped)
+        return extension
+
+    def item_scraped(self, item: Any) -> None:
+        outcome = getattr(item, "outcome", None)
+        if outcome is None:
+            return  # not one of ours
+        self.stats.inc_value(f"lafka/papers/walk/trails/{outcome}")
+        self.stats.inc_value("lafka/futs/new", sum(_is_new(fut) for fut in item.futs))
+        self.stats.inc_value("lafka/requests", item.requests)
+
+
+def _is_new(fut: Any) -> bool:
+    return bool(ItemAdapter(fut).get("new"))
+
+
+class Progress:
+    """One INFO line every *interval* seconds and one at the end."""
+
+    def __init__(self, crawler: Crawler, interval: float) -> None:
+        self.crawler = crawler
+        self.interval = interval
+        self.outcomes: Counter[str] = Counter()
+        self._started = self._last = monotonic()
+        self._done_at_last = 0
+        self._task: AsyncioLoopingCall | LoopingCall | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        interval = crawler.settings.getfloat("LAFKA_PROGRESS_INTERVAL", 30)
+        if interval <= 0:
+            raise NotConfigured  # silently: with a reason Scrapy warns, and 0 is a choice
+        extension = cls(crawler, interval)
+        crawler.signals.connect(extension.spider_opened, signals.spider_opened)
+        crawler.signals.connect(extension.item_scraped, signals.item_scraped)
+        crawler.signals.connect(extension.spider_closed, signals.spider_closed)
+        return extension
+
+    def spider_opened(self) -> None:
+        self._started = self._last = monotonic()
+        self._task = create_looping_call(self.tell)
+        self._task.start(self.interval, now=False)
+
+    def item_scraped(self, item: Any) -> None:
+        outcome = getattr(item, "outcome", None)
+        if outcome is not None:
+            self.outcomes[str(outcome)] += 1
+
+    def spider_closed(self) -> None:
+        if self._task and self._task.running:
+            self._task.stop()
+        self._log(self.outcomes.total() / max(monotonic() - self._started, 0.001))
+
+    def tell(self) -> None:
+        now, done = monotonic(), self.outcomes.total()
+        rate = (done - self._done_at_last) / max(now - self._last, 0.001)
+        self._last, self._done_at_last = now, done
+        self._log(rate)
+
+    def _log(self, rate: float) -> None:
+        feeder = getattr(self.crawler.spider, "feeder", None)
+        line = progress_line(
+            done=self.outcomes.total(),
+            futs=self.outcomes["fut"],
+            rate=rate,
+            feeder=feeder,
+            waiting_hosts=getattr(feeder, "waiting_hosts", 0),
+        )
+        logger.info("%s", line)
+
+
+def names_a_contact(user_agent: str) -> bool:
+    """Whether a user agent tells site owners whom to write to: an address, or a URL that is
+    neither Scrapy's nor Lafka's own.
+    """
+    return "@" in user_agent or any(
+        not url.lower().startswith(NOT_THE_OPERATOR) for url in URL.findall(user_agent)
+    )
+
+
+class ContactCheck:
+    """Warns once, at the start, if nobody could write to the operator."""
+
+    def __init__(self, contact: str, user_agent: str) -> None:
+        self.contact = contact
+        self.user_agent = user_agent
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        contact, user_agent = crawler.settings["LAFKA_CONTACT"], crawler.settings["USER_AGENT"]
+        extension = cls((contact or "").strip(), user_agent or "")
+        crawler.signals.connect(extension.spider_opened, signals.spider_opened)
+        return extension
+
+    def spider_opened(self, spider: Spider) -> None:
+        user_agent = getattr(spider, "user_agent", None) or self.user_agent
+        if not self.contact and not names_a_contact(user_agent):
+            logger.warning(
+                "Set LAFKA_CONTACT to an email address or URL at which site owners can reach you: "
+                "the user agent %r names nobody",
+                user_agent,
+            )

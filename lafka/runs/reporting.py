@@ -1,0 +1,207 @@
+"""Writes the report of a run: open at its start, closed when all else is on the disk."""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+import re
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+from scrapy.exceptions import CloseSpider
+from scrapy.settings import BaseSettings, default_settings
+
+import lafka
+from lafka import settings as our_settings
+from lafka.capture.run import Run
+from lafka.errors import StorageTrouble, printable
+from lafka.politeness import RetryAfterMiddleware
+from lafka.runs.reports import FINISHED, OpenReport, Tally, close_killed
+from lafka.storage.stopping import LIST_STAT, STORAGE_TROUBLE, TROUBLE_STAT, note_storage_trouble
+from lafka.storage.threads import Threads
+from lafka.warc.format import dates
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+PACKAGES = ("Scrapy", "Twisted", "lxml", "parsel", "warcio")
+UNTOLD = frozenset(("FEEDS",))  # ours is in it always; the URIs of others can hold passwords
+_SECRET = re.compile(r"PASS|SECRET|TOKEN|KEY|CREDENTIAL|AUTH(?!ORITY)")
+_USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
+
+
+class RunReports:
+    """Keeps ``runs/<run>.json`` for a spider that has begun a run (docs/formats.md).
+
+    What the spider has to say in it is a mapping: its method ``told`` gives it at the start, and
+    :meth:`tell` takes more. Where that speaks of a ``list``, the run is done only when the list was
+    read as a ``whole`` and each of its ``lines`` has one in the outcome feed. ``tally`` counts
+    those that are on the disk.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run) -> None:
+        self.tally = Tally()
+        self._crawler = crawler
+        self._run = run
+        self._threads = Threads("lafka-report", 1)
+        self._report: OpenReport | None = None
+        self._told: dict[str, Any] = {}
+        self._begun = monotonic()
+        self._running = False
+        self._reason = ""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = cls(crawler, Run.of(crawler))
+        for receiver, signal in (
+            (extension.spider_opened, signals.spider_opened),
+            (extension.engine_started, signals.engine_started),
+            (extension.spider_closed, signals.spider_closed),
+            (extension.engine_stopped, signals.engine_stopped),
+        ):
+            crawler.signals.connect(receiver, signal)
+        return extension
+
+    async def spider_opened(self, spider: Spider) -> None:
+        told = getattr(spider, "told", None)
+        self._told = dict(told()) if told else {}
+        try:
+            await self._threads.run(self._open)
+        except StorageTrouble as error:
+            note_storage_trouble(self._crawler, error)
+            raise CloseSpider(STORAGE_TROUBLE) from error
+
+    def _open(self) -> None:
+        for killed in close_killed(self._run.root):
+            logger.info("The run %s of %s was not finished: it was killed", killed.run,
+                        killed.values.get("started"))  # fmt: skip
+        self._report = OpenReport(
+            self._run.root / "runs",
+            self._run.name,
+            {
+                "started": dates.to_seconds(datetime.now(UTC)),
+                "finished": None,
+                "host": socket.gethostname(),
+                "process_id": os.getpid(),
+                **self._told,
+                "settings": settings_told(self._crawler.settings),
+                "versions": versions(),
+            },
+        )
+
+    async def tell(self, values: Mapping[str, Any]) -> None:
+        """Put *values* into the report, beside and over what was told before."""
+        self._told.update(values)
+        if self._report is not None:
+            await self._threads.run(self._report.save, **values)
+
+    def engine_started(self) -> None:
+        self._running = True
+
+    async def spider_closed(self, reason: str) -> None:
+        self._reason = reason
+        if not self._running:  # a part could not begin: the engine will not stop, and none crawled
+            await self.engine_stopped()
+
+    async def engine_stopped(self) -> None:
+        """Close the report: feed, papers and raw WARC have ended by now."""
+        report, self._report = self._report, None
+        try:
+            if report is not None:
+                await self._threads.run(report.save, **self._closing())
+                logger.info("%s", self._sentence(report))
+        except StorageTrouble as error:
+            note_storage_trouble(self._crawler, error)
+        finally:
+            if report is not None:
+                report.close()
+            self._threads.stop()
+
+    def _closing(self) -> dict[str, Any]:
+        stats = self._crawler.stats
+        assert stats is not None
+        retries = self._crawler.get_downloader_middleware(RetryAfterMiddleware)
+        troubles = [str(t) for t in map(stats.get_value, (TROUBLE_STAT, LIST_STAT)) if t]
+        told = self.tally.as_json()
+        of = self._told.get("list")
+        all_told = of is None or (of["whole"] and told["lines"] == of["lines"])
+        return {
+            "finished": dates.to_seconds(datetime.now(UTC)),
+            "reason": self._reason,
+            "done": self._reason == FINISHED and all_told and not troubles,
+            **told,
+            "troubles": troubles,
+            "log": {
+                "errors": stats.get_value("log_count/ERROR", 0),
+                "warnings": stats.get_value("log_count/WARNING", 0),
+            },
+            "robots": {
+                "asked": stats.get_value("robotstxt/request_count", 0),
+                "forbidden": stats.get_value("robotstxt/forbidden", 0),
+            },
+            "hosts": retries.hosts.as_json() if retries else None,
+            "raw": self._run.raw.as_json(),
+            "seconds": round(monotonic() - self._begun, 3),
+            "memory": peak_memory(),
+        }
+
+    def _sentence(self, report: OpenReport) -> str:
+        values = report.values
+        of = values.get("list", {}).get("lines")
+        lines = f"{values['lines']:,}{'' if of is None else f' of {of:,}'} lines"
+        then = "" if values["done"] else "; the same command goes on"
+        return f"The run {values['run']} ends, {values['reason']}: {lines} have their outcome{then}"
+
+
+def versions() -> dict[str, str]:
+    """Of Lafka, Python, the system, and the packages that make the bytes and the links."""
+    found = {name: version(name) for name in PACKAGES}
+    own = {"lafka": lafka.__version__, "python": platform.python_version()}
+    return own | found | {"system": platform.platform()}
+
+
+def settings_told(settings: BaseSettings) -> dict[str, Any]:
+    """The settings that are not as Lafka or Scrapy have them, without what may be secret."""
+    told = {}
+    for name in sorted(map(str, settings)):
+        default = getattr(our_settings, name, getattr(default_settings, name, None))
+        value = _plain(settings[name])
+        if name not in UNTOLD and str(value) != str(_plain(default)):
+            told[name] = "[removed]" if _SECRET.search(name) else value
+    return told
+
+
+def _plain(value: Any) -> Any:
+    """*value* as JSON can have it, without the names and passwords of its URLs."""
+    if isinstance(value, BaseSettings):
+        value = value.copy_to_dict()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(inner) for inner in value]
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return _USERINFO.sub("", printable(value))
+
+
+def peak_memory() -> int:
+    """The most memory that this process had, in bytes."""
+    with suppress(OSError):  # getrusage has that of the process which began this one, too
+        status = Path("/proc/self/status").read_text()
+        if found := re.search(r"VmHWM:\s+(\d+) kB", status):
+            return int(found[1]) * 1024
+    return getrusage(RUSAGE_SELF).ru_maxrss * 1024

@@ -1,0 +1,257 @@
+"""The report of a run, ``runs/<run>.json``: whether it is done, and what came of it.
+
+It is there from the run's first moment, open, and replaced by the closed one when all that the run
+had to write is on the disk (docs/formats.md, "The report of a run"). A run that was killed leaves
+it open and unlocked, and so is never taken for finished.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lafka.errors import BadReport, StorageTrouble
+from lafka.storage import drafts
+from lafka.storage.folders import DRAFT, make_folders
+from lafka.storage.locks import is_at, is_locked, lock_file
+
+FORMAT = 1
+SUFFIX = ".json"
+RUNNING, KILLED, FINISHED, INCOMPLETE = "running", "killed", "finished", "incomplete"
+"""States of a run; one that was stopped has its finish reason instead."""
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What ``runs/<run>.json`` says, and whether its run lives.
+
+    ``reason`` is None while the report is open, ``killed`` where a later run found it so, else
+    Scrapy's finish reason. ``done``: each line of the list has its outcome. ``values`` is the whole
+    object.
+    """
+
+    run: str
+    values: Values
+    alive: bool
+
+    @property
+    def reason(self) -> str | None:
+        reason: str | None = self.values["reason"]
+        return reason
+
+    @property
+    def done(self) -> bool:
+        return bool(self.values["done"])
+
+    @property
+    def state(self) -> str:
+        """``running``, ``killed``, ``finished``, ``incomplete``, or why it was stopped."""
+        if self.reason is None:
+            return RUNNING if self.alive else KILLED
+        if self.reason == FINISHED and not self.done:
+            return INCOMPLETE
+        return self.reason
+
+    @classmethod
+    def load(cls, path: Path) -> Report:
+        """The report at *path*.
+
+        ``BadReport`` where it is none, ``FileNotFoundError``, ``StorageTrouble``.
+        """
+        while True:
+            with _opening(path):
+                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                values = _read(fd, path)
+                ended = values["reason"] is not None
+                alive = not ended and is_locked(fd)
+                # Else it was replaced while it was read: the new one is locked, or closed.
+                if ended or alive or is_at(fd, path):
+                    return cls(run=path.name.removesuffix(SUFFIX), values=values, alive=alive)
+            finally:
+                os.close(fd)
+
+
+@contextmanager
+def _opening(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise StorageTrouble(path, error) from error
+
+
+def _read(fd: int, path: Path) -> Values:
+    try:
+        with open(fd, "rb", closefd=False) as file:
+            values = json.load(file)
+    except OSError as error:
+        raise StorageTrouble(path, error) from error
+    except (ValueError, RecursionError) as error:
+        raise BadReport(path, f"no report of a run: {error}") from None
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        raise BadReport(path, f"no report of a run, of format {FORMAT}")
+    if not isinstance(values.get("done"), bool) or not _is_reason(values.get("reason", 0)):
+        raise BadReport(path, "it does not say whether its run is done, or why it ended")
+    return values
+
+
+def _is_reason(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+class OpenReport:
+    """The report of a run that lives: written durably at each ``save``, locked until ``close``.
+
+    ``StorageTrouble`` where the disk refuses; then the report that was there still is.
+    """
+
+    def __init__(self, folder: Path, run: str, values: Mapping[str, Any]) -> None:
+        self.path = folder / f"{run}{SUFFIX}"
+        self.values: Values = {"format": FORMAT, "run": run, "done": False, "reason": None}
+        self._fd = -1
+        make_folders(folder)
+        self.save(**values)
+
+    def save(self, **values: Any) -> None:
+        """Put *values* beside and over those that were there."""
+        self.values.update(values)
+        fd = _saved(self.path, self.values)
+        self.close()
+        self._fd = fd
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def _saved(path: Path, values: Values) -> int:
+    """Replace *path* durably; the descriptor of the new file, locked before it had the name."""
+    # ASCII alone: who looks at it in a terminal sees escapes.
+    return drafts.replace_locked(path, json.dumps(values, indent=1).encode() + b"\n")
+
+
+def reports(root: Path) -> Iterator[Report | BadReport]:
+    """The reports of the archive at *root*, oldest run first; an error where one is none."""
+    for path in _paths(root):
+        try:
+            yield Report.load(path)
+        except BadReport as error:
+            yield error
+        except FileNotFoundError:  # somebody tidies up
+            continue
+
+
+def _paths(root: Path) -> list[Path]:
+    found = (root / "runs").glob(f"*{SUFFIX}")
+    return sorted(path for path in found if not path.name.startswith("."))
+
+
+def close_killed(root: Path) -> list[Report]:
+    """The runs that were killed, each told of once: their reports get the reason ``killed``.
+
+    Drafts of reports that they left are removed: the reports they were to replace are there.
+    """
+    found = []
+    for draft in (root / "runs").glob(f"{DRAFT}*{SUFFIX}"):
+        with suppress(OSError):  # a writer's, or none of ours to remove
+            _remove_draft(draft)
+    for path in _paths(root):
+        with suppress(BadReport, FileNotFoundError):
+            report = Report.load(path)
+            if report.state == KILLED and report.reason is None and _close(path):
+                found.append(report)
+    return found
+
+
+def _close(path: Path) -> bool:
+    """Say in the report at *path* that its run was killed; False where another run does so."""
+    with _opening(path):
+        fd = lock_file(path, os.O_RDONLY, wait=False)
+    if fd is None:
+        return False
+    try:
+        values = _read(fd, path)
+        if values["reason"] is not None:
+            return False
+        os.close(_saved(path, values | {"reason": KILLED}))
+    finally:
+        os.close(fd)
+    return True
+
+
+def _remove_draft(draft: Path) -> None:
+    fd = lock_file(draft, os.O_RDONLY, wait=False)
+    if fd is not None:
+        try:
+            draft.unlink()
+        finally:
+            os.close(fd)
+
+
+class Seen:
+    """The bytes of a list as they were read: how many, and their SHA-256."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._digest = hashlib.sha256()
+
+    def add(self, data: bytes) -> None:
+        self._size += len(data)
+        self._digest.update(data)
+
+    def as_json(self) -> Values:
+        return {"bytes": self._size, "sha256": self._digest.hexdigest()}
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What the lines of the outcome feed add up to, in constant memory.
+
+    ``size``: bytes of new futs.
+    """
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    new: int = 0
+    held: int = 0
+    size: int = 0
+    requests: int = 0
+    errors: int = 0
+
+    def add(self, lines: bytes) -> None:
+        """Count whole *lines* of the feed, which are on the disk."""
+        for line in lines.splitlines():
+            with suppress(ValueError, LookupError, TypeError):  # a feed of another format
+                self._add(json.loads(line))
+
+    def _add(self, item: dict[str, Any]) -> None:
+        outcome, futs, error = item["outcome"], item["futs"], item["error"]
+        self.requests += item["requests"]
+        self.outcomes[outcome] += 1
+        self.errors += error is not None
+        for fut in futs:
+            self.new += fut["new"]
+            self.held += not fut["new"]
+            self.size += fut["length"] if fut["new"] else 0
+        # A line whose fut was held already is not asked, and names no fut.
+        self.held += outcome == "fut" and not futs
+
+    def as_json(self) -> Values:
+        return {
+            "lines": self.outcomes.total(),
+            "outcomes": dict(sorted(self.outcomes.items())),
+            "futs": {"new": self.new, "held": self.held, "bytes": self.size},
+            "requests": self.requests,
+            "errors": self.errors,
+        }

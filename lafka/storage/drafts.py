@@ -1,0 +1,99 @@
+"""Files that are whole under their names: drafts, written, synced, and only then named.
+
+Who is killed on the way leaves what was there before, and at most a draft beside it. A name that
+was given is on the disk when the function returns. The steps are those of rename(2) and fsync(2):
+write, sync the file, rename or link it, sync the folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from lafka.errors import StorageTrouble
+from lafka.storage.folders import draft_of, put_in_place, sync_folder
+from lafka.storage.locks import lock_file
+
+
+def write(path: Path, pieces: Iterable[bytes]) -> None:
+    """Write the file at *path*, over what is there, and sync it, not its name. ``OSError``."""
+    with path.open("wb") as file:
+        file.writelines(pieces)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def replace(path: Path, pieces: Iterable[bytes], *, draft: Path | None = None) -> None:
+    """Put a file that holds *pieces* at *path*, durably, for whatever is there.
+
+    *draft*: its name until it is whole, in the same folder; that of ``draft_of`` where none is
+    given, which admits one writer at a time. ``StorageTrouble`` where the disk refuses; then
+    *path* is as it was, unless its folder could not be synced, and the draft is removed.
+    """
+    draft = draft or draft_of(path)
+    with _drafted(draft, path):
+        write(draft, pieces)
+        put_in_place(draft, path)
+
+
+def replace_locked(path: Path, data: bytes) -> int:
+    """As :func:`replace`; the new file's descriptor, locked before it had the name."""
+    draft = draft_of(path)
+    with _drafted(draft, path):
+        fd = _locked(draft)
+        try:
+            os.ftruncate(fd, 0)
+            with open(fd, "wb", closefd=False) as file:
+                file.write(data)
+            os.fsync(fd)
+            put_in_place(draft, path)
+        except BaseException:
+            os.close(fd)
+            raise
+    return fd
+
+
+def create(path: Path, pieces: Iterable[bytes], *, draft: Path) -> bool:
+    """Put a file that holds *pieces* at *path*, whose name is not synced; False where one is there.
+
+    Of two that create it the first wins. *draft* is a name of the caller's own. ``StorageTrouble``
+    where the disk refuses; the draft is gone in any case.
+    """
+    with _drafted(draft, path):
+        write(draft, pieces)
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return False
+        finally:
+            draft.unlink()
+    return True
+
+
+def link(file: Path, path: Path) -> None:
+    """Give *file* the second name *path*, durably; unlike a rename it never replaces. ``OSError``.
+
+    ``FileExistsError`` where *path* is there.
+    """
+    os.link(file, path)
+    sync_folder(path.parent)
+
+
+@contextmanager
+def _drafted(draft: Path, path: Path) -> Iterator[None]:
+    """An ``OSError`` meanwhile removes *draft* and is ``StorageTrouble`` of *path*."""
+    try:
+        yield
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink()
+        raise StorageTrouble(path, error) from error
+
+
+def _locked(draft: Path) -> int:
+    """The file at *draft*, locked; again where another process took it for a dead one's."""
+    while (fd := lock_file(draft, os.O_RDWR | os.O_CREAT)) is None:
+        pass
+    return fd

@@ -1,0 +1,61 @@
+"""Folders and names that survive a power cut, and the name that a file has while it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from lafka.errors import StorageTrouble
+from lafka.warc.writing.names import put_in_place as put_in_place  # noqa: PLC0414  asked for here
+from lafka.warc.writing.names import sync_folder as sync_folder  # noqa: PLC0414
+
+DRAFT = ".draft-"
+"""What stands before the name of a file that is not whole yet."""
+
+
+_NAMED: set[str] = set()
+"""Folders whose own names this process has seen to be on the disk."""
+_NAMED_MAX = 100_000
+
+
+def draft_of(path: Path) -> Path:
+    """The name that the file at *path* has until it is whole: one, for it has one writer."""
+    return path.with_name(DRAFT + path.name)
+
+
+def make_folders(folder: Path) -> None:
+    """Make *folder* and its missing parents, each name synced; ``StorageTrouble`` if refused.
+
+    The name of a folder that is there already is synced, too, once a process: who made it may have
+    been killed before, or may just be about to.
+    """
+    unsure = []
+    try:
+        while not (str(folder) in _NAMED and folder.is_dir()):
+            if folder == folder.parent or folder.is_mount():
+                break
+            unsure.append(folder)
+            folder = folder.parent
+        while unsure:
+            folder = unsure.pop()
+            _make(folder)
+    except OSError as error:
+        raise StorageTrouble(folder, error) from error
+
+
+def _make(folder: Path) -> None:
+    there = folder.is_dir()
+    folder.mkdir(exist_ok=True)
+    try:
+        sync_folder(folder.parent)
+    except PermissionError:
+        if not there:  # else its parent is not ours: /home, or what an operator prepared
+            raise
+    if len(_NAMED) >= _NAMED_MAX:
+        _NAMED.clear()
+    _NAMED.add(str(folder))
+
+
+def free_name(names: Iterable[Path]) -> Path:
+    """The first of *names* that no file has."""
+    return next(name for name in names if not name.exists())

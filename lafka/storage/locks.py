@@ -1,0 +1,140 @@
+"""Locks that die with the process that holds them: on a file that may be renamed or removed.
+
+A lock is flock(2) on the open file, and holds only while the file still has its name. A paper's is
+on its WARC itself.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from lafka.errors import BadWarc, StorageTrouble
+from lafka.storage.folders import draft_of, make_folders, sync_folder
+
+
+def lock_file(path: Path, flags: int, *, wait: bool = True) -> int | None:
+    """Open the file at *path* by *flags* and lock it: its descriptor.
+
+    None where another process has the lock, unless it is to be waited for, or where *path* names
+    this file no longer once it is locked. ``FileNotFoundError`` and any other ``OSError``.
+    """
+    # As anyone else may do, by the umask: several users may write to one archive.
+    fd = os.open(path, flags | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if is_at(fd, path):
+            return fd
+    except BlockingIOError:
+        pass
+    except BaseException:
+        os.close(fd)
+        raise
+    os.close(fd)
+    return None
+
+
+def is_at(fd: int, path: Path) -> bool:
+    """Whether *path* still names the file that *fd* is: another process may have renamed it."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(fd), path.stat())
+    return False
+
+
+def is_locked(fd: int) -> bool:
+    """Whether another process has the lock of *fd*, which then is shared until it is closed."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False
+
+
+def is_locked_at(path: Path) -> bool:
+    """Whether a process has the lock of the file at *path*; False where none is there."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        return is_locked(fd)
+    finally:
+        os.close(fd)
+
+
+@dataclass(slots=True, kw_only=True)
+class Lock:
+    """The lock of the WARC *warc* on the open file *fd*, which is its draft before a commit."""
+
+    warc: Path
+    fd: int
+    is_draft: bool
+
+    @property
+    def path(self) -> Path:
+        """Where the file stands now."""
+        return draft_of(self.warc) if self.is_draft else self.warc
+
+    def name_for_good(self) -> None:
+        """Give a draft, which is synced, its final name, durably."""
+        if self.is_draft:
+            self.path.rename(self.warc)
+            self.is_draft = False  # whether or not the name is on the disk
+            sync_folder(self.warc.parent)
+
+    def release(self) -> None:
+        try:
+            if self.is_draft and not os.fstat(self.fd).st_size:
+                self.path.unlink(missing_ok=True)
+        finally:
+            os.close(self.fd)
+
+
+@contextmanager
+def held(warc: Path) -> Iterator[Lock]:
+    """The lock of *warc*, waited for; any ``OSError`` meanwhile is ``StorageTrouble``."""
+    try:
+        lock = None
+        while lock is None:
+            lock = _try_lock(warc)
+        try:
+            yield lock
+        finally:
+            lock.release()
+    except OSError as error:
+        raise StorageTrouble(error.filename or warc, error) from error
+
+
+def _try_lock(warc: Path) -> Lock | None:
+    """Wait for the lock; None where the file got another name meanwhile: then try again."""
+    is_draft = not warc.exists()
+    if is_draft:
+        make_folders(warc.parent)
+    path = draft_of(warc) if is_draft else warc
+    try:
+        fd = lock_file(path, os.O_RDWR | (is_draft and os.O_CREAT))
+    except FileNotFoundError:
+        return None
+    if fd is None:
+        return None
+    lock = Lock(warc=warc, fd=fd, is_draft=is_draft)
+    if is_draft and warc.exists():
+        lock.release()
+        return None
+    return lock
+
+
+@contextmanager
+def vacant(warc: Path) -> Iterator[None]:
+    """Keep the place *warc* free of writers, so that a file can be linked to it.
+
+    ``BadWarc`` where a WARC or the draft of one is there, ``StorageTrouble``.
+    """
+    with held(warc) as lock:
+        if not lock.is_draft or os.fstat(lock.fd).st_size:
+            raise BadWarc(warc, "exists already")
+        yield

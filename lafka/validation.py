@@ -1,0 +1,162 @@
+"""The settings named ``LAFKA_*``, checked before a crawl begins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from scrapy.utils.misc import load_object
+
+from lafka import settings as defaults
+from lafka.capture.addresses import networks
+from lafka.capture.handler import CANNOT_BE_TEED
+from lafka.capture.rawfiles import load_settings
+from lafka.errors import BadArgument
+from lafka.warc.errors import BadValue
+from lafka.warc.format.dates import WarcDate
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+PREFIX = "LAFKA_"
+MISSES = ("error", "network")
+"""What LAFKA_WAYBACK_MISS can be."""
+
+
+def check(settings: BaseSettings) -> None:
+    """``BadArgument``, one sentence, for a setting that is unknown or has a bad value.
+
+    A misspelt LAFKA_ARCHIVE would else fill another folder, without a word.
+    """
+    names = sorted(name for name in settings if str(name).startswith(PREFIX))
+    unknown = [name for name in names if name not in _KNOWN]
+    if unknown:
+        raise BadArgument(f"unknown setting {unknown[0]!r}; docs/reference.md has all of Lafka's")
+    for name, checked in _CHECKS.items():
+        checked(settings, name)
+
+
+def positive(settings: BaseSettings, name: str) -> int:
+    """The setting *name* as a whole number from 1; ``BadArgument``."""
+    return _whole(settings, name, 1)
+
+
+def _natural(settings: BaseSettings, name: str) -> int:
+    return _whole(settings, name, 0)
+
+
+def _whole(settings: BaseSettings, name: str, least: int) -> int:
+    value = settings.get(name)
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        number = least - 1
+    if number < least:
+        raise BadArgument(f"{name}={value!r} has to be a whole number from {least}")
+    return number
+
+
+def _seconds(settings: BaseSettings, name: str) -> None:
+    _number(settings, name, "a number of seconds")
+
+
+def _rate(settings: BaseSettings, name: str) -> None:
+    _number(settings, name, "a number of bytes a second")
+
+
+def _share(settings: BaseSettings, name: str) -> None:
+    _number(settings, name, "a share")
+
+
+def _days(settings: BaseSettings, name: str) -> None:
+    _number(settings, name, "a number of days")
+
+
+def _number(settings: BaseSettings, name: str, what: str) -> None:
+    value = settings.get(name)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise BadArgument(f"{name}={value!r} has to be {what} from 0")
+
+
+def _truth(settings: BaseSettings, name: str) -> None:
+    try:
+        settings.getbool(name)
+    except ValueError:
+        raise BadArgument(f"{name}={settings.get(name)!r} is neither true nor false") from None
+
+
+def _networks(settings: BaseSettings, name: str) -> None:
+    networks(settings.getlist(name))
+
+
+def _paths(settings: BaseSettings, name: str) -> None:
+    for path in settings.getlist(name):
+        if not Path(path).exists():
+            raise BadArgument(f"{name}: {path} is not there")
+
+
+def _date(settings: BaseSettings, name: str) -> None:
+    try:
+        if settings.get(name):
+            WarcDate.parse(str(settings[name]))
+    except BadValue:
+        text = settings[name]
+        raise BadArgument(f"{name}={text!r} is no date as 2026-11-20T10:11:12Z") from None
+
+
+def _miss(settings: BaseSettings, name: str) -> None:
+    if settings.get(name) not in MISSES:
+        raise BadArgument(f"{name}={settings.get(name)!r} is none of {', '.join(MISSES)}")
+
+
+def _warc_settings(settings: BaseSettings, name: str) -> None:
+    if settings.get(name):
+        load_settings(settings[name])
+
+
+def _handler(settings: BaseSettings, name: str) -> None:
+    try:
+        handler = load_object(settings.get(name))
+    except (ImportError, NameError, TypeError, ValueError) as error:
+        raise BadArgument(f"{name}={settings.get(name)!r}: {error}") from None
+    if not issubclass(handler, HTTP11DownloadHandler):
+        raise BadArgument(f"{name}={settings.get(name)!r}: {CANNOT_BE_TEED}")
+
+
+def _folder(settings: BaseSettings, name: str) -> None:
+    if settings.get(name) and not Path(settings[name]).is_dir():
+        raise BadArgument(f"{name}={settings[name]!r} is no folder")
+
+
+_KNOWN = {name for name in dir(defaults) if name.startswith(PREFIX)}
+_CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
+    "LAFKA_LINKS_MAX": positive,
+    "LAFKA_TRAILS_MAX": positive,
+    "LAFKA_WRITERS": positive,
+    "LAFKA_RAW_SIZE": positive,
+    "LAFKA_MAX_PAYLOAD": _natural,
+    "LAFKA_HOST_FAILURES_MAX": _natural,
+    "LAFKA_STALL_TIMEOUT": _seconds,
+    "LAFKA_MIN_RATE": _rate,
+    "LAFKA_RETRY_AFTER_MAX": _seconds,
+    "LAFKA_CRAWL_DELAY_MAX": _seconds,
+    "LAFKA_PROGRESS_INTERVAL": _seconds,
+    "LAFKA_LOSS_SHARE": _share,
+    "LAFKA_LOSS_DAYS": _days,
+    "LAFKA_KEEP_RAW": _truth,
+    "LAFKA_TLS_STRICT": _truth,
+    "LAFKA_ALLOWED_NETWORKS": _networks,
+    "LAFKA_WARC_SETTINGS": _warc_settings,
+    "LAFKA_DOWNLOAD_HANDLER": _handler,
+    "LAFKA_SPOOL_DIR": _folder,
+    "LAFKA_WAYBACK": _paths,
+    "LAFKA_WAYBACK_TIME": _date,
+    "LAFKA_WAYBACK_MISS": _miss,
+}

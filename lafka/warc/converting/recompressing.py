@@ -1,0 +1,50 @@
+"""A volume written anew, each record a gzip member of its own, or plain; records stay the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from lafka.warc.alike import open_volume
+from lafka.warc.converting.repairing import LOST
+from lafka.warc.errors import BadWarc
+from lafka.warc.problems import Problem
+from lafka.warc.writing.appending import new_file
+from lafka.warc.writing.encoding import Gzip, Plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recompressed:
+    """What was made: ``records`` in the file ``into``; ``problems`` of what was read."""
+
+    into: Path
+    records: int
+    problems: tuple[Problem, ...]
+
+
+def recompress(
+    path: Path | str,
+    into: Path | str,
+    *,
+    gzip: bool = True,
+    skip_lengths: bool = False,
+    level: int = 6,
+) -> Recompressed:
+    """Write each record of the volume at *path*, compressed in any way, to the new file *into*.
+
+    A gzip member for each, of that *level* and with *skip_lengths* if asked; or plain. Records are
+    as they were, and places in the file are others. ``BadWarc`` where not all of the volume is
+    records: ``repair`` it first. ``FileExistsError`` where *into* is there; ``OSError``. Then there
+    is no new file.
+    """
+    encoding = Gzip(skip_lengths=skip_lengths, level=level, copies=False) if gzip else Plain()
+    count = 0
+    with open_volume(path) as volume, new_file(Path(into)) as out:
+        for record in volume:
+            encoding.write(out, [record])
+            count += 1
+        problems = tuple(volume.problems)
+        lost = next((problem for problem in problems if problem.code in LOST), None)
+        if lost:
+            raise BadWarc(lost.path, f"{lost.sentence}: repair it first", lost.offset)
+    return Recompressed(into=Path(into), records=count, problems=problems)

@@ -1,0 +1,156 @@
+"""Brings back what is whole in a damaged volume; the volume itself is never touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from lafka.warc.alike import kind_of, open_volume
+from lafka.warc.problems import Problem
+from lafka.warc.reading.stored import StoredRecord
+from lafka.warc.reading.volumes import Volume
+from lafka.warc.writing.appending import Appender, new_file
+from lafka.warc.writing.builders import OPEN
+from lafka.warc.writing.encoding import Gzip, Plain
+from lafka.warc.writing.names import or_numbered
+
+TORN = ".torn-"
+GARBAGE = ".garbage"
+# Bytes there belong to no record that is given, or to a member that holds more than its records.
+LOST = frozenset({
+    "torn-tail", "torn-member", "no-record", "stray-bytes", "overlong-block", "open-header",
+    "bad-compression", "bad-length", "long-line", "long-header", "overlong-arc", "arc-header",
+    "unreadable", "more",
+})  # fmt: skip
+_TORN = ("torn-tail", "torn-member")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aside:
+    """``length`` bytes from ``offset`` on of the damaged file, kept at byte ``at`` of ``path``."""
+
+    path: Path
+    at: int
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repaired:
+    """What was made: ``records`` in the file ``into``, all else in the files that ``asides`` name.
+
+    ``into`` is None where no record is whole.
+    """
+
+    into: Path | None
+    records: int
+    asides: tuple[Aside, ...]
+    problems: tuple[Problem, ...]
+
+
+def repair(path: Path | str, into: Path | str, *, gzip: bool | None = None) -> Repaired:
+    """Copy every whole record of the WARC or ARC at *path*, as it is, to the new file *into*.
+
+    What belongs to none is kept in files beside *into*: a torn end in ``INTO.torn-OFFSET``, all
+    else in ``INTO.garbage``. Records are compressed as they were, or as *gzip* says. Header and
+    block of a record stay as they are, digests that do not fit included; the line ends behind it
+    are made CRLF CRLF. ``FileExistsError`` where *into* is there; ``OSError``, and then no file.
+
+    What a killed builder left, ``NAME.open``, is whole up to its torn end. Nothing behind the first
+    damage in it is taken for a record: it could be what a site sent.
+    """
+    into = Path(into)
+    opened = open_volume(path) if kind_of(path) == "arc" else Volume(path)
+    with opened as volume, ExitStack() as stack:
+        packed = bool(volume.compression) if gzip is None else gzip
+        encoding = Gzip() if packed else Plain()
+        kept = _Kept(volume, into, stack)
+        out: Appender | None = None
+        count = 0
+        for found in _sorted_out(volume):
+            if isinstance(found, StoredRecord):
+                out = out or stack.enter_context(new_file(into))
+                encoding.write(out, [found])
+                count += 1
+            else:
+                kept.keep(*found)
+    return Repaired(
+        into=into if count else None,
+        records=count,
+        asides=tuple(kept.asides),
+        problems=tuple(volume.problems),
+    )
+
+
+def _sorted_out(volume: Volume) -> Iterator[StoredRecord | tuple[int, int]]:
+    """The records of *volume*, and where the bytes begin and end that belong to none; in order."""
+    at = told = 0
+    last: StoredRecord | None = None
+    for record in volume:
+        if _is_left(volume) and _is_behind_damage(record, volume):
+            break
+        another = last is None or record.offset != last.offset
+        if another and (record.offset > at or (last and not last.alone)):
+            yield from _lost(volume, last, told, at, record.offset)
+            told = record.offset
+        yield record
+        at, last = max(at, record.end), record
+    yield from _lost(volume, last, told, at, volume.size)
+
+
+def _is_left(volume: Volume) -> bool:
+    """Whether a builder was killed that wrote it."""
+    return volume.path.name.endswith(OPEN)
+
+
+def _is_behind_damage(record: StoredRecord, volume: Volume) -> bool:
+    lost = [problem.offset for problem in volume.problems if problem.code in LOST]
+    return any(at < record.offset or (at == record.offset and record.inner) for at in lost)
+
+
+def _lost(
+    volume: Volume, last: StoredRecord | None, told: int, at: int, stop: int
+) -> Iterator[tuple[int, int]]:
+    """What of the bytes before *stop* belongs to no record; *last* ended at *at*.
+
+    A member that holds several records and something else is kept whole, from *told* on.
+    """
+    start = at
+    if last is not None and not last.alone:
+        inside = [p.offset for p in volume.problems if p.code in LOST and told <= p.offset < at]
+        start = min([at, *inside])
+    if start >= stop:
+        return
+    torn = [p.offset for p in volume.problems if p.code in _TORN and start < p.offset < stop]
+    yield from zip([start, *torn], [*torn, stop], strict=True)
+
+
+class _Kept:
+    """The files for what belongs to no record, made when they are needed."""
+
+    def __init__(self, volume: Volume, into: Path, stack: ExitStack) -> None:
+        self.asides: list[Aside] = []
+        self._volume = volume
+        self._into = into
+        self._stack = stack
+        self._files: dict[Path, Appender] = {}
+
+    def keep(self, start: int, stop: int) -> None:
+        problems = self._volume.problems
+        torn = any(problem.offset == start and problem.code in _TORN for problem in problems)
+        torn = torn or _is_left(self._volume)
+        name = self._into.name + (f"{TORN}{start}" if torn else GARBAGE)
+        path, out = self._file(self._into.with_name(name))
+        self.asides.append(Aside(path=path, at=out.position, offset=start, length=stop - start))
+        out.write(self._volume.stretch(start, stop - start).chunks())
+
+    def _file(self, path: Path) -> tuple[Path, Appender]:
+        for name in or_numbered(path):
+            if name in self._files:
+                return name, self._files[name]
+            if not name.exists():
+                self._files[name] = self._stack.enter_context(new_file(name))
+                return name, self._files[name]
+        raise AssertionError

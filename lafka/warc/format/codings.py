@@ -1,0 +1,199 @@
+"""Content and transfer codings undone: gzip, deflate, br, zstd (RFC 9110 section 8.4.1)."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+import brotli
+
+from lafka.warc.errors import BadHttp
+from lafka.warc.format import gzips
+from lafka.warc.format.gzips import BARE, MEMBER, WRAPPED, Inflater
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+_PIECE = 1 << 16
+_OUT = 1 << 20
+_BROKEN = (*gzips.BROKEN, brotli.error, zstd.ZstdError)
+_CODINGS_MAX = 8
+
+
+class _Decoder(Protocol):
+    def feed(self, data: bytes) -> Iterator[bytes]: ...
+
+    @property
+    def done(self) -> bool: ...
+
+
+class _Inflate:
+    """One stream of zlib's, in pieces of at most *most* bytes; what stands behind is ``rest``."""
+
+    def __init__(self, window: int, most: int) -> None:
+        self._inner = Inflater(window)
+        self._most = most
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        return self._inner.pieces(data, self._most)
+
+    @property
+    def rest(self) -> bytes:
+        return self._inner.rest
+
+    @property
+    def done(self) -> bool:
+        return self._inner.eof
+
+
+class _Zstd:
+    """One frame; an 8 MiB window is all that RFC 9659 allows a server to ask for."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._inner = zstd.ZstdDecompressor(
+            options={zstd.DecompressionParameter.window_log_max: 23}
+        )
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        out = self._inner.decompress(data, self._most)
+        while out:
+            yield out
+            out = b"" if self.done else self._inner.decompress(b"", self._most)
+
+    @property
+    def rest(self) -> bytes:
+        return bytes(self._inner.unused_data)
+
+    @property
+    def done(self) -> bool:
+        return bool(self._inner.eof)
+
+
+class _Members:
+    """Streams of one kind, one behind the other: gzip members, zstd frames.
+
+    What stands behind the last one and does not begin as another does is dropped: padding.
+    """
+
+    def __init__(self, new: Callable[[], _Inflate | _Zstd], magic: re.Pattern[bytes]) -> None:
+        self._new = new
+        self._magic = magic
+        self._inner = new()
+        self._behind = b""
+        self._over = False
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        while data and not self._over:
+            if self._inner.done:
+                data = self._next(data)
+                continue
+            yield from self._inner.feed(data)
+            data = self._inner.rest if self._inner.done else b""
+
+    def _next(self, data: bytes) -> bytes:
+        data = self._behind + data
+        self._behind = b""
+        if self._magic.match(data):
+            self._inner = self._new()
+            return data
+        self._over = len(data) >= _MAGIC_MAX
+        self._behind = b"" if self._over else data
+        return b""
+
+    @property
+    def done(self) -> bool:
+        return self._inner.done
+
+
+class _Brotli:
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._inner = brotli.Decompressor()
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        if self.done:
+            return
+        out = self._inner.process(data, output_buffer_limit=self._most)
+        # It may have taken all of its input and still hold back output.
+        while out or not (self.done or self._inner.can_accept_more_data()):
+            yield bytes(out)
+            out = b"" if self.done else self._inner.process(b"", output_buffer_limit=self._most)
+
+    @property
+    def done(self) -> bool:
+        return bool(self._inner.is_finished())
+
+
+_GZIP = re.compile(rb"\x1f\x8b")
+_ZSTD = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
+_MAGIC_MAX = 4
+
+
+def _decoder(coding: str, opening: bytes, most: int = _OUT) -> _Decoder | None:
+    """What undoes *coding*; None where it is unknown or *opening* shows that it was not applied."""
+    if coding in ("gzip", "x-gzip"):
+        begins = _GZIP.match(opening) or opening == b"\x1f"
+        return _Members(lambda: _Inflate(MEMBER, most), _GZIP) if begins else None
+    if coding == "zstd":
+        begins = _ZSTD.match(opening) or len(opening) < _MAGIC_MAX
+        return _Members(lambda: _Zstd(most), _ZSTD) if begins else None
+    if opening.startswith(b"%PDF"):
+        return None  # the other codings have no signature of their own: the PDF's tells
+    if coding == "deflate":
+        # Many servers send it without its zlib wrapper (RFC 9110 section 8.4.1.2).
+        wrapped = opening[0] & 15 == 8 and int.from_bytes(opening[:2]) % 31 == 0
+        return _Inflate(WRAPPED if wrapped else BARE, most)
+    return _Brotli(most) if coding == "br" else None
+
+
+def decode(pieces: Iterable[bytes], codings: tuple[str, ...]) -> Iterator[bytes]:
+    """*pieces* with *codings* (as applied, so undone from the last) undone.
+
+    A piece that is given is at most 1 MiB where a coding was undone, so a bomb is met piece by
+    piece and the caller can stop. Bytes decide here too: a coding that is unknown, or that the
+    first bytes contradict, was not applied. ``BadHttp`` for a broken stream, or one that ends
+    early, or more than eight codings.
+    """
+    if len(codings) > _CODINGS_MAX:
+        raise BadHttp(f"{len(codings)} codings")
+    for coding in reversed(codings):
+        pieces = _undo(pieces, coding)
+    yield from pieces
+
+
+def _undo(pieces: Iterable[bytes], coding: str) -> Iterator[bytes]:
+    rest = iter(pieces)
+    opening = b""
+    while len(opening) < _MAGIC_MAX and (piece := next(rest, None)) is not None:
+        opening += piece
+    decoder = _decoder(coding, opening) if opening else None
+    if decoder is None:
+        yield from itertools.chain((opening,), rest)
+        return
+    try:
+        for piece in itertools.chain((opening,), rest):
+            for start in range(0, len(piece), _PIECE):
+                yield from filter(None, decoder.feed(piece[start : start + _PIECE]))
+    except _BROKEN as error:
+        raise BadHttp(f"broken {coding} body: {error}") from None
+    if not decoder.done:
+        raise BadHttp(f"the {coding} body ends early")
+
+
+def opening(data: bytes, coding: str, size: int) -> bytes | None:
+    """The first *size* bytes of what *coding* made *data* of, fewer where *data* has fewer.
+
+    None where the coding is unknown or *data* contradicts it. Never decodes more than *size* bytes
+    at a time, whatever *data* would expand to.
+    """
+    decoder = _decoder(coding, data, size) if data else None
+    try:
+        return next(decoder.feed(data), b"")[:size] if decoder else None
+    except _BROKEN:
+        return None

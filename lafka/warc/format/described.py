@@ -1,0 +1,124 @@
+"""What a record says of itself, in memory or in a volume: its fields by name, its payload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Protocol
+
+from lafka.warc.errors import BadHttp, BadValue
+from lafka.warc.format import http
+from lafka.warc.format.dates import WarcDate
+from lafka.warc.format.digests import Digest
+from lafka.warc.format.fields import Fields
+from lafka.warc.format.sources import CHUNK, Source
+
+WARC_FIELDS = "application/warc-fields"
+
+
+class HasFields(Protocol):
+    """A record, in memory or in a volume."""
+
+    @property
+    def fields(self) -> Fields: ...
+
+
+class HasMessage(HasFields, Protocol):
+    """A record whose block may hold an HTTP message."""
+
+    @property
+    def http(self) -> http.Head | None: ...
+
+    @property
+    def source(self) -> Source: ...
+
+
+class Described:
+    """What a record says, wherever it is."""
+
+    __slots__ = ()
+
+    @property
+    def type(self: HasFields) -> str:
+        """WARC-Type in small letters, in which the standard has all of them."""
+        return self.fields.first("WARC-Type").lower()
+
+    @property
+    def id(self: HasFields) -> str:
+        """WARC-Record-ID as it stands, angle brackets and all."""
+        return self.fields.first("WARC-Record-ID")
+
+    @property
+    def url(self: HasFields) -> str:
+        """The target URI, without the angle brackets of the WARC/1.0 grammar."""
+        url = self.fields.first("WARC-Target-URI")
+        return url[1:-1] if url.startswith("<") and url.endswith(">") else url
+
+    @property
+    def date(self: HasFields) -> WarcDate | None:
+        """WARC-Date; None where it is none."""
+        with suppress(BadValue):
+            return WarcDate.parse(self.fields.first("WARC-Date"))
+        return None
+
+    @property
+    def content_type(self: HasFields) -> str:
+        return self.fields.first("Content-Type")
+
+    @property
+    def media_type(self: HasFields) -> str:
+        """The Content-Type without its parameters, in small letters."""
+        return http.media_type(self.fields.first("Content-Type"))
+
+    def block_fields(self: HasMessage) -> Fields:
+        """The fields in the block of a warcinfo or metadata record, read leniently; 1 MiB of them.
+
+        ``BadValue`` where the Content-Type is not ``application/warc-fields``.
+        """
+        kind = self.fields.first("Content-Type")
+        if http.media_type(kind) != WARC_FIELDS:
+            raise BadValue(f"a block of fields was asked for, and is {kind!r}")
+        return Fields.parse(self.source.read(0, CHUNK))
+
+    def payload(self: HasMessage, *, decoded: bool = False) -> Iterator[bytes]:
+        """The payload in pieces: what an HTTP message carries, else the block.
+
+        Transfer codings are undone; *decoded*: content codings too. ``BadHttp`` where the body
+        ends early or its coding is broken.
+        """
+        head = self.http
+        if head is None:
+            return self.source.chunks()
+        read = http.entity if decoded else http.payload
+        return read(self.source, head, to_end=_goes_on(self, head))
+
+
+def body_length(record: HasMessage, head: http.Head) -> int:
+    """How many bytes of the block behind *head* are the body, where it is not chunked."""
+    rest, stated = record.source.size - head.end, head.content_length
+    return rest if stated is None or _goes_on(record, head) else min(rest, stated)
+
+
+def _goes_on(record: HasMessage, head: http.Head) -> bool:
+    """Whether the body is more than Content-Length says.
+
+    Some recorders keep the length of a coded body and store it decoded. So what stands behind the
+    length is body too, unless the payload digest says that it is not.
+    """
+    length, source = head.content_length, record.source
+    if not head.status or length is None or source.size - head.end <= length:
+        return False
+    with suppress(BadValue):
+        stated = Digest.parse(record.fields.first("WARC-Payload-Digest"))
+        if stated.known:
+            return Digest.of(http.payload(source, head), stated.algorithm) != stated
+    return True
+
+
+def message_in(record: HasMessage) -> http.Head | None:
+    """The head of the HTTP message in the block of *record*; None where there is none."""
+    if http.media_type(record.fields.first("Content-Type")) != http.MESSAGE:
+        return None
+    with suppress(BadHttp):
+        return http.message_head(record.source)
+    return None

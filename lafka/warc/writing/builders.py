@@ -1,0 +1,425 @@
+"""Writes WARC files: named by the guidelines, of a bounded size, whole or told from whole ones.
+
+A file is named ``NAME.open`` while it is written and ``NAME`` once it is whole. One that could not
+be is kept as ``NAME.invalid``. No file is ever overwritten, whoever made it.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol, Self
+
+from lafka.warc.errors import BadValue
+from lafka.warc.format.dates import SECONDS, WarcDate
+from lafka.warc.format.fields import Fields
+from lafka.warc.format.records import Record, uuid_urn
+from lafka.warc.format.rules import VERSIONS
+from lafka.warc.reading.stored import StoredRecord
+from lafka.warc.reading.volumes import Volume
+from lafka.warc.writing.appending import Appender
+from lafka.warc.writing.encoding import Encoding, Gzip, Plain, added_size
+from lafka.warc.writing.names import (
+    TEMPLATE,
+    make_name,
+    rename_free,
+    rename_new,
+    sync_folder,
+    this_host,
+)
+from lafka.warc.writing.sizes import parse_size
+
+MAX_SIZE = "1G"
+OPEN = ".open"
+INVALID = ".invalid"
+# Records of these types may be tied to one another as one capture event (WARC/1.1 section 5.7).
+_CAPTURED = frozenset({"request", "response", "resource", "metadata", "revisit"})
+_CONCURRENT = "WARC-Concurrent-To"
+_HEADER_MAX = 1 << 20
+
+
+class Index(Protocol):
+    """What is told of each record once it is written."""
+
+    def add(self, record: StoredRecord, /) -> object: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where the record *id* is: ``length`` bytes from ``offset`` on of the file ``path``.
+
+    Until the file is whole it has ``.open`` behind that name.
+    """
+
+    path: Path
+    offset: int
+    length: int
+    id: str
+
+
+class Builder:
+    """Appends records to WARC files, each group whole or not at all; a context; for one thread.
+
+    *path*: the one file to be made. Else files in *folder*, named by *template*
+    (:func:`lafka.warc.writing.names.make_name`) with *prefix*, *host* and the next of *serials*; another
+    one begins with a group that the last has no room for, of *max_size* bytes (``"1G"``,
+    ``"512Mi"``). A group that is larger has a file of its own; a compressed file is full once it
+    is over that size. *warcinfo*: what each file begins with, a body or a record, cloned with an
+    id, a date and the file's name of its own.
+
+    *gzip*: a member for each record; *skip_lengths* tells its length in it. *durable*: a group is
+    on the disk when ``append`` returns, and so is the file's name. *indexes* are told of each
+    record. *version*: of all records but stored ones; each its own where it is None.
+
+    ``OSError`` is what the disk says, ``FileExistsError`` where *path* or its ``.open`` is there.
+    """
+
+    def __init__(
+        self,
+        path: Path | str | None = None,
+        *,
+        folder: Path | str | None = None,
+        template: str = TEMPLATE,
+        prefix: str = "WARC",
+        host: str | None = None,
+        serials: Iterator[int] | None = None,
+        max_size: int | str = MAX_SIZE,
+        warcinfo: Fields | Record | StoredRecord | None = None,
+        gzip: bool = False,
+        skip_lengths: bool = False,
+        durable: bool = False,
+        indexes: Sequence[Index] = (),
+        ids: Callable[[], str] = uuid_urn,
+        clock: Callable[[], WarcDate] = WarcDate.now,
+        version: str | None = None,
+    ) -> None:
+        _check_ways(path, folder, version)
+        self.max_size = parse_size(max_size)
+        self.finished: list[Path] = []
+        """The files that are whole, by their final names."""
+        self.failed: list[Path] = []
+        """The files that were set aside."""
+        self._encoding: Encoding = Gzip(skip_lengths=skip_lengths) if gzip else Plain()
+        self._path = Path(path) if path is not None else None
+        self._folder = Path(folder or "")
+        self._name = (template, prefix, this_host() if host is None else host)
+        self._serials = itertools.count() if serials is None else serials
+        self._warcinfo = _template(warcinfo)
+        self._durable = durable
+        self._indexes = indexes
+        self.ids = ids
+        self.clock = clock
+        self._version = version
+        self._file: _File | None = None
+        self._closed = False
+        if folder is not None:
+            self._check_template()
+
+    def _check_template(self) -> None:
+        now = self.clock()
+        if self._named(0, now) == self._named(1, now):
+            raise BadValue(f"a template without a serial: {self._name[0]!r}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def path(self) -> Path | None:
+        """The file that is written now, by the name it will have; None before there is one."""
+        return self._file.path if self._file else None
+
+    @property
+    def is_single(self) -> bool:
+        """Whether all goes into one file, however large."""
+        return self._path is not None
+
+    @property
+    def position(self) -> int:
+        """Bytes in the file that is written now."""
+        return self._file.out.position if self._file else 0
+
+    # ---- Records
+
+    def append(self, *records: Record | StoredRecord, concurrent: bool = True) -> list[Place]:
+        """Append *records*, one capture event, to one file: all of them or none.
+
+        A record without an id, a date or a WARC-Warcinfo-ID gets one; where none of them has
+        WARC-Concurrent-To, all that may refer to the first that may, unless not *concurrent*.
+        Stored records are copied byte by byte. ``BadValue`` for a record that the standard does
+        not have, a stored one without id or date, a block of another length than was said;
+        ``OSError`` where the disk refuses. Then the file is as it was before or, where it cannot
+        be made so, set aside. What an index raises is raised when the records are there for good.
+        """
+        if self._closed:
+            raise BadValue("the builder is closed")
+        if not records:
+            return []
+        for record in records:
+            _check(record)
+        file = self._file_for(records)
+        group, info_id = self._completed(records, file.info_id, concurrent=concurrent)
+        try:
+            with file.out.group():
+                ends = self._encoding.write(file.out, group)
+                if self._durable:
+                    file.out.sync()
+        finally:
+            if not file.out.intact:
+                self.set_aside()
+        file.info_id = info_id
+        places = [
+            Place(path=file.path, offset=offset, length=end - offset, id=record.id)
+            for record, (offset, end) in zip(group, itertools.pairwise(ends), strict=True)
+        ]
+        if self._indexes:
+            self._tell_indexes(file, places)
+        return places
+
+    def _completed(
+        self, records: Sequence[Record | StoredRecord], info_id: str, *, concurrent: bool
+    ) -> tuple[list[Record | StoredRecord], str]:
+        """*records* with what they lack, and the id of the last warcinfo, *info_id* at first."""
+        concurrent = concurrent and not any(_CONCURRENT in record.fields for record in records)
+        date = ""
+        first = ""
+        group: list[Record | StoredRecord] = []
+        for record in records:
+            fields, kind = record.fields, record.type
+            added: list[tuple[str, str]] = []
+            record_id = fields.first("WARC-Record-ID")
+            if not record_id:
+                record_id = self.ids()
+                added.append(("WARC-Record-ID", record_id))
+            if "WARC-Date" not in fields:
+                date = date or self._date_of(records)
+                added.append(("WARC-Date", date))
+            if kind == "warcinfo":
+                info_id = record_id
+            elif info_id and kind != "continuation" and "WARC-Warcinfo-ID" not in fields:
+                # Continuations have no field that they could do without (WARC/1.1 section 7).
+                added.append(("WARC-Warcinfo-ID", info_id))
+            if concurrent and kind in _CAPTURED:
+                if first:
+                    added.append((_CONCURRENT, first))
+                first = first or record_id
+            group.append(self._with(record, added))
+        return group, info_id
+
+    def _date_of(self, records: Sequence[Record | StoredRecord]) -> str:
+        """The date of a capture event (WARC/1.1 section 5.4)."""
+        dates = (record.fields.first("WARC-Date") for record in records)
+        return next(filter(None, dates), "") or self.clock().text
+
+    def _with(
+        self, record: Record | StoredRecord, added: list[tuple[str, str]]
+    ) -> Record | StoredRecord:
+        """*record* with the fields *added*; as it is where it was read."""
+        if isinstance(record, StoredRecord) or record.fields.frozen:
+            return record
+        version = self._version or record.version
+        if not added and version == record.version == "1.1":
+            return record
+        fields = Fields([*record.fields, *added])
+        if version == "1.0":
+            with suppress(BadValue):
+                fields.set("WARC-Date", WarcDate.parse(fields["WARC-Date"]).cut(SECONDS).text)
+        return Record(
+            fields=fields, block=record.block, version=version, algorithm=record.algorithm
+        )
+
+    def _tell_indexes(self, file: _File, places: Sequence[Place]) -> None:
+        with Volume(file.path, fd=file.out.fd) as volume:
+            for place in places:
+                record = volume.at(place.offset)
+                for index in self._indexes:
+                    index.add(record)
+
+    # ---- Files
+
+    def has_room(self, *records: Record | StoredRecord) -> bool:
+        """Whether a group goes into the file that is written now."""
+        file = self._file
+        if file is None or self._path is not None:
+            return file is not None
+        rest = self.max_size - file.out.position
+        if file.out.position == file.begin:
+            return True
+        if self._encoding.compression:
+            return rest > 0
+        rest -= sum(record.block_length for record in records)
+        return rest >= len(records) * _HEADER_MAX or rest >= sum(map(added_size, records))
+
+    def _file_for(self, records: Sequence[Record | StoredRecord]) -> _File:
+        if self._file and not self.has_room(*records):
+            self.roll()
+        if self._file is None:
+            self._file = self._begin()
+        return self._file
+
+    def start(self) -> int:
+        """Begin a file where the last has records in it; how many bytes there are room for."""
+        if self._file and self._file.out.position > self._file.begin and self._path is None:
+            self.roll()
+        if self._file is None:
+            self._file = self._begin()
+        return self.max_size - self.position
+
+    def _named(self, serial: int, date: WarcDate) -> Path:
+        template, prefix, host = self._name
+        name = make_name(template, prefix=prefix, host=host, date=date, serial=serial)
+        if not name.endswith(self._encoding.suffix):
+            name += self._encoding.suffix
+        return self._folder / name
+
+    def _names(self) -> Iterator[tuple[Path, WarcDate]]:
+        """Names of files that are made now, and the time in them."""
+        for serial in self._serials:
+            date = self.clock()
+            yield self._named(serial, date), date
+
+    def _begin(self) -> _File:
+        """A file under a name that nobody else has."""
+        if self._path is not None:
+            if self.failed:
+                raise BadValue(f"{self.failed[0]} was set aside")
+            file = _File.created(self._path, self.clock())
+            if file is None:
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self._path))
+        else:
+            made = (_File.created(path, date) for path, date in self._names())
+            file = next(filter(None, made), None)
+            if file is None:
+                raise BadValue("no serial number is left")
+        try:
+            self._write_info(file)
+            if self._durable:
+                sync_folder(file.path.parent)
+        except BaseException:
+            file.out.close()
+            file.open_path.unlink()  # there is no record in it
+            raise
+        return file
+
+    def _write_info(self, file: _File) -> None:
+        if self._warcinfo is None:
+            return
+        fields = self._warcinfo.fields.copy()
+        fields.set("WARC-Record-ID", self.ids())
+        fields.set("WARC-Date", file.date.text)
+        fields.set("WARC-Filename", file.path.name)
+        record = self._with(replace(self._warcinfo, fields=fields), [])
+        places = self._encoding.write(file.out, [record])
+        file.info_id, file.begin = record.id, places[-1]
+        if self._indexes:
+            place = Place(path=file.path, offset=0, length=file.begin, id=record.id)
+            self._tell_indexes(file, [place])
+
+    def roll(self) -> None:
+        """Finish the file that is written now; the next group begins another."""
+        file, self._file = self._file, None
+        if file is None:
+            return
+        try:
+            if self._durable:
+                file.out.sync()
+        finally:
+            file.out.close()
+        path = file.path
+        names = self._names()
+        while not _renamed(file.open_path, path):
+            # Someone else made that file meanwhile, who is no builder.
+            if self._path is not None:
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+            path, _ = next(names)
+        self.finished.append(path)
+        if self._durable:
+            sync_folder(path.parent)
+
+    def set_aside(self) -> None:
+        """Give the file that is written now up: it is kept as ``NAME.invalid``."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.out.close()
+            target = file.path.with_name(file.path.name + INVALID)
+            self.failed.append(rename_free(file.open_path, target))
+
+    def close(self) -> None:
+        """Finish the file that is written now, and append no more."""
+        self._closed = True
+        self.roll()
+
+
+@dataclass(slots=True, kw_only=True)
+class _File:
+    """A file in the making: ``begin`` is where the first record behind its warcinfo goes."""
+
+    path: Path
+    out: Appender
+    date: WarcDate
+    begin: int = 0
+    info_id: str = ""
+
+    @property
+    def open_path(self) -> Path:
+        return self.path.with_name(self.path.name + OPEN)
+
+    @classmethod
+    def created(cls, path: Path, date: WarcDate) -> Self | None:
+        """The file that is to be *path*; None where there is one, or is to be."""
+        open_path = path.with_name(path.name + OPEN)
+        try:
+            file = cls(path=path, out=Appender.create(open_path), date=date)
+        except FileExistsError:
+            return None
+        # Asked behind the creation: before it, another builder could have finished that file.
+        if not os.path.lexists(path):
+            return file
+        file.out.close()
+        open_path.unlink()
+        return None
+
+
+def _check_ways(path: Path | str | None, folder: Path | str | None, version: str | None) -> None:
+    if (path is None) == (folder is None):
+        raise BadValue("a builder has either a path or a folder")
+    if version not in (None, *VERSIONS):
+        raise BadValue(f"not a version of WARC: {version!r}")
+
+
+def _renamed(source: Path, target: Path) -> bool:
+    try:
+        rename_new(source, target)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _template(warcinfo: Fields | Record | StoredRecord | None) -> Record | None:
+    """The record that each file's warcinfo is a clone of."""
+    if isinstance(warcinfo, Fields):
+        return Record.warcinfo(warcinfo)
+    if isinstance(warcinfo, StoredRecord):
+        version, block = warcinfo.version, warcinfo.block().read(0, warcinfo.block_length)
+        return Record(fields=warcinfo.fields.copy(), block=block, version=version)
+    return warcinfo
+
+
+def _check(record: Record | StoredRecord) -> None:
+    """``BadValue`` where *record* has no type, or lacks something and cannot be given it."""
+    if not record.fields.first("WARC-Type"):
+        raise BadValue("a record without WARC-Type")
+    if not isinstance(record, StoredRecord) and not record.fields.frozen:
+        return
+    for name in ("WARC-Record-ID", "WARC-Date"):
+        if not record.fields.first(name):
+            raise BadValue(f"a record that was read has no {name}, and cannot be given one")
+    if isinstance(record, StoredRecord) and record.header[:5].upper() != b"WARC/":
+        raise BadValue(f"not a WARC record: {record!r}")

@@ -1,0 +1,92 @@
+"""The outcome feed's file, and its place among the user's feeds."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+from scrapy.settings import Settings
+
+from lafka.errors import StorageTrouble
+from lafka.runs.feed import OPTIONS, URI, SyncedLines, add_outcome_feed
+
+
+def unexpected(error: StorageTrouble) -> None:
+    raise error
+
+
+def test_lines_are_there_in_their_order(tmp_path: Path) -> None:
+    path = tmp_path / "runs" / "run.jsonl"
+    lines = SyncedLines(path, unexpected)
+    for number in range(1000):
+        lines.write(b"%d\n" % number)
+    lines.close()
+    lines.close()
+    assert path.read_bytes().split() == [b"%d" % n for n in range(1000)]
+
+
+def test_a_line_is_one_for_every_reader_and_drives_no_terminal(tmp_path: Path) -> None:
+    text = "a\x85b\x9bc\u2028d\u202ee\u200bf\x7f größe \U0001f600"
+    with SyncedLines(tmp_path / "run.jsonl", unexpected) as lines:
+        lines.write(json.dumps({"pid": text}, ensure_ascii=False).encode() + b"\n")
+    (line,) = (tmp_path / "run.jsonl").read_text("utf-8").splitlines()
+    assert line.isprintable()
+    assert "größe \U0001f600" in line
+    assert json.loads(line) == {"pid": text}
+
+
+def test_lines_are_appended(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    for line in (b"one\n", b"two\n"):
+        with SyncedLines(path, unexpected) as lines:
+            assert lines.writable()
+            lines.write(line)
+    assert path.read_bytes() == b"one\ntwo\n"
+    with SyncedLines(path, unexpected) as lines:
+        assert lines.tell() == 0
+        lines.write(b"three\n")
+        assert lines.tell() == 6
+
+
+def test_a_disk_that_refuses_is_told_once_and_nothing_follows(tmp_path: Path) -> None:
+    (tmp_path / "full.jsonl").symlink_to("/dev/full")
+    told: list[StorageTrouble] = []
+    first = threading.Event()
+
+    def refused(error: StorageTrouble) -> None:
+        told.append(error)
+        first.set()
+
+    with SyncedLines(tmp_path / "full.jsonl", refused) as lines:
+        lines.write(b"one\n")
+        assert first.wait(10)
+        lines.write(b"two\n")
+    (error,) = told
+    assert str(error) == f"{tmp_path / 'full.jsonl'}: No space left on device"
+
+
+@pytest.mark.parametrize("path", ["file/run.jsonl", "folder"])
+def test_a_file_that_cannot_be_made_is_storage_trouble(tmp_path: Path, path: str) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    told: list[StorageTrouble] = []
+    with SyncedLines(tmp_path / path, told.append) as lines:
+        lines.write(b"one\n")
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("priority", ["default", "project", "spider", "cmdline"])
+def test_the_users_feeds_stay(priority: str) -> None:
+    given = Settings({"FEEDS": {"own.csv": {"format": "csv"}}}, priority)
+    settings = given.copy()
+    add_outcome_feed(settings)
+    settings.update(given)  # as Scrapy does once more
+    assert settings.getdict("FEEDS") == {"own.csv": {"format": "csv"}, URI: OPTIONS}
+
+
+def test_a_feed_of_ours_that_the_user_sets_is_kept() -> None:
+    settings = Settings({"FEEDS": {URI: {"format": "csv"}}})
+    add_outcome_feed(settings)
+    assert settings.getdict("FEEDS") == {URI: {"format": "csv"}}

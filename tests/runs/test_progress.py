@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from lafka.runs.progress import names_a_contact, progress_line
+from tests.sites.hosts import Answer, hosts
+from tests.sites.polite_crawl import crawl
+
+EXTENSIONS = {
+    "lafka.runs.progress.TrailStats": 0,
+    "lafka.runs.progress.Progress": 0,
+    "lafka.runs.progress.ContactCheck": 0,
+}
+
+
+def line(**feeder) -> str:
+    return progress_line(
+        done=1204,
+        futs=800,
+        rate=3.21,
+        feeder=SimpleNamespace(**feeder) if feeder else None,
+        waiting_hosts=12,
+    )
+
+
+def test_the_line_says_of_how_many_where_that_is_known():
+    rest = "lines done, 800 futs, 3.2 lines/s, 12 hosts waiting"
+    assert line(loaded=True, total=10_000) == f"1,204 of 10,000 {rest}"
+    assert line(loaded=False, total=10_000) == f"1,204 of 10,000+ {rest}"
+    assert line(loaded=False, total=None) == f"1,204 {rest}"
+    assert line() == f"1,204 {rest}"
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "named"),
+    [
+        ("Scrapy/2.19.0 (+https://scrapy.org)", False),
+        ("Lafka/1.0 (+https://github.com/lafka-archive/lafka)", False),
+        ("Lafka/1.0", False),
+        ("Lafka/1.0 (+mailto:me@example.org)", True),
+        ("Lafka/1.0 (+https://github.com/lafka-archive/lafka; +https://me.example)", True),
+    ],
+)
+def test_names_a_contact(user_agent, named):
+    assert names_a_contact(user_agent) is named
+
+
+def test_a_crawl_counts_its_trails_and_tells_at_the_end():
+    with hosts({"/a": Answer()}) as [host]:
+        report = crawl([{"url": host.url + "/a"}] * 3, EXTENSIONS=EXTENSIONS)
+    stats = report["stats"]
+    assert (stats["lafka/trails/fut"], stats["lafka/futs/new"], stats["lafka/requests"]) == (
+        3,
+        3,
+        6,
+    )
+    assert report["log"].count("lafka.runs.progress] INFO: 3 lines done, 3 futs, ") == 1
+
+
+def test_progress_can_be_switched_off():
+    with hosts({}) as [host]:
+        settings = {"EXTENSIONS": EXTENSIONS, "LAFKA_PROGRESS_INTERVAL": 0}
+        report = crawl([{"url": host.url + "/a"}], **settings)
+    assert "lines done" not in report["log"]
+    assert report["stats"]["lafka/requests"] == 2
+
+
+@pytest.mark.parametrize("contact", ["", "mailto:me@example.org"])
+def test_a_missing_contact_is_one_warning(contact):
+    report = crawl(
+        [], quiet=False, EXTENSIONS=EXTENSIONS, LAFKA_CONTACT=contact, USER_AGENT="Lafka/1.0"
+    )
+    warnings = [entry for entry in report["log"].splitlines() if " WARNING: " in entry]
+    assert len(warnings) == (0 if contact else 1)
+    assert all("Set LAFKA_CONTACT" in warning for warning in warnings)

@@ -1,0 +1,107 @@
+"""The library has floors: nothing imports what stands above it, nor in a circle.
+
+Read from the syntax trees: imports inside functions and names of modules in strings count.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lafka import warc
+
+ROOT = Path(warc.__file__).parent
+NAME = "lafka.warc"
+
+# From the ground up; those of one line do not know each other.
+FLOORS = (
+    ("errors",),
+    ("problems",),
+    ("format",),
+    ("reading",),
+    ("writing", "alike"),
+    ("converting", "indexes"),
+)
+# The package of each module that lies beside these packages.
+HOMES = {
+    "format": "fields dates digests sources gzips http codings rules described records",
+    "reading": "volumes stored blocks scanning framing handles compression streams checking",
+    "writing": "builders names sizes encoding appending segments",
+    "alike": "arc archeaders",
+    "converting": "arc2warc warc2arc repairing recompressing",
+    "indexes": "collections surts",
+}
+HOME_OF = {module: home for home, modules in HOMES.items() for module in modules.split()}
+FLOOR_OF = {home: number for number, homes in enumerate(FLOORS) for home in homes}
+FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+_MODULE = re.compile(rf"{re.escape(NAME)}(?:\.\w+)+")
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join((NAME, *(parts[:-1] if parts[-1] == "__init__" else parts)))
+
+
+MODULES = {module_of(path): path for path in FILES}
+
+
+def home(module: str) -> str:
+    part = module.removeprefix(f"{NAME}.").partition(".")[0]
+    return HOME_OF.get(part, part)
+
+
+def named(path: Path) -> Iterator[str]:
+    """The modules of the library that a file names; the library's own name for its face."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [name.name for name in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            inside = [f"{node.module}.{name.name}" for name in node.names]
+            names = [name if name in MODULES else node.module or "" for name in inside]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            # A docstring may speak of what stands above; a string that is a module's name acts.
+            text = node.value.partition(":")[0]
+            names = [text] if _MODULE.fullmatch(text) else []
+        else:
+            continue
+        yield from (name for name in names if f"{name}.".startswith(f"{NAME}."))
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_each_module_has_a_floor(path: Path) -> None:
+    assert home(module_of(path)) in FLOOR_OF
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_nothing_names_what_stands_above_it_or_beside_it(path: Path) -> None:
+    mine = home(module_of(path))
+    for module in named(path):
+        other = home(module)
+        below = FLOOR_OF[other] < FLOOR_OF[mine] if other in FLOOR_OF else False
+        assert other == mine or below, f"{path.name} names {module}"
+
+
+def test_there_is_no_circle() -> None:
+    graph = {module: set(named(path)) & set(MODULES) for module, path in MODULES.items()}
+    done: set[str] = set()
+
+    def visit(module: str, way: tuple[str, ...]) -> None:
+        assert module not in way, " -> ".join((*way, module))
+        if module not in done:
+            for other in graph[module] - {module}:
+                visit(other, (*way, module))
+        done.add(module)
+
+    for module in graph:
+        visit(module, ())
+
+
+def test_a_name_in_a_string_and_an_import_in_a_function_count(tmp_path: Path) -> None:
+    path = tmp_path / "x.py"
+    path.write_text(
+        f'X = "{NAME}.builders:Builder"\n\ndef f():\n    from {NAME} import checking\n'
+        f"    from {NAME} import Volume\n"
+    )
+    assert sorted(named(path)) == [NAME, f"{NAME}.builders", f"{NAME}.checking"]
