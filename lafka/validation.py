@@ -14,6 +14,7 @@ from lafka import settings as defaults
 from lafka.capture.addresses import networks
 from lafka.capture.handler import CANNOT_BE_TEED
 from lafka.capture.rawfiles import load_settings
+from lafka.capture.replay import MISSES
 from lafka.errors import BadArgument
 from lafka.warc.errors import BadValue
 from lafka.warc.format.dates import WarcDate
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 PREFIX = "LAFKA_"
-MISSES = ("error", "network")
-"""What LAFKA_WAYBACK_MISS can be."""
 
 
 def check(settings: BaseSettings) -> None:

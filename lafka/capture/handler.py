@@ -13,8 +13,9 @@ every byte on it belongs to one exchange, and *rest* does not. A contextvar carr
 from ``download_request`` to the pool's ``getConnection``, which runs in the same call. The limiter
 gives Scrapy only as much of a body as anyone reads from it; the exchange gets all.
 
-What is done to Twisted's connections is :mod:`lafka.capture.tee`'s, and which addresses they may go to,
-:mod:`lafka.capture.guard`'s. A handler whose pool is another one cannot be teed, and is refused.
+What is done to Twisted's connections is :mod:`lafka.capture.tee`'s, and which addresses they may go
+to, :mod:`lafka.capture.guard`'s. A handler whose pool is another one cannot be teed, and is
+refused.
 """
 
 from __future__ import annotations

@@ -33,7 +33,6 @@ from lafka.capture.exchanges import Exchange, Spool
 from lafka.capture.handler import EXCHANGE_KEY
 from lafka.capture.middlewares import RawWarcMiddleware
 from lafka.storage.threads import Threads
-from lafka.validation import MISSES
 from lafka.warc.errors import BadHttp, BadValue, BadWarc, NotFound
 from lafka.warc.format.dates import WarcDate
 from lafka.warc.format.http import Head, request_head
@@ -53,6 +52,8 @@ LOST = "dataloss"  # Scrapy's own flag
 _ANSWERS = ("response", "revisit", "resource")
 _TIED_MAX = 8  # requests of the same URL and time that are looked at
 
+MISSES = ("error", "network")
+"""What LAFKA_WAYBACK_MISS can be."""
 logger = logging.getLogger(__name__)
 
 

@@ -1,0 +1,44 @@
+"""Papers: a list of futlis becomes paper WARCs and suwafs.
+
+``lists``        futlis, exclude files, the feeder and its hosts' places
+``candidates``   what finders give and the walk takes
+``origins``      where a capture's URL came from: the one table of what its warcinfo says
+``finders``      a splap in, ranked candidates out; pure
+``walk``         asks, outcomes, trails, pages: a state machine without I/O
+``crawling``     where walk and Scrapy meet: captures, failures, arguments, children that parse
+``archive``      the root folder: paper WARCs, suwafs, plans, recovery, repairs
+``verify``       the strict reader and the proof; shares no code with the above
+
+What most people need is here too, and is imported when it is first asked for:
+
+>>> from lafka.papers import Archive
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lafka.papers.archive.archives import Archive as Archive
+    from lafka.papers.archive.archives import StoredFut as StoredFut
+    from lafka.papers.archive.suwafs import Suwaf as Suwaf
+    from lafka.papers.walk.trails import Outcome as Outcome
+    from lafka.pids import Pid as Pid
+
+_HOMES = {
+    "Archive": "lafka.papers.archive.archives",
+    "StoredFut": "lafka.papers.archive.archives",
+    "Suwaf": "lafka.papers.archive.suwafs",
+    "Outcome": "lafka.papers.walk.trails",
+    "Pid": "lafka.pids",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -1,0 +1,1 @@
+"""What a run says of itself: its report, its outcome feed, its progress."""

@@ -17,6 +17,7 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 import lafka
+from lafka import validation
 from lafka.capture.config import warc_settings
 from lafka.capture.handler import READ_MAX_KEY
 from lafka.capture.middlewares import LOGGED_KEY, PROVENANCE_KEY
@@ -25,14 +26,14 @@ from lafka.errors import BadArgument, BadList, BadUrl, KeeperError, StorageTroub
 from lafka.items import TrailItem, item_of
 from lafka.papers.archive.archives import Archive
 from lafka.papers.crawling.arguments import ARGUMENTS, GUESTS, Arguments
-from lafka.papers.crawling.captures import ASK_KEY, capture_of
+from lafka.papers.crawling.captures import ASK_KEY, capture_of, page_of
 from lafka.papers.crawling.failures import is_bug
 from lafka.papers.crawling.sandbox import Pages
 from lafka.papers.finders import Page
 from lafka.papers.lists.feeder import Feeder
 from lafka.papers.lists.futlis import Line
 from lafka.papers.lists.places import Places
-from lafka.papers.walk.pages import page_of, read_first
+from lafka.papers.walk.pages import read_first
 from lafka.papers.walk.trails import Ask, Capture, Outcome, Trail
 from lafka.runs.feed import add_outcome_feed
 from lafka.runs.reporting import RunReports
@@ -72,12 +73,17 @@ class FutliSpider(Spider):
     @classmethod
     def check(cls, settings: BaseSettings, given: dict[str, str]) -> None:
         """Raise a LafkaError, one sentence, where a crawl with these arguments cannot begin."""
-        Arguments.parse(settings, given).archive()
+        cls._arguments(settings, given).archive()
+
+    @staticmethod
+    def _arguments(settings: BaseSettings, given: dict[str, str]) -> Arguments:
+        validation.check(settings)
+        return Arguments.parse(settings, given)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         settings = crawler.settings
-        arguments = Arguments.parse(settings, kwargs)
+        arguments = cls._arguments(settings, kwargs)
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.arguments = arguments
         spider.archive = arguments.archive()

@@ -1,24 +1,25 @@
 """The WARC standard (ISO 28500, WARC/1.1) and nothing of Lafka's own.
 
-What a record is made of:
-
 ``errors``, ``problems``  what is raised, and what is told: one table of codes
+
+``format``, what a record is made of:
+
 ``fields``, ``dates``     named fields, WARC-Date at every precision
 ``digests``, ``sources``  labelled digests; bytes in memory or in a file, read the same way
 ``http``, ``codings``     the HTTP message in a block, its payload, its entity
 ``gzips``                 what zlib inflates, within bounds: members, streams
 ``rules``                 what the standard says of the fields of a record
-
-Writing:
-
 ``records``, ``described`` records of every type, held to the standard; what a record says
+
+``writing``:
+
 ``builders``              groups of records into files, nothing overwritten
 ``names``, ``sizes``      names of files by the guidelines, sizes with K, M, G, Ki, Mi, Gi
 ``encoding``              records as bytes of a file, plain or a gzip member each
 ``appending``             a group whole at the end of a file, or the file as it was before
 ``segments``              records of any size over several volumes, and joined when read
 
-Reading:
+``reading``:
 
 ``volumes``, ``stored``   a plain or compressed file, and a record where it lies in one
 ``scanning``, ``framing`` from record to record over whatever lies between; where a header ends
@@ -27,16 +28,19 @@ Reading:
 ``streams``               a volume as one stream of plain bytes
 ``blocks``                the digests in a record, computed again
 ``checking``              a volume held to the standard, digests and all
+
+``converting``:
+
 ``repairing``             what is whole of a damaged volume, in a new one
 ``recompressing``         all of a sound one, a gzip member for each record or plain
-``arc``, ``archeaders``   ARC files, read as if they were WARCs
 ``arc2warc``, ``warc2arc`` ARC to WARC, header lines kept, and back
-``alike``                 other files that hold what WARCs hold
 
-Finding:
+``alike``, other files that hold what WARCs hold, read as if they were WARCs: ``arc`` with
+``archeaders``, WACZ, MAFF, MHTML.
+
+``indexes``, CDX, CDXJ and SQLite, built, attached, searched:
 
 ``surts``                 keys under which indexes sort URLs
-``indexes``               CDX, CDXJ and SQLite: built, attached, searched
 ``collections``           many volumes and indexes as one: search, revisits, segments
 
 What most people need is here too, and is imported when it is first asked for:

@@ -1,7 +1,8 @@
 """What has to be true of an archive whatever happened to it: the invariants of docs/reliability.md.
 
-Judged by ``lafka.papers.verify``, which shares no code with the writer, and by plain Python; never by what
-writes. Each function gives sentences, none where all is well, and is named for what it proves.
+Judged by ``lafka.papers.verify``, which shares no code with the writer, and by plain Python; never
+by what writes. Each function gives sentences, none where all is well, and is named for what it
+proves.
 """
 
 from __future__ import annotations

@@ -24,16 +24,6 @@ FLOORS = (
     ("writing", "alike"),
     ("converting", "indexes"),
 )
-# The package of each module that lies beside these packages.
-HOMES = {
-    "format": "fields dates digests sources gzips http codings rules described records",
-    "reading": "volumes stored blocks scanning framing handles compression streams checking",
-    "writing": "builders names sizes encoding appending segments",
-    "alike": "arc archeaders",
-    "converting": "arc2warc warc2arc repairing recompressing",
-    "indexes": "collections surts",
-}
-HOME_OF = {module: home for home, modules in HOMES.items() for module in modules.split()}
 FLOOR_OF = {home: number for number, homes in enumerate(FLOORS) for home in homes}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 _MODULE = re.compile(rf"{re.escape(NAME)}(?:\.\w+)+")
@@ -48,8 +38,7 @@ MODULES = {module_of(path): path for path in FILES}
 
 
 def home(module: str) -> str:
-    part = module.removeprefix(f"{NAME}.").partition(".")[0]
-    return HOME_OF.get(part, part)
+    return module.removeprefix(f"{NAME}.").partition(".")[0]
 
 
 def named(path: Path) -> Iterator[str]:
@@ -63,7 +52,8 @@ def named(path: Path) -> Iterator[str]:
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             # A docstring may speak of what stands above; a string that is a module's name acts.
             text = node.value.partition(":")[0]
-            names = [text] if _MODULE.fullmatch(text) else []
+            known = {text, text.rpartition(".")[0]} & MODULES.keys()
+            names = [text] if known and _MODULE.fullmatch(text) else []
         else:
             continue
         yield from (name for name in names if f"{name}.".startswith(f"{NAME}."))
@@ -101,7 +91,7 @@ def test_there_is_no_circle() -> None:
 def test_a_name_in_a_string_and_an_import_in_a_function_count(tmp_path: Path) -> None:
     path = tmp_path / "x.py"
     path.write_text(
-        f'X = "{NAME}.builders:Builder"\n\ndef f():\n    from {NAME} import checking\n'
+        f'X = "{NAME}.writing.builders:Builder"\n\ndef f():\n    from {NAME}.reading import checking\n'
         f"    from {NAME} import Volume\n"
     )
-    assert sorted(named(path)) == [NAME, f"{NAME}.builders", f"{NAME}.checking"]
+    assert sorted(named(path)) == [NAME, f"{NAME}.reading.checking", f"{NAME}.writing.builders"]

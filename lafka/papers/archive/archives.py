@@ -249,7 +249,7 @@ class Archive:
         suwaf.check_length(warc, size)
 
     def paper(self, pid: Pid, *, recover: bool = True) -> AbstractContextManager[PaperWarc]:
-        """The paper's WARC, locked for writing; see :func:`lafka.papers.archive.paperwarc.locked`."""
+        """The paper's WARC, locked for writing: ``paperwarc.locked``."""
         return locked(self.warc_path(pid), self.suwaf_path(pid), pid, self.scheme, recover=recover)
 
     def close(self, futli: Futli) -> None:

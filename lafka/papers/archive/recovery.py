@@ -1,7 +1,8 @@
 """Recovery: what a killed run captured and did not copy becomes trails of papers again.
 
-The raw log of a run is the crawl's write-ahead log (:mod:`lafka.capture.rawlog`). Which of its records are
-a trail's, and which trails had ended, stands in their warcinfos and in the notes of their ends.
+The raw log of a run is the crawl's write-ahead log (:mod:`lafka.capture.rawlog`). Which of its
+records are a trail's, and which trails had ended, stands in their warcinfos and in the notes of
+their ends.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Where the walk and Scrapy meet: captures, failures, arguments, the children that parse."""

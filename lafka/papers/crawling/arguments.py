@@ -10,7 +10,6 @@ from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from lafka import validation
 from lafka.errors import BadArchive, BadArgument
 from lafka.papers.archive.archives import DEFAULT_COLLECTION, Archive
 from lafka.papers.lists import listfiles
@@ -46,7 +45,6 @@ class Arguments:
     @classmethod
     def parse(cls, settings: BaseSettings, given: Mapping[str, str]) -> Arguments:
         """``BadArgument``, ``BadList`` or ``BadArchive``, one sentence, for what cannot be."""
-        validation.check(settings)
         for name in given:
             if name not in (*ARGUMENTS, *GUESTS):
                 known = ", ".join(ARGUMENTS)

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from lafka.capture.logged import LoggedHops
 from lafka.papers.crawling.failures import outcome_of
-from lafka.papers.walk.trails import Ask, Capture, Outcome, judge
+from lafka.papers.finders import Page
+from lafka.papers.walk.trails import MISS_MAX, Ask, Capture, Outcome, judge
+from lafka.payloads import Kind
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+_GUARDED = (401, 403, 429, 503)  # what guards answer with, beside 200 and 202
 
 ASK_KEY = "lafka_ask"
 """Key of ``request.meta``, the spider's: the Ask that the request is for."""
@@ -46,4 +54,21 @@ def _unanswered(ask: Ask, requests: int, error: BaseException | None) -> Capture
         outcome=outcome,
         requests=requests,
         error=sentence,
+    )
+
+
+def page_of(capture: Capture, response: Response | None) -> Page | None:
+    """The page that an answer is, where it is worth reading: a splap, a viewer, or a guard's."""
+    payload = capture.payload
+    if response is None or payload is None or payload.kind is not Kind.HTML:
+        return None
+    if not capture.is_page and payload.status not in _GUARDED:
+        return None
+    if capture.ask.miss_max == MISS_MAX:
+        return None  # its first bytes are all that was read
+    return Page(
+        url=capture.url,
+        body=response.body,
+        content_type=b"".join(response.headers.getlist("Content-Type")[:1]).decode("latin-1"),
+        link_headers=tuple(v.decode("latin-1") for v in response.headers.getlist("Link")),
     )

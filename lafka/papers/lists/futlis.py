@@ -1,6 +1,7 @@
 """A futli, and a line of a list with its verdict: what the list's room gives to all others.
 
-``lafka.papers.lists.listfiles`` reads them, ``lafka.papers.lists.rows`` knows the formats, ``lafka.papers.lists.verdicts`` judges.
+``lafka.papers.lists.listfiles`` reads them, ``lafka.papers.lists.rows`` knows the formats,
+``lafka.papers.lists.verdicts`` judges.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Reads the file of a list: bytes to lines, gzipped or not, each line with its verdict.
 
 A list is UTF-8, one futli a line, and is read as bytes that are split at LF alone: tsv (``.tsv``,
-``.txt``, standard input), csv (``.csv``), jsonl (``.jsonl``, ``.ndjson``); ``lafka.papers.lists.rows`` says
-what each is.
+``.txt``, standard input), csv (``.csv``), jsonl (``.jsonl``, ``.ndjson``);
+``lafka.papers.lists.rows`` says what each is.
 
 Each may be gzipped (``.gz``, known by its first bytes). Where the name does not tell the format,
 a first line that begins with ``{`` makes it jsonl, any other tsv. A BOM, CR, a header, blank

@@ -8,20 +8,15 @@ from typing import TYPE_CHECKING
 
 from lafka.errors import printable
 from lafka.papers.finders import Page, describe, find, sure
-from lafka.papers.walk.trails import MISS_MAX, Outcome
-from lafka.payloads import Kind
+from lafka.papers.walk.trails import Outcome
 
 if TYPE_CHECKING:
-    from scrapy.http import Response
-
     from lafka.papers.candidates import Candidate
-    from lafka.papers.walk.trails import Capture
 
 KEPT_MAX = 256 * 1024
 """Bytes of a page that wait for a second look beside each trail; longer ones get it at once."""
 
 _VERDICTS = {"bot-challenge": Outcome.BOT_CHALLENGE, "login": Outcome.LOGIN}
-_GUARDED = (401, 403, 429, 503)  # what guards answer with, beside 200 and 202
 
 UNREADABLE = "the page could not be read"
 """With it begins the reason of a page that finders stumbled over."""
@@ -35,23 +30,6 @@ class Found:
     verdict: Outcome = Outcome.SPLAP_ONLY
     reason: str = ""
     partly: bool = False
-
-
-def page_of(capture: Capture, response: Response | None) -> Page | None:
-    """The page that an answer is, where it is worth reading: a splap, a viewer, or a guard's."""
-    payload = capture.payload
-    if response is None or payload is None or payload.kind is not Kind.HTML:
-        return None
-    if not capture.is_page and payload.status not in _GUARDED:
-        return None
-    if capture.ask.miss_max == MISS_MAX:
-        return None  # its first bytes are all that was read
-    return Page(
-        url=capture.url,
-        body=response.body,
-        content_type=b"".join(response.headers.getlist("Content-Type")[:1]).decode("latin-1"),
-        link_headers=tuple(v.decode("latin-1") for v in response.headers.getlist("Link")),
-    )
 
 
 def read_first(page: Page) -> Found | None:

@@ -1,6 +1,7 @@
 """Files that hold what WARCs hold, read as volumes: WARC itself, ARC, WACZ, MAFF, MHTML.
 
-A kind is a line in :data:`KINDS`; its class is a :class:`lafka.warc.reading.volumes.Volume` or acts as one.
+A kind is a line in :data:`KINDS`; its class is a :class:`lafka.warc.reading.volumes.Volume` or acts
+as one.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""From one file to another: ARC and WARC, repaired, recompressed."""

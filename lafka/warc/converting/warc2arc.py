@@ -6,8 +6,8 @@ warcinfo the metadata of the filedesc. Requests, metadata, revisits, conversions
 first segments, further warcinfos, and records without a URL or a date are left out; so are all
 other fields of those that are kept.
 
-What :mod:`lafka.warc.converting.arc2warc` made becomes what it was made of: header lines as they stand in
-``ARC-Header``, where they are legal, and the filedesc's own block.
+What :mod:`lafka.warc.converting.arc2warc` made becomes what it was made of: header lines as they
+stand in ``ARC-Header``, where they are legal, and the filedesc's own block.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""What records are made of: fields, dates, digests, HTTP messages, rules."""

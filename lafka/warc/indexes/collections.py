@@ -306,7 +306,7 @@ class Collection:
                 yield record
 
     def whole(self, record: StoredRecord, *, eager: bool = False) -> segments.Joined:
-        """The record that *record* is a segment of, or is: see :func:`lafka.warc.writing.segments.join`."""
+        """The record that *record* is a segment of, or is: ``segments.join`` of it."""
         return segments.join(record, self._segment, eager=eager)
 
     def _segment(self, origin: str, number: int) -> StoredRecord | None:

@@ -1,0 +1,1 @@
+"""Records into files: groups, names, sizes, compression, segments."""

@@ -66,11 +66,11 @@ class Builder:
     """Appends records to WARC files, each group whole or not at all; a context; for one thread.
 
     *path*: the one file to be made. Else files in *folder*, named by *template*
-    (:func:`lafka.warc.writing.names.make_name`) with *prefix*, *host* and the next of *serials*; another
-    one begins with a group that the last has no room for, of *max_size* bytes (``"1G"``,
-    ``"512Mi"``). A group that is larger has a file of its own; a compressed file is full once it
-    is over that size. *warcinfo*: what each file begins with, a body or a record, cloned with an
-    id, a date and the file's name of its own.
+    (:func:`lafka.warc.writing.names.make_name`) with *prefix*, *host* and the next of *serials*;
+    another one begins with a group that the last has no room for, of *max_size* bytes (``"1G"``,
+    ``"512Mi"``). A group that is larger has a file of its own; a compressed file is full once it is
+    over that size. *warcinfo*: what each file begins with, a body or a record, cloned with an id, a
+    date and the file's name of its own.
 
     *gzip*: a member for each record; *skip_lengths* tells its length in it. *durable*: a group is
     on the disk when ``append`` returns, and so is the file's name. *indexes* are told of each
