@@ -60,7 +60,7 @@ def _derived(store: ObiStore, records: Records, tist: int) -> Derived:
     }  # fmt: skip
     end = {"e": "end", "counts": counts, "seconds": 0.0}
     try:
-        Journal.write(store.journal(tist), [head, *lines, end])
+        Journal.begin(store.journal(tist), head, [*lines, end]).close()
     except OSError as error:
         raise StorageTrouble(store.journal(tist), error) from error
     return Derived(tist=tist, obis=len(lines), strange=tuple(strange))

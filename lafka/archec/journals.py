@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -39,17 +39,20 @@ class Journal:
         self.size = os.fstat(fd).st_size
 
     @classmethod
-    def begin(cls, path: Path, head: Line) -> Journal:
+    def begin(cls, path: Path, head: Line, lines: Iterable[Line] = ()) -> Journal:
         """The new journal at *path* with its first line; ``FileExistsError`` where it is taken.
 
-        It has its name only when its lock is held and its first line synced.
+        It has its name only when its lock is held, and its first line and *lines* are synced. The
+        caller has the lock of the head's kind, so a draft that is there is a dead one's.
         """
-        draft = path.with_name(f"{DRAFT}{uuid.uuid4().hex}")
+        draft = draft_of(path, str(head["kind"]))
+        draft.unlink(missing_ok=True)
         fd = lock_file(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND)
-        assert fd is not None  # nobody else knows that name
+        assert fd is not None  # nobody else makes it
         try:
             journal = cls(path, fd)
-            journal._write([head])
+            for _, chunk in in_chunks(((0, line) for line in chain([head], lines)), _CHUNK):
+                journal._write(chunk)
             rename_new(draft, path)
             sync_folder(path.parent)
         except BaseException:
@@ -57,20 +60,6 @@ class Journal:
             os.close(fd)
             raise
         return journal
-
-    @classmethod
-    def write(cls, path: Path, lines: Iterable[Line]) -> None:
-        """A whole journal, which has its name when all *lines* are synced; ``OSError``."""
-        lines = iter(lines)
-        draft = path.with_name(f"{DRAFT}{uuid.uuid4().hex}")
-        journal = cls.begin(draft, next(lines))
-        try:
-            for _, chunk in in_chunks(((0, line) for line in lines), _CHUNK):
-                journal.append(chunk)
-            rename_new(draft, path)
-            sync_folder(path.parent)
-        finally:
-            journal.close()
 
     @classmethod
     def dead(cls, path: Path) -> Journal | None:
@@ -122,6 +111,11 @@ class Journal:
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
+
+
+def draft_of(journal: Path, kind: str) -> Path:
+    """What a journal of that kind is called until it has its name: one, for one run makes it."""
+    return journal.with_name(f"{DRAFT}{kind}")
 
 
 def read(path: Path, start: int = 0) -> Iterator[tuple[int, Line]]:

@@ -6,9 +6,7 @@ and no line is rolled forward: its bytes were on the disk before its name was gi
 
 from __future__ import annotations
 
-import os
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -17,20 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from lafka.archec import texts
-from lafka.archec.journals import STORED, Journal, Line, head, read
+from lafka.archec.journals import STORED, Journal, Line, draft_of, head, read
 from lafka.archec.records import Kind, Last, Records
 from lafka.archec.records.opening import catch_up
 from lafka.archec.store import ObiStore
 from lafka.errors import BadJournal, StorageTrouble
 from lafka.storage.drafts import replace
 from lafka.storage.folders import DRAFT, sync_folder
-from lafka.storage.locks import is_locked
 
 ReadTobi = Callable[[bytes], dict[str, Any] | None]
 """Bytes of a tobi -> ``id`` and what a journal line says of it; None where they are none."""
 _OBI_DRAFT = re.compile(re.escape(DRAFT) + r"[0-9]+")
-_AGE = 3600
-"""Seconds after which an empty draft of a journal is nobody's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +48,8 @@ def recover(
     """
     catch_up(store, records)
     try:
-        _sweep(store.root / "journal")
+        # It was going to be a journal, and never got its name.
+        draft_of(store.journal(0), kind).unlink(missing_ok=True)
         for tist in store.journals():
             journal = _dead(store, kind, tist)
             if journal:
@@ -151,18 +147,3 @@ def _close(
     except OSError as error:
         raise StorageTrouble(journal.path, error) from error
     records.apply(tist, journal.size, [*lines[:1], *more] if not records.applied(tist) else more)
-
-
-def _sweep(folder: Path) -> None:
-    """Remove what was going to be a journal and never got its name."""
-    for draft in folder.glob(f"{DRAFT}*"):
-        with suppress(FileNotFoundError):
-            fd = os.open(draft, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                about = os.fstat(fd)
-                # Its maker takes the lock before it writes: an empty one may be without it as yet.
-                is_old = about.st_size or about.st_mtime < time.time() - _AGE
-                if is_old and not is_locked(fd):
-                    draft.unlink(missing_ok=True)
-            finally:
-                os.close(fd)

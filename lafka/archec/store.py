@@ -17,7 +17,6 @@ import json
 import os
 import re
 import socket
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,8 +24,8 @@ from pathlib import Path
 from lafka.archec import tists
 from lafka.archec.names import Names
 from lafka.errors import ArchiveBusy, BadStore, KeeperError, NotHeld, StorageTrouble
-from lafka.storage.drafts import create
-from lafka.storage.folders import DRAFT, make_folders, sync_folder
+from lafka.storage.drafts import replace
+from lafka.storage.folders import make_folders
 from lafka.storage.locks import lock_file
 
 FORMAT = 1
@@ -74,13 +73,18 @@ class ObiStore:
 
     def probe(self) -> None:
         """Create, sync, rename and delete a file; ``OSError`` where that cannot be done."""
-        draft = self.root / f".probe-{uuid.uuid4().hex}"
-        with draft.open("xb") as file:
-            file.write(b"archec\n")
-            file.flush()
-            os.fsync(file.fileno())
-        draft = draft.rename(draft.with_suffix(".renamed"))
-        draft.unlink()
+        with _folder_locked(self.root):  # so the names can be the same each time
+            probe = self.root / ".probe"
+            with probe.open("wb") as file:
+                file.write(b"archec\n")
+                file.flush()
+                os.fsync(file.fileno())
+            probe.replace(probe.with_suffix(".renamed")).unlink()
+
+    def free_inodes(self) -> float:
+        """The share of the disk's inodes that is free; 1 where it makes them as needed."""
+        about = os.statvfs(self.root)
+        return about.f_favail / about.f_files if about.f_files else 1.0
 
     # Where things lie --------------------------------------------------------------------------
 
@@ -150,19 +154,28 @@ class ObiStore:
     @contextmanager
     def locked(self, kind: str) -> Iterator[None]:
         """The lock of runs that gather obis of this *kind*; ``ArchiveBusy`` says who has it."""
-        path = self.root / f"{kind}.lock"
+        fd = _taken(self.root / f"{kind}.lock")
         try:
-            fd = lock_file(path, os.O_RDWR | os.O_CREAT, wait=False)
-            if fd is None:
-                raise ArchiveBusy(f"{path}: held by {_holder(path)}")
-        except OSError as error:
-            raise StorageTrouble(path, error) from error
-        try:
-            os.ftruncate(fd, 0)
-            os.pwrite(fd, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
             yield
         finally:
             os.close(fd)
+
+
+def _taken(path: Path) -> int:
+    """The lock file *path*, locked, with the name of its holder in it."""
+    try:
+        fd = lock_file(path, os.O_RDWR | os.O_CREAT, wait=False)
+        if fd is None:
+            raise ArchiveBusy(f"{path}: held by {_holder(path)}")
+        try:
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+        except OSError:
+            os.close(fd)
+            raise
+    except OSError as error:
+        raise StorageTrouble(path, error) from error
+    return fd
 
 
 def _holder(path: Path) -> str:
@@ -200,10 +213,21 @@ def _refuse_foreign(root: Path) -> None:
 
 
 def _mark(root: Path, names: Names) -> None:
-    """Mark *root* as an obi store; the first of two makers wins."""
-    text = json.dumps({"format": FORMAT, "names": names}) + "\n"
-    create(root / MARKER, [text.encode()], draft=root / f"{DRAFT}{uuid.uuid4().hex}")
-    sync_folder(root)
+    """Mark *root* as an obi store; of two makers one does."""
+    with _folder_locked(root):
+        if _marked(root / MARKER) is None:
+            text = json.dumps({"format": FORMAT, "names": names}) + "\n"
+            replace(root / MARKER, [text.encode()])
+
+
+@contextmanager
+def _folder_locked(folder: Path) -> Iterator[None]:
+    fd = lock_file(folder, os.O_RDONLY | os.O_DIRECTORY)
+    assert fd is not None  # it is waited for
+    try:
+        yield
+    finally:
+        os.close(fd)
 
 
 def _names_for(root: Path) -> Names:
@@ -212,8 +236,7 @@ def _names_for(root: Path) -> Names:
 
 def _is_blind(root: Path) -> bool:
     """Whether the disk takes names that differ by case alone for one."""
-    with suppress(FileExistsError):
-        (root / ".probe-a").touch(exist_ok=False)
+    (root / ".probe-a").touch()
     try:
         return (root / ".probe-A").exists()
     finally:

@@ -108,11 +108,11 @@ def test_the_way_of_a_fobi_by_example(tmp_path):
             "found": 1352481300, "kind": "pdf", "way": way}  # fmt: skip
     head = {"format": 1, "gathering": 1352481300, "kind": "fobi", "run": "r", "source": None}
     held = {"held": [1352481300, way[2]]}
-    Journal.write(store.journal(1352481300), [
-        head, {"e": "appearance", "id": way[2], **line},
+    Journal.begin(store.journal(1352481300), head, [
+        {"e": "appearance", "id": way[2], **line},
         *({"e": "appearance", "id": url, **line, **held} for url in way[:2]),
         {"e": "end", "counts": {"appearance": 3}, "seconds": 0.1},
-    ])  # fmt: skip
+    ]).close()  # fmt: skip
     place = store.path(1352481300, way[2]).relative_to(home.archive).as_posix()
     assert place == f"003/184/2531/{pdf}"
     for url in way:
