@@ -33,11 +33,14 @@ class Looking:
     """A look at the obi *obi*; ``NotHeld`` where the store never had it."""
 
     def __init__(self, store: ObiStore, records: Records, obi: str) -> None:
-        self._store, self._records, self._id = store, records, obi
-        found = records.history(obi)
-        if found is None:
+        self._store, self._records = store, records
+        # A redirect to the same URL with or without a slash has no place of its own (D14).
+        names = (obi, obi.removesuffix("/"), f"{obi}/") if Kind.of(obi) is Kind.FOBI else (obi,)
+        known = [found for name in names if (found := records.history(name))]
+        if not known:
             raise NotHeld(f"{obi}: not in the store at {store.root}")
-        self._obi: Obi = found
+        self._obi: Obi = next((one for one in known if one.versions), known[0])
+        self._id = self._obi.id
 
     def tist(self, at: int | None = None) -> int:
         """The tist of the version that was there at *at*, or is the last; ``NotHeld``."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lafka.cli import ArchiveCommand
-from lafka.commands.archec._shared import said, the_records, the_store
+from lafka.commands.archec._shared import said, the_records, the_store, warn_of_inodes
 from lafka.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class Command(ArchiveCommand):
         asked = plan(self.settings, opts)
         place = self._place(args, opts)
         store = the_store(self.settings, create=not opts.dry_run)
+        warn_of_inodes("tobi", store)
         with (
             open_source(place) as source,
             the_records(self.settings, store, read_only=opts.dry_run) as records,

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any, ClassVar, NoReturn
 
 from scrapy.commands import ScrapyCommand
+from scrapy.utils.conf import arglist_to_dict
 
 from lafka.cli import attempt, check_args
 from lafka.errors import BadArgument
@@ -53,6 +54,9 @@ class Command(ScrapyCommand):
                 epilog=f"example:\n  {verb.EXAMPLE}",
                 formatter_class=RawDescriptionHelpFormatter,
             )
+            one.add_argument(
+                "-s", dest="set_too", action="append", default=[], metavar="NAME=VALUE"
+            )
             verb.add_arguments(one)
             one.set_defaults(act=verb.run)
 
@@ -64,6 +68,8 @@ class Command(ScrapyCommand):
             check_args(args, 0)
             if not opts.verb:
                 raise BadArgument(f"say a verb: {', '.join(VERBS)}")
+            assert self.settings is not None
+            self.settings.setdict(arglist_to_dict(opts.set_too), priority="cmdline")
             code = opts.act(opts, self.settings)
 
         name = f"archec {opts.verb}" if opts.verb else "archec"

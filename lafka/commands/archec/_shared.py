@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from lafka.archec.records import Records
     from lafka.archec.store import ObiStore
 
+_INODES_LOW = 0.1
 _NAMES = {
     "LAFKA_OBJECT_STORE": "object_store",
     "LAFKA_REDIF_DIRECTORY": "ReDIF_directory",
@@ -43,9 +45,16 @@ def the_store(settings: BaseSettings, *, create: bool = False) -> ObiStore:
     from lafka.archec.store import ObiStore  # noqa: PLC0415
 
     root = said(settings, "LAFKA_OBJECT_STORE")
-    if Path(root).resolve() == Path(settings["LAFKA_ARCHIVE"]).resolve():
+    is_said = (settings.getpriority("LAFKA_ARCHIVE") or 0) >= SETTINGS_PRIORITIES["cmdline"]
+    if is_said and Path(root).resolve() == Path(settings["LAFKA_ARCHIVE"]).resolve():
         raise BadArgument(f"LAFKA_OBJECT_STORE and LAFKA_ARCHIVE are both {root}")
     return ObiStore.create(root) if create else ObiStore(root)
+
+
+def warn_of_inodes(verb: str, store: ObiStore) -> None:
+    """Say where the disk soon takes no more files: each obi is one."""
+    if (share := store.free_inodes()) < _INODES_LOW:
+        print(f"scrapy {verb}: {share:.1%} of the disk's inodes are free", file=sys.stderr)
 
 
 @contextmanager

@@ -5,18 +5,15 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from lafka.commands.archec._shared import the_records, the_store
+from lafka.commands.archec._shared import the_records, the_store, warn_of_inodes
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from scrapy.settings import BaseSettings
 
-    from lafka.archec.store import ObiStore
-
 HELP = "hold every file and the database against the journals, a JSON line a problem"
 EXAMPLE = "scrapy archec check --quick || echo damaged"
-_INODES_LOW = 0.1
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -31,7 +28,7 @@ def run(opts: Namespace, settings: BaseSettings) -> int:
     from lafka.archec.records.folding import told_of  # noqa: PLC0415
 
     store, errors, count = the_store(settings), 0, 0
-    _warn_of_inodes(store)
+    warn_of_inodes("archec check", store)
     with the_records(settings, store) as records:
         rows = (row for kind in Kind for row in told_of(records.walk(kind)))
         ids = [the_id(text) for text in opts.ids]
@@ -41,9 +38,3 @@ def run(opts: Namespace, settings: BaseSettings) -> int:
             errors += problem.severity == "error"
     print(f"{store.root}: {count} problems", file=sys.stderr)
     return 1 if errors else 0
-
-
-def _warn_of_inodes(store: ObiStore) -> None:
-    if (share := store.free_inodes()) < _INODES_LOW:
-        print(f"scrapy archec check: {share:.0%} of the disk's inodes are free, a file takes one",
-              file=sys.stderr)  # fmt: skip
