@@ -4,7 +4,7 @@
 
 NAME is one of ``MODULES``. Prints a Markdown table; ``--write`` puts it into its page of docs/,
 with machine and date. Needs nginx (Debian: ``apt-get install nginx-light``) and, for ``crawl``,
-wget; ``warc`` needs neither. Nothing leaves loopback.
+wget; ``warc`` and ``archec`` need neither. Nothing leaves loopback.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ MODULES = {
     "list": "benchmarks.long_list",
     "lines": "benchmarks.ten_million",
     "warc": "benchmarks.warc",
+    "archec": "benchmarks.archec",
 }
 PAGES = {"warc": "warc-compared.md"}
 

@@ -67,9 +67,9 @@ ONLY_IN = {
     "pymongo": ("archec.records.mongo",),
 }
 PURE = (
-    "papers.walk", "papers.finders", "papers.candidates", "papers.origins", "archec.handles",
-    "archec.uris", "archec.problems", "archec.redif", "archec.tists", "archec.names",
-    "archec.texts", "archec.records.folding", "archec.losses",
+    "papers.walk", "papers.finders", "papers.candidates", "papers.origins",
+    "archec.handles", "archec.uris", "archec.problems", "archec.redif", "archec.tists",
+    "archec.names", "archec.texts", "archec.records.folding", "archec.losses",
 )  # fmt: skip
 """No file, no socket, no clock: what these import of the standard library that could, is told."""
 IO = {"socket", "subprocess", "tempfile", "shutil", "threading", "asyncio", "sqlite3", "os"}

@@ -12,7 +12,7 @@ CODES = {
     "no-template": "bytes stand before the first template, or there is none",
     "not-told": "the file has more problems than are told one by one",
     # The bytes
-    "control-character": "NUL, Ctrl-Z or another control character",
+    "control-character": "NUL or Ctrl-Z",
     "replacement-character": "U+FFFD: an earlier program lost a character",
     "conflict-marker": "a line that git left behind in a merge",
     # The template

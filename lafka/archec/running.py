@@ -197,9 +197,12 @@ class _ToldProblems:
     def read(self) -> Iterator[Told]:
         if self._file is None:
             return
-        with self._path.open(encoding="utf-8") as lines:
-            for line in lines:
-                yield _told(json.loads(line))
+        try:
+            with self._path.open(encoding="utf-8") as lines:
+                for line in lines:
+                    yield _told(json.loads(line))
+        except OSError as error:
+            raise StorageTrouble(self._path, error) from error
 
 
 def _told(values: Mapping[str, Any]) -> Told:

@@ -6,23 +6,17 @@ encoding, line end or comment is no change. A function of the stored bytes alone
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from hashlib import md5, sha256
 
 from lxml import etree, html
 
+from lafka.archec.redif import decoded, with_line_feeds
+
 HTML_TEXT = "html-1"
 """What journals call the text of a page: another way to make it gets another name."""
-UTF_8, WINDOWS, MIXED = "utf-8", "windows-1252", "mixed"
-_LINE_END = re.compile(rb"\r\n|\n|\r")
-_BOM = b"\xef\xbb\xbf"
-_BLANKS = b" \t\v\f"
-# Windows-1252 as WHATWG has it: the five bytes that Python leaves undefined are C1 controls.
-_TABLE = "".join(
-    bytes([byte]).decode("cp1252") if byte not in (0x81, 0x8D, 0x8F, 0x90, 0x9D) else chr(byte)
-    for byte in range(256)
-)
+_BOM = "\ufeff"
+_BLANKS = " \t\v\f"
 _UNREAD = ("script", "style", "noscript", "template", "head")
 
 
@@ -35,43 +29,15 @@ class Checksums:
     sha256: str
 
 
-def decoded(line: bytes) -> str:
-    """One line: as UTF-8 where it is that, else as Windows-1252."""
-    try:
-        return line.decode()
-    except UnicodeDecodeError:
-        return "".join(map(_TABLE.__getitem__, line))
-
-
-def encoding(data: bytes) -> str:
-    """``utf-8`` (ASCII too), ``windows-1252``, or ``mixed`` where lines differ."""
-    if _is_utf_8(data):
-        return UTF_8
-    for line in _LINE_END.split(data):
-        if not line.isascii() and _is_utf_8(line):
-            return MIXED
-    return WINDOWS
-
-
-def _is_utf_8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def template_text(data: bytes) -> bytes:
     """The text of a template: LF ends, no comment lines, no BOM, no blank lines at the end."""
-    lines = _LINE_END.split(data)
-    if _BOM in data:  # where files were joined, it stands in the middle: at the start of a line
+    lines = with_line_feeds(decoded(data).text).split("\n")
+    if _BOM.encode() in data:  # where files were joined, it stands at the start of a line
         lines = [line.removeprefix(_BOM) for line in lines]
-    kept = [line for line in lines if not line.startswith(b"#")]
+    kept = [line for line in lines if not line.startswith("#")]
     while kept and not kept[-1].strip(_BLANKS):
         kept.pop()
-    if not _is_utf_8(data):
-        kept = [decoded(line).encode() for line in kept]
-    return b"\n".join(kept) + b"\n"
+    return "\n".join(kept).encode() + b"\n"
 
 
 def page_text(data: bytes) -> bytes:

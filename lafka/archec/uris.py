@@ -25,12 +25,12 @@ from lafka.errors import BadUrl
 from lafka.urls import check_url
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ufffd\u2028\u2029\ud800-\udfff]")
-# Nothing of step 2 or 3 to do: no escape, no dot segment, no fragment, no port. Three in four.
+# Nothing of step 2 or 3 to do: no escape, no fragment, no port; and no "/." in it.
 _NORMAL = re.compile(
     r"https?://(?=[^/]{1,253}/)[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})*/"
-    r"(?:(?!\.\.?(?:[/?]|\Z))[A-Za-z0-9_~!$&()*+,;=:@.-]*(?:/|(?=\?)|\Z))*"
-    r"(?:\?[A-Za-z0-9_~!$&()*+,;=:@./?-]+)?\Z"
+    r"[A-Za-z0-9_~!$&()*+,;=:@./-]*(?:\?[A-Za-z0-9_~!$&()*+,;=:@./?-]+)?\Z"
 )
+_LONGEST_LOOKED_AT = 2_000
 _SCHEME = re.compile(r"(https?|ftp)://", re.IGNORECASE)
 _DEFAULT_PORTS = {"http": "80", "https": "443", "ftp": "21"}
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
@@ -68,9 +68,14 @@ def is_ftp(uri: str) -> bool:
     return uri.startswith("ftp:")
 
 
+def is_normal(url: str) -> bool:
+    """Whether *url* is seen at once to be its own normal form; False leaves that open."""
+    return len(url) <= _LONGEST_LOOKED_AT and _NORMAL.match(url) is not None and "/." not in url
+
+
 def normalise(url: str) -> str:
     """The normal form of *url*; BadUrl, with the reason, where it cannot be asked for."""
-    if len(url) <= 2_000 and _NORMAL.match(url):
+    if is_normal(url):
         return url
     url = url.strip()
     _check(url)
@@ -122,15 +127,11 @@ def _escapes(text: str) -> str:
     if "%" not in text:
         return text
     undone = _ESCAPE.sub(lambda escape: _UNESCAPED[escape[1].upper()], text)
-    # %%34%31 would become an escape that nobody wrote; then all escapes stay.
-    if len(_ESCAPE.findall(undone)) > len(_ESCAPE.findall(text)) or _new_escapes(undone):
+    # %%34%31 and %c%31 would become escapes that nobody wrote; then all stay.
+    staying = sum(_UNESCAPED[escape.upper()][0] == "%" for escape in _ESCAPE.findall(text))
+    if len(_ESCAPE.findall(undone)) != staying:
         return _ESCAPE.sub(lambda escape: escape[0].upper(), text)
     return undone
-
-
-def _new_escapes(text: str) -> bool:
-    """Whether *text* holds an escape of an unreserved character."""
-    return any(_UNESCAPED[found.upper()][0] != "%" for found in _ESCAPE.findall(text))
 
 
 def _without_dots(path: str) -> str:
@@ -157,6 +158,8 @@ def file_uris(value: str) -> tuple[FileUri, ...]:
     reader of templates has taken out. A blank within a line nearly always belongs to the name of
     a file: so the form with ``%20`` comes first, that without blanks second.
     """
+    if is_normal(value):
+        return (FileUri(futli=value, uri=value),)
     text = _unwrapped(value)
     mended = bool(_WITHOUT_SCHEME.match(text))
     first = _reading(f"http://{text}" if mended else text, mended=mended)

@@ -1,17 +1,18 @@
-"""Threads for slow work, awaited from the reactor."""
+"""Threads for slow work, awaited from the crawl: Scrapy's asyncio loop, or any Twisted reactor."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from scrapy.utils.defer import maybe_deferred_to_future
+from scrapy.utils.asyncio import is_asyncio_available
 from twisted.internet.defer import Deferred
-from twisted.internet.threads import deferToThreadPool
 from twisted.python.failure import Failure
-from twisted.python.threadpool import ThreadPool
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -21,41 +22,53 @@ class Threads:
     """At most *count* threads, started when there is work; one keeps its work in order."""
 
     def __init__(self, name: str, count: int) -> None:
-        self._pool = ThreadPool(minthreads=0, maxthreads=count, name=name)
-        self._started = False
+        self._executor = ThreadPoolExecutor(count, thread_name_prefix=name)
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What *work* returns or raises, done in a thread."""
-        from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
+        """What *work* returns or raises, done in a thread, with the caller's context variables.
 
-        if not self._started:
-            self._pool.start()
-            self._started = True
-        deferred: Any = deferToThreadPool(reactor, self._pool, work, *args, **kwargs)
-        result: T = await maybe_deferred_to_future(deferred)
-        return result
+        It is done even where its caller is cancelled meanwhile. ``RuntimeError`` after ``stop``.
+        """
+        call = partial(copy_context().run, work, *args, **kwargs)
+        return await _told(self._executor.submit(call))
 
     def stop(self) -> None:
-        """Wait for what was begun; no work is taken any more."""
-        if self._started:
-            self._pool.stop()
+        """Wait for what was begun or waits to be; no work is taken any more."""
+        self._executor.shutdown()
 
 
 async def run_aside(name: str, work: Callable[[], T]) -> T:
     """What *work* returns or raises, done in a thread that nothing waits for at the end.
 
-    For what can block for ever, as reading a pipe does.
+    For what can block for ever, as reading a pipe does: the standard library's executor would wait
+    for it when the interpreter exits.
     """
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return await _told(future)
+
+
+def _told(future: Future[T]) -> Awaitable[T]:
+    """What comes of *future*, told in the thread of the loop; its work cannot be called off."""
+    if is_asyncio_available():
+        return asyncio.shield(asyncio.wrap_future(future))
     from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
 
     deferred: Deferred[T] = Deferred()
 
-    def run() -> None:
-        try:
-            tell = partial(deferred.callback, work())
-        except BaseException:
-            tell = partial(deferred.errback, Failure())  # type: ignore[no-untyped-call]
-        reactor.callFromThread(tell)
+    def tell(done: Future[T]) -> None:
+        error = done.exception()
+        result: Any = done.result() if error is None else Failure(error)  # type: ignore[no-untyped-call]
+        reactor.callFromThread(deferred.callback, result)
 
-    threading.Thread(target=run, name=name, daemon=True).start()
-    return await maybe_deferred_to_future(deferred)
+    future.add_done_callback(tell)
+    return deferred

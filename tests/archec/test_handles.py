@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from lafka.archec import handles
 from lafka.errors import BadHandle, BadPid
-from lafka.pids import COLLECTIONS
+from lafka.pids import SCHEMES
 
-REPEC = COLLECTIONS["RePEc"]
-SOCIONET = COLLECTIONS["Socionet"]
+REPEC = SCHEMES["RePEc"]
+SOCIONET = SCHEMES["Socionet"]
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,7 @@ TAILS = st.text(alphabet="aZ09%2eE7./?#:@[]|~+&=; '\"\\éß\u0130中<>{}^`-_", m
 @settings(deadline=None, max_examples=500)
 @given(st.sampled_from(["http://", "HTTPS://", "ftp://"]), HOSTS, TAILS)
 @example("http://", "x.example", "/%%34%31")
+@example("http://", "x.example", "/%c%31")
 @example("http://", "x.example", "/.%2e/%2E./")
 def test_normal_once_is_normal_for_ever_and_is_what_scrapy_asks(
     scheme: str, host: str, tail: str

@@ -71,7 +71,7 @@ def _started(name: str, seconds: int, found: Path) -> int:
 def _fuzz(name: str, flags: list[str]) -> int:
     import atheris
 
-    with atheris.instrument_imports(include=["lafka.warc"]):
+    with atheris.instrument_imports(include=["lafka.warc", "lafka.archec"]):
         from tests.fuzz.targets import TARGETS
     atheris.Setup([sys.argv[0], *flags], TARGETS[name])
     atheris.Fuzz()

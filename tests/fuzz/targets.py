@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 
+from lafka.archec import redif, uris
+from lafka.errors import BadUrl
 from lafka.warc.alike import archeaders, multipart, open_volume, rdf, zips
 from lafka.warc.alike.arc import ArcVolume
 from lafka.warc.alike.mhtml import MhtmlVolume
@@ -189,6 +191,29 @@ def xml(data: bytes) -> None:
         list(rdf.leaves(data))
 
 
+def templates(data: bytes) -> None:
+    """Templates are parts of the file, in order; what they say can be asked for."""
+    reader = redif.read(data, "fuzzed.rdf")
+    at = 0
+    for template in reader:
+        assert template.offset is None or template.offset >= at
+        if template.offset is not None:
+            at = template.offset + template.length
+            assert data[template.offset : at] == template.data
+        for file in template.files():
+            assert all(uris.normalise(reading.uri) == reading.uri for reading in file.uris)
+        assert template.fields
+        assert template.authors() is not None
+        assert all(str(problem).isprintable() for problem in template.problems)
+    assert all(str(problem).isprintable() for problem in reader.problems)
+
+
+def uri(data: bytes) -> None:
+    with suppress(BadUrl):
+        normal = uris.normalise(data.decode("utf-8", "replace"))
+        assert uris.normalise(normal) == normal
+
+
 @contextmanager
 def _file(data: bytes, name: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
@@ -228,6 +253,6 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     target.__name__: target
     for target in (
         fields, date, surt, volume, members, checked, repaired, arc_header, arc, conversions, head,
-        chunked, coded, index, mime, zip_file, xml,
+        chunked, coded, index, mime, zip_file, xml, templates, uri,
     )
 }  # fmt: skip

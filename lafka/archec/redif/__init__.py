@@ -11,7 +11,7 @@ from lafka.archec.redif.decoding import Decoded, decoded, with_line_feeds
 from lafka.archec.redif.reading import MOST_PROBLEMS, Reader, read
 from lafka.archec.redif.restrictions import Restrictions
 from lafka.archec.redif.splitting import LONGEST_TEMPLATE, Readable
-from lafka.archec.redif.templates import Cluster, Field, File, Template
+from lafka.archec.redif.templates import Cluster, Field, File, Template, uris_of
 from lafka.archec.redif.vocabulary import ITEMS, TYPES
 
 __all__ = [
@@ -29,5 +29,6 @@ __all__ = [
     "Template",
     "decoded",
     "read",
+    "uris_of",
     "with_line_feeds",
 ]

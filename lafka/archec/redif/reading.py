@@ -8,44 +8,34 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
+from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from lafka.archec import handles, uris
 from lafka.archec.problems import Problem
-from lafka.archec.redif.decoding import decoded, with_line_feeds
-from lafka.archec.redif.splitting import LONGEST_TEMPLATE, Block, Readable, blocks
-from lafka.archec.redif.templates import Field, File, Template, restricting, size_in_bytes
-from lafka.archec.redif.vocabulary import (
-    JOINED,
-    PLACES,
-    PROSE,
-    SINGLE,
-    TYPES,
-    Name,
-    Verdict,
-    judged,
-)
+from lafka.archec.redif import vocabulary
+from lafka.archec.redif.decoding import decoded, lines_of
+from lafka.archec.redif.shapes import disorder, shape
+from lafka.archec.redif.splitting import LONGEST_TEMPLATE, Block, Readable, blocks, line_ends
+from lafka.archec.redif.templates import Template
+from lafka.archec.redif.vocabulary import JOINED, PROSE, TYPES, Verdict
 from lafka.errors import BadHandle, BadUrl, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from lafka.archec.handles import Handle
-    from lafka.archec.uris import FileUri
 
 MOST_PROBLEMS = 1_000
 """Of one file; the rest is counted."""
 
-_TYPES = frozenset(TYPES)
-_FIELD = Verdict.FIELD
 _LONGEST_NAME = 60
-_OF_FILES = frozenset(("File-Format", "File-Function", "File-Size", "File-Restriction"))
-_ONCE = SINGLE | _OF_FILES
 _TYPE = re.compile(r"(?:redif[-_ ]*)?([a-z]+)", re.IGNORECASE)
 _NAMED = re.compile(r".*?type[ \t;=.]*", re.IGNORECASE)
-_CONFLICT = re.compile(r"<{7} |>{7} |\|{7} |={7}\Z")
-_CONTROLS = bytes({*range(0x20), 0x7F} - set(b"\t\n\r"))
-_CONTROL = re.compile("[" + re.escape(_CONTROLS.decode()) + "]")
+_NO_COMMENT = re.compile(rb"(?:\A|(?<=[\r\n]))(?!#)[^\S\r\n]*\S")
+_CONFLICT = re.compile(r"<{7} |>{7} |\|{7} |={7}\r?\Z")
+_CONTROL = re.compile("[\0\x1a]")
 _REPLACEMENT = re.compile("\ufffd")
 _WITHOUT_HANDLE = "mirror"
 
@@ -62,47 +52,57 @@ class Reader:
         self.problems: list[Problem] = []
         self.counts: Counter[str] = Counter()
         self._told = 0
+        self._line = 1
         self._source = source
 
     def __iter__(self) -> Iterator[Template]:
         for block in blocks(self._source):
             if block.begun:
                 yield self._template(block)
-            elif _holds_anything(block.data):
-                self._tell_outside(block.line, "no-template", "text before the first template")
+            else:
+                self._before_the_first(block)
         if self._told > MOST_PROBLEMS:
             rest = f"{self._told - MOST_PROBLEMS} more problems"
             self.problems.append(Problem(file=self.file, line=0, code="not-told", sentence=rest))
 
-    def _tell_outside(self, line: int, code: str, sentence: str) -> None:
-        self._told += 1
-        self.counts[code] += 1
-        self.problems.append(Problem(file=self.file, line=line, code=code, sentence=sentence))
+    def _before_the_first(self, block: Block) -> None:
+        self._line += line_ends(block.data) + block.cut_lines
+        if held := _NO_COMMENT.search(block.data):
+            line = 1 + line_ends(block.data[: held.start()])
+            sentence = "text before the first template"
+            self._told += 1
+            self.counts["no-template"] += 1
+            self.problems.append(
+                Problem(file=self.file, line=line, code="no-template", sentence=sentence)
+            )
 
     def _template(self, block: Block) -> Template:
         text, encoding = decoded(block.data)
-        parsed = _Parsing(block, with_line_feeds(text))
+        line = self._line
+        parsed = _Parsing(block, text, line)
+        self._line = line + parsed.ends + block.cut_lines
         handle = parsed.handle()
-        files = tuple(parsed.files())
+        parsed.look_at_files()
         return Template(
             type=parsed.type,
-            fields=tuple(parsed.fields),
             data=block.data,
             offset=block.offset,
-            line=block.line,
+            line=line,
             encoding=encoding,
             handle=handle,
-            problems=self._problems(parsed.found) if parsed.found else (),
-            _files=files,
+            problems=self._problems(parsed) if parsed.found else (),
+            _names=parsed.names,
+            _values=parsed.values,
+            _lines=parsed.numbers,
         )
 
-    def _problems(self, found: list[_Found]) -> tuple[Problem, ...]:
-        self.counts.update(problem.code for problem in found)
+    def _problems(self, parsed: _Parsing) -> tuple[Problem, ...]:
         left = max(0, MOST_PROBLEMS - self._told)
-        self._told += len(found)
+        self.counts.update(parsed.codes)
+        self._told += sum(parsed.codes.values())
         return tuple(
             Problem(file=self.file, line=line, code=code, sentence=printable(sentence))
-            for line, code, sentence in sorted(found[:left])
+            for line, code, sentence in sorted(parsed.found[:left])
         )
 
 
@@ -123,55 +123,76 @@ class _Found(NamedTuple):
     sentence: str
 
 
-def _holds_anything(data: bytes) -> bool:
-    """Whether there is anything but blank lines and comments."""
-    lines = re.split(rb"[\r\n]+", data)
-    return any(line.strip() and not line.startswith(b"#") for line in lines)
-
-
 def _shown(text: str) -> str:
     return text if len(text) <= 80 else f"{text[:80]}..."
 
 
 def _opening(line: str) -> str:
-    """What the first line of a template has behind its first field's name."""
+    """What the first line of a template has behind the name of its field."""
     name, colon, value = line.partition(":")
-    return value.strip() if colon else _NAMED.sub("", name).strip()
+    if colon:
+        return value.strip()
+    named = _NAMED.match(name)
+    return name[named.end() :].strip() if named else ""
 
 
-def _type(lines: list[str]) -> str:
-    """The type that the first line with a value says; empty where none does."""
-    value = next(filter(None, (_opening(lines[0]), *map(str.strip, lines[1:]))), "")
+@lru_cache(maxsize=256)
+def _type(value: str) -> str:
+    """The type that a Template-Type says, in lower case; empty where it says none."""
     found = _TYPE.match(value)
     return found[1].lower() if found else ""
 
 
 class _Parsing:
-    """One block on its way to a template."""
+    """One block on its way to a template: its fields as three columns, and what is odd."""
 
-    def __init__(self, block: Block, text: str) -> None:
-        self.fields: list[Field] = []
+    __slots__ = (
+        "_line",
+        "_more",
+        "_shape",
+        "codes",
+        "ends",
+        "found",
+        "names",
+        "numbers",
+        "type",
+        "values",
+    )
+
+    def __init__(self, block: Block, text: str, line: int) -> None:
         self.found: list[_Found] = []
-        self._line = block.line
-        lines = text.split("\n")
-        self.type = _type(lines)
+        self.codes: dict[str, int] = {}
+        lines = lines_of(text)
+        self.ends = len(lines) - 1
+        value = _opening(lines[0])
+        said = value or next(filter(None, map(str.strip, lines[1:])), "")
+        self.type = _type(said[:_LONGEST_NAME])
+        self.names = ["Template-Type"]
+        self.values = [value]
+        self.numbers: Sequence[int] = [line]
+        self._line = line
         self._tell_of_block(block, text)
-        self._read(lines)
-        self._look_at_order()
+        if not self._read_plain(lines):
+            self._read(lines)
+        self._shape = shape(self.names)
+        if not self._shape.in_order:
+            self._tell_of_order()
 
     def _tell(self, line: int, code: str, sentence: str) -> None:
-        self.found.append(_Found(line, code, sentence))
+        self.codes[code] = self.codes.get(code, 0) + 1
+        if len(self.found) < MOST_PROBLEMS:
+            self.found.append(_Found(line, code, sentence))
 
     def _tell_of_block(self, block: Block, text: str) -> None:
         if block.begun == "glued":
             self._tell(self._line, "glued-field", "no line end before Template-Type")
         elif block.begun == "meant":
             self._tell(self._line, "misspelt-field", f"{_shown(text[:20].strip())!r}")
-        if self.type not in _TYPES:
+        if self.type not in TYPES:
             self._tell(self._line, "unknown-type", f"{_shown(self.type) or 'nothing'} is no type")
         if not block.whole:
             self._tell(self._line, "too-long", f"over {LONGEST_TEMPLATE} bytes")
-        if len(block.data.translate(None, _CONTROLS)) != len(block.data):
+        if b"\0" in block.data or b"\x1a" in block.data:
             self._tell_of_characters(text, _CONTROL, "control-character")
         if not text.isascii() and "\ufffd" in text:
             self._tell_of_characters(text, _REPLACEMENT, "replacement-character")
@@ -180,39 +201,72 @@ class _Parsing:
         """One problem for all of them, at the first."""
         found = which.search(text)
         assert found
-        line = self._line + text.count("\n", 0, found.start())
+        line = self._line + len(lines_of(text[: found.start()])) - 1
         many = len(which.findall(text))
         times = f", {many} in the template" if many > 1 else ""
         self._tell(line, code, f"U+{ord(found[0]):04X}{times}")
 
-    def _read(self, lines: list[str]) -> None:
-        """Make fields of the lines."""
-        kind, fields, number = self.type, self.fields, self._line
-        name, value, begun = "Template-Type", _opening(lines[0]), number
-        more: list[str] = []
-        for line in lines[1:]:
-            number += 1
-            first = line[:1]
-            if first == "#" or not first:
-                continue
-            start, colon, rest = line.partition(":")
-            if colon and first not in " \t" and len(start) <= _LONGEST_NAME:
-                verdict, known = judged(kind, start)
-                if verdict is _FIELD or self._begins(name, Name(verdict, known), line, number):
-                    fields.append(Field(name, _joined(name, value, more) if more else value, begun))
-                    name, value, begun, more = known, rest.strip(), number, []
-                    continue
-            elif first in "<>|=" and _CONFLICT.match(line):
-                self._tell(number, "conflict-marker", repr(_shown(line)))
-                continue
-            if stripped := line.strip():
-                more.append(stripped)
-        fields.append(Field(name, _joined(name, value, more), begun))
+    def _read_plain(self, lines: list[str]) -> bool:
+        """Make a field of each line; False, and nothing done, where one is none or a blank."""
+        while len(lines) > 1 and not lines[-1].strip():
+            lines.pop()
+        names, colons, values = zip(*map(str.partition, lines, repeat(":")), strict=True)
+        known = list(map(vocabulary.spellings(self.type).get, names))
+        known[0] = self.names[0]
+        if None in known or "" in colons:
+            return False
+        self.names = known  # type: ignore[assignment]  # none of them is None
+        self.values = list(map(str.strip, values))
+        self.numbers = range(self._line, self._line + len(lines))
+        return True
 
-    def _begins(self, within: str, name: Name, line: str, number: int) -> bool:
-        """Whether *line*, which may be odd, begins a field; told where it is odd."""
+    def _read(self, lines: list[str]) -> None:
+        """Make fields of the lines, some of which go on from one before, or are odd."""
+        spellings = vocabulary.spellings(self.type)
+        self._more: list[str] = []
+        numbers = [self._line]
+        for number, line in enumerate(lines[1:], self._line + 1):
+            start, colon, rest = line.partition(":")
+            name = spellings.get(start) if colon else None
+            if not name and line and line[0] != "#":
+                name = self._less_plain(line, number)
+            if name:
+                if self._more:
+                    self._join()
+                self.names.append(name)
+                self.values.append(rest.strip())
+                numbers.append(number)
+        self._join()
+        self.numbers = numbers
+
+    def _join(self) -> None:
+        """Put the lines that go on to the value that they go on from."""
+        between = "" if self.names[-1] in JOINED else " "
+        self.values[-1] = between.join(filter(None, (self.values[-1], *self._more)))
+        self._more = []
+
+    def _less_plain(self, line: str, number: int) -> str | None:
+        """The field that *line* begins, told where it is odd; None where a value goes on."""
+        start, colon, _ = line.partition(":")
+        if colon and line[0] not in " \t" and len(start) <= _LONGEST_NAME:
+            name = vocabulary.judged(self.type, start)
+            if name.verdict is Verdict.FIELD:
+                vocabulary.learn(self.type, start, name.name)
+                return name.name
+            if self._begins(name, line, number):
+                return name.name
+        elif line[0] in "<>|=" and _CONFLICT.match(line):
+            self._tell(number, "conflict-marker", repr(_shown(line)))
+            return None
+        if stripped := line.strip():
+            self._more.append(stripped)
+        return None
+
+    def _begins(self, name: vocabulary.Name, line: str, number: int) -> bool:
+        """Whether *line*, which is odd, begins a field; told."""
         verdict, known = name
         shown = repr(_shown(line.partition(":")[0]))
+        within = self.names[-1]
         if verdict is Verdict.SPACED:
             self._tell(number, "spaced-field", f"blanks behind {known}")
         elif verdict is Verdict.MISSPELT:
@@ -225,82 +279,36 @@ class _Parsing:
                 return False
             self._tell(number, "unknown-field", shown)
             # What follows a colon at once may well be the rest of a URL or a handle.
-            return within not in JOINED or line[len(known) + 1 :][:1] in ("", " ", "\t")
+            return within not in JOINED or line[len(known) + 1 :][:1] in ("", " ", "\t", "\r")
         return verdict not in (Verdict.URL, Verdict.NONE)
 
-    def _look_at_order(self) -> None:
-        """Tell of fields that stand too often, or outside the cluster they are of."""
-        opened: set[str] = set()
-        seen: set[str] = set()
-        for name, value, line in self.fields:
-            if place := PLACES.get(name):
-                prefix = place.prefix
-                if place.opens:
-                    opened.add(prefix)
-                    opened.discard(f"{prefix}-Workplace")
-                    if prefix == "File":
-                        seen -= _OF_FILES
-                    continue
-                if prefix not in opened:
-                    self._tell(line, "stray-cluster-field", f"{name} before any {prefix} key field")
-            if name in _ONCE:
-                if name in seen and value:
-                    self._tell(line, "repeated-field", name)
-                seen.add(name)
+    def _tell_of_order(self) -> None:
+        for place, code, sentence in disorder(self.names):
+            if code != "repeated-field" or self.values[place]:
+                self._tell(self.numbers[place], code, sentence)
 
     def handle(self) -> Handle | None:
         """The handle of the template; None, and told, where it has none."""
-        given = [found for found in self.fields if found.name == "Handle" and found.value]
+        given = [place for place in self._shape.handles if self.values[place]]
         if not given:
             if self.type != _WITHOUT_HANDLE:
-                self._tell(self._line, "no-handle", f"a template of type {self.type or 'none'}")
+                self._tell(self._line, "no-handle", "no Handle, or an empty one")
             return None
         for other in given[1:]:
-            self._tell(other.line, "repeated-handle", _shown(other.value))
+            self._tell(self.numbers[other], "repeated-handle", _shown(self.values[other]))
         try:
-            return handles.parse(given[0].value)
+            return handles.parse(self.values[given[0]])
         except BadHandle as error:
-            self._tell(given[0].line, "bad-handle", str(error))
+            self._tell(self.numbers[given[0]], "bad-handle", str(error))
             return None
 
-    def files(self) -> Iterator[File]:
-        """What the template says of files; of a File-URL that cannot be asked for it is told."""
-        clusters: list[list[Field]] = []
-        own = ""
-        for found in self.fields:
-            if found.name == "File-URL":
-                clusters.append([found])
-            elif clusters and found.name in _OF_FILES:
-                clusters[-1].append(found)
-            elif found.name == "Restriction":
-                own = own or found.value
-        for n, cluster in enumerate(clusters, 1):
-            yield self._file(n, cluster, own)
-
-    def _file(self, n: int, cluster: list[Field], restriction: str) -> File:
-        values = {found.name: found.value for found in reversed(cluster) if found.value}
-        key = cluster[0]
-        said = values.get("File-Restriction", restriction)
-        restricted = restricting(said)
-        return File(
-            n=n,
-            url=key.value,
-            uris=self._uris(key) if key.value else (),
-            line=key.line,
-            format=values.get("File-Format"),
-            function=values.get("File-Function"),
-            size=size_in_bytes(values.get("File-Size", "")),
-            restriction=restricted,
-            free=bool(said) and not restricted,
-        )
-
-    def _uris(self, key: Field) -> tuple[FileUri, ...]:
-        try:
-            return uris.file_uris(key.value)
-        except BadUrl as error:
-            self._tell(key.line, "bad-uri", f"{_shown(key.value)!r}: {error}")
-            return ()
-
-
-def _joined(name: str, value: str, more: list[str]) -> str:
-    return ("" if name in JOINED else " ").join(filter(None, (value, *more)))
+    def look_at_files(self) -> None:
+        """Tell of each File-URL that cannot be asked for."""
+        for cluster in self._shape.files:
+            value = self.values[cluster.url]
+            if not value or uris.is_normal(value):
+                continue
+            try:
+                uris.file_uris(value)
+            except BadUrl as error:
+                self._tell(self.numbers[cluster.url], "bad-uri", f"{_shown(value)!r}: {error}")

@@ -25,7 +25,9 @@ _BOM = b"\xef\xbb\xbf"
 _UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 _NAME = b"template-type"
+_PLAIN = b"template-type:"
 _VALUE = b"redif-"
+_NAME_AND_VALUE = b"template-type: redif-"
 _COLON = re.compile(rb"template-type[ \t]{0,99}:")
 # The colon may be missing, or be another sign, where what follows leaves no doubt.
 _SURE = re.compile(rb"template-type[ \t]{0,99}[:;=.]?[ \t]{0,99}redif-")
@@ -45,24 +47,20 @@ class Readable(Protocol):
 class Block(NamedTuple):
     """The bytes of one template, or of what stands before the first one.
 
-    ``line`` counts from 1. ``offset`` is None in a UTF-16 file. ``begun`` is how it begins:
-    empty before the first template, ``plain``, ``glued`` to other text, or ``meant`` where its
-    first field is misspelt. ``whole`` is False where it was cut.
+    ``offset`` is None in a UTF-16 file. ``begun`` is how it begins: empty before the first
+    template, ``plain``, ``glued`` to other text, or ``meant`` where its first field is misspelt.
+    ``whole`` is False where it was cut, and ``cut_lines`` are the line ends in what was cut off.
     """
 
     data: bytes
     offset: int | None
-    line: int
     begun: str
-    whole: bool
+    whole: bool = True
+    cut_lines: int = 0
 
 
-class _Start(NamedTuple):
-    """Where what stands before a template ends, and where it begins: a BOM is between them."""
-
-    end: int
-    start: int
-    begun: str
+_Start = tuple[int, int, str]
+"""Where what stands before a template ends, where it begins (a BOM is between them), and how."""
 
 
 def blocks(source: bytes | Readable) -> Iterator[Block]:
@@ -98,7 +96,6 @@ class _Splitter:
 
     def __init__(self, offset: int | None) -> None:
         self._offset = offset
-        self._line = 1
         self._begun = ""
         # From the beginning of the block; looked through up to here.
         self._window = b""
@@ -124,26 +121,33 @@ class _Splitter:
         if reach <= self._looked:
             return
         at, window = 0, self._window
-        for start in _starts(window, self._looked, reach, self._before):
-            if start.start > at or not self._begun:
-                yield self._ended(window[at : start.end])
+        for end, start, begun in _starts(window, self._looked, reach, self._before):
+            if start > at or not self._begun:
+                yield self._ended(window[at:end])
                 if self._offset is not None:
-                    self._offset += start.start - start.end
-                at, self._begun = start.start, start.begun
+                    self._offset += start - end
+                at, self._begun = start, begun
         self._window = window[at:]
         self._looked = reach - at
 
     def _ended(self, data: bytes) -> Block:
         """The block that ends with *data*; the next one begins behind it."""
-        size = self._gone + len(data)
-        kept = self._head + data if self._gone else data
-        whole = size <= LONGEST_TEMPLATE
-        block = Block(kept[:LONGEST_TEMPLATE], self._offset, self._line, self._begun, whole)
-        self._line += self._gone_lines + _lines(data)
-        if self._offset is not None:
-            self._offset += size
-        self._head, self._gone, self._gone_lines, self._before = b"", 0, 0, b""
-        return block
+        offset, self._before = self._offset, b""
+        if self._gone or len(data) > LONGEST_TEMPLATE:
+            return self._cut(data)
+        if offset is not None:
+            self._offset = offset + len(data)
+        return Block(data, offset, self._begun)
+
+    def _cut(self, data: bytes) -> Block:
+        """As ``_ended``, of a block that is too long."""
+        offset = self._offset
+        kept = (self._head + data if self._gone else data)[:LONGEST_TEMPLATE]
+        cut_lines = self._gone_lines + line_ends(data) - line_ends(kept)
+        if offset is not None:
+            self._offset = offset + self._gone + len(data)
+        self._head, self._gone, self._gone_lines = b"", 0, 0
+        return Block(kept, offset, self._begun, whole=False, cut_lines=cut_lines)
 
     def _let_go(self) -> None:
         """Drop what was looked through of a block that is too long, but for its beginning."""
@@ -156,11 +160,11 @@ class _Splitter:
         if not self._gone:
             self._head = window[:LONGEST_TEMPLATE]
         self._gone += cut
-        self._gone_lines += _lines(window[:cut])
+        self._gone_lines += line_ends(window[:cut])
         self._window, self._looked = window[cut:], self._looked - cut
 
 
-def _lines(data: bytes) -> int:
+def line_ends(data: bytes) -> int:
     """The line ends in *data*: LF, CR LF, bare CR."""
     ends = data.count(b"\n")
     if b"\r" in data:
@@ -187,43 +191,50 @@ def _starts(window: bytes, looked: int, reach: int, before: bytes) -> Iterator[_
     """
     low = window[looked : reach + _AHEAD].lower()
     line, was = _line_start(window, 0, looked), looked
-    for place in sorted([*_hits(low, _NAME), *_hits(low, _VALUE)]):
+    for place in _names(low):
         hit = looked + place
         if hit >= reach:
             return
+        if low.startswith(_PLAIN, place) and hit and window[hit - 1] in b"\r\n":
+            line = was = hit
+            yield hit, hit, "plain"
+            continue
         line, was = _line_start(window, was, hit) or line, hit
-        opening = before if not line and before else window[line : line + 1]
-        if opening == b"#":
+        inside = not line and bool(before)
+        if (before if inside else window[line : line + 1]) == b"#":
             continue
         if low.startswith(_NAME, place):
-            start = _at_name(window, low, line, hit, place, not line and bool(before))
+            blank = None if inside else _BLANK.fullmatch(window, line, hit)
+            begun = _begun(low, place, blank=bool(blank), after=window[hit - 1 : hit])
         else:
-            start = _at_value(window, line, hit, not line and bool(before))
-        if start:
-            yield start
+            blank, begun = None, "" if inside else _meant(window, line, hit)
+        if begun:
+            end, start = blank.span(1) if blank and blank[1] else (line, line)
+            yield (hit, hit, begun) if begun == "glued" else (end, start, begun)
 
 
-def _at_name(
-    window: bytes, low: bytes, line: int, hit: int, place: int, inside: bool
-) -> _Start | None:
-    """The template that begins by the words Template-Type at *hit*."""
-    sure = _SURE.match(low, place)
-    blank = None if inside else _BLANK.fullmatch(window, line, hit)
+def _names(low: bytes) -> list[int]:
+    """Where a template may begin by its name, or by the value that makes any name sure."""
+    places = list(_hits(low, _NAME))
+    # Nearly always each value has its name before it, and need not be looked at.
+    if low.count(_VALUE) > sum(low.startswith(_NAME_AND_VALUE, place) for place in places):
+        places = sorted([*places, *_hits(low, _VALUE)])
+    return places
+
+
+def _begun(low: bytes, place: int, *, blank: bool, after: bytes) -> str:
+    """How a template begins by the name at *place*; empty where it does not."""
+    if blank and _COLON.match(low, place):
+        return "plain"
+    if not _SURE.match(low, place):
+        return ""
     if blank:
-        start = blank.end(1) if blank[1] else line
-        end = blank.start(1) if blank[1] else line
-        if _COLON.match(low, place):
-            return _Start(end, start, "plain")
-        return _Start(end, start, "meant") if sure else None
-    if sure and window[hit - 1 : hit] not in (b"-", b"_"):
-        return _Start(hit, hit, "glued")
-    return None
+        return "meant"
+    return "" if after in (b"-", b"_") else "glued"
 
 
-def _at_value(window: bytes, line: int, hit: int, inside: bool) -> _Start | None:
-    """The template that begins by a misspelt name before ReDIF- at *hit*."""
-    if inside or hit - line > _LONGEST_MEANT or not _MEANT.fullmatch(window, line, hit):
-        return None
-    if _NAME in window[line:hit].lower():
-        return None
-    return _Start(line, line, "meant")
+def _meant(window: bytes, line: int, hit: int) -> str:
+    """Whether the line is a misspelt name before ReDIF- at *hit*."""
+    if hit - line > _LONGEST_MEANT or not _MEANT.fullmatch(window, line, hit):
+        return ""
+    return "" if _NAME in window[line:hit].lower() else "meant"

@@ -6,17 +6,22 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from lafka.archec.redif.shapes import shape
 from lafka.archec.redif.vocabulary import PLACES
+from lafka.archec.uris import file_uris
+from lafka.errors import BadUrl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from lafka.archec.handles import Handle
     from lafka.archec.problems import Problem
+    from lafka.archec.redif.shapes import FileShape
     from lafka.archec.uris import FileUri
 
 _SIZE = re.compile(
-    r"(?:about |ca\.? |~)?([0-9]+(?:[.,][0-9]+)?) *(bytes?|b|ko?|kb|kbytes|kilobytes?|mo?|mb|megabytes?)?",
+    r"(?:about |ca\.? |~)?([0-9]+(?:[.,][0-9]+)?) *"
+    r"(bytes?|b|ko?|kb|kbytes|kilobytes?|mo?|mb|megabytes?)?",
     re.IGNORECASE,
 )
 _UNITS = {"": 1024, "b": 1, "k": 1024, "m": 1024 * 1024}
@@ -85,14 +90,20 @@ class Template:
     """
 
     type: str
-    fields: tuple[Field, ...]
     data: bytes = field(repr=False)
     offset: int | None
     line: int
     encoding: str
     handle: Handle | None
     problems: tuple[Problem, ...]
-    _files: tuple[File, ...]
+    _names: Sequence[str] = field(repr=False)
+    _values: Sequence[str] = field(repr=False)
+    _lines: Sequence[int] = field(repr=False)
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """All fields, in their order."""
+        return tuple(map(Field, self._names, self._values, self._lines))
 
     @property
     def length(self) -> int:
@@ -101,11 +112,21 @@ class Template:
 
     def first(self, name: str) -> str | None:
         """The value of the first field of that name, in any case; None where there is none."""
-        return _first(self.fields, name)
+        if name not in self._names:
+            name = self._spelling(name)
+        return self._values[self._names.index(name)] if name else None
 
     def all(self, name: str) -> list[str]:
         """The values of all fields of that name, in any case."""
-        return _all(self.fields, name)
+        if name not in self._names:
+            name = self._spelling(name)
+        pairs = zip(self._names, self._values, strict=True)
+        return [value for other, value in pairs if other == name]
+
+    def _spelling(self, name: str) -> str:
+        """How the fields of a name are spelt here; empty where there are none."""
+        lower = name.lower()
+        return next((other for other in self._names if other.lower() == lower), "")
 
     def clusters(self, prefix: str) -> list[Cluster]:
         """The clusters of that prefix (``Author``, ``Primary``), with those within them."""
@@ -113,7 +134,9 @@ class Template:
 
     def files(self) -> tuple[File, ...]:
         """What the template says of files, in its order."""
-        return self._files
+        files = shape(self._names).files
+        said = next(filter(None, self.all("Restriction")), "") if files else ""
+        return tuple(_file(self, n, cluster, said) for n, cluster in enumerate(files, 1))
 
     def authors(self) -> list[Cluster]:
         """The author clusters, workplaces included."""
@@ -122,7 +145,35 @@ class Template:
     @property
     def restriction(self) -> str | None:
         """What restricts the access to all files of the template."""
-        return restricting(self.first("Restriction"))
+        return restricting(next(filter(None, self.all("Restriction")), None))
+
+
+def _file(template: Template, n: int, places: FileShape, restriction: str) -> File:
+    def value(place: int) -> str | None:
+        return template._values[place] or None if place else None
+
+    url = value(places.url) or ""
+    said = value(places.restriction) or restriction
+    restricted = restricting(said)
+    return File(
+        n=n,
+        url=url,
+        uris=uris_of(url),
+        line=template._lines[places.url],
+        format=value(places.format),
+        function=value(places.function),
+        size=size_in_bytes(value(places.size) or ""),
+        restriction=restricted,
+        free=bool(said) and not restricted,
+    )
+
+
+def uris_of(url: str) -> tuple[FileUri, ...]:
+    """The readings of a File-URL, none where it cannot be asked for."""
+    try:
+        return file_uris(url)
+    except BadUrl:
+        return ()
 
 
 def _first(fields: tuple[Field, ...], name: str) -> str | None:

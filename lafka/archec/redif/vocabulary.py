@@ -1,7 +1,7 @@
 """The fields and clusters of ReDIF version 1, by type of template, as data.
 
-Source: the documentation of ReDIF version 1 (openlib.org/acmes/root/docu/redif_1.html), and what
-RePEc has taken up since: ``DOI``, ``Quaternary-``, ``Publication-Type``.
+Source: "ReDIF version 1" (openlib.org), and what RePEc has taken up since: ``DOI``,
+``Quaternary-``, ``Publication-Type``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-TYPES = ("paper article chapter book software archive series mirror person institution").split()
+ITEMS = frozenset(("paper", "article", "chapter", "book", "software"))
+"""The types whose templates have files."""
+
+TYPES = ITEMS | {"archive", "series", "mirror", "person", "institution"}
 """The ten types, as a template is told to be of in lower case and without ``ReDIF-``."""
 
 _ORGANISATION = "Name Name-English Homepage Postal Location Email Phone Fax Institution"
@@ -77,9 +80,6 @@ _CLUSTERS_OF = {
     "person": "Workplace",
     "institution": "Primary Secondary Tertiary Quaternary",
 }
-ITEMS = frozenset(("paper", "article", "chapter", "book", "software"))
-"""The types whose templates have files."""
-
 # Field families: the scheme of a classification, the source of keywords, what is local.
 _FAMILIES = ("classification-", "keywords-", "x-")
 
@@ -97,13 +97,33 @@ JOINED = frozenset(
 )
 """Fields whose lines are joined without a blank: handles and URLs."""
 
-SINGLE = frozenset(
-    (
-        "Title Creation-Date Publication-Date Length Number Journal Volume Year Issue Month Pages"
-        " Name URL Type Short-Id Book-Title Chapter Edition Name-Full Name-First Name-Last"
-    ).split()
+_SINGLE = (
+    "Title Creation-Date Publication-Date Length Number Journal Volume Year Issue Month Pages"
+    " Book-Title Chapter Edition Name URL Type Short-Id Name-Full Name-First Name-Last"
 )
+SINGLE = frozenset(_SINGLE.split())
 """Fields that a template may have once; with those of a file cluster, once in it."""
+
+
+_MOST_SPELLINGS = 2_000
+_SPELLINGS: dict[str, dict[str, str]] = {}
+
+
+def spellings(kind: str) -> dict[str, str]:
+    """The names of a type that need no second look, as they may stand in column one."""
+    if kind not in _KNOWN:
+        kind = ""
+    if kind not in _SPELLINGS:
+        names = _KNOWN.get(kind, _ANYWHERE)
+        _SPELLINGS[kind] = dict(zip(names.values(), names.values(), strict=True)) | names
+    return _SPELLINGS[kind]
+
+
+def learn(kind: str, text: str, name: str) -> None:
+    """Note that *text* was found to be the field *name*, in a type of template."""
+    known_by_now = spellings(kind)
+    if len(known_by_now) < _MOST_SPELLINGS:
+        known_by_now[text] = name
 
 
 class Verdict(Enum):
@@ -149,7 +169,7 @@ def _names(kind: str) -> dict[str, str]:
 
 
 _KNOWN = {kind: _names(kind) for kind in TYPES}
-_ANYWHERE = {lower: name for kind in reversed(TYPES) for lower, name in _KNOWN[kind].items()}
+_ANYWHERE = {lower: name for kind in sorted(TYPES) for lower, name in _KNOWN[kind].items()}
 _IN_ITEMS = {lower: name for kind in sorted(ITEMS) for lower, name in _KNOWN[kind].items()}
 _LONGEST = max(map(len, _ANYWHERE)) + 1
 _NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789#-_")

@@ -1,4 +1,4 @@
-"""tobi killed and refused at its store calls: what was acknowledged stays, the same command goes on.
+"""tobi killed and refused at its store calls: what was acknowledged stays, the command goes on.
 
 The short form; ``python -m tests.archec.faults.long`` takes every call.
 """
