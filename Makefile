@@ -8,6 +8,7 @@ TESTS ?=
 FAULTS ?= --write
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
+TESTED = $(VENV)/.tested
 PIP = $(BIN)/python -m pip --disable-pip-version-check install --quiet --retries 8 --timeout 30
 
 .PHONY: demo test coverage lint types check format benchmarks faults clean
@@ -15,29 +16,29 @@ PIP = $(BIN)/python -m pip --disable-pip-version-check install --quiet --retries
 demo: $(READY)
 	$(BIN)/scrapy demo
 
-test: $(READY)
+test: $(TESTED)
 	$(BIN)/python -m pytest -n auto $(TESTS)
 
-coverage: $(READY)
+coverage: $(TESTED)
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term $(TESTS)
 
-lint: $(READY)
+lint: $(TESTED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-format: $(READY)
+format: $(TESTED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-types: $(READY)
+types: $(TESTED)
 	$(BIN)/mypy
 
 check: lint types test
 
-benchmarks: $(READY)
+benchmarks: $(TESTED)
 	for name in crawl read memory verify durable recovery list; do $(BIN)/python benchmarks/run.py $$name --write || exit 1; done
 
-faults: $(READY)
+faults: $(TESTED)
 	$(BIN)/python -m tests.faults.long $(FAULTS)
 
 clean:
@@ -48,4 +49,8 @@ $(READY): requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Lafka needs Python 3.11 or later: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -r requirements.txt || { sleep 10; $(PIP) -r requirements.txt; }
+	@touch $@
+
+$(TESTED): requirements-test.txt $(READY)
+	$(PIP) -r requirements-test.txt || { sleep 10; $(PIP) -r requirements-test.txt; }
 	@touch $@

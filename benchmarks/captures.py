@@ -11,7 +11,9 @@ from lafka.capture.rawlog import RawLog
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.recovery import end_of
 from lafka.papers.lists.futlis import Futli
-from lafka.papers.walk.trails import Ask, Capture, Outcome, Trail, judge
+from lafka.papers.walk.asks import Ask, Capture
+from lafka.papers.walk.outcomes import Outcome, judge
+from lafka.papers.walk.trails import Trail
 
 
 def payload(seed: str, size: int) -> bytes:

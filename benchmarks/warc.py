@@ -1,4 +1,4 @@
-"""The WARC library against warcio and FastWARC, in one run (FastWARC 2; see requirements.txt)."""
+"""The WARC library against warcio and FastWARC 2 (requirements-test.txt), in one run."""
 
 from __future__ import annotations
 

@@ -6,11 +6,12 @@ Scrapy imports every command at the start of any, so each imports what it needs 
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from abc import abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
 from scrapy.commands import ScrapyCommand
 
@@ -18,9 +19,13 @@ from lafka.errors import BadArgument, KeeperError, LafkaError, StorageTrouble, W
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from lafka.papers.archive.archives import Archive
+
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells have it: 128 and the number of SIGINT."""
 
 
 def refused(verb: str, error: LafkaError | WarcError) -> int:
@@ -35,16 +40,36 @@ def refused(verb: str, error: LafkaError | WarcError) -> int:
 def attempt(verb: str, work: Callable[[], None]) -> int:
     """Do *work*; the exit code, 0 where nothing was raised."""
     try:
+        code = _done(verb, work)
+    except BrokenPipeError:  # whoever read has read enough
+        code = 1
+    for stream in (sys.stdout, sys.stderr):
+        _hush(stream)
+    return code
+
+
+def _done(verb: str, work: Callable[[], None]) -> int:
+    try:
         work()
         sys.stdout.flush()
     except (LafkaError, WarcError) as error:
         return refused(verb, error)
-    except BrokenPipeError:  # whoever read has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    except KeyboardInterrupt:
+        print(f"scrapy {verb}: interrupted", file=sys.stderr)  # noqa: T201
+        return INTERRUPTED
+    except BrokenPipeError:
+        raise
     except OSError as error:
         return refused(verb, StorageTrouble(error.filename or "standard output", error))
     return 0
+
+
+def _hush(stream: TextIO) -> None:
+    """Let what *stream* still holds and cannot write go nowhere: Python would tell at its end."""
+    try:
+        stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def check_args(args: list[str], most: int | None) -> None:
@@ -54,6 +79,11 @@ def check_args(args: list[str], most: int | None) -> None:
             raise BadArgument(f"unknown option {arg}")
     if most is not None and len(args) > most:
         raise BadArgument(f"unexpected argument {args[most]!r}")
+
+
+def json_line(values: Mapping[str, Any]) -> str:
+    """*values* as one line of JSON, without its line end."""
+    return json.dumps(values, ensure_ascii=False)
 
 
 def the_file(path: str) -> Path:

@@ -11,9 +11,10 @@ from lafka.capture.run import Run
 from lafka.errors import KeeperError, StorageTrouble
 from lafka.items import TrailItem
 from lafka.papers.archive.archives import Archive
-from lafka.papers.archive.paperwarc import Added
+from lafka.papers.archive.paperwarc import StoredCapture
 from lafka.papers.archive.recovery import end_of, recover
-from lafka.papers.walk.trails import Outcome, Trail
+from lafka.papers.walk.outcomes import Outcome
+from lafka.papers.walk.trails import Trail
 from lafka.storage.stopping import STORAGE_TROUBLE, note_storage_trouble, stop_for_storage, storage
 from lafka.storage.threads import Threads
 
@@ -107,7 +108,7 @@ class PaperWarcPipeline:
         self._threads.stop()
 
 
-def _fut(added: Added) -> dict[str, Any]:
+def _fut(added: StoredCapture) -> dict[str, Any]:
     """An entry of the feed's ``futs``."""
     fut = added.fut
     values = {

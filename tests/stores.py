@@ -18,12 +18,14 @@ from lafka.capture.exchanges import Exchange
 from lafka.capture.logged import LoggedExchange
 from lafka.capture.rawlog import RawLog
 from lafka.papers.archive.archives import Archive
-from lafka.papers.archive.paperwarc import Added
+from lafka.papers.archive.paperwarc import StoredCapture
 from lafka.papers.archive.recovery import end_of
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.origins import NAMES, Origin
 from lafka.papers.verify import Verifier
-from lafka.papers.walk.trails import Ask, Capture, Outcome, Trail, judge
+from lafka.papers.walk.asks import Ask, Capture
+from lafka.papers.walk.outcomes import Outcome, judge
+from lafka.papers.walk.trails import Trail
 from lafka.warc.format import dates
 
 START = datetime(2026, 11, 20, 10, 11, 12, 250_000, tzinfo=UTC)
@@ -172,11 +174,11 @@ class Store:
     def note_end(self, trail: Trail) -> None:
         self.raw.note(trail.number, trail.futli.url, end_of(trail))
 
-    def append(self, captures: Sequence[Capture], **more: Any) -> list[Added]:
+    def append(self, captures: Sequence[Capture], **more: Any) -> list[StoredCapture]:
         with self.archive.paper(captures[0].ask.futli.pid) as paper:
             return paper.append(captures, **more)
 
-    def put(self, *captures: Capture) -> list[Added]:
+    def put(self, *captures: Capture) -> list[StoredCapture]:
         """The whole way of a trail: end, append, copied."""
         trail = self.end(captures)
         added = self.append(trail.captures)
@@ -201,8 +203,8 @@ def quick_folder() -> Iterator[Path]:
 
 def problems(root: Path, *passed_over: str) -> list[str]:
     """What the verifier says of the archive, without codes that are *passed_over*."""
-    found = Verifier(root).verify_all()
-    return [problem.as_json() for problem in found if problem.code not in passed_over]
+    found = (p for p in Verifier(root).verify_all() if p.code not in passed_over)
+    return [json.dumps(problem.as_json(), ensure_ascii=False) for problem in found]
 
 
 def cuts(archive: Archive, pid: str = PID) -> dict[tuple[str, str], bytes]:

@@ -14,7 +14,8 @@ import pytest
 import lafka.settings
 from lafka.commands import archec, warc
 from lafka.papers.crawling.arguments import ARGUMENTS
-from lafka.papers.walk.trails import Links, Outcome
+from lafka.papers.walk.outcomes import Outcome
+from lafka.papers.walk.trails import Links
 from lafka.runs.feed import FIELDS
 
 ROOT = Path(__file__).parents[1]

@@ -35,7 +35,7 @@ BAD_LINE = "RePEc:dem:wpaper:nowhere\tmailto:someone@example.org\n"
 
 pytestmark = pytest.mark.skipif(
     int(version("setuptools").partition(".")[0]) < 77,
-    reason="pyproject.toml needs setuptools 77 or later, as in requirements.txt",
+    reason="pyproject.toml needs setuptools 77 or later, as in requirements-test.txt",
 )
 
 _open = build_opener(ProxyHandler({})).open

@@ -22,7 +22,7 @@ OPENING = 1024
 
 Ended = Literal["complete", "closed", "cut", ""]
 Truncated = Literal["length", "time", "disconnect"]
-Kind = Literal["pdf", "text", "binary", "unknown"]
+OpeningKind = Literal["pdf", "text", "binary", "unknown"]
 
 _SECRET_FIELDS = (b"authorization", b"proxy-authorization")
 _REMOVED = b"[removed]"
@@ -207,7 +207,7 @@ def without_secrets(request: bytes) -> bytes:
     return b"\r\n".join(lines) + gap + body
 
 
-def kind_of_opening(opening: bytes | None, content_type: str = "") -> Kind:
+def kind_of_opening(opening: bytes | None, content_type: str = "") -> OpeningKind:
     """What an entity is by *opening*, its first 1,024 bytes (see :func:`decoded_opening`).
 
     ``pdf``: as :func:`lafka.payloads.pdf_start` has it; ``text``: it reads as text, or its

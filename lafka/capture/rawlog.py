@@ -91,20 +91,13 @@ class RawLog:
         """
         if exchange.started is None:
             return None
+        payload = self._inspected(exchange)
         date = dates.to_text(exchange.started)
-        payload = None
-        if exchange.response.size:
-            with suppress(BadHttp):
-                payload = inspect(exchange.response, max_entity=self._max_entity)
         made = None if first else self._warcinfo(provenance, date)
-        info_id = first.warcinfo_id if first else made.id  # type: ignore[union-attr]
-        request = _request(exchange, date, info_id)
-        group: list[tuple[bytes, Source | bytes]] = [
-            (record.header(), record.block) for record in (made, request) if record
-        ]
-        if exchange.response.size:
-            head = _response(exchange, date, info_id, request.id, payload)
-            group.append((head, exchange.response))
+        info_id = made.id if made else first.warcinfo_id if first else ""
+        group = _group(exchange, date, info_id, payload)
+        if made:
+            group.insert(0, (made.header(), made.block))
         size = exchange.response.size + len(exchange.request) + 4096
         spans = self._write(group, provenance.owner if provenance else None, size=size)
         info = first.warcinfo if first else spans.pop(0)
@@ -120,6 +113,13 @@ class RawLog:
             too_big=exchange.too_big,
             dropped=exchange.dropped,
         )
+
+    def _inspected(self, exchange: Exchange) -> Payload | None:
+        """The payload of the answer; None where there is none, or it is no HTTP."""
+        with suppress(BadHttp):
+            if exchange.response.size:
+                return inspect(exchange.response, max_entity=self._max_entity)
+        return None
 
     def _write(
         self, group: list[tuple[bytes, Source | bytes]], owner: int | None, *, size: int
@@ -181,6 +181,18 @@ class RawLog:
         finally:
             lock, self._lock = self._lock, -1
             os.close(lock)
+
+
+def _group(
+    exchange: Exchange, date: str, info_id: str, payload: Payload | None
+) -> list[tuple[bytes, Source | bytes]]:
+    """The request record and, where something came, that of the response: headers and blocks."""
+    request = _request(exchange, date, info_id)
+    group: list[tuple[bytes, Source | bytes]] = [(request.header(), request.block)]
+    if exchange.response.size:
+        head = _response(exchange, date, info_id, request.id, payload)
+        group.append((head, exchange.response))
+    return group
 
 
 def _request(exchange: Exchange, date: str, info_id: str) -> Record:

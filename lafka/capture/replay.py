@@ -37,6 +37,7 @@ from lafka.warc.errors import BadHttp, BadValue, BadWarc, NotFound
 from lafka.warc.format.dates import WarcDate
 from lafka.warc.format.http import Head, request_head
 from lafka.warc.indexes.collections import Collection
+from lafka.warc.problems import Problem
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.writing.segments import Joined
 
@@ -62,7 +63,7 @@ class NotArchived(IgnoreRequest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Capture:
+class ArchivedAnswer:
     """An archived answer: ``record`` was captured, ``original`` has its payload."""
 
     record: StoredRecord
@@ -123,7 +124,7 @@ class Wayback:
             request.meta[EXCHANGE_KEY] = _exchange(request, capture, self._spool_dir)
         return response
 
-    def _captures(self, request: Request) -> Iterator[Capture]:
+    def _captures(self, request: Request) -> Iterator[ArchivedAnswer]:
         """The captures that answer *request*, the best first."""
         url = urldefrag(request.url)[0]
         time = request.meta.get(TIME_KEY) or self._time
@@ -133,13 +134,13 @@ class Wayback:
                 continue
             try:
                 original = self._collection.whole(self._collection.resolve(record))
-                capture = Capture(record=record, original=original, request=asked)
+                capture = ArchivedAnswer(record=record, original=original, request=asked)
                 if capture.head is not None or record.type == "resource":
                     yield capture
             except (NotFound, BadWarc) as error:
                 logger.warning("%s: %s", url, error)
 
-    def _response(self, request: Request, capture: Capture) -> Response:
+    def _response(self, request: Request, capture: ArchivedAnswer) -> Response:
         head, flags, body = capture.head, [FLAG], b""
         if head is not None:
             status, headers = head.status, _headers(head)
@@ -265,14 +266,14 @@ def _headers(head: Head) -> Headers:
 def _body(original: StoredRecord | Joined, max_size: int, flags: list[str]) -> bytes:
     """The payload as far as it can be read; ``DownloadCancelledError`` over *max_size* bytes."""
     parts: list[bytes] = []
+    problems: list[Problem] = []
     size = 0
-    try:
-        for piece in original.payload():
-            parts.append(piece)
-            size += len(piece)
-            if 0 < max_size < size:
-                raise DownloadCancelledError(f"the archived body is over {max_size} bytes")
-    except BadHttp:
+    for piece in original.payload(problems=problems):
+        parts.append(piece)
+        size += len(piece)
+        if 0 < max_size < size:
+            raise DownloadCancelledError(f"the archived body is over {max_size} bytes")
+    if any(problem.code == "bad-payload" for problem in problems):
         flags.append(LOST)
     return b"".join(parts)
 
@@ -283,7 +284,7 @@ def _address(record: StoredRecord) -> ipaddress.IPv4Address | ipaddress.IPv6Addr
     return None
 
 
-def _exchange(request: Request, capture: Capture, spool_dir: str | None) -> Exchange:
+def _exchange(request: Request, capture: ArchivedAnswer, spool_dir: str | None) -> Exchange:
     """The exchange as it was, at the time when it was, for the raw WARC."""
     record, date = capture.record, capture.record.date
     exchange = Exchange(

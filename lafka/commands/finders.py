@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Spider, commands
 
-from lafka.cli import check_args, refused
+from lafka.cli import check_args, json_line, refused
 from lafka.errors import BadArgument, LafkaError, WarcError
 
 if TYPE_CHECKING:
@@ -52,7 +50,7 @@ class Command(commands.ScrapyCommand):
         try:
             check_args(args, 1)
             for candidate in find(self._page("".join(args), opts.url)):
-                print(json.dumps(asdict(candidate), ensure_ascii=False))
+                print(json_line(candidate.as_json()))
         except (LafkaError, WarcError, OSError) as error:
             raise SystemExit(refused("finders", BadArgument(str(error)))) from None
 

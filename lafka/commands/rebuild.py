@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lafka.cli import ArchiveCommand
-from lafka.errors import BadPid, KeeperError, NotHeld
+from lafka.errors import BadArchive, BadPid, KeeperError, NotHeld
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -33,6 +33,7 @@ class Command(ArchiveCommand):
     def act(self, args: list[str], opts: Namespace) -> None:
         archive = self.archive()
         pids = [archive.pid(arg) for arg in args]
+        archive.mark()
         done = 0
         for found in pids or _all(archive, adopt=opts.adopt):
             if isinstance(found, Exception):
@@ -54,11 +55,15 @@ class Command(ArchiveCommand):
 
 def _all(archive: Archive, *, adopt: bool) -> Iterator[Pid | Exception]:
     """The pid of each WARC, or why it has none."""
-    for warc in list(archive.warcs()) if adopt else archive.warcs():
+    lost: list[Path] = []
+    warcs = archive.warcs(lost.append)
+    for warc in list(warcs) if adopt else warcs:
         try:
             yield _pid(archive, warc, adopt=adopt)
         except (BadPid, KeeperError) as error:
             yield error
+    for link in lost:
+        yield BadArchive(f"{link}: a link that leads nowhere")
 
 
 def _pid(archive: Archive, warc: Path, *, adopt: bool) -> Pid:

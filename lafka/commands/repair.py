@@ -6,7 +6,7 @@ import sys
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from lafka.cli import ArchiveCommand
+from lafka.cli import ArchiveCommand, json_line
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -34,7 +34,7 @@ class Command(ArchiveCommand):
         repair = Repair(archive, dry=opts.dry_run, keep=keep)
         mended = left = 0
         for deed in chain.from_iterable(map(repair.paper, pids)) if pids else repair.all():
-            print(deed.as_json(), flush=True)
+            print(json_line(deed.as_json()), flush=True)
             left += deed.deed == "left"
             mended += deed.deed != "left"
         self.exitcode = 1 if left else 0

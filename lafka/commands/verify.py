@@ -8,7 +8,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from lafka.cli import ArchiveCommand
+from lafka.cli import ArchiveCommand, json_line
 from lafka.errors import BadArchive
 
 
@@ -37,7 +37,7 @@ class Command(ArchiveCommand):
         count = 0
         for problems in checks or [verifier.verify_all(quick=opts.quick)]:
             for problem in problems:
-                print(problem.as_json())
+                print(json_line(problem.as_json()))
                 count += 1
                 if problem.severity == "error":
                     self.exitcode = 1

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from lafka.papers.archive.archives import Archive as Archive
     from lafka.papers.archive.archives import StoredFut as StoredFut
     from lafka.papers.archive.suwafs import Suwaf as Suwaf
-    from lafka.papers.walk.trails import Outcome as Outcome
+    from lafka.papers.walk.outcomes import Outcome as Outcome
     from lafka.pids import Pid as Pid
 
 _HOMES = {
     "Archive": "lafka.papers.archive.archives",
     "StoredFut": "lafka.papers.archive.archives",
     "Suwaf": "lafka.papers.archive.suwafs",
-    "Outcome": "lafka.papers.walk.trails",
+    "Outcome": "lafka.papers.walk.outcomes",
     "Pid": "lafka.pids",
 }
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+CITATION_PDF_URL = "citation_pdf_url"
+"""The finder of the meta that names the PDF outright; what it gives is surest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,3 +27,19 @@ class Candidate:
     reasons: tuple[str, ...] = ()
     promising: bool = False
     label: str = "fut"
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def of_json(cls, values: dict[str, Any]) -> Candidate:
+        """``LookupError``, ``TypeError`` or ``ValueError`` where *values* are no candidate."""
+        return cls(
+            url=str(values["url"]),
+            found_by=str(values["found_by"]),
+            score=float(values["score"]),
+            place=int(values["place"]),
+            reasons=tuple(map(str, values["reasons"])),
+            promising=bool(values["promising"]),
+            label=str(values["label"]),
+        )

@@ -2,17 +2,20 @@
 
 Scrapy's file feed buffers until the end. An outcome line is an acknowledgement, so it has to be on
 the disk once it is there, after the suwaf it speaks of; lines that come together share a sync.
+Each line carries the chain of all before it, so that none can change or go unseen.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
 import os
 import queue
 import re
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self, cast
 
@@ -46,6 +49,10 @@ OPTIONS: dict[str, Any] = {
     "batch_item_count": 0,
 }
 
+_JSON_LINES = frozenset(("jsonlines", "jsonl", "jl"))
+NO_CHAIN = bytes(32)
+"""The chain before the first line of a feed."""
+
 # What ends a line for some readers, drives a terminal or hides in it; JSON may hold it as it is.
 _UNSAFE = re.compile(
     r"[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
@@ -66,8 +73,9 @@ class OutcomeFeedStorage:
     Where the file cannot be made or written, nothing can be acknowledged: the crawl stops.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, *, chained: bool = True) -> None:
         self._crawler = crawler
+        self._chained = chained
 
     @classmethod
     def from_crawler(
@@ -75,16 +83,17 @@ class OutcomeFeedStorage:
         crawler: Crawler,
         uri: str,  # noqa: ARG003
         *,
-        feed_options: dict[str, Any] | None = None,  # noqa: ARG003
+        feed_options: dict[str, Any] | None = None,
     ) -> Self:
-        return cls(crawler)
+        return cls(crawler, chained=(feed_options or OPTIONS)["format"] in _JSON_LINES)
 
     def open(self, spider: Spider) -> IO[bytes]:  # noqa: ARG002
         run = Run.of(self._crawler)
         path = run.root / "runs" / f"{run.name}.jsonl"
         reports = self._crawler.get_extension(RunReports)
         synced = reports.tally.add if reports else None
-        return cast("IO[bytes]", SyncedLines(path, self._refused, synced))
+        lines = SyncedLines(path, self._refused, synced, chained=self._chained)
+        return cast("IO[bytes]", lines)
 
     def _refused(self, error: StorageTrouble) -> None:
         from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
@@ -101,6 +110,7 @@ class SyncedLines(io.RawIOBase):
 
     *refused* is called, in that thread, with the first StorageTrouble; no line is written after it.
     *synced* is called there with lines that are on the disk. ``close`` waits until all are.
+    *chained*: what is written are whole JSON objects, a line each, which get their chain.
     """
 
     def __init__(
@@ -108,7 +118,10 @@ class SyncedLines(io.RawIOBase):
         path: Path,
         refused: Callable[[StorageTrouble], None],
         synced: Callable[[bytes], object] | None = None,
+        *,
+        chained: bool = False,
     ) -> None:
+        self._chained = chained
         self._path = path
         self._refused = refused
         self._synced = synced
@@ -133,9 +146,12 @@ class SyncedLines(io.RawIOBase):
         try:
             with _made(self._path) as fd:
                 ended = False
+                chain = last_chain(self._path) if self._chained else None
                 while not ended:
                     lines, ended = self._batch()
                     if lines:
+                        if chain is not None:
+                            lines, chain = chained_lines(lines, chain)
                         write_all(fd, lines)
                         os.fdatasync(fd)
                         if self._synced:
@@ -159,6 +175,29 @@ class SyncedLines(io.RawIOBase):
             self._waiting.put(None)
             self._thread.join()
         super().close()
+
+
+def chained_lines(lines: bytes, chain: bytes) -> tuple[bytes, bytes]:
+    """Whole *lines* with their chains (docs/formats.md), and the chain after the last of them.
+
+    *chain* is that of the line before them, 32 bytes.
+    """
+    pieces = []
+    for line in lines.splitlines():
+        chain = hashlib.sha256(chain + line).digest()
+        pieces += [line[:-1], b', "chain": "sha256:', chain.hex().encode(), b'"}\n']
+    return b"".join(pieces), chain
+
+
+def last_chain(path: Path) -> bytes:
+    """The chain of the last line of the feed at *path*; that before the first where it has none."""
+    line = b""
+    with path.open("rb") as feed:
+        for line in feed:  # noqa: B007  the last is wanted
+            pass
+    with suppress(ValueError, LookupError, TypeError, AttributeError):
+        return bytes.fromhex(json.loads(line)["chain"].removeprefix("sha256:"))
+    return NO_CHAIN
 
 
 @contextmanager

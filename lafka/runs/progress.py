@@ -45,7 +45,7 @@ def progress_line(
 
 
 class TrailStats:
-    """Counts items as they come out: ``lafka/papers/walk/trails/<outcome>``, ``lafka/futs/new``,
+    """Counts items as they come out: ``lafka/trails/<outcome>``, ``lafka/futs/new``,
     ``lafka/requests``.
     """
 
@@ -59,16 +59,21 @@ class TrailStats:
         return extension
 
     def item_scraped(self, item: Any) -> None:
-        outcome = getattr(item, "outcome", None)
+        outcome = outcome_of(item)
         if outcome is None:
-            return  # not one of ours
-        self.stats.inc_value(f"lafka/papers/walk/trails/{outcome}")
-        self.stats.inc_value("lafka/futs/new", sum(_is_new(fut) for fut in item.futs))
-        self.stats.inc_value("lafka/requests", item.requests)
+            return
+        fields = ItemAdapter(item)
+        self.stats.inc_value(f"lafka/trails/{outcome}")
+        self.stats.inc_value("lafka/futs/new", sum(bool(f["new"]) for f in fields["futs"]))
+        self.stats.inc_value("lafka/requests", fields["requests"])
 
 
-def _is_new(fut: Any) -> bool:
-    return bool(ItemAdapter(fut).get("new"))
+def outcome_of(item: Any) -> str | None:
+    """How the line of *item* ended, of whatever kind the item is; None where it is none of ours."""
+    if not ItemAdapter.is_item(item):
+        return None
+    outcome = ItemAdapter(item).get("outcome")
+    return None if outcome is None else str(outcome)
 
 
 class Progress:
@@ -99,9 +104,9 @@ class Progress:
         self._task.start(self.interval, now=False)
 
     def item_scraped(self, item: Any) -> None:
-        outcome = getattr(item, "outcome", None)
+        outcome = outcome_of(item)
         if outcome is not None:
-            self.outcomes[str(outcome)] += 1
+            self.outcomes[outcome] += 1
 
     def spider_closed(self) -> None:
         if self._task and self._task.running:

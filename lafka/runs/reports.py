@@ -200,7 +200,7 @@ def _remove_draft(draft: Path) -> None:
             os.close(fd)
 
 
-class Seen:
+class ListDigest:
     """The bytes of a list as they were read: how many, and their SHA-256."""
 
     def __init__(self) -> None:
@@ -219,7 +219,7 @@ class Seen:
 class Tally:
     """What the lines of the outcome feed add up to, in constant memory.
 
-    ``size``: bytes of new futs.
+    ``size``: bytes of new futs; ``chain``: that of the last line, None where lines have none.
     """
 
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -228,6 +228,7 @@ class Tally:
     size: int = 0
     requests: int = 0
     errors: int = 0
+    chain: str | None = None
 
     def add(self, lines: bytes) -> None:
         """Count whole *lines* of the feed, which are on the disk."""
@@ -244,12 +245,14 @@ class Tally:
             self.new += fut["new"]
             self.held += not fut["new"]
             self.size += fut["length"] if fut["new"] else 0
+        self.chain = item.get("chain")
         # A line whose fut was held already is not asked, and names no fut.
         self.held += outcome == "fut" and not futs
 
     def as_json(self) -> Values:
         return {
             "lines": self.outcomes.total(),
+            "chain": self.chain,
             "outcomes": dict(sorted(self.outcomes.items())),
             "futs": {"new": self.new, "held": self.held, "bytes": self.size},
             "requests": self.requests,

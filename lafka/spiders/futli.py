@@ -33,11 +33,13 @@ from lafka.papers.finders import Page
 from lafka.papers.lists.feeder import Feeder
 from lafka.papers.lists.futlis import Line
 from lafka.papers.lists.places import Places
+from lafka.papers.walk.asks import Ask, Capture
+from lafka.papers.walk.outcomes import Outcome
 from lafka.papers.walk.pages import read_first
-from lafka.papers.walk.trails import Ask, Capture, Outcome, Trail
+from lafka.papers.walk.trails import Trail
 from lafka.runs.feed import add_outcome_feed
 from lafka.runs.reporting import RunReports
-from lafka.runs.reports import Seen
+from lafka.runs.reports import ListDigest
 from lafka.storage.stopping import LIST_STAT, stop_for_storage
 from lafka.storage.threads import Threads, run_aside
 from lafka.warc.format import dates
@@ -142,11 +144,11 @@ class FutliSpider(Spider):
 
     def _load_in_thread(self, feeder: Feeder) -> dict[str, Any] | None:
         """What the run's report says of the list; None where it was not read to its end."""
-        seen = Seen()
+        seen = ListDigest()
         whole = feeder.load(self._lines(seen))
         return {"whole": True, "lines": feeder.total, **seen.as_json()} if whole else None
 
-    def _lines(self, seen: Seen) -> Iterator[Line]:
+    def _lines(self, seen: ListDigest) -> Iterator[Line]:
         """The list, opened at its first line: so the feeder meets whatever ends it."""
         yield from self.arguments.lines(self.archive.scheme, seen.add)
 

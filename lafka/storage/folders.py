@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from lafka.errors import StorageTrouble
@@ -45,6 +47,8 @@ def make_folders(folder: Path) -> None:
 
 def _make(folder: Path) -> None:
     there = folder.is_dir()
+    if folder.is_symlink() and not there:
+        raise OSError(errno.ENOENT, "a link that leads nowhere")
     folder.mkdir(exist_ok=True)
     try:
         sync_folder(folder.parent)
@@ -59,3 +63,30 @@ def _make(folder: Path) -> None:
 def free_name(names: Iterable[Path]) -> Path:
     """The first of *names* that no file has."""
     return next(name for name in names if not name.exists())
+
+
+def files_below(folder: Path, lost: Callable[[Path], object]) -> Iterator[Path]:
+    """Every file below *folder*, sorted within each folder, found as they are asked for.
+
+    Links are followed, but for one that leads into a folder it lies in (docs/adr/0015-links.md).
+    *lost* is told of each that leads nowhere, *folder* itself included. ``OSError``.
+    """
+    if not folder.is_dir():
+        if folder.is_symlink():
+            lost(folder)
+        return
+    with os.scandir(folder) as entries:
+        found = sorted(entries, key=lambda entry: entry.name)
+    for entry in found:
+        path = Path(entry.path)
+        if entry.is_symlink() and not os.path.exists(path):  # noqa: PTH110  a Path raises for loops
+            lost(path)
+        elif not entry.is_dir():
+            yield path
+        elif not (entry.is_symlink() and _leads_back(path)):
+            yield from files_below(path, lost)
+
+
+def _leads_back(link: Path) -> bool:
+    target = link.stat()
+    return any(os.path.samestat(target, above.stat()) for above in link.absolute().parents)

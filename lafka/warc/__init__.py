@@ -7,6 +7,7 @@
 ``fields``, ``dates``     named fields, WARC-Date at every precision
 ``digests``, ``sources``  labelled digests; bytes in memory or in a file, read the same way
 ``http``, ``codings``     the HTTP message in a block, its payload, its entity
+``bodies``                the same, whatever the head says of them
 ``gzips``                 what zlib inflates, within bounds: members, streams
 ``rules``                 what the standard says of the fields of a record
 ``records``, ``described`` records of every type, held to the standard; what a record says
@@ -23,7 +24,8 @@
 
 ``volumes``, ``stored``   a plain or compressed file, and a record where it lies in one
 ``scanning``, ``framing`` from record to record over whatever lies between; where a header ends
-``handles``               the file of a volume, or the part of one
+``handles``, ``readables`` the file of a volume, or the part of one; any stream as one
+``kinds``                 who knows what other files are
 ``compression``           gzip, bzip2, zstd: what members begin with, how they are inflated
 ``streams``               a volume as one stream of plain bytes
 ``blocks``                the digests in a record, computed again
@@ -50,6 +52,8 @@ What most people need is here too, and is imported when it is first asked for:
 
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+import lafka.warc.reading.kinds as _kinds
 
 if TYPE_CHECKING:
     from lafka.warc.alike import open_volume as open_volume
@@ -81,6 +85,8 @@ if TYPE_CHECKING:
     from lafka.warc.writing.segments import join as join
     from lafka.warc.writing.segments import write_segmented as write_segmented
 
+_kinds.KNOWERS.append(f"{__name__}.alike:class_of")
+
 _HOMES = {
     "alike": ("open_volume",),
     "writing.builders": ("Builder", "Place"),
@@ -104,6 +110,7 @@ _HOMES = {
     "reading.volumes": ("Volume",),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = [*_HOME_OF]  # noqa: PLE0604  all of them are strings
 
 
 def __getattr__(name: str) -> object:

@@ -24,20 +24,27 @@ CODES: Mapping[str, tuple[Severity, str]] = {
     "bad-trailer": ("error", "the record is followed by {found!r}, not by CRLF CRLF"),
     "no-record": ("error", "no WARC record begins here"),
     "stray-bytes": ("error", "{size} bytes that belong to no record"),
+    "wrong-length": (
+        "error",
+        "Content-Length is {length}, and the block has {found} bytes",
+    ),
     "overlong-block": ("error", "Content-Length {length} runs over the record at byte {next}"),
     "open-header": ("error", "the header has no end before the next record begins"),
     "bad-version": ("error", "the version line is {line!r}"),
     "old-version": ("warning", "the version is {version}, older than the standard"),
     "bad-compression": ("error", "the compressed data is broken: {reason}"),
+    "unread-compression": ("error", "it is compressed by {name}, which is not read here"),
     "padding": ("warning", "{size} zeros between compressed members"),
     "split-record": ("warning", "the record lies in more than one compressed member"),
     "one-member": ("warning", "several records in one compressed member: none can be read alone"),
     "unreadable": ("error", "the block cannot be read: {reason}"),
-    "no-records": ("warning", "no records"),
+    "no-records": ("error", "no records"),
     "more": ("error", "there is more that is wrong than is kept"),
     # ARC
     "arc-header": ("error", "no ARC header: {line!r}"),
     "overlong-arc": ("error", "Archive-length {length} runs over the record at byte {next}"),
+    "arc-length": ("error", "Archive-length is {length}, but the next record is at byte {next}"),
+    "arc-trailer": ("warning", "no line end before the record at byte {next}"),
     "unconverted": ("error", "the record cannot be converted: {reason}"),
     # What is read as if it were a WARC
     "bad-part": ("error", "a part of the message: {reason}"),
@@ -95,21 +102,27 @@ CODES: Mapping[str, tuple[Severity, str]] = {
     "unsorted-index": ("warning", "the lines are not sorted, so each search reads all of them"),
     # HTTP in a block
     "bad-http": ("warning", "the block is no HTTP message: {reason}"),
+    "bad-payload": ("warning", "the payload is not all that its head says: {reason}"),
+    "undone-coding": ("note", "the head says {coding}, and the body is not coded so"),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One thing that is wrong at byte ``offset`` of the file ``path``, in one sentence."""
+    """One thing that is wrong at byte ``offset`` of the file ``path``, in one sentence.
+
+    ``inner``: how many bytes behind, in what the compressed member there inflates to.
+    """
 
     path: Path
     offset: int
     code: str
     severity: Severity
     sentence: str
+    inner: int = 0
 
     @classmethod
-    def of(cls, code: str, path: Path, offset: int, /, **values: object) -> Problem:
+    def of(cls, code: str, path: Path, offset: int, inner: int = 0, /, **values: object) -> Problem:
         """The problem *code* of the table; *values* are what its sentence names."""
         severity, template = CODES[code]
         return cls(
@@ -118,6 +131,7 @@ class Problem:
             code=code,
             severity=severity,
             sentence=printable(template.format(**values)),
+            inner=inner,
         )
 
     def at(self, path: Path, offset: int) -> Problem:
@@ -126,13 +140,8 @@ class Problem:
 
     def to_json(self) -> str:
         """The problem as one line of JSON, without a line end."""
-        return json.dumps(
-            {
-                "path": printable(self.path),
-                "offset": self.offset,
-                "code": self.code,
-                "severity": self.severity,
-                "sentence": self.sentence,
-            },
-            ensure_ascii=False,
-        )
+        told: dict[str, object] = {"path": printable(self.path), "offset": self.offset}
+        if self.inner:
+            told["inner"] = self.inner
+        told |= {"code": self.code, "severity": self.severity, "sentence": self.sentence}
+        return json.dumps(told, ensure_ascii=False)

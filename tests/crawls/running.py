@@ -131,7 +131,8 @@ def check(archive: Path, *, but: str = r"(?!)") -> None:
 
     *but* matches the problems, as ``scrapy verify`` prints them, that are expected.
     """
-    found = [p.as_json() for p in Verifier(archive).verify_all() if p.severity == "error"]
+    wrong = (p for p in Verifier(archive).verify_all() if p.severity == "error")
+    found = [json.dumps(p.as_json(), ensure_ascii=False) for p in wrong]
     problems = [problem for problem in found if not re.search(but, problem)]
     assert not problems, problems
     for warc in Archive(archive).warcs():

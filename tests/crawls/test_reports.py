@@ -59,6 +59,7 @@ def agrees(archive: Path, place: int = -1) -> dict[str, Any]:
     values, lines = report(archive, place).values, outcomes(archive)[place]
     assert values["outcomes"] == Counter(line["outcome"] for line in lines)
     assert values["lines"] == len(lines)
+    assert values["chain"] == (lines[-1]["chain"] if lines else None)
     assert values["requests"] == sum(line["requests"] for line in lines)
     assert values["errors"] == sum(line["error"] is not None for line in lines)
     futs = [fut for line in lines for fut in line["futs"]]

@@ -73,7 +73,7 @@ def test_each_line_has_one_outcome_the_expected_one(road: Road) -> None:
     assert Counter(line["pid"] for line in lines) == Counter(p.pid for p in road.site.papers)
     got = {p.name: road.lines[p.pid]["outcome"] for p in road.site.papers}
     assert got == {p.name: p.outcome for p in road.site.papers}
-    assert all(list(line) == FIELDS for line in lines)
+    assert all(list(line) == [*FIELDS, "chain"] for line in lines)
     assert {p.name: road.lines[p.pid]["futli"] for p in road.site.papers} == {
         p.name: p.url for p in road.site.papers
     }
@@ -105,7 +105,7 @@ def test_the_log_has_no_trouble(road: Road) -> None:
 def test_stats_agree_with_the_feed(road: Road) -> None:
     lines, stats = outcomes(road.archive)[0], road.run.stats
     for outcome, count in Counter(line["outcome"] for line in lines).items():
-        assert stats[f"lafka/papers/walk/trails/{outcome}"] == count
+        assert stats[f"lafka/trails/{outcome}"] == count
     assert stats["item_scraped_count"] == len(lines)
     assert stats["lafka/requests"] == sum(line["requests"] for line in lines)
     new = sum(fut["new"] for line in lines for fut in line["futs"])

@@ -95,7 +95,7 @@ def every_warc_is_records_from_end_to_end(root: Path, *, tails: bool = False) ->
     """Invariants 1 to 5 by the strict reader; with *tails* before any recovery has been at work."""
     for problem in Verifier(root).verify_all():
         if problem.severity == "error" and not (tails and problem.code == "no-suwaf"):
-            yield problem.as_json()
+            yield json.dumps(problem.as_json(), ensure_ascii=False)
 
 
 def no_payload_is_stored_twice(root: Path, sent: Sent) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from scrapy.settings import Settings
 
 from lafka.errors import StorageTrouble
-from lafka.runs.feed import OPTIONS, URI, SyncedLines, add_outcome_feed
+from lafka.runs.feed import OPTIONS, URI, OutcomeFeedStorage, SyncedLines, add_outcome_feed
 
 
 def unexpected(error: StorageTrouble) -> None:
@@ -90,3 +91,47 @@ def test_a_feed_of_ours_that_the_user_sets_is_kept() -> None:
     settings = Settings({"FEEDS": {URI: {"format": "csv"}}})
     add_outcome_feed(settings)
     assert settings.getdict("FEEDS") == {URI: {"format": "csv"}}
+
+
+OUTCOME = b'{"pid": "RePEc:abc:wpaper:%d", "futs": [], "error": null}'
+
+
+def write_feed(path: Path, *numbers: int) -> None:
+    with SyncedLines(path, unexpected, chained=True) as lines:
+        for number in numbers:
+            lines.write(OUTCOME % number + b"\n")
+
+
+def test_each_line_carries_the_chain_of_all_before(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    told: list[bytes] = []
+    with SyncedLines(path, unexpected, told.append, chained=True) as lines:
+        for number in range(50):
+            lines.write(OUTCOME % number + b"\n")
+    assert b"".join(told) == path.read_bytes()
+    chain = bytes(32)
+    for number, line in enumerate(path.read_bytes().splitlines()):
+        bare = OUTCOME % number
+        chain = hashlib.sha256(chain + bare).digest()
+        assert line == bare[:-1] + b', "chain": "sha256:' + chain.hex().encode() + b'"}'
+        assert list(json.loads(line)) == ["pid", "futs", "error", "chain"]
+
+
+def test_the_chain_of_a_feed_goes_on(tmp_path: Path) -> None:
+    write_feed(tmp_path / "whole.jsonl", 1, 2, 3)
+    write_feed(tmp_path / "parts.jsonl", 1, 2)
+    write_feed(tmp_path / "parts.jsonl", 3)
+    assert (tmp_path / "parts.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    older = OUTCOME % 7 + b"\n"
+    (tmp_path / "older.jsonl").write_bytes(older)
+    write_feed(tmp_path / "older.jsonl", 1, 2, 3)
+    both = older + (tmp_path / "whole.jsonl").read_bytes()
+    assert (tmp_path / "older.jsonl").read_bytes() == both
+
+
+@pytest.mark.parametrize(
+    ("format_", "chained"), [("jsonlines", True), ("jl", True), ("csv", False)]
+)
+def test_lines_of_json_alone_are_chained(format_: str, chained: bool) -> None:
+    storage = OutcomeFeedStorage.from_crawler(None, URI, feed_options={"format": format_})
+    assert storage._chained is chained

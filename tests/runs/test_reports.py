@@ -15,7 +15,7 @@ import pytest
 
 from lafka.errors import BadReport, StorageTrouble
 from lafka.runs import reports as runs
-from lafka.runs.reports import OpenReport, Report, Seen, Tally, close_killed, reports
+from lafka.runs.reports import ListDigest, OpenReport, Report, Tally, close_killed, reports
 from lafka.storage.folders import make_folders
 
 
@@ -257,11 +257,13 @@ def test_the_tally_of_lines() -> None:
         {"outcome": "not-found", "requests": 1, "error": "HTTP status 404", "futs": []},
     ]
     tally = Tally()
+    lines[3]["chain"] = "sha256:0"
     data = [json.dumps(line).encode() + b"\n" for line in lines]
     tally.add(data[0] + data[1])
     tally.add(b"".join(data[2:]) + b"pid,futli\n" + b'{"outcome": "fut"}\n')
     assert tally.as_json() == {
         "lines": 4,
+        "chain": "sha256:0",
         "outcomes": {"fut": 3, "not-found": 1},
         "futs": {"new": 2, "held": 2, "bytes": 14},
         "requests": 6,
@@ -279,7 +281,7 @@ def test_foreign_text_in_a_report_is_escaped(tmp_path: Path) -> None:
 
 
 def test_what_was_seen_of_a_list() -> None:
-    seen = Seen()
+    seen = ListDigest()
     seen.add(b"ab")
     seen.add(b"c")
     digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

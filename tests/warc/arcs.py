@@ -13,5 +13,6 @@ def entry(line: str, block: bytes) -> bytes:
 
 FILEDESC = entry("filedesc://a.arc 0.0.0.0 20140216050221 text/plain", FILEDESC_BODY)
 PAGE = entry("http://a.example/x 93.184.216.119 20140216050222 text/html", HTTP)
-DNS = entry("dns:a.example 8.8.8.8 20140216050223 text/dns", b"20140216050223\na 1 IN A 1.2.3.4\n")
+DNS_BODY = b"20140216050223\na 1 IN A 1.2.3.4\n"
+DNS = entry("dns:a.example 8.8.8.8 20140216050223 text/dns", DNS_BODY)
 FTP = entry("ftp://a.example/f 1.2.3.4 20140216050224 no-type", b"bytes")

@@ -91,7 +91,7 @@ def test_there_is_no_circle() -> None:
 def test_a_name_in_a_string_and_an_import_in_a_function_count(tmp_path: Path) -> None:
     path = tmp_path / "x.py"
     path.write_text(
-        f'X = "{NAME}.writing.builders:Builder"\n\ndef f():\n    from {NAME}.reading import checking\n'
-        f"    from {NAME} import Volume\n"
+        f'X = "{NAME}.writing.builders:Builder"\n\ndef f():\n'
+        f"    from {NAME}.reading import checking\n    from {NAME} import Volume\n"
     )
     assert sorted(named(path)) == [NAME, f"{NAME}.reading.checking", f"{NAME}.writing.builders"]

@@ -28,6 +28,6 @@ def run(opts: Namespace) -> int:
     path = the_file(opts.path)
     if kind_of(path) in ("maff", "mhtml"):
         raise BadArgument(f"{path}: not made of records that can be written anew")
-    done = recompress(path, opts.target, gzip=opts.target.endswith(".gz"))
+    done = recompress(path, opts.target)
     print_json({"path": str(done.into), "records": done.records})
     return tell(done.problems, printed=opts.problems)

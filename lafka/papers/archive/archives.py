@@ -19,7 +19,7 @@ import io
 import json
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -32,7 +32,7 @@ from lafka.papers.archive.suwafs import Suwaf
 from lafka.papers.lists.futlis import Futli
 from lafka.pids import SCHEMES, Pid, Scheme
 from lafka.storage import drafts
-from lafka.storage.folders import make_folders, sync_folder
+from lafka.storage.folders import files_below, make_folders, sync_folder
 from lafka.storage.locks import vacant
 
 FORMAT = 1
@@ -179,6 +179,15 @@ class Archive:
             raise BadArchive(f"{path}: an archive of another layout, not of format {FORMAT}")
         return str(values.get("collection"))
 
+    def mark(self) -> None:
+        """Write the layout marker where there is none, as a first Lafka had none."""
+        try:
+            if not (self.root / MARKER).exists():
+                _mark(self.root, self.scheme.name)
+                sync_folder(self.root)
+        except OSError as error:
+            raise StorageTrouble(self.root / MARKER, error) from error
+
     def probe(self) -> None:
         """Create, sync, rename and delete a file: ``StorageTrouble`` where that cannot be done."""
         draft = self.root / f".probe-{uuid.uuid4().hex}"
@@ -262,9 +271,14 @@ class Archive:
             with self.paper(futli.pid) as paper:
                 paper.close(futli.url)
 
-    def warcs(self) -> Iterator[Path]:
-        """The paths of all paper WARCs, sorted within each folder, found as they are asked for."""
-        return _walk(self.root / "warc", ".warc")
+    def warcs(self, lost: Callable[[Path], object] | None = None) -> Iterator[Path]:
+        """The paths of all paper WARCs, sorted within each folder, found as they are asked for.
+
+        Links are followed (docs/adr/0015-links.md). *lost* is told of each that leads nowhere;
+        ``BadArchive`` where nobody is there to be told.
+        """
+        found = files_below(self.root / "warc", lost or _refuse_lost)
+        return (path for path in found if path.suffix == ".warc" and not path.name.startswith("."))
 
     def pid_at(self, warc: Path) -> Pid:
         """The pid of the paper WARC at *warc*: by its path, else by suwaf or Paper-Id.
@@ -340,6 +354,10 @@ def _scheme(name: str) -> Scheme:
         raise BadArchive(f"{name!r} is no collection; the collections are {known}") from None
 
 
+def _refuse_lost(link: Path) -> None:
+    raise BadArchive(f"{link}: a link that leads nowhere")
+
+
 def _refuse_foreign(root: Path) -> None:
     known = {"warc", "suwaf", "raw", "runs", MARKER}
     names = {path.name for path in root.iterdir() if not path.name.startswith(".")}
@@ -354,18 +372,6 @@ def _mark(root: Path, collection: str) -> None:
     data = json.dumps({"format": FORMAT, "collection": collection}).encode() + b"\n"
     # Its name is synced with those of the folders beside it.
     drafts.create(root / MARKER, [data], draft=draft)
-
-
-def _walk(folder: Path, suffix: str) -> Iterator[Path]:
-    if not folder.is_dir():
-        return
-    with os.scandir(folder) as entries:
-        found = sorted(entries, key=lambda entry: entry.name)
-    for entry in found:
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk(Path(entry.path), suffix)
-        elif entry.name.endswith(suffix) and not entry.name.startswith("."):
-            yield Path(entry.path)
 
 
 def _reason(error: Exception) -> str:

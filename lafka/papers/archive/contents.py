@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.reading.volumes import Volume
 
 NO_CHAIN = bytes(32)
+_CAPTURED = frozenset(("request", "response", "resource", "revisit"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +53,7 @@ class Info:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class HeldPayload:
     """A payload in the WARC and the record that holds it; ``s`` and ``l`` where it is a fut."""
 
     record_id: str
@@ -91,8 +92,8 @@ class Contents:
 
     ids: set[str] = field(default_factory=set)
     infos: dict[str, Info] = field(default_factory=dict)
-    futs: dict[str, Held] = field(default_factory=dict)
-    payloads: dict[str, Held] = field(default_factory=dict)
+    futs: dict[str, HeldPayload] = field(default_factory=dict)
+    payloads: dict[str, HeldPayload] = field(default_factory=dict)
     unconverted: dict[str, Unconverted] = field(default_factory=dict)
     visits: list[Visit] = field(default_factory=list)
     end: int = 0
@@ -113,7 +114,7 @@ class Contents:
         return suwaf
 
 
-def fut_of(visit: Visit, held: Held) -> Fut:
+def fut_of(visit: Visit, held: HeldPayload) -> Fut:
     """The suwaf's entry for *visit* of the fut that *held* tells the place of."""
     return Fut(
         s=held.s,
@@ -154,6 +155,7 @@ class Scanner:
         self._chain = chain
         self._is_paper = is_paper
         self._conversions: dict[str, str] | None = None
+        self._nameless: set[str] = set()
 
     def read(self) -> Contents:
         """All records; raises ``TornWarc`` or ``BadWarc`` after the whole ones were taken in."""
@@ -167,15 +169,16 @@ class Scanner:
         contents = self.contents
         if record.type == "warcinfo":
             self._take_info(record)
-        elif record.type == "response":
+        elif self._nameless and record.type in _CAPTURED:
+            self._name(record)
+        if record.type == "response":
             self._take_response(record)
         elif record.type == "resource":
             self._take_resource(record)
         elif record.type == "conversion":
             self._take_conversion(record)
         elif record.type == "revisit":
-            digest = record.fields.first("WARC-Payload-Digest")
-            self._visit(record, digest)
+            self._visit(record, self._revisited(record))
         contents.chain = chained(contents.chain, record.header)
         self._check_chain(record)
         contents.ids.add(record.id)
@@ -187,6 +190,23 @@ class Scanner:
         if named and record.offset >= self._trusted_to and not self._is_paper(named):
             raise BadWarc(self._path, f"a capture of {named}", record.offset)
         self.contents.infos[record.id] = info
+        if not info.futli:
+            self._nameless.add(record.id)
+
+    def _name(self, record: StoredRecord) -> None:
+        """A capture without Futli, as first Lafkas may have left, is one of what it asked first."""
+        info = self._info_of(record)
+        if info is not None and info.id in self._nameless:
+            self._nameless.remove(info.id)
+            self.contents.infos[info.id] = replace(info, futli=record.url)
+
+    def _revisited(self, record: StoredRecord) -> str:
+        """The digest of what *record* is a revisit of, by its reference where that is a fut's."""
+        stated = record.fields.first("WARC-Payload-Digest")
+        if stated in self.contents.futs or not (target := record.fields.first("WARC-Refers-To")):
+            return stated
+        found = (d for d, held in self.contents.futs.items() if held.record_id == target)
+        return next(found, stated)
 
     def _check_chain(self, record: StoredRecord) -> None:
         """Compare at the last record that was committed, before it counts as read."""
@@ -238,7 +258,7 @@ class Scanner:
             elif digest not in self.contents.futs:
                 self.contents.unconverted[digest] = Unconverted(record=record, payload=payload)
         else:
-            held = Held(record_id=record.id, url=record.url, date=time_of(record))
+            held = HeldPayload(record_id=record.id, url=record.url, date=time_of(record))
             self.contents.payloads.setdefault(digest, held)
 
     def _converted(self) -> dict[str, str]:
@@ -273,10 +293,12 @@ class Scanner:
             self.contents.unconverted.pop(digest, None)
             self._place(digest, record, record.block_start, record.block_length)
 
-    def _visit(self, record: StoredRecord, digest: str) -> None:
+    def _info_of(self, record: StoredRecord) -> Info | None:
         info = self.contents.infos.get(record.fields.first("WARC-Warcinfo-ID"))
-        if info is None:
-            info = next(reversed(self.contents.infos.values()), None)
+        return info or next(reversed(self.contents.infos.values()), None)
+
+    def _visit(self, record: StoredRecord, digest: str) -> None:
+        info = self._info_of(record)
         if info is not None:
             self.contents.visits.append(
                 Visit(info=info, time=time_of(record), url=record.url, digest=digest)
@@ -285,7 +307,9 @@ class Scanner:
     def _place(self, digest: str, record: StoredRecord, start: int, length: int) -> None:
         self.contents.futs.setdefault(
             digest,
-            Held(record_id=record.id, url=record.url, date=time_of(record), s=start, l=length),
+            HeldPayload(
+                record_id=record.id, url=record.url, date=time_of(record), s=start, l=length
+            ),
         )
 
 

@@ -41,7 +41,7 @@ class SuwafIndex(Index):
 
     def _futs(self) -> Iterator[tuple[str, Entry]]:
         """Each futli with the entry of a fut of it."""
-        for warc in self._archive.warcs():
+        for warc in self._archive.warcs(self._lost):
             suwaf = self._suwaf(warc)
             volume = warc.relative_to(self.folder).as_posix()
             for futli, times in suwaf.futlis.items() if suwaf else ():
@@ -53,12 +53,16 @@ class SuwafIndex(Index):
             pid = self._archive.pid_at(warc)
             return Suwaf.load(self._archive.suwaf_path(pid), pid)
         except (BadPid, BadSuwaf) as error:
-            problem = Problem(
-                path=warc, offset=0, code="suwaf", severity="error", sentence=printable(error)
-            )
-            if problem not in self.problems:
-                self.problems.append(problem)
+            self._note(warc, printable(error))
             return None
+
+    def _lost(self, link: Path) -> None:
+        self._note(link, "a link that leads nowhere")
+
+    def _note(self, path: Path, sentence: str) -> None:
+        problem = Problem(path=path, offset=0, code="suwaf", severity="error", sentence=sentence)
+        if problem not in self.problems:
+            self.problems.append(problem)
 
     def found(self, query: Query) -> Iterator[Entry]:
         ranked = [

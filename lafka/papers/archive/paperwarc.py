@@ -17,7 +17,7 @@ from lafka.errors import BadPid, BadSuwaf, BadWarc, ShortWarc, StorageTrouble, T
 from lafka.papers.archive.contents import Contents, Scanner, begins_record, fut_of
 from lafka.papers.archive.plans import Files, Plan, visit_of
 from lafka.papers.archive.suwafs import Fut, Suwaf
-from lafka.papers.walk.trails import Capture
+from lafka.papers.walk.asks import Capture
 from lafka.pids import Pid, Scheme
 from lafka.storage import drafts
 from lafka.storage.folders import DRAFT, free_name, make_folders, sync_folder
@@ -28,7 +28,7 @@ from lafka.warc.writing.names import or_numbered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Added:
+class StoredCapture:
     """A fut of a capture as its suwaf names it; ``new`` where its bytes were stored just now."""
 
     capture: Capture
@@ -143,7 +143,7 @@ class PaperWarc:
         except OSError as error:
             raise StorageTrouble(aside, error) from error
 
-    def append(self, captures: Sequence[Capture], *, opened: bool = False) -> list[Added]:
+    def append(self, captures: Sequence[Capture], *, opened: bool = False) -> list[StoredCapture]:
         """Copy *captures*, a trail's, and commit; the futs among them as the suwaf now names them.
 
         A payload that is held already becomes a revisit; a page that is held already adds nothing
@@ -168,10 +168,10 @@ class PaperWarc:
         if self._mark(futli, opened=False):
             self._commit()
 
-    def _named(self, entry: tuple[Capture, str, bool]) -> Added:
+    def _named(self, entry: tuple[Capture, str, bool]) -> StoredCapture:
         capture, digest, new = entry
         held = self.contents.futs[digest]
-        return Added(capture=capture, fut=fut_of(visit_of(capture, digest), held), new=new)
+        return StoredCapture(capture=capture, fut=fut_of(visit_of(capture, digest), held), new=new)
 
     def _mark(self, futli: str, *, opened: bool) -> bool:
         """Note whether *futli* is to be asked again; whether that changed."""

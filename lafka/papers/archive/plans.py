@@ -17,7 +17,7 @@ from lafka.capture.logged import Span
 from lafka.errors import BadWarc
 from lafka.papers.archive.contents import (
     Contents,
-    Held,
+    HeldPayload,
     Info,
     Unconverted,
     Visit,
@@ -26,7 +26,7 @@ from lafka.papers.archive.contents import (
     literal_place,
     time_of,
 )
-from lafka.papers.walk.trails import Capture
+from lafka.papers.walk.asks import Capture
 from lafka.payloads import Kind
 from lafka.warc.format import dates, http
 from lafka.warc.format.fields import one_line
@@ -65,8 +65,8 @@ class Plan:
         self.end = self._contents.end
         self.chain = self._contents.chain
         self.pieces: list[Piece] = []
-        self.held: dict[str, Held] = {}
-        self.payloads: dict[str, Held] = {}
+        self.held: dict[str, HeldPayload] = {}
+        self.payloads: dict[str, HeldPayload] = {}
         self.ids: set[str] = set()
         self.visits: list[Visit] = []
         self.added: list[tuple[Capture, str, bool]] = []
@@ -100,7 +100,7 @@ class Plan:
     def _holds(self, digest: str) -> bool:
         return digest in self.held or digest in self._contents.futs
 
-    def _fut(self, digest: str) -> Held | None:
+    def _fut(self, digest: str) -> HeldPayload | None:
         held = self.held.get(digest) or self._contents.futs.get(digest)
         if held:
             self.held.setdefault(digest, held)
@@ -109,7 +109,7 @@ class Plan:
     def _is_here(self, record_id: str) -> bool:
         return record_id in self.ids or record_id in self._contents.ids
 
-    def _copy(self, capture: Capture, held: Held | None) -> bool:
+    def _copy(self, capture: Capture, held: HeldPayload | None) -> bool:
         """Plan what is not here yet of *capture*; whether its last answer was not."""
         *hops, last = capture.exchanges
         way = [span for hop in hops for span in (hop.request, hop.response)]
@@ -164,7 +164,7 @@ class Plan:
         payload = capture.payload
         assert payload is not None
         block = self._span(record) + len(record.header)
-        held = Held(record_id=record.id, url=record.url, date=time_of(record))
+        held = HeldPayload(record_id=record.id, url=record.url, date=time_of(record))
         if payload.kind is not Kind.PDF:
             self.payloads.setdefault(payload.digest, held)
             return
@@ -194,7 +194,7 @@ class Plan:
         fields.add("WARC-Block-Digest", payload.digest)
         fields.add("Content-Length", str(payload.length))
         head = header(fields)
-        self.held[payload.digest] = Held(
+        self.held[payload.digest] = HeldPayload(
             record_id=fields.first("WARC-Record-ID"), url=record.url, date=time_of(record),
             s=self.end + len(head), l=payload.length,
         )  # fmt: skip
@@ -203,7 +203,7 @@ class Plan:
         self.end += len(head) + payload.length + len(RECORD_END)
         self.ids.add(fields.first("WARC-Record-ID"))
 
-    def _revisit(self, capture: Capture, record: StoredRecord, held: Held) -> None:
+    def _revisit(self, capture: Capture, record: StoredRecord, held: HeldPayload) -> None:
         """Plan a revisit, identical-payload-digest, whose block is the answer's HTTP head."""
         assert capture.payload is not None
         block = record.block().read(0, capture.payload.body)

@@ -23,7 +23,9 @@ from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.contents import begins_record, opened, time_of
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.origins import FUTLI, PAPER_ID, Origin
-from lafka.papers.walk.trails import Ask, Capture, Outcome, Trail, judge
+from lafka.papers.walk.asks import Ask, Capture
+from lafka.papers.walk.outcomes import Outcome, judge
+from lafka.papers.walk.trails import Trail
 from lafka.payloads import Payload, inspect
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import sha256_of

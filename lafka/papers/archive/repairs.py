@@ -8,11 +8,11 @@ record and a suwaf that was damaged are kept aside.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lafka.capture import leftovers
 from lafka.errors import BadPid, KeeperError, NotHeld
@@ -22,7 +22,7 @@ from lafka.papers.archive.contents import paper_ids
 from lafka.papers.verify import CODES, FileProblem, Verifier
 from lafka.pids import Pid
 from lafka.storage import drafts
-from lafka.storage.folders import DRAFT, draft_of, free_name
+from lafka.storage.folders import DRAFT, draft_of, files_below, free_name
 from lafka.storage.locks import is_locked_at
 from lafka.warc.writing.names import numbered
 
@@ -40,6 +40,8 @@ _SUWAF = _NO_SUWAF | {
     "end-inside-record",
 }
 _HARMLESS = frozenset(("stored-twice",))
+_OF_FIRST_LAFKAS = frozenset(("stored-twice", "bad-warcinfo"))
+"""Warnings wherever they stand, in a WARC of a first Lafka."""
 _CUT = frozenset(
     ("torn-tail", "stray-bytes", "bad-length", "bad-trailer", "block-digest", "wrong-pid")
 )
@@ -61,10 +63,8 @@ class Deed:
     done: bool
     sentence: str
 
-    def as_json(self) -> str:
-        """One JSON line without its line end."""
-        values = {name: getattr(self, name) for name in self.__slots__}
-        return json.dumps(values, ensure_ascii=False)
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 class Repair:
@@ -143,8 +143,10 @@ class Repair:
 
     def _drafts(self) -> Iterator[Deed]:
         for base, suffix in (("warc", ".warc"), ("suwaf", ".json")):
-            for draft in sorted((self._archive.root / base).rglob(f"{DRAFT}*{suffix}")):
-                yield from self._draft(draft)
+            # The verifier tells of links that lead nowhere.
+            for path in list(files_below(self._archive.root / base, lambda _: None)):
+                if path.name.startswith(DRAFT) and path.suffix == suffix:
+                    yield from self._draft(path)
 
     def _draft(self, draft: Path) -> Iterator[Deed]:
         """A first WARC that was not committed, or a suwaf that was not put in place."""
@@ -215,7 +217,8 @@ def _in_the_way(problems: list[FileProblem]) -> list[FileProblem]:
     harmless = _SUWAF | _HARMLESS
     # A warning that is an error elsewhere lies behind the end: the writer takes in what stands
     # there up to the first bytes that are no record.
-    tail = [p for p in problems if p.severity == "warning" and CODES[p.code] == "error"]
+    warned = [p for p in problems if p.severity == "warning" and p.code not in _OF_FIRST_LAFKAS]
+    tail = [p for p in warned if CODES[p.code] == "error"]
     cut = min((p.offset for p in tail if p.code in _CUT and p.offset is not None), default=None)
     return [p for p in problems if p.severity == "error" and p.code not in harmless] + [
         p for p in tail if cut is None or p.offset is None or p.offset < cut

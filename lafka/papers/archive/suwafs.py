@@ -89,42 +89,28 @@ class Suwaf:
         except OSError as error:
             raise StorageTrouble(path, error) from error
         try:
-            return cls.parse(data, pid)
+            return cls.of_json(json.loads(data), pid)
         except (ValueError, RecursionError) as error:
             raise BadSuwaf(path, f"not a suwaf: {error}") from None
 
     @classmethod
-    def parse(cls, data: bytes, pid: Pid) -> Suwaf:
-        """``ValueError`` where *data* is not the suwaf of *pid*."""
-        values = json.loads(data)
+    def of_json(cls, values: Any, pid: Pid) -> Suwaf:
+        """``ValueError`` where *values* are not the suwaf of *pid*."""
         if not isinstance(values, dict):
             raise ValueError("not a JSON object")
-        writer = values.get("_warc")
-        if not isinstance(writer, dict) or writer.get("format") != FORMAT:
-            raise ValueError(f"_warc of format {FORMAT} is missing")
-        end, chain, opened = writer.get("end"), writer.get("chain", ""), writer.get("open", [])
-        if type(end) is not int or end < 0:
-            raise ValueError("_warc.end is no whole number")
-        if not isinstance(chain, str) or not isinstance(opened, list):
-            raise ValueError("_warc holds a value of another type")
+        end, chain, opened = _writer_of(values)
         others = [key for key in values if key not in ("_warc", str(pid))]
         if others:
             raise ValueError(f"it is of {others[0]!r}, not of {str(pid)!r}")
-        futlis = values.get(str(pid), {})
-        if not isinstance(futlis, dict) or not all(isinstance(t, dict) for t in futlis.values()):
-            raise ValueError("futlis and times have to be objects")
-        return cls(
-            pid=pid,
-            futlis={
-                futli: {_time(time): Fut.of_json(fut) for time, fut in times.items()}
-                for futli, times in futlis.items()
-            },
-            end=end,
-            chain=chain,
-            open=tuple(str(futli) for futli in opened),
-        )
+        futlis = _futlis_of(values.get(str(pid), {}))
+        return cls(pid=pid, futlis=futlis, end=end, chain=chain, open=opened)
 
     def to_bytes(self) -> bytes:
+        """The file's bytes."""
+        text = json.dumps(self.as_json(), ensure_ascii=False, indent=1)
+        return text.encode("utf-8", "surrogatepass") + b"\n"
+
+    def as_json(self) -> dict[str, Any]:
         writer: dict[str, Any] = {"format": FORMAT, "end": self.end}
         if self.chain:
             writer["chain"] = self.chain
@@ -134,9 +120,7 @@ class Suwaf:
             futli: {time: fut.as_json() for time, fut in times.items()}
             for futli, times in self.futlis.items()
         }
-        values = {str(self.pid): futs, "_warc": writer}
-        text = json.dumps(values, ensure_ascii=False, indent=1)
-        return text.encode("utf-8", "surrogatepass") + b"\n"
+        return {str(self.pid): futs, "_warc": writer}
 
     def save(self, path: Path) -> None:
         """Put the suwaf in place, durably, by the one writer that the WARC's lock admits.
@@ -183,6 +167,28 @@ class Suwaf:
             raise NotHeld(f"{self.pid}: no fut {asked}".rstrip() + " is held")
         _, _, name, fut, key = max(found, key=lambda entry: entry[:3])
         return name, key, fut
+
+
+def _writer_of(values: dict[str, Any]) -> tuple[int, str, tuple[str, ...]]:
+    """``_warc``: end, chain, and the futlis that are open."""
+    writer = values.get("_warc")
+    if not isinstance(writer, dict) or writer.get("format") != FORMAT:
+        raise ValueError(f"_warc of format {FORMAT} is missing")
+    end, chain, opened = writer.get("end"), writer.get("chain", ""), writer.get("open", [])
+    if type(end) is not int or end < 0:
+        raise ValueError("_warc.end is no whole number")
+    if not isinstance(chain, str) or not isinstance(opened, list):
+        raise ValueError("_warc holds a value of another type")
+    return end, chain, tuple(str(futli) for futli in opened)
+
+
+def _futlis_of(futlis: Any) -> dict[str, dict[str, Fut]]:
+    if not isinstance(futlis, dict) or not all(isinstance(t, dict) for t in futlis.values()):
+        raise ValueError("futlis and times have to be objects")
+    return {
+        futli: {_time(time): Fut.of_json(fut) for time, fut in times.items()}
+        for futli, times in futlis.items()
+    }
 
 
 def begins_time(text: str) -> bool:

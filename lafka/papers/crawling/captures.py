@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from lafka.capture.logged import LoggedHops
 from lafka.papers.crawling.failures import outcome_of
 from lafka.papers.finders import Page
-from lafka.papers.walk.trails import MISS_MAX, Ask, Capture, Outcome, judge
+from lafka.papers.walk.asks import MISS_MAX, Ask, Capture
+from lafka.papers.walk.outcomes import Outcome, judge
 from lafka.payloads import Kind
 
 if TYPE_CHECKING:

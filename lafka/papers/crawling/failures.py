@@ -15,7 +15,7 @@ from twisted.internet.error import TCPTimedOutError
 from lafka.capture.guard import AddressRefused
 from lafka.capture.taps import BadCertificate, BadTls
 from lafka.errors import BadHttp, BadUrl, printable
-from lafka.papers.walk.trails import Outcome
+from lafka.papers.walk.outcomes import Outcome
 from lafka.politeness.failures import causes, is_bad_http, is_tls
 from lafka.politeness.redirects import RedirectLoop
 from lafka.politeness.retries import HostSetAside, KeepsAskingToWait

@@ -23,16 +23,15 @@ import struct
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from lafka.errors import LafkaError
-from lafka.papers.candidates import Candidate
 from lafka.papers.finders import Page
 from lafka.papers.walk import pages as reading
-from lafka.papers.walk.pages import Found
-from lafka.papers.walk.trails import Outcome
+from lafka.papers.walk.pages import PageReading
 from lafka.pids import Pid
 from lafka.storage.threads import Threads
 from lafka.warc.format.sources import write_all
@@ -76,17 +75,17 @@ class Pages:
         for _ in range(CHILDREN):
             self._idle.put(_Child())
 
-    async def read(self, page: Page, pid: Pid) -> Found:
+    async def read(self, page: Page, pid: Pid) -> PageReading:
         """See ``reading.read``; a page that cannot be read has no candidates."""
         try:
             found = await self._threads.run(self._ask, page)
         except Unread as error:
-            found = Found(reason=f"{reading.UNREADABLE}: {error}")
+            found = PageReading(reason=f"{reading.UNREADABLE}: {error}")
         if found.reason.startswith(reading.UNREADABLE):
             logger.error("%s: %s: %s", pid, page.url, found.reason)
         return found
 
-    def _ask(self, page: Page) -> Found:
+    def _ask(self, page: Page) -> PageReading:
         child = self._idle.get()
         try:
             return child.ask(
@@ -107,7 +106,7 @@ class _Child:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
-    def ask(self, question: tuple[Any, ...]) -> Found:
+    def ask(self, question: tuple[Any, ...]) -> PageReading:
         data = pickle.dumps(question)
         process = self._process
         if process is None or process.poll() is not None:
@@ -119,7 +118,7 @@ class _Child:
             answer = _message(process, monotonic() + WALL_SECONDS)
         except (OSError, EOFError, TimeoutError) as error:
             raise Unread(self._ended(error)) from None
-        return _found(json.loads(answer))
+        return PageReading.of_json(json.loads(answer))
 
     def _ended(self, error: Exception) -> str:
         process, self._process = self._process, None
@@ -177,19 +176,6 @@ def _exactly(fd: int, length: int, deadline: float) -> bytes:
     return pieces
 
 
-def _found(told: dict[str, Any]) -> Found:
-    candidates = tuple(
-        Candidate(url=str(url), found_by=str(found_by), score=float(score), place=int(place),
-                  reasons=tuple(map(str, reasons)), promising=bool(promising), label=str(label))
-        for url, found_by, score, place, reasons, promising, label in told["candidates"]
-    )  # fmt: skip
-    return Found(
-        candidates=candidates,
-        verdict=Outcome(told["verdict"]),
-        reason=str(told["reason"]),
-    )
-
-
 # In the child -----------------------------------------------------------------------------
 
 
@@ -218,12 +204,5 @@ def _allow(seconds: int) -> None:
 def _answered(question: tuple[Any, ...]) -> bytes:
     url, body, content_type, link_headers, most = question
     found = reading.read(Page(url, body, content_type, link_headers))
-    told = {
-        "candidates": [
-            (c.url, c.found_by, c.score, c.place, c.reasons, c.promising, c.label)
-            for c in found.candidates[:most]
-        ],
-        "verdict": str(found.verdict),
-        "reason": found.reason,
-    }
-    return json.dumps(told).encode()
+    told = replace(found, candidates=found.candidates[:most])
+    return json.dumps(told.as_json()).encode()

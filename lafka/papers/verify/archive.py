@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 from collections import deque
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import ExitStack
-from functools import lru_cache
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
+from signal import SIG_DFL, SIGINT, signal
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from lafka.errors import NotHeld
+from lafka.papers.verify.feeds import verify_feeds
 from lafka.papers.verify.paper import PaperCheck
 from lafka.papers.verify.problems import problem
-from lafka.papers.verify.summary import FORMAT, Place, places_in
+from lafka.papers.verify.summary import FORMAT
+from lafka.papers.verify.tree import count_suwafs, papers_below, raw_below
 from lafka.pids import SCHEMES, Pid, Scheme
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 _BATCH = 4
 _THREADS = 2
 _Batch = tuple[list[str], list["FileProblem"]]
-_TORN = re.compile(r".+\.torn-\d+(?:\.\d+)?")
 
 
 class Verifier:
@@ -62,7 +60,7 @@ class Verifier:
 
     def papers(self) -> Iterator[str]:
         """The papers by path, ``RePEc/pra/mprapa/58120``: all that have a WARC or a suwaf."""
-        return (name for name, stray in self._walk("") if stray is None)
+        return (found for found in papers_below(self.root) if isinstance(found, str))
 
     def verify_paper(
         self, paper: Pid | str | Path, *, quick: bool = False
@@ -79,6 +77,7 @@ class Verifier:
 
     def verify_all(self, *, quick: bool = False) -> Iterator[FileProblem]:
         """The problems of the whole archive, marker and left-over files included."""
+        suwafs, before = count_suwafs(self.root), self.papers_read
         yield from self._verify_marker()
         batches = self._batches()
         way = "fork" if _can_fork() else "spawn"
@@ -91,16 +90,21 @@ class Verifier:
         yield from self._share_out(first, lambda: ThreadPoolExecutor(_THREADS), quick=quick)
         yield from self._share_out(
             batches,
-            lambda: ProcessPoolExecutor(self._workers, mp_context=get_context(way)),
+            # A child that is interrupted ends without a word: its parent says it.
+            lambda: ProcessPoolExecutor(self._workers, get_context(way), signal, (SIGINT, SIG_DFL)),
             quick=quick,
         )
-        yield from self._verify_raw()
+        yield from raw_below(self.root)
         yield from self._verify_feeds()
+        if self.papers_read - before < suwafs:
+            sentence = f"{suwafs} suwafs, and only {self.papers_read - before} papers were verified"
+            yield problem(self.root / "suwaf", "papers-missed", sentence)
 
     def verify_around(self) -> Iterator[FileProblem]:
-        """The problems of what is no paper's: marker, raw WARCs, outcome feeds."""
+        """The problems of what is no paper's: marker, stray files, raw WARCs, outcome feeds."""
         yield from self._verify_marker()
-        yield from self._verify_raw()
+        yield from (found for found in papers_below(self.root) if not isinstance(found, str))
+        yield from raw_below(self.root)
         yield from self._verify_feeds()
 
     def _share_out(
@@ -108,17 +112,20 @@ class Verifier:
     ) -> Iterator[FileProblem]:
         """Batches in threads or processes, a few ahead; their problems in order."""
         waiting: deque[Future[tuple[list[FileProblem], int]]] = deque()
-        with ExitStack() as stack:
-            pool: Executor | None = None
+        pool: Executor | None = None
+        try:
             for names, strays in batches:
                 yield from strays
-                pool = pool or stack.enter_context(new_pool())
+                pool = pool or new_pool()
                 waiting.append(pool.submit(_verify_batch, self.root, names, quick))
                 self.papers_read += len(names)
                 if len(waiting) > 2 * max(_THREADS, self._workers):
                     yield from self._taken(waiting.popleft())
             while waiting:
                 yield from self._taken(waiting.popleft())
+        finally:
+            if pool is not None:
+                pool.shutdown(cancel_futures=True)
 
     def _taken(self, batch: Future[tuple[list[FileProblem], int]]) -> list[FileProblem]:
         problems, count = batch.result()
@@ -127,10 +134,10 @@ class Verifier:
 
     def _batches(self) -> Iterator[_Batch]:
         """Some papers at a time, with the stray files found on the way to them."""
-        walk = self._walk("")
+        walk = papers_below(self.root)
         while batch := list(islice(walk, _BATCH)):
-            names = [name for name, stray in batch if stray is None]
-            yield names, [stray for _, stray in batch if stray is not None]
+            names = [found for found in batch if isinstance(found, str)]
+            yield names, [found for found in batch if not isinstance(found, str)]
 
     def _verify(self, name: str, *, quick: bool) -> Iterator[FileProblem]:
         self.papers_read += 1
@@ -180,45 +187,8 @@ class Verifier:
         elif marker.get("collection") not in SCHEMES:
             yield problem(path, "bad-marker", f"no collection {marker.get('collection')!r}")
 
-    def _verify_raw(self) -> Iterator[FileProblem]:
-        for folder, _, names in os.walk(self.root / "raw"):
-            for name in sorted(names):
-                yield problem(Path(folder, name), "raw-left", "a raw WARC that is still there")
-
     def _verify_feeds(self) -> Iterator[FileProblem]:
-        """Invariant 5: every fut that an outcome line acknowledged is in its suwaf."""
-        places = lru_cache(256)(lambda pid: places_in(self._suwaf(pid.path)))
-        for path in sorted((self.root / "runs").glob("*.jsonl")):
-            offset = 0
-            with path.open("rb") as feed:
-                for line in feed:
-                    try:
-                        pid, futs = _acknowledged(line, self._scheme)
-                    except (ValueError, LookupError, TypeError, RecursionError):
-                        yield problem(path, "bad-feed", "a line that is no outcome", offset)
-                    else:
-                        for fut in futs - places(pid) if futs else ():
-                            sentence = f"{fut[0]} of {pid} is not in its suwaf"
-                            yield problem(path, "acknowledged-lost", sentence, offset)
-                    offset += len(line)
-
-    def _walk(self, folder: str) -> Iterator[tuple[str, FileProblem | None]]:
-        """Every paper below *folder*, each with None, and every other file as a problem."""
-        papers: set[str] = set()
-        folders: set[str] = set()
-        for base, suffix in (("warc", ".warc"), ("suwaf", ".json")):
-            for entry in _entries(self.root / base / folder):
-                if entry.is_dir(follow_symlinks=False):
-                    folders.add(entry.name)
-                elif entry.is_file(follow_symlinks=False) and _is_paper(entry.name, suffix):
-                    papers.add(entry.name.removesuffix(suffix))
-                else:
-                    yield folder, _stray(entry)
-        prefix = f"{folder}/" if folder else ""
-        for name in sorted(papers):
-            yield prefix + name, None
-        for name in sorted(folders):
-            yield from self._walk(prefix + name)
+        return verify_feeds(self.root, self._scheme, lambda pid: self._suwaf(pid.path))
 
 
 def _scheme(root: Path) -> Scheme:
@@ -248,30 +218,3 @@ def _verify_batch(root: Path, names: list[str], quick: bool) -> tuple[list[FileP
     verifier._pool = None  # each core has a batch
     found = [problem for name in names for problem in verifier._verify(name, quick=quick)]
     return found, verifier.bytes_read
-
-
-def _acknowledged(line: bytes, scheme: Scheme) -> tuple[Pid | None, frozenset[Place]]:
-    """The futs that an outcome line promises, and of which paper; no pid where there are none."""
-    item = json.loads(line)
-    futs = frozenset((fut["digest"], fut["s"], fut["l"]) for fut in item["futs"] or ())
-    return (scheme.pid(item["pid"]) if futs else None), futs
-
-
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
-def _is_paper(name: str, suffix: str) -> bool:
-    return name.endswith(suffix) and not name.startswith(".")
-
-
-def _stray(entry: os.DirEntry[str]) -> FileProblem:
-    if _TORN.fullmatch(entry.name):
-        return problem(entry.path, "torn-aside", "bytes that recovery or repair kept aside")
-    if "draft" in entry.name:
-        return problem(entry.path, "draft", "a draft that no writer finished")
-    return problem(entry.path, "stray-file", "not a file of an archive")

@@ -5,6 +5,7 @@ Brotli and Zstandard are not undone: the standard library of Python 3.11 has nei
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import zlib
@@ -31,12 +32,9 @@ def difference(fd: int, entity: HttpEntity, place: int, length: int) -> str:
 
     Empty too where it is coded in a way that is not undone here.
     """
-    codings = [name for name in entity.transfer if name != "chunked"]
-    if not _UNDONE.issuperset((*codings, *entity.content)):
+    if not _UNDONE.issuperset(entity.content) or (pieces := _payload(fd, entity)) is None:
         return ""
-    body: BufferedReader = BufferedReader(_Range(fd, entity.offset, entity.end), _CHUNK)
-    pieces = _dechunked(body) if "chunked" in entity.transfer else iter(body.read1, b"")
-    for coding in (*reversed(codings), *reversed(entity.content)):
+    for coding in reversed(entity.content):
         pieces = _inflated(pieces, coding)
     at, end = place, place + length
     try:
@@ -47,6 +45,29 @@ def difference(fd: int, entity: HttpEntity, place: int, length: int) -> str:
     except (zlib.error, ValueError) as error:
         return f"the answer cannot be decoded: {error}"
     return "" if at == end else f"the answer holds {end - at} bytes fewer"
+
+
+def payload_digest(fd: int, entity: HttpEntity, algorithm: str) -> str:
+    """``algorithm:hex`` of *entity* without its transfer codings; empty where they stay."""
+    hasher = hashlib.new(algorithm)
+    try:
+        for piece in _payload(fd, entity) or ():
+            hasher.update(piece)
+    except (zlib.error, ValueError):
+        return ""
+    return f"{algorithm}:{hasher.hexdigest()}"
+
+
+def _payload(fd: int, entity: HttpEntity) -> Iterator[bytes] | None:
+    """*entity* without its transfer codings; None where one of them is not undone here."""
+    codings = [name for name in entity.transfer if name != "chunked"]
+    if not _UNDONE.issuperset(codings):
+        return None
+    body: BufferedReader = BufferedReader(_Range(fd, entity.offset, entity.end), _CHUNK)
+    pieces = _dechunked(body) if "chunked" in entity.transfer else iter(body.read1, b"")
+    for coding in reversed(codings):
+        pieces = _inflated(pieces, coding)
+    return pieces
 
 
 class _Range(RawIOBase):

@@ -115,6 +115,13 @@ def _is_elsewhere(fields: Mapping[str, str]) -> bool:
     return fields.get("warc-type") in _PARTIAL or "warc-segment-number" in fields
 
 
+def range_digest(fd: int, part: HashedRange) -> str:
+    """``algorithm:hex`` of a range of the file."""
+    hasher = _hasher(part[0])
+    _hash_range(fd, hasher, part)
+    return f"{part[0]}:{hasher.hexdigest()}"
+
+
 def hashers_for(stated: list[StatedDigest], *more: HashedRange) -> Hashers:
     """A hasher for each range, once."""
     ranges = [each for digest in stated for each in digest.ranges]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -69,9 +68,14 @@ CODES: Mapping[str, Severity] = {
     "draft": "warning",
     "torn-aside": "warning",
     "stray-file": "warning",
+    "broken-link": "error",
+    "link-loop": "warning",
+    "papers-missed": "error",
     "raw-left": "warning",
     "acknowledged-lost": "error",
     "bad-feed": "warning",
+    "feed-changed": "error",
+    "bad-report": "error",
 }
 
 
@@ -85,10 +89,8 @@ class FileProblem:
     severity: Severity
     sentence: str
 
-    def as_json(self) -> str:
-        """One JSON line without its line end."""
-        values = {name: getattr(self, name) for name in self.__slots__}
-        return json.dumps(values, ensure_ascii=False)
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def problem(path: Path | str, code: str, sentence: str, offset: int | None = None) -> FileProblem:

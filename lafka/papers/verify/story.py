@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lafka.errors import BadPid
-from lafka.papers.verify.decoding import difference
-from lafka.papers.verify.digests import canonical_digest
+from lafka.papers.verify.decoding import difference, payload_digest
+from lafka.papers.verify.digests import canonical_digest, range_digest
 from lafka.papers.verify.problems import drained, problem
 from lafka.papers.verify.reader import StrictReader, StrictRecord
+from lafka.papers.verify.tables import ALGORITHMS
 from lafka.pids import Scheme
 
 if TYPE_CHECKING:
@@ -38,9 +39,13 @@ class DatedFut(NamedTuple):
 
 
 class EarlierRecord(NamedTuple):
-    """What later records need to know of a record that they refer to."""
+    """What later records need to know of a record that they refer to; its block is
+    ``file[block:end]``.
+    """
 
     offset: int
+    block: int
+    end: int
     type: str
     url: str
     date: str
@@ -66,7 +71,7 @@ class Story:
     boundaries: set[int] = field(default_factory=lambda: {0})
     chain: str = ""
     _seen: dict[str, EarlierRecord] = field(default_factory=dict)
-    _infos: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    _infos: dict[str, dict[str, str]] = field(default_factory=dict)
     _concurrent: list[tuple[str, str]] = field(default_factory=list)
     _stored: dict[str, int] = field(default_factory=dict)
     _answers: dict[str, tuple[str, StrictRecord]] = field(default_factory=dict)
@@ -97,6 +102,8 @@ class Story:
         if record.type == "warcinfo":
             self._infos[record.id] = _info(record.info)
             yield from self._check_info(record)
+        elif record.type in _CAPTURED:
+            self._name(record)
         if record.type in _HOLDERS:
             yield from self._check_payload(record)
         if record.type in _VISITS:
@@ -106,6 +113,18 @@ class Story:
                 self.visits.append(visit)
         self._seen[record.id] = self._summed_up(record)
         self._concurrent.extend((record.id, other) for other in record.concurrent_to)
+
+    def _info_of(self, record: StrictRecord) -> dict[str, str] | None:
+        """What the warcinfo of *record* says: that it names, else the last before it."""
+        info = self._infos.get(record.fields.get("warc-warcinfo-id", ""))
+        return info if info is not None else next(reversed(self._infos.values()), None)
+
+    def _name(self, record: StrictRecord) -> None:
+        """A capture without Futli is one of the URL that it asked first."""
+        info = self._info_of(record)
+        if info is not None and not info.get("futli"):
+            info["futli"] = record.url
+            self.futlis.add(record.url)
 
     def _check_references(self, record: StrictRecord) -> Iterator[FileProblem]:
         info = record.fields.get("warc-warcinfo-id")
@@ -138,11 +157,9 @@ class Story:
     def _check_revisit(self, record: StrictRecord, seen: EarlierRecord) -> Iterator[FileProblem]:
         fields = record.fields
         digest = canonical_digest(fields.get("warc-payload-digest", ""))
-        held = {seen.digest, seen.pdf.digest if seen.pdf else None} - {None}
-        if digest is not None and held and digest not in held:
-            yield self._wrong(
-                record, "revisit-differs", "another payload digest than what it is of"
-            )
+        if digest is not None and not self._has_digest(seen, digest):
+            sentence = "another payload digest than what it is of"
+            yield self._wrong(record, "revisit-differs", sentence)
         if fields.get("warc-refers-to-target-uri", seen.url) != seen.url:
             yield self._wrong(record, "revisit-differs", "another target URI than what it is of")
         if fields.get("warc-refers-to-date", seen.date)[:19] != seen.date[:19]:
@@ -151,15 +168,34 @@ class Story:
         if seen.pdf is not None and kind != _PDF:
             yield self._wrong(record, "payload-type", f"{kind[:60]!r} for a PDF")
 
+    def _has_digest(self, seen: EarlierRecord, digest: str) -> bool:
+        """Whether *digest* is that of the payload of *seen*, by its bytes where need be."""
+        held = {seen.digest, seen.pdf.digest if seen.pdf else None} - {None}
+        algorithm = digest.partition(":")[0]
+        if digest in held or not held or algorithm not in ALGORITHMS:
+            return True
+        if seen.digest is not None and seen.digest.startswith(f"{algorithm}:"):
+            return False
+        with self.warc.open("rb", buffering=0) as file:
+            begin = seen.entity.offset if seen.entity is not None else seen.block
+            ends = {seen.end, seen.entity.end if seen.entity is not None else seen.end}
+            if any(digest == range_digest(file.fileno(), (algorithm, begin, end)) for end in ends):
+                return True
+            if seen.entity is None or not seen.entity.chunked:
+                return False
+            # Where the chunks cannot be undone nothing speaks against it.
+            return payload_digest(file.fileno(), seen.entity, algorithm) in (digest, "")
+
     def _check_info(self, record: StrictRecord) -> Iterator[FileProblem]:
         info = self._infos[record.id]
         missing = [name for name in ("paper-id", "futli") if not info.get(name)]
         if missing:
-            yield self._wrong(record, "bad-warcinfo", f"no {' and no '.join(missing)}")
-            return
-        self.futlis.add(info["futli"])
-        paper_id = info["paper-id"]
-        if paper_id in self._paper_ids:
+            nameless = self._wrong(record, "bad-warcinfo", f"no {' and no '.join(missing)}")
+            yield _milder_of_first_lafkas(record, nameless)
+        if futli := info.get("futli"):
+            self.futlis.add(futli)
+        paper_id = info.get("paper-id", "")
+        if not paper_id or paper_id in self._paper_ids:
             return
         try:
             pid = self.scheme.pid(paper_id)
@@ -205,8 +241,7 @@ class Story:
         first = self._stored.setdefault(digest, record.offset)
         if first != record.offset:
             twice = self._wrong(record, "stored-twice", f"the payload of the record at {first}")
-            # The first Lafka stored a fut at every visit.
-            yield replace(twice, severity="warning") if record.version == "WARC/1.0" else twice
+            yield _milder_of_first_lafkas(record, twice)
 
     def _check_pair(self, one: str, other: str) -> Iterator[FileProblem]:
         first, second = self._seen[one], self._seen.get(other)
@@ -226,6 +261,8 @@ class Story:
         date = source.date if record.type == "conversion" and source is not None else record.date
         return EarlierRecord(
             offset=record.offset,
+            block=record.block,
+            end=record.block + record.length,
             type=record.type,
             url=record.url,
             date=date,
@@ -241,8 +278,8 @@ class Story:
         fut = record.pdf
         if record.type == "revisit":
             fut = target.pdf if target is not None else self._by_digest(record)
-        info = self._infos.get(record.fields.get("warc-warcinfo-id", ""))
-        if fut is None or info is None or "futli" not in info:
+        info = self._info_of(record)
+        if fut is None or info is None:
             return None
         date = target.date if record.type == "conversion" and target is not None else record.date
         return DatedFut(record.offset, info["futli"], date, record.url, fut, info)
@@ -254,6 +291,11 @@ class Story:
 
     def _wrong(self, record: StrictRecord, code: str, sentence: str) -> FileProblem:
         return problem(self.warc, code, sentence, record.offset)
+
+
+def _milder_of_first_lafkas(record: StrictRecord, found: FileProblem) -> FileProblem:
+    """They stored a fut at every visit, and need not have noted the futli: only a warning there."""
+    return replace(found, severity="warning") if record.version == "WARC/1.0" else found
 
 
 def _info(block: bytes) -> dict[str, str]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from lafka.errors import printable
+from lafka.papers.candidates import Candidate
 from lafka.papers.finders import Page, describe, find, sure
-from lafka.papers.walk.trails import Outcome
-
-if TYPE_CHECKING:
-    from lafka.papers.candidates import Candidate
+from lafka.papers.walk.outcomes import Outcome
 
 KEPT_MAX = 256 * 1024
 """Bytes of a page that wait for a second look beside each trail; longer ones get it at once."""
@@ -23,7 +21,7 @@ UNREADABLE = "the page could not be read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class PageReading:
     """What a page holds; ``partly`` where only its surest candidate was looked for."""
 
     candidates: tuple[Candidate, ...] = ()
@@ -31,25 +29,43 @@ class Found:
     reason: str = ""
     partly: bool = False
 
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "candidates": [candidate.as_json() for candidate in self.candidates],
+            "verdict": str(self.verdict),
+            "reason": self.reason,
+            "partly": self.partly,
+        }
 
-def read_first(page: Page) -> Found | None:
+    @classmethod
+    def of_json(cls, values: dict[str, Any]) -> PageReading:
+        """``LookupError``, ``TypeError`` or ``ValueError`` where *values* are no such thing."""
+        return cls(
+            candidates=tuple(map(Candidate.of_json, values["candidates"])),
+            verdict=Outcome(values["verdict"]),
+            reason=str(values["reason"]),
+            partly=bool(values["partly"]),
+        )
+
+
+def read_first(page: Page) -> PageReading | None:
     """Only what ``citation_pdf_url`` names, None where it names nothing or the page is long."""
     if len(page.body) > KEPT_MAX:
         return None
     with suppress(Exception):  # a whole look will meet it again, and tell
         candidates = sure(page)
-        return Found(candidates=candidates, partly=True) if candidates else None
+        return PageReading(candidates=candidates, partly=True) if candidates else None
     return None
 
 
-def read(page: Page) -> Found:
+def read(page: Page) -> PageReading:
     """All candidates of *page* and what it is; a page that finders stumble over has none."""
     try:
         told = describe(page)
         verdict = _VERDICTS.get(told.kind, Outcome.SPLAP_ONLY)
         if verdict is Outcome.BOT_CHALLENGE:
-            return Found(verdict=verdict, reason=told.reason)
+            return PageReading(verdict=verdict, reason=told.reason)
         reason = "a viewer without a PDF" if told.kind == "viewer" else told.reason
-        return Found(candidates=find(page), verdict=verdict, reason=reason)
+        return PageReading(candidates=find(page), verdict=verdict, reason=reason)
     except Exception as error:
-        return Found(reason=f"{UNREADABLE}: {printable(repr(error))}")
+        return PageReading(reason=f"{UNREADABLE}: {printable(repr(error))}")

@@ -1,4 +1,4 @@
-"""What a futli led to: captures, trails, outcomes, and the walk (requirement paper, section 3).
+"""What a futli led to: trails and the walk (requirement paper, section 3).
 
 The walk is a state machine without I/O. ``Trail.begin`` makes one, ``next_ask`` says what to fetch,
 ``answered`` takes what came of it; both give values, nothing is changed in place. A trail is small
@@ -8,75 +8,15 @@ and picklable: the bytes of its captures lie in the raw WARC, where spans point 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from enum import StrEnum
 from itertools import islice
 
-from lafka.capture.logged import LoggedExchange, Provenance
-from lafka.papers.candidates import Candidate
+from lafka.papers.candidates import CITATION_PDF_URL, Candidate
 from lafka.papers.lists.futlis import Futli
-from lafka.papers.origins import FUTLI, FUTLI_ITSELF, PAPER_ID, Origin
-from lafka.payloads import Kind, Payload
+from lafka.papers.origins import Origin
+from lafka.papers.walk.asks import MISS_MAX, VIEWER_MAX, Ask, Attempt, Capture
+from lafka.papers.walk.outcomes import Outcome
 from lafka.warc.format import dates
-from lafka.warc.format.fields import one_line
-
-CITATION_PDF_URL = "citation_pdf_url"
-MISS_MAX = 1024  # bytes of a candidate that is no PDF that are read: as many as tell
-VIEWER_MAX = 64 * 1024
-
-
-class Outcome(StrEnum):
-    """The one word that says how a trail ended; docs/reference.md explains each."""
-
-    FUT = "fut"
-    SPLAP_ONLY = "splap-only"
-    OTHER_TYPE = "other-type"
-    NOT_FOUND = "not-found"
-    GONE = "gone"
-    REFUSED = "refused"
-    SERVER_ERROR = "server-error"
-    TIMEOUT = "timeout"
-    TLS = "tls"
-    BAD_CERTIFICATE = "bad-certificate"
-    DNS = "dns"
-    CONNECTION = "connection"
-    BAD_HTTP = "bad-http"
-    TOO_BIG = "too-big"
-    TRUNCATED = "truncated"
-    ROBOTS = "robots"
-    BOT_CHALLENGE = "bot-challenge"
-    LOGIN = "login"
-    LOOP = "loop"
-    BAD_URL = "bad-url"
-    BAD_PID = "bad-pid"
-    EXCLUDED = "excluded"
-    RESTRICTED = "restricted"
-    DAMAGED = "damaged"
-
-    @property
-    def is_stored(self) -> bool:
-        """Whether a capture with this outcome can go into a paper WARC."""
-        return self in (Outcome.FUT, Outcome.SPLAP_ONLY, Outcome.OTHER_TYPE)
-
-    @property
-    def may_pass(self) -> bool:
-        """Whether it is trouble on the way, so that the site has not said anything yet."""
-        return self in _PASSING
-
-
-_PASSING = frozenset(
-    (
-        Outcome.SERVER_ERROR,
-        Outcome.TIMEOUT,
-        Outcome.TLS,
-        Outcome.DNS,
-        Outcome.CONNECTION,
-        Outcome.BAD_HTTP,
-        Outcome.TRUNCATED,
-        Outcome.ROBOTS,
-        Outcome.BOT_CHALLENGE,
-    )
-)
 
 
 class Links(StrEnum):
@@ -93,115 +33,6 @@ class Policy:
 
     links: Links = Links.RANKED
     links_max: int = 50
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
-    """One URL to fetch for a futli; what of this is not the futli's goes into its warcinfo.
-
-    ``number`` is the list line's, and names the trail within its run. A body that is no PDF is read
-    to its end where ``miss_max`` is 0, else no further than that many bytes.
-    """
-
-    futli: Futli
-    number: int
-    url: str
-    origin: Origin = FUTLI_ITSELF
-    miss_max: int = 0
-
-    @property
-    def provenance(self) -> Provenance:
-        """What the warcinfo of its capture says (requirement paper, section 4)."""
-        paper = ((PAPER_ID, one_line(str(self.futli.pid))), (FUTLI, one_line(self.futli.url)))
-        return Provenance(owner=self.number, fields=(*paper, *self.origin.fields()))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Capture:
-    """What came of an ask: its records in the raw WARC, redirect hops first, and the facts.
-
-    ``time`` is the WARC-Date of the last response. ``outcome`` judges this capture alone, ``fut``
-    for a whole PDF and ``splap-only`` for a page; ``error`` is a sentence where there was trouble.
-    """
-
-    ask: Ask
-    url: str
-    time: datetime
-    outcome: Outcome
-    payload: Payload | None = None
-    exchanges: tuple[LoggedExchange, ...] = ()
-    requests: int = 1
-    error: str = ""
-
-    @property
-    def is_pdf(self) -> bool:
-        return self.outcome is Outcome.FUT
-
-    @property
-    def is_page(self) -> bool:
-        return self.outcome is Outcome.SPLAP_ONLY
-
-    @property
-    def warcinfo_id(self) -> str:
-        """The id of the warcinfo that binds its records, empty where nothing was exchanged."""
-        return self.exchanges[0].warcinfo_id if self.exchanges else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """A candidate that was asked for, and what came of it: an outcome, or ``html`` for a page."""
-
-    candidate: Candidate
-    outcome: str
-
-
-def judge(
-    payload: Payload | None,
-    *,
-    truncated: str = "",
-    too_big: bool = False,
-    dropped: bool = False,
-) -> Outcome:
-    """The outcome of one answer that is here, by its status and its bytes.
-
-    *truncated* is the WARC-Truncated reason where reading stopped early; *dropped*: because its
-    first bytes showed that it is no PDF. An answer with an error status is no splap and no fut,
-    whatever it holds; a 206 is a part that nobody asked for; a 202 without a body is how some
-    guards answer a robot.
-    """
-    if payload is None:
-        return Outcome.BAD_HTTP
-    if not 200 <= payload.status < 300:
-        return _by_status(payload.status)
-    if payload.status == 206:
-        return Outcome.REFUSED
-    if payload.status == 202 and payload.kind is Kind.EMPTY:
-        return Outcome.BOT_CHALLENGE
-    if too_big or payload.too_big:
-        return Outcome.TOO_BIG
-    if not dropped and (truncated or not payload.whole):
-        return Outcome.TRUNCATED
-    return _BY_KIND[payload.kind]
-
-
-_BY_KIND = {
-    Kind.PDF: Outcome.FUT,
-    Kind.HTML: Outcome.SPLAP_ONLY,
-    Kind.OTHER: Outcome.OTHER_TYPE,
-    Kind.EMPTY: Outcome.OTHER_TYPE,
-}
-
-
-def _by_status(status: int) -> Outcome:
-    if status == 410:
-        return Outcome.GONE
-    if status in (401, 402, 403, 407, 451, 429):
-        return Outcome.REFUSED
-    if 400 <= status < 500:
-        return Outcome.NOT_FOUND
-    if 500 <= status < 600:
-        return Outcome.SERVER_ERROR
-    return Outcome.BAD_HTTP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,11 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from lafka.warc.alike import archeaders
+from lafka.warc.format.gzips import Inflater
+from lafka.warc.format.sources import Source
+from lafka.warc.reading.compression import BROKEN, GZIP, codec_of
+from lafka.warc.reading.handles import Handle
+from lafka.warc.reading.readables import Reads, name_of, source_of
 from lafka.warc.reading.volumes import Volume
 
 HEAD = 4096  # bytes of a file that tell what it is
@@ -54,18 +60,43 @@ KINDS: tuple[tuple[str, Sniff, str], ...] = (
 
 def kind_of(path: Path | str) -> str:
     """The name of the kind of file at *path*; ``warc`` for whatever is no other. ``OSError``."""
-    return _kind(Path(path))[0]
+    return _kind(Path(path), None)[0]
 
 
-def open_volume(path: Path | str, **kw: Any) -> Volume:
-    """The file at *path* as a volume, by what its first bytes are; *kw* are those of its class."""
-    path = Path(path)
-    module, _, name = _kind(path)[2].partition(":")
-    volume: Volume = getattr(import_module(module), name)(path, **kw)
-    return volume
+def class_of(path: Path, source: Source | None) -> type[Volume]:
+    """The class that reads the file at *path*, or what *source* holds."""
+    module, _, name = _kind(path, source)[2].partition(":")
+    found: type[Volume] = getattr(import_module(module), name)
+    return found
 
 
-def _kind(path: Path) -> tuple[str, Sniff, str]:
-    with Volume(path) as volume:  # which refuses what is no regular file
-        head = volume.opening(HEAD)
+def open_volume(path: Path | str | Reads, **kw: Any) -> Volume:
+    """The file at *path*, or a readable, as a volume, by what its first bytes are.
+
+    *kw* are those of its class. ``OSError`` at once where it cannot be read.
+    """
+    if isinstance(path, Path | str):
+        return class_of(Path(path), None)(path, **kw)
+    name, source = name_of(path), source_of(path)
+    return class_of(name, source)(name, source=source, **kw)
+
+
+class _Unknown(Volume):
+    """A file that may be of any kind."""
+
+
+def _kind(path: Path, source: Source | None) -> tuple[str, Sniff, str]:
+    handle = Handle(path, source)  # which refuses what is no regular file
+    try:
+        head = handle.read(HEAD, 0)
+        if head.startswith(b"WARC/"):  # as nearly all do: none of the others is asked
+            return KINDS[-1]
+        if GZIP.magic.match(head):  # a member of it is enough
+            with suppress(*BROKEN):
+                head = Inflater().feed(head, HEAD)
+        elif codec_of(handle.read, 0):
+            with _Unknown(path, source=source) as volume:
+                head = volume.opening(HEAD)
+    finally:
+        handle.close()
     return next(kind for kind in KINDS if kind[1](head, path))

@@ -9,25 +9,28 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
 from lafka.warc.alike import archeaders
 from lafka.warc.alike.archeaders import LINE_MAX, ONE, ArcHeader
-from lafka.warc.errors import BadValue, BadWarc
+from lafka.warc.errors import BadHttp, BadValue, BadWarc
+from lafka.warc.format import http
 from lafka.warc.format.dates import SECONDS, WarcDate
 from lafka.warc.format.fields import Fields, one_line
 from lafka.warc.format.records import HTTP_RESPONSE
-from lafka.warc.format.sources import CHUNK
-from lafka.warc.reading.scanning import FIRST_LOOK, PATIENCE, Scan
+from lafka.warc.format.sources import CHUNK, MemorySource
+from lafka.warc.reading.scanning import FIRST_LOOK, PATIENCE, Report, Scan
 from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.streams import PackedStream
+from lafka.warc.reading.streams import PackedStream, PlainStream
 from lafka.warc.reading.volumes import Volume
 
 HEADER_FIELD = "ARC-Header"
 """The header line in the fields, :func:`archeaders.escaped`; an extension, kept by arc2warc."""
 _NAMESPACE = uuid.UUID("5b1c84c6-5f0e-5d0c-9a43-7c1fd05a2f8e")
 _WEB = ("http:", "https:")
+_NEAR = 64  # bytes by which a length may be wrong and the record still be had
 
 
 def date_of(header: ArcHeader) -> WarcDate | None:
@@ -108,6 +111,10 @@ def _type(arc: ArcHeader) -> str:
     return kinds.get(scheme, "resource")
 
 
+Taken = tuple[StoredRecord | None, int | None]
+"""A record, None where it cannot be had, and where to go on."""
+
+
 class ArcScan(Scan):
     """From record to record of an ARC file.
 
@@ -116,8 +123,7 @@ class ArcScan(Scan):
     """
 
     record_type = ArcRecord
-    salvage = False
-    _names: tuple[str, ...] = ONE
+    names: tuple[str, ...] = ONE
     _known: tuple[int, ArcHeader | None, bytes] = (-1, None, b"")
 
     @staticmethod
@@ -136,26 +142,93 @@ class ArcScan(Scan):
         body = at + len(line)
         begin = stream.read(body, 4096 if header.is_filedesc else 5)
         if header.is_filedesc:
-            self._names = archeaders.names_in(begin)
+            self.names = archeaders.names_in(begin)
         end = body + header.length
         stream.view(end, at)
-        torn = stream.lacks(end)
-        if not torn:
-            trailer = len(self._line_ends(end))
-            whole = self._made(at, (header, line), begin, header.length, trailer)
-            if stream.lacks(end + trailer + 1):
-                return whole, None
-            if self._header(end + trailer, at)[0]:
-                return whole, end + trailer
+        found = header, line
+        if stream.lacks(end):
+            return self._take_torn(at, found, begin)
+        whole = self._made(at, found, begin, header.length, len(self._line_ends(end)))
+        return self._in_order(at, body, whole) or self._off(at, body, whole)
+
+    def _in_order(self, at: int, body: int, whole: ArcRecord) -> Taken | None:
+        """*whole*, and where to go on, where its length is right or can be made so."""
+        trailer, end = whole.trailer, body + whole.block_length
+        after = end + trailer
+        if not trailer and self._is_sound(body, end - 1):  # its line end is in the block
+            return self._corrected((at, body, end - 1), whole, end), self._next(end)
+        if self._stream.lacks(after + 1):
+            return whole, None
+        if self._header(after, at)[0] and (trailer or self._is_apart(body, end)):
+            if not trailer:
+                self._say("arc-trailer", at, next=self._stream.place(end)[0])
+            return whole, after
+        return (whole, self._seek(after)) if self._is_sound(body, end) else None
+
+    def _off(self, at: int, body: int, whole: ArcRecord) -> Taken:
+        """What there is of a record whose length does not lead to another one."""
+        end = body + whole.block_length
+        inside = self._record_in(body, end)
+        near = self._near(inside, end)
+        if near is not None:
+            return self._corrected((at, body, near - 1), whole, near), near
+        if inside is not None:
+            return self._overlong(at, (whole.arc, whole.header), whole.begin, inside)
+        return whole, self._seek(end + whole.trailer)
+
+    def _take_torn(self, at: int, found: tuple[ArcHeader, bytes], begin: bytes) -> Taken:
+        body = at + len(found[1])
+        end = body + found[0].length
         inside = self._record_in(body, end)
         if inside is not None:
-            self._say("overlong-arc", at, length=header.length, next=stream.place(inside)[0])
-            line_end = int(inside > body and stream.read(inside - 1, 1) == b"\n")
-            return self._salvaged(at, (header, line), begin, inside - line_end - body), inside
-        if torn:
-            self._torn(at)
-            return self._salvaged(at, (header, line), begin, self._there(body, end)), None
-        return whole, self._seek(end + trailer)
+            return self._overlong(at, found, begin, inside)
+        self._torn(at)
+        return self._salvaged(at, found, begin, self._there(body, end)), None
+
+    def _overlong(
+        self, at: int, found: tuple[ArcHeader, bytes], begin: bytes, inside: int
+    ) -> Taken:
+        stream, body = self._stream, at + len(found[1])
+        self._say("overlong-arc", at, length=found[0].length, next=stream.place(inside)[0])
+        line_end = int(inside > body and stream.read(inside - 1, 1) == b"\n")
+        return self._salvaged(at, found, begin, inside - line_end - body), inside
+
+    def _next(self, at: int) -> int | None:
+        return None if self._stream.lacks(at + 1) else at
+
+    def _is_apart(self, body: int, end: int) -> bool:
+        """Whether what stands at *end*, on no line of its own, is no rest of a header before it."""
+        start = max(body, end - _NEAR)
+        if not self._can_read(start):
+            return True
+        data = self._stream.read(start, end - start + LINE_MAX)
+        rest = archeaders.is_rest(data[: end - start], data[end - start :])
+        return not rest or self._is_sound(body, end)
+
+    def _near(self, inside: int | None, end: int) -> int | None:
+        """Where a header stands some bytes from *end*, where the length says that one does.
+
+        *inside*: where the first one stands in the block.
+        """
+        if inside is None:
+            return self._find(end, end + _NEAR) if self._can_read(end) else None
+        return inside if end - inside <= _NEAR else None
+
+    def _is_sound(self, body: int, end: int) -> bool:
+        """Whether the HTTP answer between these places is as long as it says."""
+        with suppress(BadHttp):
+            source = MemorySource(self._stream.read(body, min(CHUNK, end - body)))
+            head = http.head(source)
+            return head.content_length == end - body - head.end
+        return False
+
+    def _corrected(self, places: tuple[int, int, int], whole: ArcRecord, after: int) -> ArcRecord:
+        """The record with the length that it has: what follows begins at *after*."""
+        at, body, end = places
+        self._say("arc-length", at, length=whole.arc.length, next=self._stream.place(after)[0])
+        made = self._made(at, (whole.arc, whole.header), whole.begin, end - body, after - end)
+        made.torn = False
+        return made
 
     def _header(self, at: int, keep: int) -> tuple[ArcHeader | None, bytes]:
         """The header at *at*, None where there is none, and its line with the line end."""
@@ -171,7 +244,7 @@ class ArcScan(Scan):
 
     def _parsed(self, line: bytes) -> ArcHeader | None:
         try:
-            return archeaders.parse(line.rstrip(b"\r\n"), self._names)
+            return archeaders.parse(line.rstrip(b"\r\n"), self.names)
         except BadValue:
             return None
 
@@ -196,15 +269,7 @@ class ArcScan(Scan):
     def _salvaged(
         self, at: int, found: tuple[ArcHeader, bytes], begin: bytes, length: int
     ) -> ArcRecord | None:
-        return self._made(at, found, begin, length) if self.salvage else None
-
-    def _there(self, start: int, end: int) -> int:
-        """How many of the bytes from *start* to *end* there are."""
-        low, high = start, end  # between them the stream ends
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._stream.lacks(middle) else (middle, high)
-        return low - start
+        return self._made(at, found, begin, length) if self._salvage else None
 
     def _seek(self, at: int) -> int | None:
         at += len(self._line_ends(at))
@@ -247,24 +312,27 @@ class ArcScan(Scan):
         return self._find(start, end) if self._can_read(start) else None
 
 
-class _SalvagingScan(ArcScan):
-    salvage = True
-
-
 class ArcVolume(Volume):
-    """The records of an ARC file, as :class:`ArcRecord`; see :class:`Volume`.
-
-    *salvage*: a record whose length is wrong or that the file ends in is given too, cut, ``torn``.
-    """
+    """The records of an ARC file, as :class:`ArcRecord`; see :class:`Volume`."""
 
     scan_type: type[Scan] = ArcScan
 
-    def __init__(self, path: Path | str, *, salvage: bool = False, **named: Any) -> None:
-        super().__init__(path, **named)
-        if salvage:
-            self.scan_type = _SalvagingScan
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the header's fields, by the first record of the file."""
+        line, _, block = self.opening(LINE_MAX).partition(b"\n")
+        return archeaders.names_in(block) if line.startswith(b"filedesc:") else ONE
+
+    def _scanned_by(self, stream: PlainStream | PackedStream, report: Report, **how: Any) -> Scan:
+        scan = super()._scanned_by(stream, report, **how)
+        assert isinstance(scan, ArcScan)
+        scan.names = self.names
+        return scan
 
     def at(self, offset: int, inner: int = 0) -> StoredRecord:
-        if offset and self.is_plain and self._handle.read(1, offset - 1) not in (b"\n", b"\r"):
-            raise BadWarc(self.path, "no ARC header begins here", offset)
+        if offset and self.is_plain:
+            start = max(0, offset - LINE_MAX)
+            before = self._handle.read(offset - start, start)
+            if not archeaders.may_begin(before, self._handle.read(LINE_MAX, offset)):
+                raise BadWarc(self.path, "no ARC header begins here", offset)
         return super().at(offset, inner)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from lafka.warc.errors import BadValue
+from lafka.warc.format.fields import lossless
 
 LINE_MAX = 1 << 16
 ONE = ("URL", "IP-address", "Archive-date", "Content-type", "Archive-length")
@@ -28,6 +29,7 @@ _LINE = re.compile(
     rb"(?:(?<=\n)|^)(?=[A-Za-z][A-Za-z0-9+.-]{0,30}:)([^\r\n]{5,65536}) ([0-9]{1,18})\r?\n"
 )
 _BROKEN = re.compile(rb"(?:[a-z][a-z0-9+.-]{0,30}://|dns:)[^\r\n]")
+_USUAL = re.compile(rb"(?:https?|ftps?|dns|filedesc|whois|gopher|rtsp|mms|warcinfo|metadata):")
 _ESCAPED = re.compile(rb"\\x([0-9A-F]{2})|\\(\\)")
 
 
@@ -91,9 +93,9 @@ def parse(line: bytes, names: tuple[str, ...] = ONE) -> ArcHeader:
     """The header in *line* (without its line end), whose fields are *names*.
 
     ``BadValue`` where it does not begin with a URL or end with a length, or has too few fields.
-    Text is UTF-8 where it can be, Latin-1 else.
+    Bytes that are no UTF-8 stand in the values as escapes, ``%E9``.
     """
-    text = _text(line)
+    text = lossless(line)
     parts = text.split(" ")
     if not _SCHEME.match(text):
         raise BadValue(f"an ARC header does not begin with a URL: {text[:80]!r}")
@@ -104,13 +106,6 @@ def parse(line: bytes, names: tuple[str, ...] = ONE) -> ArcHeader:
         if values:
             return ArcHeader(line=line, names=fields, values=values)
     raise BadValue(f"an ARC header has {len(parts)} fields: {text[:80]!r}")
-
-
-def _text(line: bytes) -> str:
-    try:
-        return line.decode()
-    except UnicodeDecodeError:
-        return line.decode("latin-1")
 
 
 def _has_ten(parts: list[str]) -> bool:
@@ -148,6 +143,24 @@ def likely(data: bytes, start: int = 0) -> Iterator[tuple[int, ArcHeader]]:
             yield found.start(), header
 
 
+def is_rest(before: bytes, behind: bytes) -> bool:
+    """Whether *behind* goes on with a header line that begins in *before*."""
+    begin = before.rfind(b"\n") + 1
+    line = before[begin:] + behind.partition(b"\n")[0] + b"\n"
+    return begin < len(before) and bool(_USUAL.match(line)) and any(likely(line))
+
+
+def may_begin(before: bytes, behind: bytes) -> bool:
+    """Whether a header can begin between *before* and *behind*: on a line of its own, as a rule.
+
+    Some writers leave the line end behind a record out; then it has to be a sure header, and not
+    the rest of one.
+    """
+    if not before or before.endswith((b"\n", b"\r")):
+        return True
+    return next(likely(behind), (1,))[0] == 0 and not is_rest(before, behind)
+
+
 def is_broken(data: bytes) -> bool:
     """Whether *data* begins with what seems to be a header, though :func:`parse` refuses it."""
     return _BROKEN.match(data) is not None
@@ -156,7 +169,7 @@ def is_broken(data: bytes) -> bool:
 def names_in(block: bytes) -> tuple[str, ...]:
     """The field names that the first block of a file gives in its second line; :data:`ONE` else."""
     lines = block[:4096].split(b"\n", 2)
-    names = tuple(_text(lines[1]).split()) if len(lines) > 1 else ()
+    names = tuple(lossless(lines[1]).split()) if len(lines) > 1 else ()
     known = names[:4] == ONE[:4] and names[-1:] == ONE[-1:] and 5 <= len(names) <= 32
     return names if known else ONE
 

@@ -163,8 +163,13 @@ class WaczVolume(ZipVolume):
             self._report("bad-member", member.offset, name=member.name, reason=str(error))
             return
         if found != digest:
-            told = {"name": member.name, "found": found.text, "value": digest.text}
-            self._report("wacz-digest", member.offset, **told)
+            self._report(
+                "wacz-digest",
+                member.offset,
+                name=member.name,
+                found=found.text,
+                value=digest.text,
+            )
 
     def _compare_signed(self, members: dict[str, Member]) -> None:
         signed = self._json(SIGNED) if SIGNED in members else None

@@ -35,6 +35,7 @@ from lafka.warc.format.records import Named, Record
 from lafka.warc.problems import Problem
 from lafka.warc.writing.appending import Appender, new_file
 from lafka.warc.writing.encoding import Encoding, Gzip, Plain
+from lafka.warc.writing.names import is_gzip
 
 OCTETS = "application/octet-stream"
 _NAMESPACE = uuid.UUID("0d1ad4a6-1be0-5b7a-8d0f-6d7a2c1c9a55")
@@ -43,9 +44,15 @@ _EXTENSION = re.compile(r"\.arc(?=$|\.gz$|\.open$)")
 _MEDIA_TYPE = re.compile(
     r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(?:; ?[\w!#$&^.+-]+=(?:[\w!#$&^.+-]+|\"[\w .:/+-]*\"))*", re.ASCII
 )
-_URL_PARTS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:)(//[^/?#]*)?([^#]*)(#.*)?", re.DOTALL)
-_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9%._~:/?@!$&'()*+,;=-]")
-_ESCAPE_HOST = re.compile(r"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9%._~:/@!$&'()*+,;=\[\]-]")
+_URL_PARTS = re.compile(r"([^/?#]*:)?(//[^/?#]*)?([^?#]*)(\?[^#]*)?(#.*)?", re.DOTALL)
+# What browsers escape in each part (WHATWG URL Standard, percent-encode sets), so what servers see.
+_ESCAPES = (
+    re.compile("[^!-~]"),
+    re.compile(r"""[^!-~]|["<>\\^`{|}]"""),
+    re.compile(r"""[^!-~]|["<>^`{}]"""),
+    re.compile(r"""[^!-~]|["<>]"""),
+    re.compile(r"""[^!-~]|["<>`]"""),
+)
 # What the metadata of ARC 1.1 says that a warcinfo says too (WARC/1.1 section 6.2), by its names.
 _TOLD = {
     "software": "arc-software", "hostname": "hostname", "ip": "ip", "operator": "operator",
@@ -69,17 +76,22 @@ class Converted:
 
 
 def arc2warc(
-    path: Path | str, target: Path | str | None = None, *, software: str = "lafka.warc.arc2warc"
+    path: Path | str,
+    target: Path | str | None = None,
+    *,
+    software: str = "lafka.warc.arc2warc",
+    gzip: bool | None = None,
 ) -> Converted:
     """Convert the ARC file at *path* to a WARC at *target*, by default beside it; an account.
 
-    Compressed by record where *target* ends with ``.gz``. ``FileExistsError`` where *target* is
-    there: nothing is overwritten. ``OSError``, and then there is no new file.
+    Compressed by record where the name *target* ends with ``.gz``, or as *gzip* says.
+    ``FileExistsError`` where *target* is there: nothing is overwritten. ``OSError``, and then there
+    is no new file.
     """
     path = Path(path)
     out = Path(target) if target is not None else path.with_name(_warc_name(path.name))
     done = Converted(path=out)
-    encoding: Encoding = Gzip() if out.name.endswith(".gz") else Plain()
+    encoding: Encoding = Gzip() if is_gzip(out, gzip) else Plain()
     file: Appender | None = None
     with ArcVolume(path, salvage=True) as volume, ExitStack() as stack:
         for old, group in _Conversion(volume, out.name, software).groups():
@@ -215,17 +227,11 @@ def _media_type(record: ArcRecord, default: str) -> str:
 
 
 def legal_url(url: str) -> str:
-    """*url* with what may not stand in a URL percent-encoded (RFC 3986), and nothing else."""
+    """*url* with what stands in no URL percent-encoded as UTF-8, as browsers do; nothing else."""
     found = _URL_PARTS.fullmatch(url)
-    if not found:
-        return _ESCAPE.sub(_escape, url)
-    scheme, authority, path, fragment = found.groups()
-    host = _ESCAPE_HOST.sub(_escape, authority or "")
-    return scheme + host + _ESCAPE.sub(_escape, path) + _fragment(fragment)
-
-
-def _fragment(text: str | None) -> str:
-    return "#" + _ESCAPE.sub(_escape, text[1:]) if text else ""
+    assert found is not None  # it takes anything
+    parts = zip(_ESCAPES, found.groups(""), strict=True)
+    return "".join(escape.sub(_escape, part) for escape, part in parts)
 
 
 def _escape(found: re.Match[str]) -> str:

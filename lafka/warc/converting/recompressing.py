@@ -11,6 +11,7 @@ from lafka.warc.errors import BadWarc
 from lafka.warc.problems import Problem
 from lafka.warc.writing.appending import new_file
 from lafka.warc.writing.encoding import Gzip, Plain
+from lafka.warc.writing.names import is_gzip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,18 +27,19 @@ def recompress(
     path: Path | str,
     into: Path | str,
     *,
-    gzip: bool = True,
+    gzip: bool | None = None,
     skip_lengths: bool = False,
     level: int = 6,
 ) -> Recompressed:
     """Write each record of the volume at *path*, compressed in any way, to the new file *into*.
 
-    A gzip member for each, of that *level* and with *skip_lengths* if asked; or plain. Records are
-    as they were, and places in the file are others. ``BadWarc`` where not all of the volume is
-    records: ``repair`` it first. ``FileExistsError`` where *into* is there; ``OSError``. Then there
-    is no new file.
+    A gzip member for each where the name *into* ends with ``.gz``, unless *gzip* says otherwise, of
+    that *level* and with *skip_lengths* if asked; else plain. Records are as they were, and places
+    in the file are others. ``BadWarc`` where not all of the volume is records: ``repair`` it first.
+    ``FileExistsError`` where *into* is there; ``OSError``. Then there is no new file.
     """
-    encoding = Gzip(skip_lengths=skip_lengths, level=level, copies=False) if gzip else Plain()
+    packed = is_gzip(into, gzip)
+    encoding = Gzip(skip_lengths=skip_lengths, level=level, copies=False) if packed else Plain()
     count = 0
     with open_volume(path) as volume, new_file(Path(into)) as out:
         for record in volume:

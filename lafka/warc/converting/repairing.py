@@ -12,15 +12,16 @@ from lafka.warc.problems import Problem
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.reading.volumes import Volume
 from lafka.warc.writing.appending import Appender, new_file
-from lafka.warc.writing.builders import OPEN
 from lafka.warc.writing.encoding import Gzip, Plain
-from lafka.warc.writing.names import or_numbered
+from lafka.warc.writing.making import OPEN
+from lafka.warc.writing.names import is_gzip, or_numbered
 
 TORN = ".torn-"
 GARBAGE = ".garbage"
 # Bytes there belong to no record that is given, or to a member that holds more than its records.
 LOST = frozenset({
-    "torn-tail", "torn-member", "no-record", "stray-bytes", "overlong-block", "open-header",
+    "torn-tail", "torn-member", "no-record", "stray-bytes", "overlong-block", "wrong-length",
+    "open-header",
     "bad-compression", "bad-length", "long-line", "long-header", "overlong-arc", "arc-header",
     "unreadable", "more",
 })  # fmt: skip
@@ -54,7 +55,8 @@ def repair(path: Path | str, into: Path | str, *, gzip: bool | None = None) -> R
     """Copy every whole record of the WARC or ARC at *path*, as it is, to the new file *into*.
 
     What belongs to none is kept in files beside *into*: a torn end in ``INTO.torn-OFFSET``, all
-    else in ``INTO.garbage``. Records are compressed as they were, or as *gzip* says. Header and
+    else in ``INTO.garbage``. Records are compressed where the name *into* ends with ``.gz``, unless
+    *gzip* says otherwise. Header and
     block of a record stay as they are, digests that do not fit included; the line ends behind it
     are made CRLF CRLF. ``FileExistsError`` where *into* is there; ``OSError``, and then no file.
 
@@ -62,10 +64,9 @@ def repair(path: Path | str, into: Path | str, *, gzip: bool | None = None) -> R
     damage in it is taken for a record: it could be what a site sent.
     """
     into = Path(into)
-    opened = open_volume(path) if kind_of(path) == "arc" else Volume(path)
+    opened = open_volume(path) if kind_of(path) == "arc" else Volume(path, part=(0, None))
     with opened as volume, ExitStack() as stack:
-        packed = bool(volume.compression) if gzip is None else gzip
-        encoding = Gzip() if packed else Plain()
+        encoding = Gzip() if is_gzip(into, gzip) else Plain()
         kept = _Kept(volume, into, stack)
         out: Appender | None = None
         count = 0

@@ -30,6 +30,7 @@ from lafka.warc.format.sources import MemorySource, Source
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.writing.appending import Appender, new_file
 from lafka.warc.writing.encoding import gzip_member
+from lafka.warc.writing.names import is_gzip
 
 NO_ADDRESS = "0.0.0.0"  # noqa: S104  what an ARC says for none
 NO_TYPE = "no-type"
@@ -50,25 +51,28 @@ _ELEMENTS = {
 }  # fmt: skip
 
 
-def warc2arc(path: Path | str, target: Path | str | None = None) -> Converted:
+def warc2arc(
+    path: Path | str, target: Path | str | None = None, *, gzip: bool | None = None
+) -> Converted:
     """Convert the WARC (or WACZ) at *path* to an ARC at *target*, by default beside it; an account.
 
-    Compressed by record where *target* ends with ``.gz``. ``FileExistsError`` where *target* is
-    there: nothing is overwritten. ``OSError``, and then there is no new file.
+    Compressed by record where the name *target* ends with ``.gz``, or as *gzip* says.
+    ``FileExistsError`` where *target* is there: nothing is overwritten. ``OSError``, and then there
+    is no new file.
     """
     path = Path(path)
     out = Path(target) if target is not None else path.with_name(_arc_name(path.name))
-    done, gzip = Converted(path=out), out.name.endswith(".gz")
+    done, packed = Converted(path=out), is_gzip(out, gzip)
     with open_volume(path) as volume:
         first = list(islice(volume, 4))
         info = next((record for record in first if record.type == "warcinfo"), None)
         about = next((record for record in first if _is_filedesc(record)), None)
         with new_file(out) as file:
-            _write(file, _filedesc(out.name, info, about, first), gzip=gzip)
+            _write(file, _filedesc(out.name, info, about, first), gzip=packed)
             for record in volume:
                 line = _line(record)
                 if line:
-                    _write(file, _pieces(line, record.block()), gzip=gzip)
+                    _write(file, _pieces(line, record.block()), gzip=packed)
                 held = line or record in (info, about)
                 (done.kept if held else done.left_out)[record.type or "none"] += 1
         done.problems.extend(volume.problems)
@@ -130,7 +134,7 @@ def _old_line(record: StoredRecord) -> bytes:
         return b""
     same = header.length == record.block_length and legal_url(header.url) == header.url
     media_type = header.media_type in ("", NO_TYPE) or _MEDIA_TYPE.fullmatch(header.media_type)
-    legal = line.count(b" ") == 4 and header.is_sure and len(header.date) == 14
+    legal = line.isascii() and line.count(b" ") == 4 and header.is_sure and len(header.date) == 14
     legal = legal and date_of(header) is not None
     return line if same and media_type and legal and header.url == record.url else b""
 

@@ -23,6 +23,11 @@ _PIECE = 1 << 16
 _OUT = 1 << 20
 _BROKEN = (*gzips.BROKEN, brotli.error, zstd.ZstdError)
 _CODINGS_MAX = 8
+_UNSIGNED = ("deflate", "br")
+_HELD_MAX = 2 << 20
+
+Tell = Callable[..., object]
+"""Told a code of :mod:`lafka.warc.problems`, and what its sentence names."""
 
 
 class _Decoder(Protocol):
@@ -152,38 +157,79 @@ def _decoder(coding: str, opening: bytes, most: int = _OUT) -> _Decoder | None:
     return _Brotli(most) if coding == "br" else None
 
 
-def decode(pieces: Iterable[bytes], codings: tuple[str, ...]) -> Iterator[bytes]:
+def decode(
+    pieces: Iterable[bytes], codings: tuple[str, ...], tell: Tell | None = None
+) -> Iterator[bytes]:
     """*pieces* with *codings* (as applied, so undone from the last) undone.
 
     A piece that is given is at most 1 MiB where a coding was undone, so a bomb is met piece by
     piece and the caller can stop. Bytes decide here too: a coding that is unknown, or that the
     first bytes contradict, was not applied. ``BadHttp`` for a broken stream, or one that ends
     early, or more than eight codings.
+
+    *tell* is told of each coding that was not applied (``undone-coding``); then the bytes decide of
+    deflate and br, too, which have no signature: where nothing can be decoded they were not.
     """
     if len(codings) > _CODINGS_MAX:
         raise BadHttp(f"{len(codings)} codings")
     for coding in reversed(codings):
-        pieces = _undo(pieces, coding)
+        pieces = _undo(pieces, coding, tell)
     yield from pieces
 
 
-def _undo(pieces: Iterable[bytes], coding: str) -> Iterator[bytes]:
+def _undo(pieces: Iterable[bytes], coding: str, tell: Tell | None) -> Iterator[bytes]:
     rest = iter(pieces)
     opening = b""
     while len(opening) < _MAGIC_MAX and (piece := next(rest, None)) is not None:
         opening += piece
     decoder = _decoder(coding, opening) if opening else None
     if decoder is None:
+        if tell and opening:
+            tell("undone-coding", coding=coding)
         yield from itertools.chain((opening,), rest)
         return
+    unsure = _Unsure(itertools.chain((opening,), rest)) if tell and coding in _UNSIGNED else None
     try:
-        for piece in itertools.chain((opening,), rest):
+        for out in _decoded(decoder, coding, unsure or itertools.chain((opening,), rest)):
+            if unsure:
+                unsure.held = None
+            yield out
+    except _Undecodable:
+        if tell is None or unsure is None or unsure.held is None:
+            raise
+        tell("undone-coding", coding=coding)
+        yield from itertools.chain(unsure.held, rest)
+
+
+def _decoded(decoder: _Decoder, coding: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    try:
+        for piece in pieces:
             for start in range(0, len(piece), _PIECE):
                 yield from filter(None, decoder.feed(piece[start : start + _PIECE]))
     except _BROKEN as error:
-        raise BadHttp(f"broken {coding} body: {error}") from None
+        raise _Undecodable(f"broken {coding} body: {error}") from None
     if not decoder.done:
-        raise BadHttp(f"the {coding} body ends early")
+        raise _Undecodable(f"the {coding} body ends early")
+
+
+class _Undecodable(BadHttp):
+    """The decoder says so, not what it reads from."""
+
+
+class _Unsure:
+    """Pieces that are ``held`` until something came of them, or there are too many."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self.held: list[bytes] | None = []
+        self._pieces = pieces
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 0
+        for piece in self._pieces:
+            size += len(piece)
+            if self.held is not None:
+                self.held = [*self.held, piece] if size <= _HELD_MAX else None
+            yield piece
 
 
 def opening(data: bytes, coding: str, size: int) -> bytes | None:

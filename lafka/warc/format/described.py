@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Protocol
 
 from lafka.warc.errors import BadHttp, BadValue
-from lafka.warc.format import http
+from lafka.warc.format import bodies, http
+from lafka.warc.format.codings import Tell
 from lafka.warc.format.dates import WarcDate
 from lafka.warc.format.digests import Digest
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.sources import CHUNK, Source
+from lafka.warc.problems import Problem
 
 WARC_FIELDS = "application/warc-fields"
 
@@ -25,6 +28,9 @@ class HasFields(Protocol):
 
 class HasMessage(HasFields, Protocol):
     """A record whose block may hold an HTTP message."""
+
+    @property
+    def type(self) -> str: ...
 
     @property
     def http(self) -> http.Head | None: ...
@@ -73,24 +79,56 @@ class Described:
     def block_fields(self: HasMessage) -> Fields:
         """The fields in the block of a warcinfo or metadata record, read leniently; 1 MiB of them.
 
-        ``BadValue`` where the Content-Type is not ``application/warc-fields``.
+        ``BadValue`` where the Content-Type is neither ``application/warc-fields`` nor, as it was
+        called before, ``text/anvl``.
         """
         kind = self.fields.first("Content-Type")
-        if http.media_type(kind) != WARC_FIELDS:
+        if http.media_type(kind) not in (WARC_FIELDS, "text/anvl"):
             raise BadValue(f"a block of fields was asked for, and is {kind!r}")
         return Fields.parse(self.source.read(0, CHUNK))
 
-    def payload(self: HasMessage, *, decoded: bool = False) -> Iterator[bytes]:
+    def payload(
+        self: HasMessage,
+        *,
+        decoded: bool = False,
+        strict: bool = False,
+        problems: list[Problem] | None = None,
+    ) -> Iterator[bytes]:
         """The payload in pieces: what an HTTP message carries, else the block.
 
-        Transfer codings are undone; *decoded*: content codings too. ``BadHttp`` where the body
-        ends early or its coding is broken.
+        Transfer codings are undone; *decoded*: content codings too. The bytes that can be had:
+        what is wrong with them goes into *problems* as it is met; *strict*: ``BadHttp`` where the
+        body ends early, or its coding is broken or was not applied. A revisit has no payload of
+        its own, but for what stands in its block (``Collection.resolve`` finds the one it had).
         """
         head = self.http
+        if self.type == "revisit":
+            return _leftover(self, head)
         if head is None:
             return self.source.chunks()
-        read = http.entity if decoded else http.payload
-        return read(self.source, head, to_end=_goes_on(self, head))
+        to_end = _goes_on(self, head)
+        if strict:
+            read = http.entity if decoded else http.payload
+            return read(self.source, head, to_end=to_end)
+        tell = teller(self, problems)
+        return bodies.payload(self.source, head, tell, decoded=decoded, to_end=to_end)
+
+
+def teller(record: HasFields, problems: list[Problem] | None) -> Tell:
+    """What tells *problems*, if any, of the block of *record*, by where that lies."""
+    path = getattr(record, "path", Path())
+    offset, inner = getattr(record, "offset", 0), getattr(record, "inner", 0)
+
+    def tell(code: str, **values: object) -> None:
+        if problems is not None:
+            problems.append(Problem.of(code, path, offset, inner, **values))
+
+    return tell
+
+
+def _leftover(revisit: HasMessage, head: http.Head | None) -> Iterator[bytes]:
+    """What stands behind the head of *revisit*: mostly nothing."""
+    return revisit.source.chunks(head.end) if head else iter(())
 
 
 def body_length(record: HasMessage, head: http.Head) -> int:

@@ -20,6 +20,7 @@ TOLD_MAX = 100
 """The most problems that are told of one header: they are its writer's habits by then."""
 _FORBIDDEN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 _PLAIN = bytes({*range(32, 256)} - {127} | {9})  # what may stand in a line
+_NO_UTF_8 = re.compile("[\udc80-\udcff]")
 _SPACE = " \t\r"
 _NAMED = "[!$%&'*+.^_`|~0-9A-Za-z-][!#$%&'*+.^_`|~0-9A-Za-z-]*+"  # with # in front: a comment
 _NAME = re.compile(_NAMED)
@@ -262,7 +263,17 @@ def _text(data: bytes, place: int, name: str, encoding: str, report: Report) -> 
         return data.decode(encoding)
     except UnicodeDecodeError:
         report("bad-utf-8", place, name=name)
-        return data.decode(encoding, "replace")
+        is_url = encoding == "utf-8" and name.lower().endswith("-uri")
+        return lossless(data) if is_url else data.decode(encoding, "replace")
+
+
+def lossless(data: bytes) -> str:
+    """*data* as UTF-8, each byte that is none as an escape, ``%E9``: what a URL can be had from."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "surrogateescape")
+        return _NO_UTF_8.sub(lambda found: f"%{ord(found[0]) - 0xDC00:02X}", text)
 
 
 def one_line(value: str) -> str:

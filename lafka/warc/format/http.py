@@ -223,11 +223,14 @@ def payload(source: Source, message: Head, *, to_end: bool = False) -> Iterator[
     *to_end*: what stands behind Content-Length too, for some recorders keep the length of a coded
     body and store it decoded. ``BadHttp`` where the body ends before coding or length says.
     """
+    return decode(framed(source, message, to_end=to_end), message.transfer_codings)
+
+
+def framed(source: Source, message: Head, *, to_end: bool = False) -> Iterator[bytes]:
+    """The body out of its chunks, or as long as Content-Length says; else as :func:`payload`."""
     if message.chunked:
-        pieces = _dechunked(source, message)
-    else:
-        pieces = _counted(source, message, to_end=to_end)
-    return decode(pieces, message.transfer_codings)
+        return _dechunked(source, message)
+    return _counted(source, message, to_end=to_end)
 
 
 def _dechunked(source: Source, message: Head) -> Iterator[bytes]:

@@ -32,9 +32,9 @@ class CdxjIndex(LineIndex):
     """A CDXJ file; lines that begin with ``!`` tell about it and are passed over."""
 
     def parse(self, line: bytes) -> Entry | None:
-        if line.startswith((b"!", b"@")):
-            return None
         found = LINE.fullmatch(line)
+        if line.startswith((b"!", b"@")) and (found is None or found[2].startswith((b"{", b"["))):
+            return None  # keys may begin so, too
         if not found:
             raise ValueError("not a key, a date and a JSON object")
         try:

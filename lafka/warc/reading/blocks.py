@@ -27,6 +27,7 @@ class Judged(Protocol):
     """What is asked of a record: where it lies, and what its header says."""
 
     offset: int
+    inner: int
 
     @property
     def path(self) -> Path: ...
@@ -92,7 +93,7 @@ def verify(record: Judged) -> list[Problem]:
 
 def _digest_problems(record: Judged, block: _Block) -> Iterator[Problem]:
     for code, found, stated in _mismatches(record, block):
-        yield Problem.of(code, record.path, record.offset, found=found, value=stated)
+        yield Problem.of(code, record.path, record.offset, record.inner, found=found, value=stated)
 
 
 def _mismatches(record: Judged, block: _Block) -> Iterator[tuple[str, str, str]]:
@@ -163,7 +164,11 @@ def contents(record: Judged, source: Source) -> list[Problem]:
         problems = list(_digest_problems(record, block))
         if block.trouble:
             values = {"reason": block.trouble}
-            problems.append(Problem.of("bad-http", record.path, record.offset, **values))
+            problems.append(
+                Problem.of("bad-http", record.path, record.offset, record.inner, **values)
+            )
     except BadWarc as error:
-        return [Problem.of("unreadable", record.path, record.offset, reason=error.message)]
+        return [
+            Problem.of("unreadable", record.path, record.offset, record.inner, reason=error.message)
+        ]
     return problems

@@ -83,7 +83,7 @@ class Check(Iterable[Problem]):
     def _take(self, record: StoredRecord, threads: ThreadPoolExecutor) -> None:
         self.records += 1
         if record.header[:5].upper() == b"WARC/":  # else it is another format's
-            record.know(self._judge_header(record.offset, record.header))
+            record.know(self._judge_header(record.offset, record.header, record.inner))
         self._judge_id(record)
         if not self._digests:
             return
@@ -100,7 +100,14 @@ class Check(Iterable[Problem]):
         else:
             self._found.append(threads.submit(contents, record, source).result)
 
-    def _judge_header(self, offset: int, header: bytes) -> Fields:
+    def _placed(self, problem: Problem, offset: int, behind: int, inner: int) -> Problem:
+        """*problem*, which stands *behind* the begin of the record there."""
+        path, is_plain = self.volume.path, self.volume.is_plain
+        if is_plain:
+            return replace(problem, path=path, offset=offset + behind)
+        return replace(problem, path=path, offset=offset, inner=inner + behind)
+
+    def _judge_header(self, offset: int, header: bytes, inner: int = 0) -> Fields:
         """Hold a header to the standard, of a record that can be read or of one that cannot."""
         volume, begin = self.volume, header.find(b"\n") + 1
         problems: list[Problem] = []
@@ -108,12 +115,11 @@ class Check(Iterable[Problem]):
         fields = Fields.parse(lines, problems=problems)
         for problem in problems:
             if problem.code not in _TOLD_BEFORE:
-                place = offset + begin + problem.offset if volume.is_plain else offset
-                self._found.append(replace(problem, path=volume.path, offset=place))
+                self._found.append(self._placed(problem, offset, begin + problem.offset, inner))
         version = header[5 : begin - 1].decode("latin-1").strip()
         for code, values in faults(fields, version if version in VERSIONS else "1.0"):
             if code != "bad-length":
-                self._found.append(Problem.of(code, volume.path, offset, **values))
+                self._found.append(Problem.of(code, volume.path, offset, inner, **values))
         return fields
 
     def _judge_id(self, record: StoredRecord) -> None:
@@ -125,7 +131,8 @@ class Check(Iterable[Problem]):
         first = self._ids.get(key)
         if first is not None:
             values = {"value": name[:200], "first": first}
-            self._found.append(Problem.of("repeated-id", record.path, record.offset, **values))
+            place = record.path, record.offset, record.inner
+            self._found.append(Problem.of("repeated-id", *place, **values))
         elif len(self._ids) < _IDS_MAX:
             self._ids[key] = record.offset
 

@@ -70,6 +70,22 @@ _DICTIONARY_MAX = 8 << 20
 MAGIC_MAX = 10
 
 
+# Other ways to compress, by what a file begins with: named, not read.
+_UNREAD = {
+    "LZ4": b"\x04\x22\x4d\x18",
+    "xz": b"\xfd7zXZ\0",
+    "lzip": b"LZIP",
+    "compress": b"\x1f\x9d",
+    "7z": b"7z\xbc\xaf\x27\x1c",
+    "snappy": b"\xff\x06\0\0sNaPpY",
+}
+
+
+def unread_codec(head: bytes) -> str:
+    """What compressed what begins with *head*, where that is known and not read; else nothing."""
+    return next((name for name, magic in _UNREAD.items() if head.startswith(magic)), "")
+
+
 def codec_of(raw: Callable[[int, int], bytes], start: int) -> Codec | None:
     """How what begins at byte *start* is compressed; None where it is not."""
     head = raw(MAGIC_MAX, start)

@@ -9,6 +9,8 @@ from stat import S_ISREG
 
 from lafka.warc.errors import BadWarc
 from lafka.warc.format.sources import Source
+from lafka.warc.reading.readables import Kept
+from lafka.warc.reading.streams import ENDLESS
 
 
 class Handle:
@@ -26,6 +28,7 @@ class Handle:
     ) -> None:
         self.path = path
         self._end = end
+        self._endless = isinstance(source, Kept)
         self._source = source
         self._fd = -1 if fd is None else fd
         self._borrowed = fd is not None
@@ -39,8 +42,15 @@ class Handle:
         return os.pread(fd if fd >= 0 else self.fd, length, offset)
 
     @property
+    def reach(self) -> int:
+        """The size, or :data:`ENDLESS` where that would wait for all that is to come."""
+        return ENDLESS if self._endless else self.size
+
+    @property
     def fd(self) -> int:
         """A descriptor of the file; of one inside another file there is none: ``ValueError``."""
+        if isinstance(self._source, Kept):
+            return self._source.fd
         if self._source is not None:
             raise ValueError(f"{self.path}: no file of its own")
         if self._fd < 0:
@@ -72,7 +82,8 @@ class Handle:
 
 
 def _read_source(source: Source, length: int, offset: int) -> bytes:
-    return source.read(offset, length) if offset < source.size else b""
+    is_there = isinstance(source, Kept) or offset < source.size
+    return source.read(offset, length) if is_there else b""
 
 
 def _opened(path: Path) -> int:

@@ -15,7 +15,7 @@ from lafka.warc.format.fields import Fields
 from lafka.warc.format.sources import CHUNK
 from lafka.warc.reading import framing
 from lafka.warc.reading.framing import END, Limits
-from lafka.warc.reading.stored import Holder, StoredRecord
+from lafka.warc.reading.stored import Holder, StoredRecord, TornRecord
 from lafka.warc.reading.streams import AHEAD, PackedStream, PlainStream
 
 Report = Callable[..., None]
@@ -32,7 +32,7 @@ class Scan:
 
     *strict*: *report* raises, so nothing is searched for that would only be told to it. *refuse*
     is told offset and header of each record that is not given. *skip*: large members that tell
-    their length are passed over.
+    their length are passed over. *salvage*: what there is of a torn record is given.
     """
 
     record_type = StoredRecord
@@ -52,6 +52,7 @@ class Scan:
         strict: bool = False,
         refuse: Callable[[int, bytes], object] = lambda *_: None,
         skip: bool = False,
+        salvage: bool = False,
     ) -> None:
         self._holder = holder
         self._stream = stream
@@ -61,6 +62,7 @@ class Scan:
         self._strict = strict
         self._refuse = refuse
         self._skip = skip
+        self._salvage = salvage
         self._stop = 0
         self._hashed = 0
         self._told_one_member = False
@@ -121,11 +123,18 @@ class Scan:
         data = self._stream.read(at, framing.START_MAX)
         return framing.begins(data, last=len(data) < framing.START_MAX)
 
-    def _record(self, at: int, header: bytes, length: int, trailer: int) -> StoredRecord:
-        stream = self._stream
+    def _record(
+        self,
+        at: int,
+        header: bytes,
+        length: int,
+        trailer: int,
+        kind: type[StoredRecord] | None = None,
+    ) -> StoredRecord:
+        stream, kind = self._stream, kind or self.record_type
         size = len(header) + length + trailer
         if isinstance(stream, PlainStream):
-            return self.record_type(self._holder, at, size, header, length, 0, trailer)
+            return kind(self._holder, at, size, header, length, 0, trailer)
         offset, inner = stream.place(at)
         after = stream.member_after(at + size)
         alone = inner == 0 and after is not None
@@ -134,12 +143,11 @@ class Scan:
             split = after is None and stream.place(at + size - 1)[0] != offset
             self._say("split-record" if split else "one-member", at)
         end = after if after is not None else stream.raw_place
-        return self.record_type(
-            self._holder, offset, end - offset, header, length, inner, trailer, alone
-        )
+        return kind(self._holder, offset, end - offset, header, length, inner, trailer, alone)
 
     def _say(self, code: str, at: int, **values: object) -> None:
-        self._report(code, self._stream.place(at)[0], **values)
+        offset, inner = self._stream.place(at)
+        self._report(code, offset, inner=inner, **values)
 
     def _take_carefully(self, at: int) -> tuple[StoredRecord | None, int | None]:
         if isinstance(self._stream, PlainStream) and self._stream.ahead < 16384:
@@ -168,19 +176,29 @@ class Scan:
         end = body + length
         stream.view(end, at)
         if stream.lacks(end):
-            self._refuse(stream.place(at)[0], header)
-            return None, self._overrun(at, body, end)
+            if not self._salvage:
+                self._refuse(stream.place(at)[0], header)
+            return self._overrun(at, header, end)
         if self._strict:
             return self._take_strictly(at, header, length), end + 4
         line_ends = self._line_ends(end)
         after = end + len(line_ends)
         if self.begins(after):
             if line_ends != END:
-                self._say("bad-trailer", at, found=_shown(line_ends))
+                self._judge_trailer(at, header, length, line_ends)
             return self._record(at, header, length, len(line_ends)), after
         if stream.lacks(after + 1):
             return self._last(at, header, length, line_ends)
         return self._followed_by_stray(at, header, length, line_ends)
+
+    def _judge_trailer(self, at: int, header: bytes, length: int, line_ends: bytes) -> None:
+        """Tell what is wrong with *line_ends*: of them some can be in a block that is too long."""
+        body = at + len(header)
+        found = length - len(END) + len(line_ends)
+        if 0 <= found < length and self._has_digest(header, body, body + found):
+            self._say("wrong-length", at, length=length, found=found)
+        else:
+            self._say("bad-trailer", at, found=_shown(line_ends))
 
     def _take_strictly(self, at: int, header: bytes, length: int) -> StoredRecord | None:
         end = at + len(header) + length
@@ -209,21 +227,55 @@ class Scan:
         end = body + length
         inside = self._record_in(body, end)
         if inside is not None and not self._has_digest(header, body, end):
-            self._refuse(self._stream.place(at)[0], header)
+            if not self._salvage:
+                self._refuse(self._stream.place(at)[0], header)
             self._say("overlong-block", at, length=length, next=self._stream.place(inside)[0])
-            return None, inside
+            return self._cut(at, header, inside), inside
+        after = end + len(line_ends)
         if line_ends != END:
+            behind = self._behind_block(after)
+            if behind is not None:
+                self._say("wrong-length", at, length=length, found=behind - len(END) - body)
+                return self._record(at, header, length, len(line_ends)), behind
             self._say("bad-trailer", at, found=_shown(line_ends))
-        return self._record(at, header, length, len(line_ends)), end + len(line_ends)
+        return self._record(at, header, length, len(line_ends)), after
 
-    def _overrun(self, at: int, body: int, end: int) -> int | None:
+    def _behind_block(self, at: int) -> int | None:
+        """Where the next record is, where what stands from *at* on before it ends as a block does.
+
+        So that the length was too short for it.
+        """
+        behind = self._find(at)
+        if behind is None or behind < at + len(END) or not self._can_read(behind - len(END)):
+            return None
+        return behind if self._stream.read(behind - len(END), len(END)) == END else None
+
+    def _overrun(self, at: int, header: bytes, end: int) -> tuple[StoredRecord | None, int | None]:
         """The stream ends inside the block: where the next record begins, if one does."""
+        body = at + len(header)
         inside = None if self._strict else self._record_in(body, end)
-        if inside is None:
-            self._torn(at)
-        else:
+        if inside is not None:
             self._say("overlong-block", at, length=end - body, next=self._stream.place(inside)[0])
-        return inside
+            return self._cut(at, header, inside), inside
+        self._torn(at)
+        return self._cut(at, header, body + self._there(body, end)), None
+
+    def _cut(self, at: int, header: bytes, end: int) -> StoredRecord | None:
+        """What there is of a record whose block ends at *end*, if that is asked for."""
+        if not self._salvage:
+            return None
+        body = at + len(header)
+        behind = self._stream.read(max(body, end - len(END)), min(len(END), end - body))
+        trailer = len(END) if behind == END and not self._stream.lacks(end + 1) else 0
+        return self._record(at, header, end - trailer - body, trailer, TornRecord)
+
+    def _there(self, start: int, end: int) -> int:
+        """How many of the bytes from *start* to *end* there are."""
+        low, high = start, end  # between them the stream ends
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._stream.lacks(middle) else (middle, high)
+        return low - start
 
     def _torn(self, at: int) -> None:
         stream = self._stream

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from lafka.warc.errors import BadWarc
-from lafka.warc.format import http
+from lafka.warc.format import bodies, http
 from lafka.warc.format.described import Described, body_length, message_in
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.sources import CHUNK, Source
@@ -46,6 +46,9 @@ class StoredRecord(Described):
     through the blank line; the block is ``block_length`` bytes, and ``trailer`` bytes of line ends
     stand behind it, 4 where all is well. ``alone``: no other record lies in its members.
     """
+
+    torn = False
+    """Whether its block is shorter than its header says, and it was to be salvaged."""
 
     __slots__ = (
         "_fields", "_http", "alone", "block_length", "header", "inner", "length", "offset",
@@ -141,8 +144,11 @@ class StoredRecord(Described):
         head = self.http
         if head is None:
             return self.block_start, self.block_length
-        if head.chunked or head.transfer_codings:
+        if head.transfer_codings:
             return None
+        if head.chunked:
+            undone = not bodies.is_chunked(self.source, head)
+            return (self.block_start + head.end, self.block_length - head.end) if undone else None
         return self.block_start + head.end, body_length(self, head)
 
     def raw(self) -> Source:
@@ -168,3 +174,10 @@ class StoredRecord(Described):
     def verify(self) -> list[Problem]:
         """What its digests say about it: empty where all is well or nothing can be told."""
         return blocks.verify(self)
+
+
+class TornRecord(StoredRecord):
+    """What there is of a record that is not all there."""
+
+    __slots__ = ()
+    torn = True

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from lafka.warc.format.sources import CHUNK
 from lafka.warc.reading.compression import BROKEN, GZIP, MAGIC_MAX, SKIPPABLE, Codec, Decompressor
 
+ENDLESS = 1 << 62
+"""The size of what ends nobody knows where."""
 AHEAD = 1024  # what `view` gives beyond the place asked for, so that a header is whole in it
 _FIRST_WINDOW = 8 << 10
 _WINDOW = 256 << 10
@@ -66,6 +68,8 @@ class PlainStream:
 
     def lacks(self, end: int) -> bool:
         """Whether the stream ends before *end*."""
+        if self.size == ENDLESS:
+            return end > 0 and not self.read(end - 1, 1)
         return end > self.size
 
     def place(self, at: int) -> tuple[int, int]:

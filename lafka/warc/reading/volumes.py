@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from lafka.warc.errors import BadWarc, TornWarc
 from lafka.warc.format.sources import CHUNK, Readable, Source
 from lafka.warc.problems import Problem
-from lafka.warc.reading import framing
-from lafka.warc.reading.compression import Codec, codec_of
+from lafka.warc.reading import framing, kinds
+from lafka.warc.reading.compression import MAGIC_MAX, Codec, codec_of, unread_codec
 from lafka.warc.reading.framing import Limits
 from lafka.warc.reading.handles import Handle
-from lafka.warc.reading.scanning import Scan
+from lafka.warc.reading.readables import Reads, name_of, source_of
+from lafka.warc.reading.scanning import Report, Scan
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.reading.streams import PackedStream, PlainStream, Trouble, next_member
 
@@ -24,33 +26,52 @@ _PROBLEMS_MAX = 100_000
 TORN = frozenset({"torn-tail", "torn-member"})
 
 
+_NO_FILE = frozenset({"source", "fd", "part"})  # what is named so is read in place of the file
+
+
 class Volume:
     """The records of the file at *path*; a context, and an iterable that may be iterated again.
+
+    *path* may be a readable, whatever has ``read(size)``: a pipe, an HTTP answer, a zip's member.
+    What is an ARC, WACZ, MAFF or MHTML file by its first bytes is read as such.
 
     Lenient: what is wrong goes into ``problems``, each thing once, and reading goes on behind it.
     *strict*: ``BadWarc`` is raised instead, ``TornWarc`` where the file ends inside a record, after
     all whole records before it were given. What no reader stumbles over (:data:`TOLERATED`) only
-    goes into ``problems``. ``OSError`` where the file cannot be read.
+    goes into ``problems``. ``OSError`` where the file cannot be read. *salvage*: a record that the
+    file ends in, or whose length is wrong, is given too, cut, ``torn``.
 
     *source*: read this instead of the file. *part*: only what lies from its first number to its
-    second, a stored member of a zip say; offsets stay those of the file. *fd*: a descriptor that
-    the caller has open and closes. A volume that was closed is opened again when read.
+    second, a stored member of a zip say; offsets stay those of the file; None: to its end. *fd*: a
+    descriptor that the caller has open and closes. What is given one of these is a WARC. A volume
+    that was closed is opened again when read.
     """
 
     scan_type: type[Scan] = Scan
 
+    def __new__(cls, path: Path | str | Reads = "", **how: Any) -> Self:
+        if cls is Volume and isinstance(path, Path | str) and _NO_FILE.isdisjoint(how):
+            with suppress(OSError, BadWarc):  # which reading it will raise
+                made: Self = object.__new__(kinds.class_of(Path(path), None) or cls)
+                return made
+        return super().__new__(cls)
+
     def __init__(
         self,
-        path: Path | str,
+        path: Path | str | Reads,
         *,
         source: Source | None = None,
         fd: int | None = None,
-        part: tuple[int, int] | None = None,
+        part: tuple[int, int | None] | None = None,
         strict: bool = False,
+        salvage: bool = False,
         limits: Limits | None = None,
     ) -> None:
+        if not isinstance(path, Path | str):
+            source, path = source_of(path), name_of(path)
         self.path = Path(path)
         self.strict = strict
+        self.salvage = salvage
         self.limits = limits or Limits()
         self._begin, end = part or (0, None)
         self._handle = Handle(self.path, source, fd, end)
@@ -60,7 +81,7 @@ class Volume:
         """Inflate members that tell their length too, as a checker does."""
         self.refused: Callable[[int, bytes], object] | None = None
         """Told of the offset and header of each record that is not given."""
-        self._found: dict[tuple[int, str], Problem] = {}
+        self._found: dict[tuple[int, int, str], Problem] = {}
         self._sniffed: Codec | bool | None = False
         self._walked: PlainStream | None = None
         self._scanned: PackedStream | None = None
@@ -85,7 +106,7 @@ class Volume:
     @property
     def problems(self) -> list[Problem]:
         """What was wrong with where records begin and end, as far as was read, by offset."""
-        return sorted(self._found.values(), key=lambda problem: problem.offset)
+        return sorted(self._found.values(), key=lambda problem: (problem.offset, problem.inner))
 
     @property
     def size(self) -> int:
@@ -141,8 +162,8 @@ class Volume:
         """
         trouble: list[Problem] = []
 
-        def report(code: str, place: int, **values: object) -> None:
-            problem = Problem.of(code, self.path, place, **values)
+        def report(code: str, place: int, inner: int = 0, **values: object) -> None:
+            problem = Problem.of(code, self.path, place, inner, **values)
             if code not in TOLERATED:
                 trouble.append(problem)
                 if self.strict:
@@ -150,7 +171,7 @@ class Volume:
 
         stream = self._stream(offset)
         at = inner if isinstance(stream, PackedStream) else offset
-        scan = self.scan_type(self, stream, self.limits, report, skip=not self.inflate_all)
+        scan = self._scanned_by(stream, report)
         record = scan.take(at)[0] if scan.begins(at) else None
         if record is not None:
             return record
@@ -185,20 +206,27 @@ class Volume:
         return found
 
     def _stream(self, offset: int) -> PlainStream | PackedStream:
-        size, codec = self._handle.size, self._codec
+        size, codec = self._handle.reach, self._codec
         if codec is None:
             return PlainStream(self._handle.read, size)
         return PackedStream(self._handle.read, size, codec, offset)
 
     def _plain_records(self, start: int) -> Iterator[StoredRecord]:
-        self._walked = stream = PlainStream(self._handle.read, self._handle.size)
+        name = unread_codec(self._handle.read(MAGIC_MAX, start)) if start == self._begin else ""
+        if name:
+            self._report("unread-compression", start, name=name)
+            return iter(())
+        self._walked = stream = PlainStream(self._handle.read, self._handle.reach)
         return self._scan(stream).records(start)
 
     def _scan(self, stream: PlainStream | PackedStream) -> Scan:
         refuse = self.refused or (lambda *_: None)
+        return self._scanned_by(stream, self._report, strict=self.strict, refuse=refuse)
+
+    def _scanned_by(self, stream: PlainStream | PackedStream, report: Report, **how: Any) -> Scan:
         return self.scan_type(
-            self, stream, self.limits, self._report,
-            strict=self.strict, refuse=refuse, skip=not self.inflate_all,
+            self, stream, self.limits, report,
+            skip=not self.inflate_all, salvage=self.salvage, **how,
         )  # fmt: skip
 
     def _packed_records(self, start: int, inner: int = 0) -> Iterator[StoredRecord]:
@@ -206,7 +234,7 @@ class Volume:
         assert codec is not None
         offset: int | None = start
         while offset is not None:
-            stream = PackedStream(self._handle.read, self._handle.size, codec, offset)
+            stream = PackedStream(self._handle.read, self._handle.reach, codec, offset)
             self._scanned = stream
             yield from self._scan(stream).records(inner)
             for place, size in stream.padding:
@@ -215,9 +243,10 @@ class Volume:
 
     def _behind(self, stream: PackedStream, codec: Codec) -> int | None:
         """Where reading goes on behind the trouble that ended *stream*; None at the end."""
-        trouble, size = stream.trouble, self._handle.size
+        trouble = stream.trouble
         if trouble is None:
             return None
+        size = self._handle.size
         if self.strict:
             self._tell(trouble, size)
         offset = next_member(
@@ -231,19 +260,19 @@ class Volume:
 
     def _tell(self, trouble: Trouble, stop: int) -> None:
         if trouble.code != "given-up":  # stray bytes were told of
-            values = {"reason": trouble.reason, "size": stop - trouble.offset}
-            self._report(trouble.code, trouble.offset, **values)
+            size = stop - trouble.offset
+            self._report(trouble.code, trouble.offset, reason=trouble.reason, size=size)
 
-    def _report(self, code: str, offset: int, **values: object) -> None:
-        problem = Problem.of(code, self.path, offset, **values)
+    def _report(self, code: str, offset: int, inner: int = 0, **values: object) -> None:
+        problem = Problem.of(code, self.path, offset, inner, **values)
         if self.strict and code not in TOLERATED:
             raise self._error(problem)
         if self.watch:
             self.watch(problem)
         elif len(self._found) < _PROBLEMS_MAX:
-            self._found.setdefault((offset, code), problem)
+            self._found.setdefault((offset, inner, code), problem)
         else:
-            self._found.setdefault((0, "more"), Problem.of("more", self.path, offset))
+            self._found.setdefault((0, 0, "more"), Problem.of("more", self.path, offset))
 
     def _error(self, problem: Problem) -> BadWarc:
         kind = TornWarc if problem.code in TORN else BadWarc
@@ -280,7 +309,7 @@ class Volume:
         if stream is None or place is None or not stream.has(place + start):
             codec = self._codec
             assert codec is not None
-            stream = PackedStream(self._handle.read, self._handle.size, codec, record.offset)
+            stream = PackedStream(self._handle.read, self._handle.reach, codec, record.offset)
             self._inflated, place = stream, 0
         return stream.read(place + start, length)
 

@@ -22,21 +22,12 @@ from lafka.warc.format.records import Record, uuid_urn
 from lafka.warc.format.rules import VERSIONS
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.reading.volumes import Volume
-from lafka.warc.writing.appending import Appender
 from lafka.warc.writing.encoding import Encoding, Gzip, Plain, added_size
-from lafka.warc.writing.names import (
-    TEMPLATE,
-    make_name,
-    rename_free,
-    rename_new,
-    sync_folder,
-    this_host,
-)
+from lafka.warc.writing.making import Draft, Onto, Writes, name_of
+from lafka.warc.writing.names import TEMPLATE, is_gzip, make_name, sync_folder, this_host
 from lafka.warc.writing.sizes import parse_size
 
 MAX_SIZE = "1G"
-OPEN = ".open"
-INVALID = ".invalid"
 # Records of these types may be tied to one another as one capture event (WARC/1.1 section 5.7).
 _CAPTURED = frozenset({"request", "response", "resource", "metadata", "revisit"})
 _CONCURRENT = "WARC-Concurrent-To"
@@ -65,14 +56,16 @@ class Place:
 class Builder:
     """Appends records to WARC files, each group whole or not at all; a context; for one thread.
 
-    *path*: the one file to be made. Else files in *folder*, named by *template*
+    *path*: the one file to be made, or whatever has ``write(data)``: a group goes onto that when it
+    is whole, and whoever opened it closes it. Else files in *folder*, named by *template*
     (:func:`lafka.warc.writing.names.make_name`) with *prefix*, *host* and the next of *serials*;
     another one begins with a group that the last has no room for, of *max_size* bytes (``"1G"``,
-    ``"512Mi"``). A group that is larger has a file of its own; a compressed file is full once it is
-    over that size. *warcinfo*: what each file begins with, a body or a record, cloned with an id, a
-    date and the file's name of its own.
+    ``"512Mi"``). A group that is larger has a file of its own; a compressed file is full once it
+    is over that size. *warcinfo*: what each file begins with, a body or a record, cloned with an
+    id, a date and the file's name of its own.
 
-    *gzip*: a member for each record; *skip_lengths* tells its length in it. *durable*: a group is
+    *gzip*: a member for each record, by default where the name ends with ``.gz``; *skip_lengths*
+    tells its length in it. *durable*: a group is
     on the disk when ``append`` returns, and so is the file's name. *indexes* are told of each
     record. *version*: of all records but stored ones; each its own where it is None.
 
@@ -81,7 +74,7 @@ class Builder:
 
     def __init__(
         self,
-        path: Path | str | None = None,
+        path: Path | str | Writes | None = None,
         *,
         folder: Path | str | None = None,
         template: str = TEMPLATE,
@@ -90,7 +83,7 @@ class Builder:
         serials: Iterator[int] | None = None,
         max_size: int | str = MAX_SIZE,
         warcinfo: Fields | Record | StoredRecord | None = None,
-        gzip: bool = False,
+        gzip: bool | None = None,
         skip_lengths: bool = False,
         durable: bool = False,
         indexes: Sequence[Index] = (),
@@ -104,8 +97,9 @@ class Builder:
         """The files that are whole, by their final names."""
         self.failed: list[Path] = []
         """The files that were set aside."""
-        self._encoding: Encoding = Gzip(skip_lengths=skip_lengths) if gzip else Plain()
-        self._path = Path(path) if path is not None else None
+        self._stream, self._path = _ways(path, indexes)
+        packed = is_gzip(self._path or template, gzip)
+        self._encoding: Encoding = Gzip(skip_lengths=skip_lengths) if packed else Plain()
         self._folder = Path(folder or "")
         self._name = (template, prefix, this_host() if host is None else host)
         self._serials = itertools.count() if serials is None else serials
@@ -115,7 +109,7 @@ class Builder:
         self.ids = ids
         self.clock = clock
         self._version = version
-        self._file: _File | None = None
+        self._file: Draft | None = None
         self._closed = False
         if folder is not None:
             self._check_template()
@@ -235,7 +229,7 @@ class Builder:
             fields=fields, block=record.block, version=version, algorithm=record.algorithm
         )
 
-    def _tell_indexes(self, file: _File, places: Sequence[Place]) -> None:
+    def _tell_indexes(self, file: Draft, places: Sequence[Place]) -> None:
         with Volume(file.path, fd=file.out.fd) as volume:
             for place in places:
                 record = volume.at(place.offset)
@@ -257,7 +251,7 @@ class Builder:
         rest -= sum(record.block_length for record in records)
         return rest >= len(records) * _HEADER_MAX or rest >= sum(map(added_size, records))
 
-    def _file_for(self, records: Sequence[Record | StoredRecord]) -> _File:
+    def _file_for(self, records: Sequence[Record | StoredRecord]) -> Draft:
         if self._file and not self.has_room(*records):
             self.roll()
         if self._file is None:
@@ -285,30 +279,36 @@ class Builder:
             date = self.clock()
             yield self._named(serial, date), date
 
-    def _begin(self) -> _File:
+    def _begin(self) -> Draft:
         """A file under a name that nobody else has."""
         if self._path is not None:
             if self.failed:
                 raise BadValue(f"{self.failed[0]} was set aside")
-            file = _File.created(self._path, self.clock())
-            if file is None:
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self._path))
+            file = self._single(self._path)
         else:
-            made = (_File.created(path, date) for path, date in self._names())
-            file = next(filter(None, made), None)
-            if file is None:
+            made = (Draft.created(path, date) for path, date in self._names())
+            free = next(filter(None, made), None)
+            if free is None:
                 raise BadValue("no serial number is left")
+            file = free
         try:
             self._write_info(file)
-            if self._durable:
+            if self._durable and self._stream is None:
                 sync_folder(file.path.parent)
         except BaseException:
-            file.out.close()
-            file.open_path.unlink()  # there is no record in it
+            file.discard()
             raise
         return file
 
-    def _write_info(self, file: _File) -> None:
+    def _single(self, path: Path) -> Draft:
+        if self._stream is not None:
+            return Onto.of(self._stream, self.clock())
+        file = Draft.created(path, self.clock())
+        if file is None:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+        return file
+
+    def _write_info(self, file: Draft) -> None:
         if self._warcinfo is None:
             return
         fields = self._warcinfo.fields.copy()
@@ -330,26 +330,20 @@ class Builder:
         try:
             if self._durable:
                 file.out.sync()
-        finally:
+        except BaseException:
             file.out.close()
-        path = file.path
-        names = self._names()
-        while not _renamed(file.open_path, path):
-            # Someone else made that file meanwhile, who is no builder.
-            if self._path is not None:
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
-            path, _ = next(names)
+            raise
+        others = () if self._path is not None else (path for path, _ in self._names())
+        path = file.finish(iter(others))
         self.finished.append(path)
-        if self._durable:
+        if self._durable and self._stream is None:
             sync_folder(path.parent)
 
     def set_aside(self) -> None:
         """Give the file that is written now up: it is kept as ``NAME.invalid``."""
         file, self._file = self._file, None
         if file is not None:
-            file.out.close()
-            target = file.path.with_name(file.path.name + INVALID)
-            self.failed.append(rename_free(file.open_path, target))
+            self.failed.append(file.set_aside())
 
     def close(self) -> None:
         """Finish the file that is written now, and append no more."""
@@ -357,49 +351,22 @@ class Builder:
         self.roll()
 
 
-@dataclass(slots=True, kw_only=True)
-class _File:
-    """A file in the making: ``begin`` is where the first record behind its warcinfo goes."""
-
-    path: Path
-    out: Appender
-    date: WarcDate
-    begin: int = 0
-    info_id: str = ""
-
-    @property
-    def open_path(self) -> Path:
-        return self.path.with_name(self.path.name + OPEN)
-
-    @classmethod
-    def created(cls, path: Path, date: WarcDate) -> Self | None:
-        """The file that is to be *path*; None where there is one, or is to be."""
-        open_path = path.with_name(path.name + OPEN)
-        try:
-            file = cls(path=path, out=Appender.create(open_path), date=date)
-        except FileExistsError:
-            return None
-        # Asked behind the creation: before it, another builder could have finished that file.
-        if not os.path.lexists(path):
-            return file
-        file.out.close()
-        open_path.unlink()
-        return None
-
-
-def _check_ways(path: Path | str | None, folder: Path | str | None, version: str | None) -> None:
+def _check_ways(path: object, folder: object, version: str | None) -> None:
     if (path is None) == (folder is None):
         raise BadValue("a builder has either a path or a folder")
     if version not in (None, *VERSIONS):
         raise BadValue(f"not a version of WARC: {version!r}")
 
 
-def _renamed(source: Path, target: Path) -> bool:
-    try:
-        rename_new(source, target)
-    except FileExistsError:
-        return False
-    return True
+def _ways(
+    path: Path | str | Writes | None, indexes: Sequence[Index]
+) -> tuple[Writes | None, Path | None]:
+    """The stream that is written onto, if it is one, and the one file, if it is one."""
+    if path is None or isinstance(path, Path | str):
+        return None, None if path is None else Path(path)
+    if indexes:
+        raise BadValue(f"{name_of(path)}: an index needs a file, and this is a stream")
+    return path, name_of(path)
 
 
 def _template(warcinfo: Fields | Record | StoredRecord | None) -> Record | None:
@@ -418,6 +385,8 @@ def _check(record: Record | StoredRecord) -> None:
         raise BadValue("a record without WARC-Type")
     if not isinstance(record, StoredRecord) and not record.fields.frozen:
         return
+    if isinstance(record, StoredRecord) and record.torn:
+        raise BadValue(f"a torn record is not copied, its header is that of the whole: {record!r}")
     for name in ("WARC-Record-ID", "WARC-Date"):
         if not record.fields.first(name):
             raise BadValue(f"a record that was read has no {name}, and cannot be given one")

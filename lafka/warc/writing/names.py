@@ -21,6 +21,7 @@ from lafka.warc.format.dates import WarcDate
 TEMPLATE = "{prefix}-{timestamp}-{serial:05}-{host}.warc"
 VARIABLES = frozenset({"prefix", "timestamp", "timestamp14", "serial", "host"})
 
+_NOT_WRITTEN = (".bz2", ".zst", ".lz4", ".xz")
 _NAME = re.compile(r"[^\x00-\x1f\x7f/\\]+")
 _FOREIGN = re.compile(r"[^A-Za-z0-9._~-]")
 
@@ -54,6 +55,19 @@ def make_name(template: str, *, prefix: str, host: str, date: WarcDate, serial: 
     if not _NAME.fullmatch(name) or name.startswith(".") or len(os.fsencode(name)) > 240:
         raise BadValue(f"not the name of a file: {name!r}")
     return name
+
+
+def is_gzip(name: Path | str, asked: bool | None = None) -> bool:
+    """Whether what is written under *name* is compressed: where that ends so, or as *asked*.
+
+    ``BadValue`` where the name is that of a compression that is read and not written.
+    """
+    if asked is not None:
+        return asked
+    end = Path(name).suffix.lower()
+    if end in _NOT_WRITTEN:
+        raise BadValue(f"{name}: written plain or as .gz, not as {end}")
+    return end == ".gz"
 
 
 def rename_new(source: Path, target: Path) -> None:

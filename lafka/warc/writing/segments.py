@@ -11,11 +11,13 @@ from dataclasses import replace
 from functools import cached_property
 
 from lafka.warc.errors import BadHttp, BadValue, BadWarc, MissingSegment
-from lafka.warc.format import http
+from lafka.warc.format import bodies, http
+from lafka.warc.format.described import teller
 from lafka.warc.format.digests import Digest, hashed
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import Record
 from lafka.warc.format.sources import CHUNK, Part, Source
+from lafka.warc.problems import Problem
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.writing.builders import Builder, Place
 from lafka.warc.writing.encoding import added_size
@@ -264,13 +266,19 @@ class Joined:
             return http.message_head(self.block())
         return None
 
-    def payload(self, *, decoded: bool = False) -> Iterator[bytes]:
+    def payload(
+        self, *, decoded: bool = False, strict: bool = False, problems: list[Problem] | None = None
+    ) -> Iterator[bytes]:
         """As :meth:`StoredRecord.payload` of the whole."""
         head = self.http
         if head is None:
             return self.block().chunks()
-        read = http.entity if decoded else http.payload
-        return read(self.block(), head, to_end=bool(head.status))  # as all recorders mean it
+        to_end = bool(head.status)  # as all recorders mean it
+        if strict:
+            read = http.entity if decoded else http.payload
+            return read(self.block(), head, to_end=to_end)
+        tell = teller(self.first, problems)
+        return bodies.payload(self.block(), head, tell, decoded=decoded, to_end=to_end)
 
     def record(self) -> Record:
         """The whole as a record to be written; its block is read from the segments then."""

@@ -17,7 +17,9 @@ from lafka.capture.rawlog import RawLog
 from lafka.errors import ArchiveBusy, StorageTrouble
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.recovery import Recovery, recover
-from lafka.papers.walk.trails import Capture, Outcome, Trail
+from lafka.papers.walk.asks import Capture
+from lafka.papers.walk.outcomes import Outcome
+from lafka.papers.walk.trails import Trail
 from lafka.warc.format import dates
 from lafka.warc.reading.volumes import Volume
 from tests.stores import (

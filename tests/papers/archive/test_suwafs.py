@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -33,21 +34,25 @@ def fut(place: int = 0, label: str = "") -> Fut:
     end=st.integers(0, 1 << 60),
     opened=st.lists(TEXT, unique=True, max_size=3),
 )
-def test_parse_is_the_inverse_of_to_bytes(
+def test_a_suwaf_is_read_as_it_was_written(
     entries: list[tuple[str, datetime, Fut]], end: int, opened: list[str]
 ) -> None:
     suwaf = Suwaf(pid=PID, end=end, chain="sha256:0", open=tuple(opened))
     for futli, time, each in entries:
         key = suwaf.add(futli, time, each)
         assert suwaf.futlis[futli][key] == each
-    assert Suwaf.parse(suwaf.to_bytes(), PID) == suwaf
+    assert Suwaf.of_json(json.loads(suwaf.to_bytes()), PID) == suwaf
+    assert Suwaf.of_json(suwaf.as_json(), PID) == suwaf
     assert sum(map(len, suwaf.futlis.values())) == len(entries)
 
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_suwaf_or_a_bad_one(data: bytes) -> None:
-    with pytest.raises((ValueError, RecursionError)):
-        Suwaf.parse(data, PID)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "1.json"
+        path.write_bytes(data)
+        with pytest.raises(BadSuwaf):
+            Suwaf.load(path, PID)
 
 
 @given(
@@ -63,7 +68,7 @@ def test_any_bytes_are_a_suwaf_or_a_bad_one(data: bytes) -> None:
 def test_any_json_is_a_suwaf_or_a_bad_one(value: object) -> None:
     for values in (value, {str(PID): value, "_warc": {"format": 1, "end": 0}}):
         try:
-            Suwaf.parse(json.dumps(values).encode(), PID)
+            Suwaf.of_json(json.loads(json.dumps(values)), PID)
         except ValueError:
             continue
 
@@ -101,7 +106,7 @@ def test_keys_that_are_not_known_are_passed_over() -> None:
         str(PID): {"f": {"2026-11-20T10:11:12Z": {"s": 1, "l": 2, "more": [1]}}},
         "_warc": {"format": 1, "end": 3, "later": {}},
     }
-    suwaf = Suwaf.parse(json.dumps(values).encode(), PID)
+    suwaf = Suwaf.of_json(json.loads(json.dumps(values)), PID)
     assert suwaf.futlis["f"]["2026-11-20T10:11:12Z"].l == 2
 
 

@@ -21,7 +21,7 @@ from lafka.capture.guard import AddressRefused
 from lafka.capture.taps import BadCertificate, BadTls
 from lafka.errors import BadHttp, BadUrl
 from lafka.papers.crawling.failures import is_bug, outcome_of
-from lafka.papers.walk.trails import Outcome
+from lafka.papers.walk.outcomes import Outcome
 from lafka.politeness.redirects import RedirectLoop
 from lafka.politeness.retries import HostSetAside
 from lafka.politeness.robots import RobotsForbidden

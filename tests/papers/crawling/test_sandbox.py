@@ -2,19 +2,55 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from lafka.papers.candidates import Candidate
 from lafka.papers.crawling import sandbox as parsing
 from lafka.papers.crawling.sandbox import Pages, Unread
 from lafka.papers.finders import Page
 from lafka.papers.walk import pages as reading
+from lafka.papers.walk.outcomes import Outcome
+from lafka.papers.walk.pages import PageReading
 
 URL = "http://journal.example/a/5512"
 LINKS = b"".join(b"<a href='/n/%d'>word</a>" % n for n in range(1000))
 SPLAP = b"<html><title>A paper</title><a href='/5512.pdf'>PDF</a>" + LINKS
 CITED = b"<meta name=citation_pdf_url content='/c.pdf'>" + SPLAP
+
+
+CANDIDATES = st.builds(
+    Candidate, url=st.text(), found_by=st.text(), score=st.floats(allow_nan=False),
+    place=st.integers(), reasons=st.lists(st.text()).map(tuple), promising=st.booleans(),
+    label=st.sampled_from(["fut", "supplement", "other"]),
+)  # fmt: skip
+FOUND = st.builds(
+    PageReading, candidates=st.lists(CANDIDATES, max_size=3).map(tuple),
+    verdict=st.sampled_from(Outcome), reason=st.text(), partly=st.booleans(),
+)  # fmt: skip
+
+
+@given(FOUND)
+def test_what_a_child_says_is_read_as_it_was_written(found):
+    assert PageReading.of_json(json.loads(json.dumps(found.as_json()))) == found
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [],
+        {},
+        {"candidates": [{}], "verdict": "splap-only", "reason": "", "partly": False},
+        {"candidates": [], "verdict": "fine", "reason": "", "partly": False},
+    ],
+)
+def test_what_no_child_says_is_refused(values):
+    with pytest.raises((LookupError, TypeError, ValueError)):
+        PageReading.of_json(values)
 
 
 @pytest.fixture

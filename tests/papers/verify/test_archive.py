@@ -26,6 +26,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scrapy.settings import Settings
 
+from lafka.cli import json_line
 from lafka.commands.verify import Command
 from lafka.errors import BadPid, NotHeld
 from lafka.papers import verify
@@ -300,13 +301,14 @@ def test_many_papers_are_shared_out(tmp_path: Path) -> None:
 
 
 SHARED_OUT = """
-import sys, threading
+import json, sys, threading
 from lafka.papers.verify import Verifier
 held = threading.Event()
 if sys.argv[2] == "threads":
     threading.Thread(target=held.wait, daemon=True).start()
 if __name__ == "__main__":
-    print(*(p.as_json() for p in Verifier(sys.argv[1], workers=2, alone=0).verify_all()), sep="\\n")
+    for problem in Verifier(sys.argv[1], workers=2, alone=0).verify_all():
+        print(json.dumps(problem.as_json()))
 """
 
 
@@ -321,7 +323,8 @@ def test_papers_are_shared_out_to_forks_and_with_threads_to_programs(
         [sys.executable, program, root, how], cwd=ROOT, capture_output=True, text=True, check=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=60,
     )  # fmt: skip
-    assert told.stdout.splitlines() == [p.as_json() for p in Verifier(root).verify_all()]
+    found = [p.as_json() for p in Verifier(root).verify_all()]
+    assert [json.loads(line) for line in told.stdout.splitlines()] == found
     assert told.stderr == ""
 
 
@@ -360,7 +363,7 @@ def test_a_problem_is_one_line_of_json(root: Path) -> None:
     found = problems(root)
     assert found
     for problem in found:
-        line = problem.as_json()
+        line = json_line(problem.as_json())
         assert "\n" not in line
         assert "\u202e" not in line
         assert set(json.loads(line)) == {"path", "offset", "code", "severity", "sentence"}
@@ -374,6 +377,33 @@ def test_every_code_is_documented_with_its_severity() -> None:
 
 
 # One damage for each code
+
+
+def run_of(
+    root: Path,
+    count: int = 5,
+    *,
+    reason: str | None = "finished",
+    line: int = 0,
+    old: bytes = b"",
+    new: bytes = b"",
+) -> Path:
+    """The feed of a run with *count* lines, its report beside it; *old* is *new* in one *line*."""
+    path = root / "runs/run.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    chain, lines = bytes(32), []
+    for number in range(count):
+        item = {"pid": f"RePEc:abc:wpaper:{number}", "outcome": "gone", "futs": [], "error": None}
+        bare = json.dumps(item).encode()
+        chain = hashlib.sha256(chain + bare).digest()
+        lines.append(bare[:-1] + b', "chain": "sha256:%b"}\n' % chain.hex().encode())
+    lines[line] = lines[line].replace(old, new)
+    path.write_bytes(b"".join(lines))
+    report = {"format": 1, "done": reason == "finished", "reason": reason}
+    if reason not in (None, "killed"):
+        report |= {"lines": count, "chain": f"sha256:{chain.hex()}"}
+    put(path.with_suffix(".json"), json.dumps(report).encode())
+    return path
 
 
 def edit(path: Path, old: bytes, new: bytes, count: int = 1) -> None:
@@ -549,6 +579,11 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
     "torn-aside": beside(f"warc/{NAME}.warc.torn-77"),
     "stray-file": beside("warc/RePEc/README"),
     "raw-left": beside("raw/run/LAFKA-1.warc"),
+    "broken-link": lambda root: (root / "warc/RePEc/away").symlink_to(root / "nowhere"),
+    "link-loop": lambda root: (root / "warc/RePEc/abc/up").symlink_to(root / "warc"),
+    "papers-missed": lambda root: (root / "suwaf/RePEc/abc/wpaper/9.json").symlink_to("gone"),
+    "feed-changed": lambda root: run_of(root, 3, line=1, old=b"wpaper", new=b"wqaper"),
+    "bad-report": beside("runs/1.json", b"{"),
     "acknowledged-lost": beside("runs/1.jsonl", b'{"pid": "RePEc:abc:wpaper:1", "futs": '
                                 b'[{"digest": "sha256:0", "s": 1, "l": 2}]}\n'),
     "bad-feed": beside("runs/1.jsonl", b'{"pid": "RePEc:abc'),
@@ -600,6 +635,180 @@ def test_what_the_feeds_acknowledge_is_there(root: Path) -> None:
     (root / f"suwaf/{NAME}.json").unlink()
     (root / f"warc/{NAME}.warc").unlink()
     assert [p.code for p in problems(root)] == ["acknowledged-lost"] * 4
+
+
+REASONS = ["finished", "shutdown", "killed", None]
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_a_feed_that_is_as_it_was_written_is_sound(root: Path, reason: str | None) -> None:
+    feed = run_of(root, reason=reason)
+    assert problems(root) == []
+    if reason in ("killed", None):
+        for size in (len(feed.read_bytes()) - 1, 300, 1, 0):
+            os.truncate(feed, size)
+            assert problems(root) == []
+    feed.with_suffix(".json").unlink()  # as runs were before they had one
+    assert problems(root) == []
+
+
+def test_an_older_feed_without_chain_is_taken_as_it_is(root: Path) -> None:
+    feed = run_of(root)
+    bare = re.sub(rb', "chain": "sha256:[0-9a-f]+"', b"", feed.read_bytes())
+    feed.write_bytes(bare)
+    report = feed.with_suffix(".json")
+    assert codes(root) == {"feed-changed"}  # its report has a chain
+    edit(report, b'"chain"', b'"chains"')
+    assert problems(root) == []
+    feed.write_bytes(bare + b"no outcome\n")
+    assert codes(root) == {"bad-feed"}
+
+
+@pytest.mark.parametrize("reason", ["finished", "killed"])
+def test_a_byte_that_is_gone_from_a_feed_is_noticed_anywhere(
+    root: Path, reason: str | None
+) -> None:
+    feed = run_of(root, 3, reason=reason)
+    data = feed.read_bytes()
+    last = len(data) - 1 if reason == "killed" else len(data)  # else torn as by the kill
+    for place in range(last):
+        feed.write_bytes(data[:place] + data[place + 1 :])
+        found = problems(root)
+        assert "feed-changed" in {problem.code for problem in found}, place
+        assert {problem.path for problem in found} == {str(feed)}
+    feed.write_bytes(data)
+    assert problems(root) == []
+
+
+def test_where_a_feed_was_changed_is_told(root: Path) -> None:
+    feed = run_of(root)
+    lines = feed.read_bytes().splitlines(keepends=True)
+
+    def told(*kept: bytes) -> list[tuple[int | None, str]]:
+        feed.write_bytes(b"".join(kept))
+        found = problems(root)
+        assert {(p.code, p.path) for p in found} == {("feed-changed", str(feed))}
+        return [(problem.offset, problem.sentence) for problem in found]
+
+    gone = "line 3 is not as it was written, or one before it is gone"
+    assert told(*lines[:2], *lines[3:]) == [(len(b"".join(lines[:2])), gone)]
+    assert len(told(lines[1], lines[0], *lines[2:])) == 3
+    bare = re.sub(rb', "chain": "sha256:[0-9a-f]+"', b"", lines[2])
+    assert told(*lines[:2], bare, *lines[3:])[0] == (len(b"".join(lines[:2])), gone)
+    size = len(b"".join(lines[:3]))
+    cut = "not as it ended: its report counts 5 lines, here are 3"
+    assert told(*lines[:3]) == [(size, cut)]
+    feed.unlink()
+    [missing] = problems(root)
+    assert missing.sentence == "missing, and its report counts 5 lines"
+
+
+def test_zeros_that_a_power_cut_left_in_a_feed_are_no_damage(root: Path) -> None:
+    feed = run_of(root, 6, reason="killed")
+    lines = feed.read_bytes().splitlines(keepends=True)
+    feed.write_bytes(b"".join([*lines[:2], bytes(400), lines[4][30:], lines[5]]))
+    assert {(p.code, p.severity) for p in problems(root)} == {("bad-feed", "warning")}
+    run_of(root, 6)
+    feed.write_bytes(b"".join([*lines[:2], bytes(400), lines[4][30:], lines[5]]))
+    assert "feed-changed" in codes(root)
+
+
+@pytest.mark.parametrize("name", ["runs/1.jsonl", "runs/1.json"])
+def test_a_folder_named_like_a_feed_is_a_problem_and_not_the_end(root: Path, name: str) -> None:
+    (root / name).mkdir(parents=True)
+    put(root / "runs/2.jsonl", b"no outcome\n")
+    found = problems(root)
+    assert {(p.code, p.path) for p in found} == {
+        ("unreadable", str(root / name)),
+        ("bad-feed", str(root / "runs/2.jsonl")),
+    }
+
+
+# Links
+
+
+def moved(root: Path, name: str, *, to: str = "other disk") -> Path:
+    """Put the folder *name* somewhere else and a link in its place."""
+    target = root.parent / to / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    (root / name).rename(target)
+    (root / name).symlink_to(target)
+    return target
+
+
+@pytest.fixture
+def linked(root: Path) -> Path:
+    """An archive below a folder of its own, whose collections lie on another disk."""
+    inner = root / "archive"
+    inner.mkdir()
+    for path in [path for path in root.iterdir() if path != inner]:
+        path.rename(inner / path.name)
+    moved(inner, "warc/RePEc")
+    moved(inner, "suwaf/RePEc/abc/wpaper")
+    return inner
+
+
+def test_folders_that_are_links_are_looked_into(linked: Path) -> None:
+    verifier = Verifier(linked)
+    assert list(verifier.verify_all()) == []
+    assert verifier.papers_read == 1
+    assert list(verifier.papers()) == [NAME]
+    edit(linked / f"warc/{NAME}.warc", b"%%EOF", b"%%EOE")
+    assert "block-digest" in codes(linked)
+
+
+def test_files_that_are_links_are_papers(root: Path) -> None:
+    for name in (f"warc/{NAME}.warc", f"suwaf/{NAME}.json"):
+        moved(root, name)
+    assert problems(root) == []
+
+
+def test_a_disk_that_is_not_mounted_is_no_all_clear(linked: Path) -> None:
+    shutil.rmtree(linked.parent / "other disk")
+    found = problems(linked)
+    assert {(p.code, p.severity) for p in found} == {("broken-link", "error")}
+    assert {p.path for p in found} == {
+        str(linked / "warc/RePEc"),
+        str(linked / "suwaf/RePEc/abc/wpaper"),
+    }
+    shutil.rmtree(linked / "warc")
+    (linked / "warc").symlink_to("nowhere")
+    assert str(linked / "warc") in {problem.path for problem in problems(linked)}
+
+
+def test_links_in_a_circle_end(linked: Path) -> None:
+    (linked / "warc/RePEc/abc/up").symlink_to(linked)
+    (linked / "warc/RePEc/back").symlink_to(linked / "warc/RePEc")
+    (linked / "suwaf/RePEc/abc/wpaper/back").symlink_to(linked / "suwaf")
+    (linked / "warc/self").symlink_to("self")
+    verifier = Verifier(linked)
+    found = {(p.code, p.path) for p in verifier.verify_all()}
+    assert found == {
+        ("link-loop", str(linked / "warc/RePEc/abc/up")),
+        ("link-loop", str(linked / "warc/RePEc/back")),
+        ("link-loop", str(linked / "suwaf/RePEc/abc/wpaper/back")),
+        ("broken-link", str(linked / "warc/self")),
+    }
+    assert verifier.papers_read == 1
+
+
+def test_no_link_is_followed_among_raw_files(root: Path) -> None:
+    put(root.parent / "elsewhere/precious", b"x")
+    (root / "raw").mkdir()
+    (root / "raw/link").symlink_to(root.parent / "elsewhere")
+    assert [(p.code, p.path) for p in problems(root)] == [("stray-file", str(root / "raw/link"))]
+
+
+def test_fewer_papers_than_suwafs_are_told(root: Path) -> None:
+    every_kind(Writer(pid=PID[:-1] + "2")).save(root, NAME[:-1] + "2")
+    found = Verifier(root).verify_all()
+    put(root / "lafka.json", b"{}")
+    assert next(found).code == "bad-marker"
+    for path in root.rglob(f"{NAME}.*"):  # of another's, while it is at work
+        path.unlink()
+    [missed] = found
+    assert (missed.code, missed.severity) == ("papers-missed", "error")
+    assert missed.sentence == "2 suwafs, and only 1 papers were verified"
 
 
 @pytest.mark.parametrize(

@@ -9,20 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lafka.capture.logged import LoggedExchange
-from lafka.papers.candidates import Candidate
+from lafka.papers.candidates import CITATION_PDF_URL, Candidate
 from lafka.papers.lists.futlis import Futli
-from lafka.papers.walk.trails import (
-    CITATION_PDF_URL,
-    MISS_MAX,
-    VIEWER_MAX,
-    Ask,
-    Capture,
-    Links,
-    Outcome,
-    Policy,
-    Trail,
-    judge,
-)
+from lafka.papers.walk.asks import MISS_MAX, VIEWER_MAX, Ask, Capture
+from lafka.papers.walk.outcomes import Outcome, judge
+from lafka.papers.walk.trails import Links, Policy, Trail
 from lafka.payloads import Payload, inspect
 from lafka.pids import SCHEMES
 from lafka.warc.format.sources import MemorySource
@@ -329,7 +320,7 @@ def test_how_much_of_a_miss_is_read(candidate: Candidate, links: str, most: int)
 def test_a_label_goes_with_the_ask() -> None:
     _, ask = splap(link("s", label="supplement")).next_ask()
     assert ask is not None
-    assert ask.label == "supplement"
+    assert ask.origin.label == "supplement"
 
 
 # Verdicts ----------------------------------------------------------------------------------
@@ -484,7 +475,7 @@ def test_any_answers_end_the_trail(data: st.DataObject, links: Links, most: int)
         trail = trail.answered(capture(ask, outcome, url=url), candidates, verdict=verdict)
     assert trail.outcome is not None
     assert trail.next_ask() == (trail, None)
-    futs = [c for c in trail.captures if c.is_pdf and not c.ask.label]
+    futs = [c for c in trail.captures if c.is_pdf and not c.ask.origin.label]
     assert (trail.outcome is FUT) == bool(futs)
     assert trail.requests == len(asked)
     assert len(trail.tried) <= most

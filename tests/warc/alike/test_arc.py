@@ -9,7 +9,7 @@ import pytest
 
 from lafka.warc.alike.arc import ArcRecord, ArcVolume
 from lafka.warc.errors import BadWarc, TornWarc, WarcError
-from tests.warc.arcs import DNS, FILEDESC, FILEDESC_BODY, FTP, HTTP, PAGE, entry
+from tests.warc.arcs import DNS, DNS_BODY, FILEDESC, FILEDESC_BODY, FTP, HTTP, PAGE, entry
 
 SAMPLES = Path(__file__).parents[3].parent / "shared" / "warc"
 SIZE = len(HTTP)
@@ -91,13 +91,14 @@ def test_ten_fields_are_known_from_the_filedesc_and_by_themselves(tmp_path):
 @pytest.mark.parametrize("between", [b"", b"\n", b"\n\n\r\n"])
 def test_line_ends_between_records_may_be_any(tmp_path, between):
     opened = volume(tmp_path, between.join(part[:-1] for part in WHOLE))
-    assert len(records(opened)) == 4
-    assert not codes(opened)
+    assert [block(r) for r in records(opened)] == [FILEDESC_BODY, HTTP, DNS_BODY, b"bytes"]
+    assert {code for _, code in codes(opened)} == (set() if between else {"arc-trailer"})
+    assert all(opened.at(record.offset) == record for record in opened)
 
 
 @pytest.mark.parametrize("form", ["plain", "one member"])
 def test_a_length_that_is_too_long_hides_nothing(tmp_path, form):
-    wrong = PAGE.replace(b" %d\n" % SIZE, b" 90\n")
+    wrong = PAGE.replace(b" %d\n" % SIZE, b" 180\n")
     opened = volume(tmp_path, FORMS[form]((FILEDESC, wrong, DNS, FTP)))
     assert [r.type for r in opened] == ["warcinfo", "response", "resource"]
     assert "overlong-arc" in [code for _, code in codes(opened)]
@@ -108,10 +109,63 @@ def test_a_length_that_is_too_long_hides_nothing(tmp_path, form):
 
 
 def test_a_length_that_is_too_short_leaves_bytes_that_are_named(tmp_path):
-    wrong = PAGE.replace(b" %d\n" % SIZE, b" %d\n" % (SIZE - 9))
+    wrong = FTP.replace(b"bytes", b"bytes" * 20)
     opened = volume(tmp_path, b"".join((FILEDESC, wrong, DNS)))
     assert len(records(opened)) == 3
-    assert codes(opened) == [(len(FILEDESC + wrong) - 6, "stray-bytes")]
+    assert codes(opened) == [(len(FILEDESC + wrong) - 96, "stray-bytes")]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("off", [-9, -2, -1, 1, 2, 3, 30])
+@pytest.mark.parametrize("behind", [b"", DNS, PAGE + FTP])
+def test_a_length_that_is_off_by_some_bytes_is_told_and_the_block_is_whole(
+    tmp_path, form, off, behind
+):
+    wrong = PAGE.replace(b" %d\n" % SIZE, b" %d\n" % (SIZE + off))
+    opened = volume(tmp_path, FORMS[form]((FILEDESC, wrong, behind)))
+    found = records(opened)
+    if not behind and off != 1:  # where the file ends decides
+        expected = "stray-bytes" if off < 0 else "torn-tail"
+        assert [code for _, code in codes(opened) if code != "one-member"] == [expected]
+        return
+    assert [block(r) for r in found][1] == HTTP
+    assert not found[1].torn
+    assert [r.url for r in found] == [
+        r.url for r in records(volume(tmp_path, FILEDESC + PAGE + behind))
+    ]
+    told = [problem for problem in opened.problems if problem.code == "arc-length"]
+    assert [problem.offset for problem in told] == [found[1].offset]
+
+
+def test_a_header_in_a_block_that_is_as_long_as_it_says_is_not_believed(tmp_path):
+    text = b"see\n" + FTP
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(text)
+    page = entry("http://a/ 1.2.3.4 20140216050222 text/plain", head + text)
+    opened = volume(tmp_path, FILEDESC + page + b"junk\n" + DNS)
+    assert [r.type for r in opened] == ["warcinfo", "response", "response"]
+    assert [code for _, code in codes(opened)] == ["stray-bytes"]
+
+
+def test_records_of_version_2_are_had_again_at_their_offsets(tmp_path):
+    names = "URL IP-address Archive-date Content-type Result-code Checksum Location Offset Filename"
+    filedesc = entry("filedesc://a.arc 0.0.0.0 20140216050221 text/plain 200 - - 0 a.arc",
+                     f"2 0 Test\n{names} Archive-length\n".encode())  # fmt: skip
+    pages = [
+        entry(f"http://a/{n} 1.2.3.4 20140216050222 text/html {code} ABC - 0 a.arc", HTTP)
+        for n, code in enumerate(["200", "-", "x y", "OK", "0"])
+    ]
+    opened = volume(tmp_path, filedesc + b"".join(pages))
+    assert len(records(opened)) == 6
+    for record in opened:
+        again = ArcVolume(opened.path).at(record.offset)
+        assert (again, again.arc, again.block_length) == (record, record.arc, record.block_length)
+
+
+def test_bytes_of_a_url_that_are_no_utf_8_are_kept_as_escapes(tmp_path):
+    line = b"http://a/caf\xe9/\xc3\xa9 1.2.3.4 20140216050222 text/plain 2\nok\n"
+    record = records(volume(tmp_path, FILEDESC + line))[1]
+    assert record.url == "http://a/caf%E9/\xe9"
+    assert record.header == line[:-3]
 
 
 def test_an_arc_in_an_arc_is_a_block(tmp_path):
@@ -190,7 +244,7 @@ def test_headers_of_other_writers(tmp_path):
     assert (block(empty), block(one), block(whois)) == (b"", b"\n", b"ok")
     assert empty.fields["WARC-Date"] == "2014-04-01T00:00:00Z"
     assert "WARC-IP-Address" not in whois.fields
-    assert [code for _, code in codes(opened)] == ["arc-header", "bad-date"]
+    assert [code for _, code in codes(opened)] == ["arc-header", "bad-date", "arc-trailer"]
 
 
 def test_strict_raises(tmp_path):

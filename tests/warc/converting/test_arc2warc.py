@@ -166,15 +166,35 @@ def test_nothing_is_overwritten(tmp_path):
 @pytest.mark.parametrize(
     ("url", "legal"),
     [
-        ("http://a.example/?a[]=b&c=%20#d", "http://a.example/?a%5B%5D=b&c=%20#d"),
-        ('http://a/b c"<>{}|\\^`%zz%', "http://a/b%20c%22%3C%3E%7B%7D%7C%5C%5E%60%25zz%25"),
-        ("http://[::1]:80/ü#a#b", "http://[::1]:80/%C3%BC#a%23b"),
+        ("http://a.example/?a[]=b&c=%20#d", "http://a.example/?a[]=b&c=%20#d"),
+        ('http://a/b c"<>{}|\\^`%zz%', "http://a/b%20c%22%3C%3E%7B%7D|\\%5E%60%zz%"),
+        ('http://a/?b c"<>{}|\\^`%zz%', "http://a/?b%20c%22%3C%3E{}|\\^`%zz%"),
+        ("http://[::1]:80/ü#a#b`", "http://[::1]:80/%C3%BC#a#b%60"),
+        ("http://a/caf%E9", "http://a/caf%E9"),
         ("dns:a.example", "dns:a.example"),
         ("x", "x"),
     ],
 )
 def test_urls_are_made_legal(url, legal):
     assert legal_url(url) == legal == legal_url(legal)
+
+
+def test_a_length_that_is_off_makes_no_other_url(tmp_path):
+    wrong = PAGE.replace(b" %d\n" % len(HTTP), b" %d\n" % (len(HTTP) + 2))
+    path, _, codes = converted(tmp_path, FILEDESC + wrong + PAGE)
+    assert accepted(path)
+    assert codes == ["arc-length"]
+    pages = list(Volume(path).records(types=["response"]))
+    assert [page.url for page in pages] == ["http://a.example/x"] * 2
+    assert all(page.block().read(0, 1000) == HTTP for page in pages)
+    assert not any("WARC-Truncated" in page.fields for page in pages)
+
+
+def test_a_url_of_other_bytes_than_utf_8_keeps_each_of_them(tmp_path):
+    line = b"http://a/caf\xe9?|\xc3\xa9[%zz] 1.2.3.4 20140216050222 text/plain 2\nok\n"
+    path, _, _ = converted(tmp_path, FILEDESC + line)
+    assert accepted(path)
+    assert list(Volume(path))[-1].url == "http://a/caf%E9?|%C3%A9[%zz]"
 
 
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples are not here")

@@ -39,8 +39,8 @@ def test_records_come_out_as_they_were(tmp_path: Path, packed: str) -> None:
 
 def test_a_level_and_lengths_are_given_to_members_too(tmp_path: Path) -> None:
     written(tmp_path / "x", gzip=True)
-    recompress(tmp_path / "x", tmp_path / "stored", level=0)
-    recompress(tmp_path / "stored", tmp_path / "sl", skip_lengths=True)
+    recompress(tmp_path / "x", tmp_path / "stored", level=0, gzip=True)
+    recompress(tmp_path / "stored", tmp_path / "sl", skip_lengths=True, gzip=True)
     assert (tmp_path / "sl").read_bytes()[12:14] == b"sl"
     sizes = [(tmp_path / name).stat().st_size for name in ("x", "stored", "sl")]
     assert sizes[1] > sizes[0]
@@ -48,7 +48,7 @@ def test_a_level_and_lengths_are_given_to_members_too(tmp_path: Path) -> None:
     for name in ("stored", "sl"):
         proved(tmp_path / name)
     with pytest.raises(BadValue):
-        recompress(tmp_path / "x", tmp_path / "y", level=10)
+        recompress(tmp_path / "x", tmp_path / "y.gz", level=10)
 
 
 def test_a_damaged_volume_is_refused_and_nothing_is_left(tmp_path: Path) -> None:

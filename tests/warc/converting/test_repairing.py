@@ -55,7 +55,7 @@ def test_a_sound_volume_comes_out_as_it_was(tmp_path: Path) -> None:
     for how in ({}, {"gzip": True}):
         source, into = tmp_path / f"a{len(how)}", tmp_path / f"b{len(how)}"
         data = written(source, **how)
-        repaired = repair(source, into)
+        repaired = repair(source, into, **how)
         assert into.read_bytes() == data
         assert repaired == Repaired(into=into, records=5, asides=(), problems=())
     assert len(list(tmp_path.iterdir())) == 4
@@ -72,7 +72,7 @@ def test_a_torn_tail_is_kept_aside(tmp_path: Path, how: dict) -> None:
         folder = tmp_path / str(cut)
         folder.mkdir(exist_ok=True)
         (folder / "x.open").write_bytes(data[:cut])
-        repaired = repair(folder / "x.open", folder / "x")
+        repaired = repair(folder / "x.open", folder / "x", **how)
         whole = max(end for end in ends if end <= cut)
         # What a record lacks of its last line ends is no loss.
         spared = not how and cut + 4 > min([end for end in ends if end > cut])
@@ -111,7 +111,7 @@ def test_garbage_is_kept_aside(tmp_path: Path, how: dict) -> None:
 def test_a_record_without_the_end_of_its_member_is_whole(tmp_path: Path) -> None:
     data = written(tmp_path / "whole", gzip=True)
     (tmp_path / "x").write_bytes(data[:-6])
-    assert repair(tmp_path / "x", tmp_path / "y").records == 5
+    assert repair(tmp_path / "x", tmp_path / "y", gzip=True).records == 5
     assert len(proved(tmp_path / "y")) == 5
     assert (tmp_path / "y").read_bytes() == data
 
@@ -156,7 +156,7 @@ def test_what_a_site_sent_is_no_record(tmp_path: Path, how: dict, sent: dict) ->
         folder = tmp_path / str(cut)
         folder.mkdir()
         (folder / "x.open").write_bytes(data[:cut])
-        repaired = repair(folder / "x.open", folder / "x")
+        repaired = repair(folder / "x.open", folder / "x", **how)
         assert repaired.records == 2
         assert (folder / "x").read_bytes() == data[: last.offset]
         assert (folder / f"x.torn-{last.offset}").read_bytes() == data[last.offset : cut]

@@ -8,6 +8,7 @@ from lafka.warc.errors import BadValue
 from lafka.warc.format.dates import WarcDate
 from lafka.warc.writing.names import (
     TEMPLATE,
+    is_gzip,
     make_name,
     rename_free,
     rename_new,
@@ -74,3 +75,14 @@ def test_a_renamed_file_overwrites_nothing(
     source.write_text("newest")
     assert rename_free(source, target) == tmp_path / "a-2"
     assert {p.name for p in tmp_path.iterdir()} == {"a", "a-1", "a-2"}
+
+
+def test_a_name_says_whether_what_is_written_is_compressed() -> None:
+    assert [is_gzip(name) for name in ("a.warc.gz", Path("a.WARC.GZ"), "a.warc", "gz")] == [
+        True, True, False, False,
+    ]  # fmt: skip
+    assert is_gzip("a.warc", True)
+    assert not is_gzip("a.warc.gz", False)
+    for name in ("a.warc.bz2", "a.warc.zst", "a.warc.lz4"):
+        with pytest.raises(BadValue, match=r"plain or as \.gz"):
+            is_gzip(name)
