@@ -1,47 +1,31 @@
 """How soon each mode asks for the right PDF, measured on a folder of landing pages.
 
     python benchmarks/finders.py --splaps DIR [--write docs/benchmarks.md] [--pages]
+    python benchmarks/finders.py --splaps DIR --stripped [--own tests/pages] [...]
 
 ``DIR`` holds ``splaps.tsv`` (id, page_url, platform, reach, expected_fulltext_pdf_urls separated
-by blanks) and ``pages/ID.html``. Nothing is fetched: a request brings the fut when its address is
-one of the expected ones (scheme, ``www.``, escapes, session and display queries aside), another
-PDF when its address looks like a file (``.pdf`` at the end of the path, ``/pdfft``, ``/doi/pdf/``),
-and no PDF otherwise. Viewers are not stepped into.
+by blanks) and ``pages/ID.html``. With ``--stripped`` the pages are asked again without what names
+their PDF outright: see ``stripped.py``. ``splaps.py`` tells what counts as an answer.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import re
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from lafka.papers.candidates import Candidate
+import stripped
+from splaps import GUESSED, Splap, answer, asked, load, mislabelled, own
+from tables import write
+
 from lafka.papers.finders import Page, describe, find, literal
-from lafka.papers.finders.urls import twin_key
 
 MODES = ("literal", "ranked", "first", "all")
-MARKERS = ("<!-- finders -->", "<!-- /finders -->")
-CAP = 50  # LAFKA_LINKS_MAX; not for `literal` and `all`, whose whole cost is shown
-GUESSED = ("url-pattern",)  # reached by guessing only: nothing in the page names the PDF
-_FILE = re.compile(r"\.pdf$|/pdfft$|/doi/pdf(?:plus|direct)?/10\.", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Splap:
-    """One page of the set and its verdict."""
-
-    name: str
-    reach: str
-    page: Page
-    expected: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,51 +36,13 @@ class Walked:
     answers: tuple[str, ...]
     labels: tuple[str, ...]
     promising: int
+    mislabelled: int
     seconds: float
 
     @property
     def reached_at(self) -> int:
         """The number of the first request that brought the fut, from 1; 0 where none did."""
         return self.answers.index("fut") + 1 if "fut" in self.answers else 0
-
-
-def load(folder: Path) -> list[Splap]:
-    with (folder / "splaps.tsv").open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
-    return [
-        Splap(
-            name=row["id"],
-            reach=row["reach"],
-            page=Page(row["page_url"], (folder / "pages" / f"{row['id']}.html").read_bytes()),
-            expected=frozenset(twin_key(u) for u in row["expected_fulltext_pdf_urls"].split()),
-        )
-        for row in rows
-    ]
-
-
-def answer(splap: Splap, candidate: Candidate) -> str:
-    if twin_key(candidate.url) in splap.expected:
-        return "fut"
-    if candidate.found_by.startswith("platform:"):
-        return "miss"  # guessed from this page's address: never another paper's
-    return "pdf" if _FILE.search(urlsplit(candidate.url).path) else "miss"
-
-
-def asked(mode: str, splap: Splap, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates that *mode* asks for, in order, by the rules of docs/finding.md."""
-    found: list[Candidate] = []
-    has_fut = False
-    for candidate in candidates:
-        if mode in ("ranked", "first") and len(found) == CAP:
-            break
-        if has_fut and (mode == "first" or (mode == "ranked" and not candidate.promising)):
-            continue
-        found.append(candidate)
-        if answer(splap, candidate) != "miss":
-            has_fut = has_fut or mode == "literal" or candidate.label == "fut"
-            if has_fut and candidate.found_by == "citation_pdf_url":
-                break
-    return found
 
 
 def walk(mode: str, splap: Splap) -> Walked:
@@ -112,6 +58,7 @@ def walk(mode: str, splap: Splap) -> Walked:
         answers=tuple(answer(splap, c) for c in requests),
         labels=tuple("fut" if mode == "literal" else c.label for c in requests),
         promising=sum(c.promising for c in requests),
+        mislabelled=0 if mode == "literal" else mislabelled(splap, candidates),
         seconds=seconds,
     )
 
@@ -137,6 +84,7 @@ def row(mode: str, walked: list[Walked]) -> str:
         str(requests),
         f"{a_page:.2f}",
         str(max(without, default=0)) if mode == "ranked" else "",
+        str(sum(w.mislabelled for w in walked)) if mode != "literal" else "",
         f"{times[len(times) // 2]:.1f}",
         f"{times[min(len(times) - 1, int(len(times) * 0.99))]:.1f}",
     ]
@@ -146,8 +94,8 @@ def row(mode: str, walked: list[Walked]) -> str:
 HEADER = """\
 | mode | first request right, PDF named in the page | reached in 1 | in 2 | in 3 | in 5 | in all \
 | wrong PDFs kept (labelled `fut`) | requests | a page with a fut | most promising on a page \
-without | ms CPU, median | p99 |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
+without | PDFs whose label is not the truth | ms CPU, median | p99 |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
 
 
 def table(splaps: list[Splap], modes: Sequence[str] = MODES) -> str:
@@ -162,15 +110,6 @@ def table(splaps: list[Splap], modes: Sequence[str] = MODES) -> str:
             *lines,
         ]
     )
-
-
-def write(path: Path, text: str) -> None:
-    """Put *text* between the markers in the file at *path*."""
-    before, opened, rest = path.read_text(encoding="utf-8").partition(MARKERS[0])
-    _, closed, after = rest.partition(MARKERS[1])
-    if not opened or not closed:
-        sys.exit(f"{path}: no {MARKERS[0]} ... {MARKERS[1]} in it")
-    path.write_text(f"{before}{opened}\n{text}\n{closed}{after}", encoding="utf-8")
 
 
 def missed(splaps: list[Splap]) -> None:
@@ -191,17 +130,30 @@ def missed(splaps: list[Splap]) -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--splaps", type=Path, required=True)
+    parser.add_argument("--splaps", type=Path, help="a folder with splaps.tsv and pages/")
+    parser.add_argument("--own", type=Path, help="a folder of pages with verdicts on top")
+    parser.add_argument("--stripped", action="store_true", help="without what names the PDF")
     parser.add_argument("--write", type=Path, help="put the table between the markers in this file")
     parser.add_argument("--pages", action="store_true", help="show the pages that are not perfect")
+    parser.add_argument("--without", default="bare", help="... stripped of this kind")
     options = parser.parse_args(argv)
-    splaps = load(options.splaps)
+    sets = []
+    if options.splaps:
+        sets.append((f"Of `{options.splaps.name}`", load(options.splaps)))
+    if options.own:
+        sets.append((f"Of `{options.own}`", own(options.own)))
+    if not sets:
+        parser.error("say --splaps DIR or --own DIR")
     if options.pages:
-        missed(splaps)
-    text = table(splaps)
+        for _, splaps in sets:
+            stripped.missed(splaps, options.without) if options.stripped else missed(splaps)
+    if options.stripped:
+        text = "\n\n".join(f"{name}:\n\n{stripped.table(splaps)}" for name, splaps in sets)
+    else:
+        text = table([splap for _, splaps in sets for splap in splaps])
     print(text)
     if options.write:
-        write(options.write, text)
+        write("finders-stripped" if options.stripped else "finders", text, options.write)
 
 
 if __name__ == "__main__":

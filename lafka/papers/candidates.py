@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+# Names of finders that others than the finder itself go by.
 CITATION_PDF_URL = "citation_pdf_url"
-"""The finder of the meta that names the PDF outright; what it gives is surest."""
+"""The meta that the requirement paper asks for first: a fut from it ends the trail."""
+FORM = "form"
+"""A form's action, asked for by GET whatever the form says."""
+PLATFORM = "platform:"
+"""With it begins what the table of platforms makes of the page's address."""
+REWRITE = "rewrite:"
+"""With it begins what a viewer's address becomes when it is stepped over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

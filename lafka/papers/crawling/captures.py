@@ -72,4 +72,5 @@ def page_of(capture: Capture, response: Response | None) -> Page | None:
         body=response.body,
         content_type=b"".join(response.headers.getlist("Content-Type")[:1]).decode("latin-1"),
         link_headers=tuple(v.decode("latin-1") for v in response.headers.getlist("Link")),
+        aliases=(str(capture.ask.futli.pid), capture.ask.futli.url),
     )

@@ -89,7 +89,14 @@ class Pages:
         child = self._idle.get()
         try:
             return child.ask(
-                (page.url, page.body, page.content_type, page.link_headers, self._most)
+                (
+                    page.url,
+                    page.body,
+                    page.content_type,
+                    page.link_headers,
+                    page.aliases,
+                    self._most,
+                )
             )
         finally:
             self._idle.put(child)
@@ -202,7 +209,7 @@ def _allow(seconds: int) -> None:
 
 
 def _answered(question: tuple[Any, ...]) -> bytes:
-    url, body, content_type, link_headers, most = question
-    found = reading.read(Page(url, body, content_type, link_headers))
+    *page, most = question
+    found = reading.read(Page(*page))
     told = replace(found, candidates=found.candidates[:most])
     return json.dumps(told.as_json()).encode()

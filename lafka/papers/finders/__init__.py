@@ -16,9 +16,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from lafka.papers.candidates import Candidate
+from lafka.papers.candidates import CITATION_PDF_URL, Candidate
 from lafka.papers.finders.anchors import anchors
 from lafka.papers.finders.ends import PageVerdict, describe
+from lafka.papers.finders.forms import forms
 from lafka.papers.finders.frames import frames
 from lafka.papers.finders.jsonld import json_ld
 from lafka.papers.finders.links import link_elements, link_header
@@ -42,6 +43,7 @@ FINDERS: tuple[Finder, ...] = (
     frames,
     scripts,
     anchors,
+    forms,
     platforms,
 )
 
@@ -75,7 +77,7 @@ def sure(page: Page) -> tuple[Candidate, ...]:
     need never be looked for. None where it names nothing, or only a whole look would tell. Bounded
     in time, unlike that: no parser sees more than some short tags.
     """
-    last = page.body.rfind(b"citation_pdf_url")
+    last = page.body.rfind(CITATION_PDF_URL.encode())
     end = page.body.find(b">", page.body.find(b"content", last)) + 1
     if last < 0 or not 0 < end <= SURE_MAX or b"<base" in page.body[end:]:
         return ()
@@ -105,5 +107,5 @@ def literal(page: Page) -> tuple[Candidate, ...]:
             known.add(url)
             first.append(Candidate(url=url, found_by="anchor", place=element.place))
     once = {c.url: c for c in reversed(first)}
-    ordered = sorted(once.values(), key=lambda c: (c.found_by != "citation_pdf_url", c.place))
+    ordered = sorted(once.values(), key=lambda c: (c.found_by != CITATION_PDF_URL, c.place))
     return tuple(promised(ordered))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from lxml import etree
 
-from lafka.papers.candidates import Candidate
+from lafka.papers.candidates import REWRITE, Candidate
 from lafka.papers.finders import urls, weights, words
-from lafka.papers.finders.pages import Element, Page, attributes_of, text_of
-from lafka.papers.finders.weights import Words
+from lafka.papers.finders.lists import told_apart
+from lafka.papers.finders.pages import Element, Page, text_of
+from lafka.papers.finders.rules import Words
 
 _SIZE = re.compile(r"\d\s*(?:[kmKM][bB]|[KMКМ][БB]|k[oi]b?|Mo|[kKM]i?[Bb]ytes?)\b", re.IGNORECASE)
 _URL_TEXT = re.compile(r"(?:https?://|www\.)\S+$", re.IGNORECASE)
@@ -27,6 +29,9 @@ MAX_INSIDE = 10  # pictures looked at in one link
 _SPOKEN = ("title", "aria-label", "download")
 _HINTS = frozenset({"class", "id", "rel", "name"})
 _ICON_NAMES = frozenset({"src", "class", "href", "xlink:href", "data-icon", "title"})
+_ANY_STEM = re.compile(
+    "|".join(sorted({re.escape(stem) for rule in weights.HREF for stem in rule.stems}))
+)
 _SEGMENT = re.compile(r"[/?&=.;:]+")
 _TOOLS = frozenset(weights.SEGMENTS.words)
 _DATA_SET = frozenset(_DATA_NAMES)
@@ -34,7 +39,20 @@ _BLOCKS = frozenset({"tr", "li", "dd", "p", "figure"})
 _OFF_SITE = frozenset({"other-site", "no-href-sign"})
 _GOOD_WORDS = frozenset({"says-pdf", "says-download", "says-full-text", "says-cjk-download"})
 _SECTION_TAGS = frozenset({"nav", "footer", "figure", "menu"})
+# Without one of these nothing says that a file is the paper, whatever its address looks like.
+_EVIDENCE = frozenset({
+    "own-identifier", "own-number", "own-address", "own-title", "title-as-text", "says-pdf",
+    "says-full-text", "says-download", "says-open-file", "says-version", "says-cjk-full-text",
+    "says-cjk-download", "says-pdf-in-title", "says-full-text-in-title", "says-download-in-title",
+    "says-open-file-in-title", "says-version-in-title", "file-name-as-text", "size-in-text",
+    "type-pdf", "class-pdf", "class-download", "icon-pdf", "near-pdf", "near-download",
+    "near-size", "under-files", "chosen-file", "says-cjk-full-text-in-title",
+    "says-cjk-download-in-title",
+})  # fmt: skip
+_WHOLE = frozenset({"says-full-text", "says-version", "says-cjk-full-text", "title-as-text"})
+_ASKED_FOR = frozenset({"says-pdf", "says-download", "says-full-text", "says-open-file"})
 _SUPPLEMENT_SIGNS = frozenset({"says-supplement", "supplement-path"})
+_UNSCORED = ("unscored",)
 _NEVER = frozenset(weights.NEVER_HOSTS)
 
 
@@ -57,6 +75,10 @@ class Score:
         """What a PDF there would be: by the address and words first, then by the sum."""
         if not _SUPPLEMENT_SIGNS.isdisjoint(self.reasons):
             return "supplement"
+        if _EVIDENCE.isdisjoint(self.reasons):
+            return "supplement" if "supplement" in self.labels else "other"
+        if "says-part" in self.reasons and _WHOLE.isdisjoint(self.reasons):
+            return "other"
         if self.value >= weights.PROMISING:
             return "fut"
         if "supplement" in self.labels:
@@ -66,8 +88,26 @@ class Score:
 
 
 def anchors(page: Page) -> Iterator[Candidate]:
-    """Every ``<a>`` with an http address, and buttons, options and forms that hold one."""
+    """Every ``<a>`` with an http address, and buttons and options that hold one."""
     scorer = Scorer(page)
+    found = [*_links(page, scorer)]
+    listed = told_apart(page, [(c, e) for c, e in found if c.reasons != _UNSCORED])
+    for candidate, element in found:
+        candidate = listed.get(element.place, candidate)
+        yield candidate
+        if candidate.reasons != _UNSCORED:
+            yield from _meant(page, element.get("href"), candidate)
+    for element in page.every("button", "option", "input"):
+        url = _button(page, element)
+        if url is not None:
+            scored = scorer.score(element, url)
+            if element.get("type").lower() == "radio":
+                scored.add("chosen-file", weights.CHOSEN)
+            if scored.value > 0:
+                yield _candidate(element, url, "button", scored)
+
+
+def _links(page: Page, scorer: Scorer) -> Iterator[tuple[Candidate, Element]]:
     looked_at = 0
     for count, element in enumerate(page.every("a", "area")):
         href, found_by = element.get("href"), "anchor"
@@ -78,26 +118,11 @@ def anchors(page: Page) -> Iterator[Candidate]:
             continue
         late = count >= weights.MAX_SCORED
         if late and ("pdf" not in url or looked_at >= 2 * weights.MAX_SCORED):
-            yield Candidate(
-                url=url,
-                found_by=found_by,
-                place=element.place,
-                reasons=("unscored",),
-                label="other",
-            )
+            unscored = Score(reasons=[*_UNSCORED], labels={"other"})
+            yield _candidate(element, url, found_by, unscored), element
             continue
         looked_at += 1
-        candidate = scorer.candidate(element, url, found_by)
-        yield candidate
-        yield from _meant(page, href, candidate)
-    for element in page.every("button", "option", "input", "form"):
-        url = _button(page, element)
-        if url is not None:
-            scored = scorer.score(element, url)
-            if element.get("type").lower() == "radio":
-                scored.add("chosen-file", weights.CHOSEN)
-            if scored.value > 0:
-                yield _candidate(element, url, "button", scored)
+        yield scorer.candidate(element, url, found_by), element
 
 
 def _candidate(element: Element, url: str, found_by: str, score: Score) -> Candidate:
@@ -125,7 +150,7 @@ def _meant(page: Page, href: str, candidate: Candidate) -> Iterator[Candidate]:
         yield replace(
             candidate,
             url=made,
-            found_by=f"rewrite:{name}",
+            found_by=f"{REWRITE}{name}",
             score=candidate.score + score,
             reasons=(*candidate.reasons, name),
         )
@@ -155,11 +180,6 @@ def _attributes(page: Page, element: Element) -> str | None:
 
 def _button(page: Page, element: Element) -> str | None:
     tag = element.node.tag
-    if tag == "form":
-        action = element.get("action")
-        if element.get("method").lower() == "post" or "pdf" not in action.lower():
-            return None
-        return page.absolute(action)
     if tag == "option" or (tag == "input" and element.get("value").startswith("http")):
         value = element.get("value")
         return page.absolute(value) if "/" in value or ".pdf" in value.lower() else None
@@ -174,6 +194,7 @@ class Scorer:
         self._addresses: dict[str, Score] = {}
         self._places: dict[etree._Element, tuple[Words, ...]] = {}
         self._near: dict[etree._Element, tuple[tuple[str, float], ...]] = {}
+        self._containers: dict[etree._Element, tuple[etree._Element, ...]] = {}
         self._around_title = self._ancestors_of_title()
 
     def candidate(self, element: Element, url: str, found_by: str) -> Candidate:
@@ -192,9 +213,10 @@ class Scorer:
     def _of_address(self, url: str) -> Score:
         score = Score()
         text = urls.path_and_query(url)
-        for rule in weights.HREF:
-            if rule.fits(text):
-                score.add(rule.name, rule.weight, rule.label)
+        if _ANY_STEM.search(text):
+            for rule in weights.HREF:
+                if rule.fits(text):
+                    score.add(rule.name, rule.weight, rule.label)
         if not _TOOLS.isdisjoint(_SEGMENT.split(text)):
             score.add(weights.SEGMENTS.name, weights.SEGMENTS.weight, weights.SEGMENTS.label)
         signs = bool(score.value > 0)
@@ -205,6 +227,8 @@ class Scorer:
     def _add_identity(self, text: str, score: Score) -> None:
         for reason in self._page.identity.judge(text):
             score.add(reason, _IDENTITY[reason], "other")
+        if score.value > 0 and self._page.identity.in_title(text) >= weights.OWN_TITLE_WORDS:
+            score.add("own-title", weights.OWN_TITLE)
 
     def _add_host(self, url: str, text: str, signs: bool, score: Score) -> None:
         host = urls.host(url)
@@ -252,16 +276,41 @@ class Scorer:
         for rule in self._sections(element.node):
             score.add(rule.name, rule.weight, rule.label)
         bad = score.labels
-        for rule in words.of_heading(element.heading) if element.heading else ():
+        heading = self._heading(element)
+        for rule in words.of_heading(heading) if heading else ():
             if rule.weight < 0 or score.value > 0:
                 score.add(rule.name, rule.weight, rule.label)
         if score.value <= 0:
             return
         if not bad and "says-pdf" not in score.reasons:
             for name, weight in self._nearby(element.node):
-                score.add(name, weight)
+                button = name != "running-text" or not _ASKED_FOR.isdisjoint(score.reasons)
+                score.add(name, weight, "fut" if button else "other")
         elif ("running-text", weights.RUNNING_TEXT) in self._nearby(element.node):
             score.add("running-text", weights.RUNNING_TEXT, "other")
+
+    def _heading(self, element: Element) -> str:
+        """The last heading before *element* in the innermost container that has one."""
+        headings = self._page.headings
+        for container in self._contained(element.node):
+            before = bisect_left(headings[container], (element.place, ""))
+            if before:
+                return headings[container][before - 1][1]
+        return ""
+
+    def _contained(self, node: etree._Element) -> tuple[etree._Element, ...]:
+        """The containers around *node* that have headings, innermost first."""
+        path = []
+        current = node.getparent()
+        while current is not None and current not in self._containers:
+            path.append(current)
+            current = current.getparent()
+        known = self._containers[current] if current is not None else ()
+        for ancestor in reversed(path):
+            if ancestor in self._page.headings:
+                known = (ancestor, *known)
+            self._containers[ancestor] = known
+        return known
 
     def _nearby(self, node: etree._Element) -> tuple[tuple[str, float], ...]:
         """What the row, item or paragraph says that the link stands in."""
@@ -296,11 +345,11 @@ class Scorer:
         return known
 
     def _with(self, node: etree._Element, outer: tuple[Words, ...]) -> tuple[Words, ...]:
-        given = attributes_of(node)
-        if (not given and node.tag not in _SECTION_TAGS) or node in self._around_title:
+        class_, id_, role, tag = node.get("class"), node.get("id"), node.get("role"), node.tag
+        if not (class_ or id_ or role or tag in _SECTION_TAGS) or node in self._around_title:
             return outer
-        names = f"{given.get('class', '')} {given.get('id', '')}"
-        found, tools = words.of_section(str(node.tag), given.get("role", ""), names[:400])
+        names = f"{class_ or ''} {id_ or ''}"
+        found, tools = words.of_section(str(tag), role or "", names[:400])
         if tools:
             outer = tuple(s for s in outer if s.name != "in-navigation")
             found = tuple(s for s in found if s.name != "in-navigation")
@@ -312,7 +361,7 @@ class Scorer:
         """What holds the paper's title holds the paper: no references, no neighbours."""
         around = {self._page.root}
         for element in [*self._page.elements.get("h1", ()), *self._page.elements.get("h2", ())][:8]:
-            if element.node.tag == "h1" or self._page.identity.is_title(element.heading):
+            if element.node.tag == "h1" or self._page.identity.is_title(text_of(element.node)):
                 around.update(element.node.iterancestors())
                 break
         around.update(self._page.root.iterchildren("body"))

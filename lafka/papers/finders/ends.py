@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from lafka.papers.candidates import CITATION_PDF_URL
 from lafka.papers.finders.frames import frames
 from lafka.papers.finders.pages import Page
 
@@ -116,7 +117,7 @@ _LOCATION = re.compile(
 )
 _PAPER_METAS = (
     "citation_title", "citation_doi", "citation_author", "citation_authors", "dc.title",
-    "dc.creator", "citation_journal_title", "eprints.title", "citation_pdf_url",
+    "dc.creator", "citation_journal_title", "eprints.title", CITATION_PDF_URL,
 )  # fmt: skip
 
 

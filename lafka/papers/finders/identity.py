@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from urllib.parse import parse_qsl, unquote
 
 from lafka.papers.finders import urls
@@ -17,6 +17,7 @@ _TAIL = re.compile(r"\.pdf.*$|v\d+$")
 _NOT_WORD = re.compile(r"[\W_]+")
 _WORDS = re.compile(r"[^\W_]+")
 _ENDED = re.compile(r"$|[\W_]|v\d")  # what may follow a DOI: nothing of its name, or a version
+MAX_VIEW = 3  # segments behind an identifier: /_article/-char/en, /titles-of-papers/view
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _ISSN = re.compile(r"\d{4}-\d{3}[\dxX]")
 _DIGIT = re.compile(r"\d")
@@ -40,6 +41,13 @@ _GENERIC = frozenset({
 })  # fmt: skip
 
 
+_GENERIC_WORDS = _GENERIC | frozenset({
+    "working", "discussion", "series", "department", "university", "institute", "economics",
+    "research", "library", "repository", "archive", "school", "report", "reports", "studies",
+    "review", "thesis", "publications", "download", "downloads", "online", "search", "annual",
+})  # fmt: skip
+
+
 def key(text: str) -> str:
     """*text* without anything but letters and digits, lower case."""
     return _NOT_WORD.sub("", text.lower())
@@ -54,12 +62,14 @@ class Identity:
     arxivs: tuple[str, ...]
     strong: re.Pattern[str] | None
     numbers: re.Pattern[str] | None
+    handles: re.Pattern[str] | None
     slug: str
     stem: str
     slots: tuple[tuple[str, str], ...]
     queries: tuple[tuple[str, str], ...]
     titles: tuple[str, ...]
     initials: frozenset[str]
+    title_words: frozenset[str]
 
     def judge(self, text: str) -> tuple[str, ...]:
         """Of a path and query as ``urls.path_and_query`` gives it: reasons, own or other."""
@@ -117,11 +127,14 @@ class Identity:
                 for before, after in pairwise(segments):
                     if _SLOTS.get(before, before) != word or not _DIGITS.search(after):
                         continue
-                    if not after.startswith(value) or after[len(value) :][:1].isdigit():
+                    if not _same_number(after, value):
                         return True
         if self.queries and query:
             asked = dict(parse_qsl(query[:2048], max_num_fields=None))
-            return any(asked.get(name, value) != value for name, value in self.queries)
+            return any(
+                asked.get(name, value).lstrip("0") != value.lstrip("0")
+                for name, value in self.queries
+            )
         return False
 
     def is_title(self, text: str) -> bool:
@@ -132,6 +145,18 @@ class Identity:
         return any(
             t == spelled or (len(spelled) > 25 and t.startswith(spelled)) for t in self.titles
         )
+
+    def in_title(self, text: str) -> int:
+        """How many words of the paper's title make the last part of an address."""
+        name = text.partition("?")[0].rpartition("/")[2]
+        return sum(word in name for word in self.title_words)
+
+
+def _title_words(titles: Iterable[str]) -> Iterator[str]:
+    """The words of a title that a file may be named for: long ones, and none that all have."""
+    for title in titles:
+        words = [w for w in _WORDS.findall(title.lower()) if len(w) >= 5 and w.isalpha()]
+        yield from (w for w in words if w not in _GENERIC_WORDS)
 
 
 def _goes_on(text: str, start: str) -> bool:
@@ -149,13 +174,19 @@ def identify(
     identifiers: Iterable[str] = (),
     titles: Iterable[str] = (),
     arxiv: bool = False,
+    aliases: Iterable[str] = (),
 ) -> Identity:
     """The identity of the page at *url*.
 
     *canonical* are other addresses it gives for itself, *identifiers* what its metas call its
-    identifier, *titles* what may be its paper's title.
+    identifier, *titles* what may be its paper's title, *aliases* the pid and the futli.
     """
-    addresses = _addresses(url, canonical)
+    aliases = tuple(aliases)
+    led_by = [a for a in aliases if a.startswith(("http://", "https://"))]
+    named = [a for a in aliases if a not in led_by]
+    titles = tuple(titles)
+    addresses = _addresses(url, [*canonical, *led_by])
+    identifiers = (*identifiers, *aliases)
     strong: dict[str, None] = {}
     numbers: dict[str, None] = {}
     for address in addresses:
@@ -165,6 +196,8 @@ def identify(
         suffix = doi.partition("/")[2]
         if len(key(suffix)) >= 6 and _DIGITS.search(suffix):
             strong[_loose(suffix)] = None
+    handles = tuple(h for pid in named if (h := _handle(pid)))
+    numbers.update(dict.fromkeys(handles))
     path, _, query = urls.path_and_query(url).partition("?")
     keys = {key(t): None for t in titles}
     return Identity(
@@ -173,13 +206,29 @@ def identify(
         arxivs=tuple({i: None for a in addresses if arxiv for i in _ARXIV.findall(a)}),
         strong=_any(strong, r"(?!\d)"),
         numbers=_any(numbers, r"(?!\d)", r"(?<!\d)"),
+        handles=_any(dict.fromkeys(handles), r"(?!\d)", r"(?<!\d)"),
         slug=_slug(path),
         stem=_stem(path),
         slots=_path_slots(path),
         queries=tuple((n, v) for n, v in parse_qsl(query[:2048]) if _is_id(n, v)),
         titles=tuple(t for t in keys if len(t) >= 12),
+        title_words=frozenset(_title_words(titles)),
         initials=frozenset(c for t in keys for c in (t[:1], "\u201c", '"', "\u00ab")),
     )
+
+
+def _same_number(text: str, value: str) -> bool:
+    """Whether *text* begins with *value*, leading zeros aside, and its number ends there."""
+    text, value = text.lstrip("0"), value.lstrip("0")
+    return text.startswith(value) and not text[len(value) :][:1].isdigit()
+
+
+def _handle(pid: str) -> str:
+    """A pattern for the part of *pid* that its series counts by: ``wpaper:2004-12``."""
+    last = pid.rpartition(":")[2] if ":" in pid else ""
+    if ":v:" in pid or not _DIGIT.search(last) or len(key(last)) < 3 or _YEAR.fullmatch(last):
+        return ""
+    return _loose(last)
 
 
 def _bare(path: str) -> str:
@@ -219,7 +268,10 @@ def _tokens(address: str, strong: dict[str, None], numbers: dict[str, None]) -> 
         if not _DIGITS.search(spelled) or _YEAR.fullmatch(segment) or _ISSN.fullmatch(segment):
             continue
         if segment.isdigit():
-            if len(segment) >= 3:
+            bare = segment.lstrip("0")
+            if len(bare) >= 3:
+                numbers[f"0*{bare}"] = None
+            elif len(segment) >= 3:
                 numbers[segment] = None
         elif len(spelled) >= 5 and not segment.startswith("10."):
             strong[_loose(segment)] = None
@@ -231,8 +283,7 @@ def _tokens(address: str, strong: dict[str, None], numbers: dict[str, None]) -> 
 def _slug(path: str) -> str:
     """The last segment of an address where it is a word that may stand for the paper."""
     last = _bare(path).rpartition("/")[2]
-    plain = last.replace("-", "").replace("_", "")
-    return last if len(last) >= 5 and plain.isalpha() and last not in _GENERIC else ""
+    return last if _spells(last) else ""
 
 
 def _loose(token: str) -> str:
@@ -242,11 +293,26 @@ def _loose(token: str) -> str:
 
 
 def _last(segments: list[str]) -> list[str]:
-    """The last segment, and the one before it where the last is a bare number or a slug."""
+    """The last segment, and what stands before it where that is a bare number or words alone."""
     if len(segments) > 2 and segments[-3] in ("handle", "hdl"):
         return segments[-1:]  # the one before is the repository's
-    named = len(segments) > 1 and not segments[-1].isdigit() and _DIGITS.search(segments[-1])
-    return segments[-1:] if named else segments[-2:]
+    if len(segments) > 1 and not segments[-1].isdigit() and _DIGIT.search(segments[-1]):
+        return segments[-1:]
+    last = segments[-2:]
+    if any(map(_DIGIT.search, last)):
+        return last
+    # Words at the end name a view or spell a title: what stands for the paper is before them.
+    before = (s for s in reversed(segments[:-2][-MAX_VIEW:]) if _DIGIT.search(s))
+    found = [*islice(before, 1)]
+    if found and _spells(last[-1]) and not found[0].isdigit():
+        return last  # a conference, an issue: the words are the paper's own
+    return [*found, *last]
+
+
+def _spells(segment: str) -> bool:
+    """Whether a segment without digits may be a paper's name, and no view of it."""
+    plain = segment.replace("-", "").replace("_", "")
+    return len(plain) >= 5 and plain.isalpha() and segment not in _GENERIC
 
 
 def _any(tokens: dict[str, None], after: str, before: str = "") -> re.Pattern[str] | None:

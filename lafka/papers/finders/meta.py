@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from lafka.papers.candidates import Candidate
+from lafka.papers.candidates import CITATION_PDF_URL, Candidate
 from lafka.papers.finders import urls, weights
 from lafka.papers.finders.pages import Page
 
@@ -27,15 +27,27 @@ _MAYBE = (
     "dc.relation",
     "dc.relation.uri",
     "dc.source",
+    "citation_url",
+    "citation_public_url",
+    "citation_link",
     "citation_fulltext_url",
+    "citation_fulltext_html_url",
+    "citation_abstract_html_url",
+    "bepress_citation_url",
+    "dc.identifier.url",
+    "dc.identifier.fulltext",
+    "dcterms.source",
     "eprints.related_url",
     "citation_fulltext_world_readable",
 )
 
 
+_ENDS_IN_PDF = re.compile(r"\.pdf(?:$|\?)", re.IGNORECASE)
+
+
 def citation_pdf_url(page: Page) -> Iterator[Candidate]:
     """The requirement paper's first place; every occurrence, in document order."""
-    yield from _named(page, ("citation_pdf_url",), weights.CITATION_PDF_URL, "citation_pdf_url")
+    yield from _named(page, (CITATION_PDF_URL,), weights.CITATION_PDF_URL, CITATION_PDF_URL)
 
 
 def other_meta(page: Page) -> Iterator[Candidate]:
@@ -44,12 +56,13 @@ def other_meta(page: Page) -> Iterator[Candidate]:
         if not candidate.url.lower().endswith((".xml", ".jpg", ".png", ".txt")):
             yield candidate
     for candidate in _named(page, _MAYBE, weights.DC_IDENTIFIER, "meta"):
-        if ".pdf" in candidate.url.lower():
+        if _ENDS_IN_PDF.search(candidate.url):
             yield candidate
 
 
 _PLAIN = re.compile(
-    rb"""<meta\s+name=["']citation_pdf_url["']\s+content=["']([^"'<>&\x80-\xff]+)["']\s*/?>""",
+    rb"""<meta\s+name=["']%s["']\s+content=["']([^"'<>&\x80-\xff]+)["']\s*/?>"""
+    % CITATION_PDF_URL.encode(),
     re.IGNORECASE,
 )
 _RESOLVERS = ("doi.org", "dx.doi.org", "hdl.handle.net")
@@ -60,15 +73,15 @@ def plainly_cited(tags: list[bytes], url: str) -> Candidate | None:
 
     None unless there is no base and one such meta in its usual spelling: then only parsing tells.
     """
-    cited = [tag for tag in tags if b"citation_pdf_url" in tag]
+    cited = [tag for tag in tags if CITATION_PDF_URL.encode() in tag]
     plain = _PLAIN.fullmatch(cited[0]) if len(cited) == 1 else None
     if plain is None or any(tag[:5].lower() == b"<base" for tag in tags):
         return None
     found = urls.absolute(plain[1].decode("ascii"), url)
     if found is None or urls.same_page(found, url) or urls.host(found) in _RESOLVERS:
         return None
-    name = "citation_pdf_url"
-    return Candidate(url=found, found_by=name, score=weights.CITATION_PDF_URL, reasons=(name,))
+    score, reasons = weights.CITATION_PDF_URL, (CITATION_PDF_URL,)
+    return Candidate(url=found, found_by=CITATION_PDF_URL, score=score, reasons=reasons)
 
 
 def _named(page: Page, names: tuple[str, ...], score: float, found_by: str) -> Iterator[Candidate]:

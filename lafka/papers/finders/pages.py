@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import cast
+from operator import itemgetter
+from typing import NamedTuple, cast
 
 from lxml import etree
 from w3lib.encoding import html_to_unicode
@@ -22,6 +23,8 @@ MAX_PASSED = 200_000  # of all tags, beyond which none is looked at
 MAX_NODES = 50_000  # whose text is read for what a page says; landing pages have at most 8,200
 MAX_PIECES = 60  # text nodes read of one element
 MAX_TEXT = 300  # characters kept of one element's text
+MAX_BAR = 20  # characters beside a heading in a bar: a sign to fold it, a number
+MAX_CLIMB = 4  # containers from a heading to what it governs: itself, and three around it
 
 LONG_RUN = 4096  # characters without ">": only there a tag is looked at for its attributes
 _TAG_START = re.compile(r"<[a-zA-Z][^\s/>]*")
@@ -34,6 +37,9 @@ _NESTING = re.compile(
     r"|textarea|title)\b)[a-zA-Z][^<>]{0,2000}>",
     re.IGNORECASE,
 )
+_PARTS_OF_TITLE = re.compile(
+    r"\s[-\u2013\u2014|\u00bb:\u00b7]+\s"
+)  # a paper's title - its archive's
 _SPACES = re.compile(r"\s+")
 _READ = (
     "a", "area", "base", "button", "embed", "form", "frame", "h1", "h2", "h3", "h4", "h5", "h6",
@@ -52,16 +58,14 @@ _TITLE_METAS = (
     "citation_title", "dc.title", "dcterms.title", "og:title", "bepress_citation_title",
     "eprints.title", "prism.title",
 )  # fmt: skip
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt", "th", "legend"})
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "th", "legend")
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+class Element(NamedTuple):  # made for each link of a page: twice as quick as a dataclass
     """An element that finders look at; ``place`` counts them in document order."""
 
     place: int
     node: etree._Element
-    heading: str = ""
 
     def get(self, name: str) -> str:
         return self.node.get(name) or ""
@@ -75,14 +79,16 @@ class Element:
 class Page:
     """A payload and where it came from; everything else is read from it once, when asked for.
 
-    ``link_headers`` are the values of the HTTP ``Link:`` headers (RFC 8288), in order.
-    No property raises, whatever the bytes are.
+    ``link_headers`` are the values of the HTTP ``Link:`` headers (RFC 8288), in order; ``aliases``
+    what else is known of the paper: the pid and the futli that led here. No property raises,
+    whatever the bytes are.
     """
 
     url: str
     body: bytes
     content_type: str = ""
     link_headers: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
 
     @cached_property
     def _decoded(self) -> tuple[str, str]:
@@ -124,21 +130,18 @@ class Page:
     def elements(self) -> dict[str, tuple[Element, ...]]:
         """The first 20,000 elements of each tag that finders look at, in document order."""
         found: dict[str, list[Element]] = {}
-        heading = ""
         for place, node in enumerate(islice(self.root.iter(*_READ), MAX_PASSED)):
             tag = str(node.tag)
             same = found.setdefault(tag, [])
             if len(same) == MAX_ELEMENTS:
                 continue
-            if tag in _HEADINGS:
-                heading = text_of(node)
-            same.append(Element(place, node, heading))
+            same.append(Element(place, node))
         return {tag: tuple(nodes) for tag, nodes in found.items()}
 
     def every(self, *tags: str) -> Iterator[Element]:
         """The elements of these tags in document order."""
         found = [e for tag in tags for e in self.elements.get(tag, ())]
-        return iter(found if len(tags) == 1 else sorted(found, key=lambda e: e.place))
+        return iter(found if len(tags) == 1 else sorted(found, key=itemgetter(0)))
 
     @cached_property
     def base(self) -> str:
@@ -196,14 +199,30 @@ class Page:
             e.get("href") for e in self.every("link") if e.get("rel").lower() == "canonical"
         ][:2]
         titles = [*self.meta(*_TITLE_METAS)[:6], self.title]
-        titles += [e.heading for e in self.elements.get("h1", ())[:3]]
+        titles.append(max(_PARTS_OF_TITLE.split(self.title), key=len))
+        titles += [text_of(e.node) for e in self.elements.get("h1", ())[:3]]
         return identify(
             self.url,
             canonical=canonical,
             identifiers=self.meta(*_IDENTIFIER_METAS)[:20],
             titles=titles,
             arxiv="arxiv" in self.host,
+            aliases=self.aliases,
         )
+
+    @cached_property
+    def headings(self) -> dict[etree._Element, list[tuple[int, str]]]:
+        """(place, text) of the headings, in document order, by the element that each governs.
+
+        A heading speaks of what follows in its own container. Where a container holds nothing but
+        the heading, as a title bar does, the next one around it counts, three steps at most.
+        """
+        found: dict[etree._Element, list[tuple[int, str]]] = {}
+        for element in self.every(*_HEADINGS):
+            governed = _governed(element.node)
+            if governed is not None:
+                found.setdefault(governed, []).append((element.place, text_of(element.node)))
+        return found
 
     @cached_property
     def visible(self) -> str:
@@ -229,6 +248,29 @@ class Page:
 def attributes_of(node: etree._Element) -> dict[str, str]:
     """All attributes at once: quicker than one by one."""
     return dict(cast("list[tuple[str, str]]", node.items()))
+
+
+def _governed(heading: etree._Element) -> etree._Element | None:
+    """The container in which *heading* has something after it."""
+    node = heading
+    for _ in range(MAX_CLIMB):
+        container = node.getparent()
+        if container is None or container.tag == "body":
+            return container
+        if _goes_on(node):
+            return container
+        node = container
+    return None
+
+
+def _goes_on(node: etree._Element) -> bool:
+    """Whether a container says something after *node*: a link, or more than a word or two."""
+    if node.tail and len(node.tail.strip()) > MAX_BAR:
+        return True
+    for after in islice(node.itersiblings(), MAX_PIECES):
+        if after.tag == "a" or after.find(".//a") is not None or len(text_of(after)) > MAX_BAR:
+            return True
+    return False
 
 
 def text_of(node: etree._Element) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from lafka.papers.candidates import Candidate
+from lafka.papers.candidates import PLATFORM, Candidate
 from lafka.papers.finders import urls, weights
 from lafka.papers.finders.pages import Page
 
@@ -136,7 +136,7 @@ def platforms(page: Page) -> Iterator[Candidate]:
         if url and not urls.same_page(url, page.url):
             yield Candidate(
                 url=url,
-                found_by=f"platform:{row.name}",
+                found_by=f"{PLATFORM}{row.name}",
                 score=weights.PLATFORM,
                 place=-1,
                 reasons=("platform",),

@@ -7,15 +7,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from lafka.papers.candidates import Candidate
+from lafka.papers.candidates import CITATION_PDF_URL, PLATFORM, Candidate
 from lafka.papers.finders import urls, weights
 from lafka.papers.finders.pages import Page
 
 _DIGITS = re.compile(r"\d+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_OWN = frozenset({"own-identifier", "own-number", "own-address"})
+_OWN = frozenset({"own-identifier", "own-number", "own-address", "own-row"})
+_SIGNS = frozenset({
+    "ends-in-pdf", "pdf-path", "asks-pdf", "says-pdf", "says-pdf-in-title", "type-pdf", "class-pdf",
+    "icon-pdf", "near-pdf", "embedded-pdf", "viewer-file", "script-names-pdf",
+    "script-quotes-pdf", "file-name-as-text", "title-as-text",
+})  # fmt: skip
+_VERSION = re.compile(r"/v\d{1,3}\.pdf(?:$|\?)", re.IGNORECASE)  # a paper's earlier version
 _TOLD = _OWN | {"other-number"}
-_FIRST = "citation_pdf_url"
 _TRUSTED = frozenset({"link-header", "link", "json-ld", "frame", "viewer", "meta", "script"})
 _BAD_PATH = frozenset({"supplement-path", "part-path", "other-type", "other-identifier"})
 
@@ -38,7 +43,7 @@ def _told_apart(found: list[Candidate]) -> Iterator[Candidate]:
     }
     for candidate in found:
         other = own and candidate.score > 0 and _TOLD.isdisjoint(candidate.reasons)
-        if other and candidate.found_by != _FIRST and _pattern(candidate.url) in own:
+        if other and candidate.found_by != CITATION_PDF_URL and _pattern(candidate.url) in own:
             yield replace(
                 candidate,
                 score=candidate.score + weights.OTHER_NUMBER,
@@ -51,7 +56,7 @@ def _told_apart(found: list[Candidate]) -> Iterator[Candidate]:
 
 def order(candidate: Candidate) -> tuple[bool, float, int]:
     """The sort key: the requirement paper's meta, then the score, then document order."""
-    return (candidate.found_by != _FIRST, -candidate.score, candidate.place)
+    return (candidate.found_by != CITATION_PDF_URL, -candidate.score, candidate.place)
 
 
 def _both(one: Candidate, other: Candidate) -> Candidate:
@@ -59,7 +64,7 @@ def _both(one: Candidate, other: Candidate) -> Candidate:
     if one.found_by == other.found_by:
         surer = one if one.score >= other.score else other
         return replace(surer, place=min(one.place, other.place))
-    if order(other)[0] < order(one)[0] or one.found_by.startswith("platform:"):
+    if order(other)[0] < order(one)[0] or one.found_by.startswith(PLATFORM):
         one, other = other, one
     surer = max(one, other, key=lambda c: c.score)
     least = min(one.score, other.score)
@@ -105,8 +110,8 @@ def promised(ranked: list[Candidate]) -> list[Candidate]:
     places = {c.url: n for n, c in enumerate(sorted(ranked, key=lambda c: c.place))}
     asked: list[Candidate] = []
     answer = []
-    for candidate in ranked:
-        promising = _promising(candidate, asked)
+    for rank, candidate in enumerate(ranked):
+        promising = _sure(ranked, rank) if not asked else _sibling(candidate, asked)
         if promising:
             asked.append(candidate)
         answer.append(
@@ -123,23 +128,41 @@ def promised(ranked: list[Candidate]) -> list[Candidate]:
     return answer
 
 
-def _promising(candidate: Candidate, asked: list[Candidate]) -> bool:
+def _sure(ranked: list[Candidate], rank: int) -> bool:
+    """Whether nothing before it is promising and this is: by its score, or as the only one."""
+    candidate = ranked[rank]
+    if candidate.label != "fut":
+        return False
+    if candidate.score >= weights.PROMISING:
+        return True
+    if rank or candidate.score < weights.LONE or _SIGNS.isdisjoint(candidate.reasons):
+        return False
+    key = urls.twin_key(candidate.url)
+    rival = next((c.score for c in ranked[1:] if urls.twin_key(c.url) != key), 0.0)
+    return candidate.score - rival >= weights.LEAD
+
+
+def _sibling(candidate: Candidate, asked: list[Candidate]) -> bool:
+    """Whether *candidate* is another file of the paper that the first of *asked* belongs to."""
     if candidate.score < weights.PROMISING or candidate.label != "fut":
         return False
-    if not asked:
-        return True
-    if candidate.found_by.startswith("platform:"):
-        return False
-    if len(asked) >= weights.MAX_SIBLINGS:
+    if candidate.found_by.startswith(PLATFORM) or len(asked) >= weights.MAX_SIBLINGS:
         return False
     if len(asked) >= weights.MAX_PROMISING and "own-identifier" not in candidate.reasons:
         return False
-    key = urls.twin_key(candidate.url)
-    if any(urls.twin_key(c.url) == key for c in asked):
+    key = _file(candidate.url)
+    if any(_file(c.url) == key for c in asked) or _VERSION.search(candidate.url):
         return False
-    if not _OWN.isdisjoint(asked[0].reasons) and _OWN.isdisjoint(candidate.reasons):
-        return False
+    for signs in (_OWN, _SIGNS):
+        if not signs.isdisjoint(asked[0].reasons) and signs.isdisjoint(candidate.reasons):
+            return False
     return _shape(asked[0].url) == _shape(candidate.url)
+
+
+def _file(url: str) -> str:
+    """Equal for addresses of one file: where the path ends in .pdf, whatever the query asks."""
+    path, ending, _ = url.partition(".pdf?")
+    return urls.twin_key(path + ending.rstrip("?"))
 
 
 def _pattern(url: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
 
-from lafka.papers.candidates import Candidate
+from lafka.papers.candidates import REWRITE, Candidate
 from lafka.papers.finders import urls, weights
 from lafka.papers.finders.frames import viewed_file
 from lafka.papers.finders.pages import Page
@@ -127,7 +127,7 @@ def rewritten(page: Page, found: list[Candidate]) -> Iterator[Candidate]:
             if url != candidate.url and not urls.same_page(url, page.url):
                 yield Candidate(
                     url=url,
-                    found_by=f"rewrite:{name}",
+                    found_by=f"{REWRITE}{name}",
                     score=candidate.score + weights.REWRITE,
                     place=candidate.place,
                     reasons=(*candidate.reasons, name),

@@ -8,13 +8,16 @@ below stays a candidate. As a measure: a link that says PDF in its text and ends
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from lafka.papers.finders.rules import Pattern, Words
 
 PROMISING = 4.0  # one strong sign (PDF in text, .pdf in href) and another that agrees
 FUT_ELSEWHERE = 2.0  # below it a PDF is `other`: nothing said that it is this paper's
 FUT_HERE = 1.0  # the same for a link within the site, where nothing speaks against it
 MAX_PROMISING = 5  # asked on score alone, siblings aside: a page without a fut costs no more
 MAX_SIBLINGS = 20  # files beside a surely right one: chapters of a thesis, parts of a report
+LONE = 2.5  # enough for the surest where no other link comes near: one sign, none against it
+LEAD = 1.5  # ... by so much
 MAX_SCORED = 4096  # links scored in full; of as many after, the ones whose href has a PDF sign
 
 # What a finder's own word is worth, before the identifiers are looked at.
@@ -31,36 +34,6 @@ SCRIPT_PDF_UNNAMED = 0.5  # ... else it may be anything that the page knows of
 REWRITE = 0.5  # a rewritten address stands just above the viewer it was made from
 PLATFORM = 4.5  # guessed from the page's address: asked where nothing in the page is surer
 SECOND_WITNESS = 1.5  # another finder names the same URL
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
-    """Words or phrases in lower case; the weight counts once however many of them occur."""
-
-    name: str
-    weight: float
-    why: str
-    words: tuple[str, ...]
-    label: str = "fut"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
-    """A regular expression over a path and query in lower case, with escapes read.
-
-    ``stems`` are a cheap look before it: an address without any of them fits not.
-    """
-
-    name: str
-    weight: float
-    why: str
-    stems: tuple[str, ...]
-    pattern: re.Pattern[str] = field(repr=False)
-    label: str = "fut"
-
-    def fits(self, text: str) -> bool:
-        seen = any(map(text.__contains__, self.stems))
-        return seen and self.pattern.search(text) is not None
 
 
 # Of a link's text, image alt and aria-label; title and name at half weight.
@@ -115,7 +88,8 @@ TEXT: tuple[Words, ...] = (
             "visualizar abrir", "ver abrir", "abrir", "öffnen", "anzeigen", "voir ouvrir",
             "consulter le document", "ouvrir", "otwórz", "открыть", "просмотреть", "відкрити",
             "read article", "read paper", "view article", "view paper", "get article", "print",
-            "printable version", "printer friendly", "view pdf", "get pdf", "open pdf",
+            "printable version", "printer friendly", "view pdf", "get pdf", "open pdf", "here",
+            "click here", "hier", "ici", "cliquez ici", "aquí", "aqui", "qui", "tutaj", "здесь",
         ),
     ),
     Words(
@@ -211,17 +185,18 @@ TEXT: tuple[Words, ...] = (
             "annual report", "brochure", "catalogue", "newsletter", "call for papers", "ethics",
             "statement", "manual", "user guide", "tutorial", "adobe acrobat", "acrobat reader",
             "recommend", "preisliste", "datenschutz", "normas", "mentions légales",
-            "instrucciones", "kuralları", "правила", "datos de contacto",
+            "instrucciones", "kuralları", "правила", "datos de contacto", "cv", "curriculum vitae",
+            "vita", "agenda", "programme", "conference program", "statutes", "bylaws", "calendar",
+            "invitation", "minutes", "syllabus", "richtlinien", "autorenrichtlinien", "hinweise",
+            "satzung", "consignes", "instructions aux auteurs", "istruzioni", "linee guida",
+            "norme", "directrices", "wytyczne", "regulamin", "pedoman", "panduan", "smjernice",
+            "upute autorima", "требования", "вимоги", "оферта", "leaflet", "flyer", "prospectus",
         ),
         label="other",
     ),
 )  # fmt: skip
 
 CJK_NEGATIVE = ("引用", "参考", "补充", "附录", "著作権", "規約", "指南", "须知")
-
-
-def _p(text: str) -> re.Pattern[str]:
-    return re.compile(text)
 
 
 HREF: tuple[Pattern, ...] = (
@@ -232,7 +207,7 @@ HREF: tuple[Pattern, ...] = (
         stems=(
             ".pdf",
         ),
-        pattern=_p(r"\.pdf(?:$|[?;&]|/\d*$|\.gz$)|\.pdf/download|=[^&]{0,300}\.pdf(?:&|$)"),
+        pattern=re.compile(r"\.pdf(?:$|[?;&]|/\d*$|\.gz$)|\.pdf/download|=[^&]{0,300}\.pdf(?:&|$)"),
     ),
     Pattern(
         name="pdf-path",
@@ -241,7 +216,7 @@ HREF: tuple[Pattern, ...] = (
         stems=(
             "pdf",
         ),
-        pattern=_p(
+        pattern=re.compile(
             r"/(?:e|l)?pdf(?:direct|ft|plus|s|lo)?(?:/|$|\?)|/pdfft|[/-]pdf/|/_pdf|/pdf_|pdfdirect"
             r"|/download-?pdf|/pdf-?download|getpdf|viewpdf|showpdf|/view_?pdf|pdfviewer|/fullpdf"
             r"|pdf_file|pdfaccess|downloadpdf|articlepdf|article-pdf|/pdfs?[.;]|stampedpdf|openpdf"
@@ -249,13 +224,14 @@ HREF: tuple[Pattern, ...] = (
     ),
     Pattern(
         name="asks-pdf",
-        weight=2.5,
-        why="a query that names the type",
+        weight=3.0,
+        why="a query that says PDF, whatever its parameter's name: as good as an ending",
         stems=(
             "pdf", "printable",
         ),
-        pattern=_p(
-            r"[?&;](?:type|format|fmt|mimetype|mime|ext|output|filetype|fileext|rendition|export)"
+        pattern=re.compile(
+            r"[?&;](?!(?:q|query|search|keywords?|term|s)=)[\w.\-]{1,40}=(?:application/|download)?pdf(?:$|[&;])"
+            r"|[?&;](?:type|format|fmt|mimetype|mime|ext|output|filetype|fileext|rendition|export)"
             r"=[^&]{0,200}(?:pdf|printable)|[?&]pdf=|[?&](?:view|action|op|mode|task|do|cmd)=[^&]{0,200}pdf"
         ),
     ),
@@ -270,7 +246,7 @@ HREF: tuple[Pattern, ...] = (
             "portalfile", "eprint", "/obj/", "docid", "render", "descargar", "deliver",
             "scholarworks", "/open", "asset", "volltext",
         ),
-        pattern=_p(
+        pattern=re.compile(
             r"/bitstreams?/|/datafile/|viewcontent\.cgi|/getfile|getfile\.php|at_download|/download(?:s|file)?/"
             r"|/download$|/download\?|/downloads?/|delivery\.cfm|/datastream/|/content/download"
             r"|article/(?:download|viewfile)|/galley|/retrieve/|get_?document|getdoc|showdoc"
@@ -287,7 +263,7 @@ HREF: tuple[Pattern, ...] = (
         stems=(
             "pdf", "reader", "/epub", "viewer", "/view/", "embed=",
         ),
-        pattern=_p(
+        pattern=re.compile(
             r"\.pdf\+html|/doi/(?:epdf|reader|epub)/|/epdf/|viewer\.html|pdfviewer|/article/view/\d+/\d+"
             r"|[?&]embed=true|/reader/"
         ),
@@ -297,7 +273,7 @@ HREF: tuple[Pattern, ...] = (
         weight=-2.0,
         why="a page: where a file name leads to its description first",
         stems=(".htm", ".xht"),
-        pattern=_p(r"\.x?html?(?:$|[?;])"),
+        pattern=re.compile(r"\.x?html?(?:$|[?;])"),
         label="fut",
     ),
     Pattern(
@@ -308,7 +284,7 @@ HREF: tuple[Pattern, ...] = (
             "supp", "mmc", "_si", "-si", "s0", ".pdf", "moesm", "/esm", "appendi", "slides",
             "poster", "media", "additional", "/dc", "peer", "review", "annex", "anhang",
         ),
-        pattern=_p(
+        pattern=re.compile(
             r"suppl?_?(?:file|mat|data|info|doc)?s?[/_.-]|supplement|/suppl?/|-mmc\d|/mmc\d|mmc\d+\."
             r"|suppinfo|downloadsuppfile|_si_\d|[_-]si\.pdf|[_.-]s\d{1,3}\.pdf|moesm\d|/esm/|appendi(?:x|ces)"
             r"|[_-]slides|/slides|_poster|datasupp|media_?component|additional_?file|\.supp\d|/dc\d/"
@@ -325,7 +301,7 @@ HREF: tuple[Pattern, ...] = (
             "licen", "first", "content", "powerpoint", ".ppt", "inhalt", "titelblatt", "resum",
             "summary", "errat", "corrigend", "full", "/table/",
         ),
-        pattern=_p(
+        pattern=re.compile(
             r"/preview|(?<![a-z])cover[_.-]|[/_-]cover|frontmatter|front-matter|/toc[_./-]|_toc|thumbnail|thumb"
             r"|/figures?/|downloadtable|downloadfigure|/fig\d|abstract\.pdf|_abs(?:tract)?\.pdf|/abstract"
             r"|license\.txt|licen[sc]e|first-?page|contents?\.pdf|/powerpoint|\.ppt|inhalt|titelblatt"
@@ -340,7 +316,7 @@ HREF: tuple[Pattern, ...] = (
         stems=(
             ".",
         ),
-        pattern=_p(
+        pattern=re.compile(
             r"\.(?:jpe?g|png|gif|svg|webp|tiff?|ico|css|js|json|xml|rdf|ris|bib|enw|nbib|csv|tsv|xlsx?"
             r"|docx?|odt|rtf|txt|tex|pptx?|odp|zip|gz|tgz|rar|7z|tar|epub|mobi|azw3?|mp[34]|avi|mov|wav"
             r"|webm|exe|dmg|ics|vcf|rss|atom|eps|djvu|ps)(?:$|[?;]|\.txt$)(?!.*\.pdf)"
@@ -389,9 +365,26 @@ NEAR_DOWNLOAD = 1.0  # ... or Download: "Downloads: https://other.example/wp/1.p
 RUNNING_TEXT = -2.0  # inside a long paragraph or note: a cited paper more often than a button
 RUNNING_LENGTH = 250  # characters that make a paragraph long
 CHOSEN = 2.5  # a form offers the address as its choice: indexes that list copies elsewhere
+FORM = 4.0  # a form that leads to a file of this paper: promising, and last of what is
 NEAR_SIZE = 0.8  # a size in MB or kB in or beside the link
 HEADING_FILES = 1.0  # under a heading such as Files, Download, Full text
 
+OWN_TITLE = 2.0  # words of the paper's title make the file's name
+OWN_TITLE_WORDS = 2  # so many of them, of five letters or more
+LISTED = 3  # files with titles of their own beside them: a series, an author's page, an issue
+LISTED_WORDS = 4  # words of three letters that stand beside each, or make the link's text
+LISTED_SHARE = 4  # own signs tell papers apart where one in four files has them, at most
+ONE_OF_MANY = -8.0  # a file in such a list that nothing says to be this paper's
+OWN_ROW = 4.0  # the row of the list that names the paper by its pid or by the futli's fragment
+
+FILE_WORDS = frozenset({  # what rows of files say, and no title
+    "pdf", "adobe", "acrobat", "download", "downloads", "view", "open", "file", "files", "size",
+    "format", "full", "text", "fulltext", "document", "version", "description", "name", "main",
+    "published", "accepted", "submitted", "available", "under", "license", "access", "language",
+    "télécharger", "fichier", "texte", "intégral", "herunterladen", "datei", "volltext", "texto",
+    "completo", "descargar", "archivo", "baixar", "arquivo", "scarica", "testo", "application",
+    "bytes", "english", "français", "deutsch", "español", "português", "article", "paper", "thesis",
+})  # fmt: skip
 TITLE_AS_TEXT = 2.0  # repositories set the paper's title on the link to its file
 FILE_NAME_AS_TEXT = 1.0  # a text such as "thesis.pdf"
 

@@ -1,9 +1,10 @@
 """Each page in tests/pages/ carries its verdict in the comment on top; this reads them all.
 
-``url`` the page's address · ``content_type``, ``link_header`` as sent · ``first`` the surest
-candidate, or ``ranked`` the surest ones in order · ``found_by``, ``label`` of the surest ·
-``promising`` how many are · ``has`` an address that is a candidate, ``never`` one that is not ·
-``labelled`` a label and an address · ``kind``, ``reason`` of ``describe``.
+``url`` the page's address · ``alias`` a pid or a futli that led to it · ``content_type``,
+``link_header`` as sent · ``first`` the surest candidate, or ``ranked`` the surest ones in order ·
+``found_by``, ``label`` of the surest · ``promising`` how many are · ``has`` an address that is a
+candidate, ``never`` one that is not · ``labelled`` a label and an address · ``kind``, ``reason`` of
+``describe``.
 """
 
 import re
@@ -15,8 +16,8 @@ from lafka.papers.finders import Page, describe, find
 
 PAGES = sorted((Path(__file__).parents[2] / "pages").glob("*.html"))
 KEYS = frozenset({
-    "url", "content_type", "link_header", "first", "ranked", "found_by", "label", "promising",
-    "has", "never", "labelled", "kind", "reason",
+    "url", "alias", "content_type", "link_header", "first", "ranked", "found_by", "label",
+    "promising", "has", "never", "labelled", "kind", "reason",
 })  # fmt: skip
 
 
@@ -32,6 +33,7 @@ def read(path):
         body,
         verdict.get("content_type", ["text/html"])[0],
         tuple(verdict.get("link_header", ())),
+        tuple(verdict.get("alias", ())),
     )
     return page, verdict
 

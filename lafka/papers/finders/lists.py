@@ -1,0 +1,175 @@
+"""Pages that list many papers: which of their files is this paper's, if one can tell.
+
+A futli may lead to the page of a series, of an author or of an issue. There each file stands
+beside a title of its own, in a row, an item or a line. Such a file is this paper's only where an
+identifier tells it from the others: the paper's own in its address, its pid's number in its row,
+or the futli's fragment, which names the row. All others are other papers', however loud they say
+PDF.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from urllib.parse import unquote
+
+from lxml import etree
+from parsel import Selector
+
+from lafka.papers.candidates import Candidate
+from lafka.papers.finders import urls, weights
+from lafka.papers.finders.pages import Element, Page, text_of
+
+MAX_ROW = 400  # characters read of one row
+_ROWS = frozenset({"tr", "li", "dd", "dt", "p", "article", "h2", "h3", "h4", "h5"})
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_BREAKS = frozenset({"br", "hr"})
+_SIGNS = frozenset(
+    {"ends-in-pdf", "pdf-path", "asks-pdf", "says-pdf", "type-pdf", "class-pdf", "file-path"}
+)
+_OWN = frozenset({"own-identifier", "own-number", "own-address"})
+_OF_ONE = frozenset({"title-as-text", "own-identifier", "own-title"})
+# Texts of links to the parts of one work, and numbers and sizes in front of them.
+_PART = re.compile(
+    r"(?:\W|\d)*(?:chapters?|chap\b|ch\b|kapitel|chapitres?|cap[íi]tul|parts?\b|partie|parte\b"
+    r"|teil\b|tom[eo]?\b|vol(?:ume)?\b|band\b|glava|глава|часть|rozdzia|b[öo]l[üu]m|versions?\b|files?\b)",
+    re.IGNORECASE,
+)
+_PAPER_METAS = (
+    "citation_title", "citation_author", "citation_authors", "citation_doi", "eprints.title",
+    "bepress_citation_title", "dc.creator", "dc.title", "prism.doi",
+)  # fmt: skip
+
+
+def told_apart(page: Page, found: Sequence[tuple[Candidate, Element]]) -> dict[int, Candidate]:
+    """By place, the candidates that stand in a list of papers, judged by what tells them apart."""
+    files = [(c, e) for c, e in found if c.score > 0 and not _SIGNS.isdisjoint(c.reasons)]
+    if len(files) < weights.LISTED or page.meta(*_PAPER_METAS):
+        return {}
+    rows = [*_rows(files)]
+    own = {e.place: c for c, e in _in_own_row(page, rows)}
+    listed = [(c, e) for c, e, row in rows if e.place in own or _has_a_title(c, e, row)]
+    if len({urls.twin_key(c.url) for c, _ in listed}) < weights.LISTED:
+        return {}
+    if not own:
+        own = {e.place: c for c, e in _by_address(listed)}
+    beside = {_block(e.node).getparent() for _, e in listed}
+    others = [(c, e) for c, e in files if _block(e.node).getparent() in beside] + listed
+    return {e.place: _other(c) for c, e in others if e.place not in own} | own
+
+
+def _by_address(listed: list[tuple[Candidate, Element]]) -> list[tuple[Candidate, Element]]:
+    """Those with the page's own signs, where few enough have them to tell papers apart."""
+    for signs in (_OF_ONE, _OWN):
+        own = [(c, e) for c, e in listed if not signs.isdisjoint(c.reasons)]
+        files = len({urls.twin_key(c.url) for c, _ in own})
+        if own and files * weights.LISTED_SHARE <= max(len(listed), weights.LISTED_SHARE):
+            return own
+    return []
+
+
+def _other(candidate: Candidate) -> Candidate:
+    return replace(
+        candidate,
+        score=candidate.score + weights.ONE_OF_MANY,
+        reasons=(*candidate.reasons, "one-of-many"),
+        label="other",
+    )
+
+
+def _in_own_row(
+    page: Page, rows: list[tuple[Candidate, Element, str]]
+) -> Iterator[tuple[Candidate, Element]]:
+    """The files of the row that the pid or the futli's fragment names."""
+    handles = page.identity.handles
+    marked = _marked(page)
+    for candidate, element, row in rows:
+        named = handles is not None and handles.search(row.lower()) is not None
+        if named or (marked is not None and _is_in(element.node, marked)):
+            yield _owned(candidate), element
+
+
+def _owned(candidate: Candidate) -> Candidate:
+    return replace(
+        candidate,
+        score=candidate.score + weights.OWN_ROW,
+        reasons=(*candidate.reasons, "own-row"),
+        label=candidate.label if candidate.label == "supplement" else "fut",
+    )
+
+
+def _marked(page: Page) -> etree._Element | None:
+    """The row that the fragment of the page's address or of the futli names."""
+    for address in (page.url, *page.aliases):
+        fragment = unquote(address.partition("#")[2]) if "://" in address[:9] else ""
+        if not fragment:
+            continue
+        found = Selector(root=page.root).xpath("//*[@id=$mark or @name=$mark]", mark=fragment)
+        if found:
+            node: etree._Element = found[0].root
+            return next((n for n in (node, *node.iterancestors()) if n.tag in _ROWS), node)
+    return None
+
+
+def _is_in(node: etree._Element, row: etree._Element) -> bool:
+    return node is row or row in node.iterancestors()
+
+
+def _rows(
+    files: list[tuple[Candidate, Element]],
+) -> Iterator[tuple[Candidate, Element, str]]:
+    """What stands beside each file: the text of its row, of its line where the row has several."""
+    blocks = [_block(e.node) for _, e in files]
+    count = Counter(blocks)
+    for (candidate, element), block in zip(files, blocks, strict=True):
+        whole = count[block] == 1 and block.tag in _ROWS
+        yield candidate, element, text_of(block) if whole else _line(element.node)
+
+
+def _block(node: etree._Element) -> etree._Element:
+    block = next((n for n in islice(node.iterancestors(), 6) if n.tag in _ROWS), None)
+    if block is None:
+        parent = node.getparent()
+        return node if parent is None else parent
+    row = block.getparent()
+    return row if row is not None and row.tag == "tr" else block
+
+
+def _line(node: etree._Element) -> str:
+    """The text around a link up to the breaks before and behind it."""
+    pieces = [text_of(node)]
+    for sibling in islice(node.itersiblings(preceding=True), 8):
+        pieces.insert(0, sibling.tail or "")
+        if sibling.tag in _BREAKS or sibling.find(".//a") is not None:
+            break
+        pieces.insert(0, text_of(sibling))
+    else:
+        parent = node.getparent()
+        pieces.insert(0, (parent.text or "") if parent is not None else "")
+    pieces.append(node.tail or "")
+    for sibling in islice(node.itersiblings(), 8):
+        if sibling.tag in _BREAKS or sibling.tag == "a":
+            break
+        pieces += [text_of(sibling), sibling.tail or ""]
+    return " ".join(" ".join(pieces).split())[:MAX_ROW]
+
+
+def _has_a_title(candidate: Candidate, element: Element, row: str) -> bool:
+    """Whether a file has a title of its own beside it: a paper has, a paper's file has not."""
+    said = text_of(element.node)
+    if _PART.match(said) or _PART.match(row):
+        return False
+    if len(_telling(row)) - len(_telling(said)) >= weights.LISTED_WORDS:
+        return True
+    return (
+        len(_telling(said)) >= weights.LISTED_WORDS and "file-name-as-text" not in candidate.reasons
+    )
+
+
+def _telling(text: str) -> list[str]:
+    """The words of *text* that do not only say what a file is."""
+    named = (w for w in text.lower().split() if ".pdf" not in w)
+    return [w for w in _WORD.findall(" ".join(named)) if w not in weights.FILE_WORDS]
