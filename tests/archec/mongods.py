@@ -46,7 +46,7 @@ class Mongod:
         self.process = subprocess.Popen(
             [self.program, "--dbpath", self.folder, "--port", str(self.port), "--bind_ip",
              "127.0.0.1", "--nounixsocket", "--wiredTigerCacheSizeGB", "0.25",
-             "--logpath", self.folder / "log", "--setParameter", "diagnosticDataCollectionEnabled=false"],
+             "--logpath", self.folder / "log"],
             env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip

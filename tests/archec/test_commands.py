@@ -1,4 +1,4 @@
-"""The commands as an operator gives them: tobi, obi and archec's verbs, in processes of their own."""
+"""The commands as an operator gives them: tobi, obi and archec's verbs, each a process."""
 
 from __future__ import annotations
 

@@ -133,7 +133,10 @@ def test_a_name_that_no_id_has_is_not_read(name):
     assert Names.EXACT.inverse(name) is None
 
 
-PERL = "use URI::Escape; binmode STDIN, ':utf8'; while (<STDIN>) { chomp; print uri_escape_utf8($_), \"\\n\" }"
+PERL = """use URI::Escape;
+binmode STDIN, ":utf8";
+while (<STDIN>) { chomp; print uri_escape_utf8($_), "\\n" }
+"""
 
 
 def test_names_are_those_of_perls_uri_escape_utf8():

@@ -68,8 +68,8 @@ def _of_tobi(rng: random.Random, obi: str, uri: str, there: dict[str, str]) -> l
         return []
     event = "change" if obi in there else "appearance"
     there[obi] = text
-    pointers = [refipo(1, uri, format="application/pdf"),
-                refipo(2, f"{uri}?b", raw=f"{uri} ?b", second=True, restriction="R", size=7)]  # fmt: skip
+    second = refipo(2, f"{uri}?b", raw=f"{uri} ?b", second=True, restriction="R", size=7)
+    pointers = [refipo(1, uri, format="application/pdf"), second]
     return [stored(event, obi, text, type="paper", refipos=pointers[: rng.randrange(3)])]
 
 
@@ -294,8 +294,8 @@ class TestMongo(Conformance):
         from pymongo import MongoClient
 
         obi = "RePEc:abc:w:1"
-        apply(records, START, [head(START), stored("appearance", obi, "a", refipos=[
-            refipo(1, "http://h.example/1"), refipo(1, "http://h.example/2", second=True)])])  # fmt: skip
+        both = [refipo(1, "http://h.example/1"), refipo(1, "http://h.example/2", second=True)]
+        apply(records, START, [head(START), stored("appearance", obi, "a", refipos=both)])
         with MongoClient(place) as client:
             db = client.get_default_database()
             document = db.mi.find_one({"_id": obi})

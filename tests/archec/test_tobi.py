@@ -72,7 +72,8 @@ def test_appearance_change_and_deletion_are_the_three_incidences(home):
     assert events(home, START + 2 * DAY) == [("appearance", PAPER.format(1))]
     with home.records() as records:
         found = records.history(PAPER.format(1))
-        assert found and (found.past, found.lost) == ([START + DAY], None)
+        assert found
+        assert (found.past, found.lost) == ([START + DAY], None)
 
 
 def test_a_tobi_that_goes_back_to_an_older_text_is_a_link_to_that(home):
@@ -387,7 +388,7 @@ def test_a_store_of_another_format_is_refused(tmp_path, marker, told):
 
 def test_a_folder_of_something_else_is_refused(tmp_path):
     (tmp_path / "thesis.tex").touch()
-    with pytest.raises(BadStore, match="something else, it holds 'thesis.tex'"):
+    with pytest.raises(BadStore, match=r"something else, it holds 'thesis\.tex'"):
         ObiStore.create(tmp_path)
     (tmp_path / "lafka.json").touch()
     with pytest.raises(BadStore, match="an archive of papers"):
