@@ -11,8 +11,6 @@ from lafka.archec.problems import Problem
 from lafka.archec.sources import Source, SourceFile
 from lafka.errors import BadHandle, BadId, TornFile
 
-PROBLEMS_MAX = 1000
-"""Problems of a file that are told one by one."""
 _STORED_NOT = ("mirror",)
 Tell = Callable[[Problem], None]
 
@@ -22,31 +20,36 @@ class Sighting:
     """A tobi at one place of the source.
 
     ``id`` is its canonical handle, ``modified`` the mtime of ``file`` in whole seconds,
-    ``is_own`` whether the file stands in the folder that the handle belongs to, ``refipos`` as a
-    journal line has them.
+    ``is_own`` whether the file stands in the folder that the handle belongs to.
     """
 
     id: str
-    data: bytes
-    type: str
+    template: redif.Template
     file: str
-    line: int
-    offset: int | None
     modified: int
-    encoding: str
     is_own: bool
-    refipos: tuple[dict[str, Any], ...]
+
+    @property
+    def data(self) -> bytes:
+        return self.template.data
+
+    @property
+    def line(self) -> int:
+        return self.template.line
 
     def line_values(self) -> dict[str, Any]:
         """What a journal line says of it beside id, checksums and times."""
-        told: dict[str, Any] = {"type": self.type, "file": self.file, "offset": self.offset}
-        if self.offset is None:
+        offset = self.template.offset
+        told: dict[str, Any] = {"type": self.template.type, "file": self.file, "offset": offset}
+        if offset is None:
             told["from"] = "utf-16"
-        return told | {"encoding": self.encoding, "refipos": list(self.refipos)}
+        # Only now: of a template that is as it was, nobody asks for its files.
+        refipos = list(_refipos(self.template))
+        return told | {"encoding": self.template.encoding, "refipos": refipos}
 
 
 def sightings(source: Source, tell: Tell) -> Iterator[Sighting]:
-    """All tobis of *source* in its order; *tell* gets what is odd, at most 1,000 a file."""
+    """All tobis of *source* in its order; *tell* gets what is odd."""
     for file in source:
         try:
             yield from _of_file(file, tell)
@@ -65,15 +68,10 @@ def _of_file(file: SourceFile, tell: Tell) -> Iterator[Sighting]:
         folder = f"{template.handle.folder}/"
         yield Sighting(
             id=template.handle.text,
-            data=template.data,
-            type=template.type,
+            template=template,
             file=file.path,
-            line=template.line,
-            offset=template.offset,
             modified=file.modified,
-            encoding=template.encoding,
             is_own=file.place.lower().startswith(folder),
-            refipos=tuple(_refipos(template)),
         )
 
 
