@@ -137,7 +137,11 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _component(text: str, *, folder: bool = True) -> str:
+def component(text: str, *, folder: bool = True) -> str:
+    """*text* as one part of a path, at most 200 characters, that every disk takes.
+
+    Of another text it is another; what was cut to be short enough shows it by ``%%``.
+    """
     name = "".join(map(_ESCAPES.__getitem__, _encoded(text)))
     if _UNSAFE_START.match(name):
         name = f"%{ord(name[0]):02X}{name[1:]}"
@@ -164,14 +168,14 @@ def _unescaped(path: str, name: str) -> str:
 
 def _by_parts(*parts: str) -> Pid:
     *folders, number = parts
-    first = "RePEc" if folders[0] == "RePEc" else _component(folders[0])
-    names = [first, *map(_component, folders[1:]), _component(number, folder=False)]
+    first = "RePEc" if folders[0] == "RePEc" else component(folders[0])
+    names = [first, *map(component, folders[1:]), component(number, folder=False)]
     return Pid(text=":".join(parts), path="/".join(names))
 
 
 def _by_hash(text: str) -> Pid:
     digits = sha256(_encoded(text)).hexdigest()
-    name = _component(text, folder=False)
+    name = component(text, folder=False)
     return Pid(text=text, path=f"any/{digits[:2]}/{digits[2:4]}/{name}")
 
 

@@ -63,6 +63,7 @@ class Claims:
         self._execute("PRAGMA journal_mode = OFF")
         for table in _TABLES:
             self._execute(table)
+        self._execute("BEGIN")  # one for all: nobody else reads it, and it is gone in the end
 
     def close(self) -> None:
         """Drop everything; nothing is left on disk."""

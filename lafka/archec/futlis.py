@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -198,14 +197,13 @@ class FutliList:
 
 
 def _claim(file: SourceFile, template: redif.Template, handle: Handle) -> Claim:
-    text = "\0".join(chain.from_iterable((name, value) for name, value, _ in template.fields))
     return Claim(
         handle=handle.text,
         outside=not file.place.lower().startswith(f"{handle.folder}/"),
         path=file.place,
         at=template.line if template.offset is None else template.offset,
         line=template.line,
-        digest=blake2b(text.encode(), digest_size=16).digest(),
+        digest=template.fingerprint,
     )
 
 

@@ -12,13 +12,13 @@ import os
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lafka.capture.exchanges import Exchange
+from lafka.capture.exchanges import Exchange, Secured
 from lafka.capture.leftovers import DONE, locked_folder, remove
 from lafka.capture.logged import LoggedExchange, Provenance, Span
 from lafka.capture.rawfiles import RawFiles
@@ -225,15 +225,22 @@ def _response(
     return header(fields)
 
 
+def _secured(said: Callable[[Secured], str]) -> Callable[[Exchange], str | None]:
+    return lambda exchange: said(exchange.secured) if exchange.secured else None
+
+
+_CONNECTION: tuple[tuple[str, Callable[[Exchange], str | None]], ...] = (
+    ("WARC-IP-Address", lambda exchange: exchange.ip_address),
+    ("WARC-Protocol", _secured(lambda secured: secured.protocol)),
+    ("WARC-Cipher-Suite", _secured(lambda secured: secured.cipher)),
+    (CERTIFICATE, _secured(lambda secured: ", ".join(secured.certificate))),
+)
+CONNECTION = tuple(name for name, _ in _CONNECTION)
+"""Header fields of requests and responses that hold for a revisit made of them, too."""
+
+
 def _add_connection(fields: Fields, exchange: Exchange) -> None:
     """Whom the exchange was with, and what TLS says of it."""
-    if exchange.ip_address:
-        fields.add("WARC-IP-Address", exchange.ip_address)
-    if secured := exchange.secured:
-        for name, value in (
-            ("WARC-Protocol", secured.protocol),
-            ("WARC-Cipher-Suite", secured.cipher),
-            (CERTIFICATE, ", ".join(secured.certificate)),
-        ):
-            if value:
-                fields.add(name, value)
+    for name, value_of in _CONNECTION:
+        if value := value_of(exchange):
+            fields.add(name, value)

@@ -91,12 +91,15 @@ def test_canonical_once_is_canonical_for_ever(authority: str, parts: list[str]) 
 @given(st.text(max_size=40))
 @example("RePEc:İ:x:y")
 def test_any_text_is_a_handle_or_refused(text: str) -> None:
+    refusals = []
     try:
-        told = handles.parse(text).archive
+        handle = handles.parse(text)
     except BadHandle as error:
-        told = str(error)
-    assert told
-    assert told.isprintable()
+        refusals.append(str(error))
+    else:
+        assert len(handle.parts) in (2, 3, 4)
+        assert all(handle.parts)
+    assert all(refusal.isprintable() for refusal in refusals)
 
 
 @given(

@@ -87,13 +87,10 @@ class Reader:
             type=parsed.type,
             data=block.data,
             offset=block.offset,
-            line=line,
             encoding=encoding,
             handle=handle,
             problems=self._problems(parsed) if parsed.found else (),
-            _names=parsed.names,
-            _values=parsed.values,
-            _lines=parsed.numbers,
+            _columns=(parsed.names, parsed.values, parsed.numbers),
         )
 
     def _problems(self, parsed: _Parsing) -> tuple[Problem, ...]:
@@ -184,6 +181,14 @@ class _Parsing:
             self.found.append(_Found(line, code, sentence))
 
     def _tell_of_block(self, block: Block, text: str) -> None:
+        if block.begun != "plain" or not block.whole or self.type not in TYPES:
+            self._tell_of_beginning(block, text)
+        if b"\0" in block.data or b"\x1a" in block.data:
+            self._tell_of_characters(text, _CONTROL, "control-character")
+        if not text.isascii() and "\ufffd" in text:
+            self._tell_of_characters(text, _REPLACEMENT, "replacement-character")
+
+    def _tell_of_beginning(self, block: Block, text: str) -> None:
         if block.begun == "glued":
             self._tell(self._line, "glued-field", "no line end before Template-Type")
         elif block.begun == "meant":
@@ -192,10 +197,6 @@ class _Parsing:
             self._tell(self._line, "unknown-type", f"{_shown(self.type) or 'nothing'} is no type")
         if not block.whole:
             self._tell(self._line, "too-long", f"over {LONGEST_TEMPLATE} bytes")
-        if b"\0" in block.data or b"\x1a" in block.data:
-            self._tell_of_characters(text, _CONTROL, "control-character")
-        if not text.isascii() and "\ufffd" in text:
-            self._tell_of_characters(text, _REPLACEMENT, "replacement-character")
 
     def _tell_of_characters(self, text: str, which: re.Pattern[str], code: str) -> None:
         """One problem for all of them, at the first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from lafka.archec.redif.shapes import shape
@@ -78,6 +79,16 @@ class File:
     free: bool = False
 
 
+Columns = tuple["Sequence[str]", "Sequence[str]", "Sequence[int]"]
+"""Names, values and lines of the fields of a template."""
+
+
+def _spelling(names: Sequence[str], name: str) -> str:
+    """How the fields of a name are spelt in *names*; empty where there are none."""
+    lower = name.lower()
+    return next((other for other in names if other.lower() == lower), "")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
     """One template.
@@ -85,25 +96,27 @@ class Template:
     ``type`` is ``paper`` and so on, in lower case; of a type that is none, what stands there.
     ``data`` are its exact bytes, from its Template-Type line to the next one, of at most 4 MiB;
     ``offset`` is where they begin in the file, None in a UTF-16 file, where they are turned to
-    UTF-8; ``line`` is the line they begin in, from 1. ``encoding`` is ``utf-8``,
-    ``windows-1252`` or ``mixed``. ``handle`` is None where there is none, or none that is one.
+    UTF-8. ``encoding`` is ``utf-8``, ``windows-1252`` or ``mixed``. ``handle`` is None where there
+    is none, or none that is one.
     """
 
     type: str
     data: bytes = field(repr=False)
     offset: int | None
-    line: int
     encoding: str
     handle: Handle | None
     problems: tuple[Problem, ...]
-    _names: Sequence[str] = field(repr=False)
-    _values: Sequence[str] = field(repr=False)
-    _lines: Sequence[int] = field(repr=False)
+    _columns: Columns = field(repr=False)
 
     @property
     def fields(self) -> tuple[Field, ...]:
         """All fields, in their order."""
-        return tuple(map(Field, self._names, self._values, self._lines))
+        return tuple(map(Field, *self._columns))
+
+    @property
+    def line(self) -> int:
+        """The line in which it begins, from 1."""
+        return self._columns[2][0]
 
     @property
     def length(self) -> int:
@@ -112,21 +125,23 @@ class Template:
 
     def first(self, name: str) -> str | None:
         """The value of the first field of that name, in any case; None where there is none."""
-        if name not in self._names:
-            name = self._spelling(name)
-        return self._values[self._names.index(name)] if name else None
+        names, values, _ = self._columns
+        if name not in names:
+            name = _spelling(names, name)
+        return values[names.index(name)] if name else None
 
     def all(self, name: str) -> list[str]:
         """The values of all fields of that name, in any case."""
-        if name not in self._names:
-            name = self._spelling(name)
-        pairs = zip(self._names, self._values, strict=True)
-        return [value for other, value in pairs if other == name]
+        names, values, _ = self._columns
+        if name not in names:
+            name = _spelling(names, name)
+        return [value for other, value in zip(names, values, strict=True) if other == name]
 
-    def _spelling(self, name: str) -> str:
-        """How the fields of a name are spelt here; empty where there are none."""
-        lower = name.lower()
-        return next((other for other in self._names if other.lower() == lower), "")
+    @property
+    def fingerprint(self) -> bytes:
+        """16 bytes, equal for templates of the same fields, whatever encoding and line ends."""
+        names, values, _ = self._columns
+        return blake2b("\0".join([*names, *values]).encode(), digest_size=16).digest()
 
     def clusters(self, prefix: str) -> list[Cluster]:
         """The clusters of that prefix (``Author``, ``Primary``), with those within them."""
@@ -134,7 +149,7 @@ class Template:
 
     def files(self) -> tuple[File, ...]:
         """What the template says of files, in its order."""
-        files = shape(self._names).files
+        files = shape(self._columns[0]).files
         said = next(filter(None, self.all("Restriction")), "") if files else ""
         return tuple(_file(self, n, cluster, said) for n, cluster in enumerate(files, 1))
 
@@ -149,8 +164,10 @@ class Template:
 
 
 def _file(template: Template, n: int, places: FileShape, restriction: str) -> File:
+    _, values, lines = template._columns
+
     def value(place: int) -> str | None:
-        return template._values[place] or None if place else None
+        return values[place] or None if place else None
 
     url = value(places.url) or ""
     said = value(places.restriction) or restriction
@@ -159,7 +176,7 @@ def _file(template: Template, n: int, places: FileShape, restriction: str) -> Fi
         n=n,
         url=url,
         uris=uris_of(url),
-        line=template._lines[places.url],
+        line=lines[places.url],
         format=value(places.format),
         function=value(places.function),
         size=size_in_bytes(value(places.size) or ""),

@@ -26,7 +26,7 @@ from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import sha256_of
 from lafka.warc.format.sources import CHUNK, FileSource, Readable, Source
 from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.volumes import Volume
+from lafka.warc.reading.volumes import WarcVolume
 
 NO_CHAIN = bytes(32)
 _CAPTURED = frozenset(("request", "response", "resource", "revisit"))
@@ -313,12 +313,12 @@ class Scanner:
         )
 
 
-def opened(path: Path, fd: int | None = None) -> Volume:
+def opened(path: Path, fd: int | None = None) -> WarcVolume:
     """The WARC at *path*, or open as *fd*, read strictly; ``BadWarc`` where it is compressed.
 
     Paper WARCs and raw ones are plain: places in them are bytes of the file.
     """
-    volume = Volume(path, fd=fd, strict=True)
+    volume = WarcVolume(path, fd=fd, strict=True)
     if not volume.is_plain:
         raise BadWarc(path, "no WARC record begins here (it is compressed)", 0)
     return volume

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from lafka.capture.logged import Span
+from lafka.capture.rawlog import CONNECTION
 from lafka.errors import BadWarc
 from lafka.papers.archive.contents import (
     Contents,
@@ -40,20 +41,13 @@ from lafka.warc.format.records import (
     start,
 )
 from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.volumes import Volume
+from lafka.warc.reading.volumes import WarcVolume
 from lafka.warc.writing.appending import Appender
 
 Piece = Callable[[Appender], None]
 
 # Header fields of a response that hold for its revisit record too.
-_OF_THE_VISIT = (
-    "WARC-Warcinfo-ID",
-    "WARC-Concurrent-To",
-    "WARC-IP-Address",
-    "WARC-Protocol",
-    "WARC-Cipher-Suite",
-    "Lafka-Certificate",
-)
+_OF_THE_VISIT = ("WARC-Warcinfo-ID", "WARC-Concurrent-To", *CONNECTION)
 
 
 class Plan:
@@ -244,7 +238,7 @@ class Files:
     MOST = 8
 
     def __init__(self) -> None:
-        self._open: dict[Path, Volume] = {}
+        self._open: dict[Path, WarcVolume] = {}
         self._paths: dict[str, Path] = {}
 
     def __enter__(self) -> Self:
@@ -260,12 +254,12 @@ class Files:
             self._paths[name] = Path(name)
         return self._paths[name]
 
-    def volume(self, path: Path) -> Volume:
+    def volume(self, path: Path) -> WarcVolume:
         """The WARC at *path*, read strictly."""
         if path not in self._open:
             if len(self._open) == self.MOST:
                 self._open.pop(next(iter(self._open))).close()
-            self._open[path] = Volume(path, strict=True)
+            self._open[path] = WarcVolume(path, strict=True)
         return self._open[path]
 
 

@@ -79,6 +79,14 @@ class Verifier:
         """The problems of the whole archive, marker and left-over files included."""
         suwafs, before = count_suwafs(self.root), self.papers_read
         yield from self._verify_marker()
+        yield from self._verify_papers(quick=quick)
+        yield from raw_below(self.root)
+        yield from self._verify_feeds()
+        if self.papers_read - before < suwafs:
+            sentence = f"{suwafs} suwafs, and only {self.papers_read - before} papers were verified"
+            yield problem(self.root / "suwaf", "papers-missed", sentence)
+
+    def _verify_papers(self, *, quick: bool) -> Iterator[FileProblem]:
         batches = self._batches()
         way = "fork" if _can_fork() else "spawn"
         if self._workers > 1:
@@ -94,11 +102,6 @@ class Verifier:
             lambda: ProcessPoolExecutor(self._workers, get_context(way), signal, (SIGINT, SIG_DFL)),
             quick=quick,
         )
-        yield from raw_below(self.root)
-        yield from self._verify_feeds()
-        if self.papers_read - before < suwafs:
-            sentence = f"{suwafs} suwafs, and only {self.papers_read - before} papers were verified"
-            yield problem(self.root / "suwaf", "papers-missed", sentence)
 
     def verify_around(self) -> Iterator[FileProblem]:
         """The problems of what is no paper's: marker, stray files, raw WARCs, outcome feeds."""

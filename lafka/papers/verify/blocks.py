@@ -17,7 +17,7 @@ _PDF_TAIL = 2048
 
 _HTTP_STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})")
 _HTTP_FIELD = re.compile(
-    rb"^(transfer-encoding|content-encoding|content-length)[ \t]*:[ \t]*([^\r\n]*)", re.I | re.M
+    rb"\n(transfer-encoding|content-encoding|content-length)[ \t]*:[ \t]*([^\r\n]*)", re.I
 )
 _HTTP_HEAD_END = re.compile(rb"\n\r?\n")
 _MARKUP = re.compile(
@@ -120,6 +120,8 @@ def _framing(head: bytes) -> tuple[tuple[str, ...], tuple[str, ...], int | None]
             declared = int(word) if word.isdigit() and len(word) < 19 else None
         else:
             codings[name] = codings.get(name, ()) + _codings(word)
+    if not codings:
+        return (), (), declared
     transfer, content = (
         codings.get(b"%b-encoding" % kind, ()) for kind in (b"transfer", b"content")
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import threading
 from base64 import b32decode
 from concurrent.futures import wait
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,6 +27,8 @@ _HEX = re.compile(r"[0-9A-Fa-f]+")
 _PLAIN_SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
 _ALGORITHM = re.compile(r"[a-z0-9/_]+")
 _PARTIAL = frozenset(("revisit", "continuation"))
+
+_own = threading.local()
 
 HashedRange = tuple[str, int, int]
 """An algorithm, the first byte and the end of a range of the file."""
@@ -83,22 +86,25 @@ def stated_digests(
         faults.append(("no-block-digest", "nothing says what the block should be"))
     begin, end = (entity.offset, entity.end) if entity else (block.offset, block.end)
     for name in ("warc-block-digest", "warc-payload-digest"):
-        algorithm, _, text = _stated(name, fields, faults).partition(":")
-        if not algorithm:
+        digest = _stated(name, fields, faults) if name in fields else ""
+        if not digest:
             continue
+        algorithm, _, text = digest.partition(":")
         if name == "warc-block-digest":
             yield StatedDigest(name, text, ((algorithm, block.offset, block.end),))
         elif not _is_elsewhere(fields):
-            # Other writers count what stands after the end that Content-Length gives.
-            ends = dict.fromkeys((end, block.end))
-            yield StatedDigest(name, text, tuple((algorithm, begin, at) for at in ends))
+            ranges: tuple[HashedRange, ...] = ((algorithm, begin, end),)
+            if end != block.end:
+                # Other writers count what stands after the end that Content-Length gives.
+                ranges += ((algorithm, begin, block.end),)
+            yield StatedDigest(name, text, ranges)
 
 
 def _stated(name: str, fields: Mapping[str, str], faults: list[Fault]) -> str:
     """The digest in a field, canonical; empty where there is none that can be checked."""
-    value = fields.get(name)
-    if value is None:
-        return ""
+    value = fields[name]
+    if _PLAIN_SHA256.fullmatch(value):
+        return value
     digest = canonical_digest(value)
     algorithm = digest.partition(":")[0] if digest is not None else ""
     if digest is None:
@@ -124,8 +130,8 @@ def range_digest(fd: int, part: HashedRange) -> str:
 
 def hashers_for(stated: list[StatedDigest], *more: HashedRange) -> Hashers:
     """A hasher for each range, once."""
-    ranges = [each for digest in stated for each in digest.ranges]
-    return {each: _hasher(each[0]) for each in dict.fromkeys((*ranges, *more))}
+    hashers = {each: _hasher(each[0]) for digest in stated for each in digest.ranges}
+    return hashers | {each: _hasher(each[0]) for each in more if each not in hashers}
 
 
 def _hasher(algorithm: str) -> hashlib._Hash:
@@ -135,7 +141,7 @@ def _hasher(algorithm: str) -> hashlib._Hash:
 def differences(stated: list[StatedDigest], hashers: Hashers, *, chunked: bool) -> Iterator[Fault]:
     """The stated digests that the bytes do not have."""
     for each in stated:
-        if any(hashers[part].hexdigest() == each.digest for part in each.ranges):
+        if each.digest in [hashers[part].hexdigest() for part in each.ranges]:
             continue
         if each.code == "payload-digest" and chunked:
             # Writers disagree whether it is of the chunked or of the plain bytes.
@@ -174,7 +180,7 @@ def _hash_beside(fd: int, hashers: Hashers, pool: Executor) -> None:
 
 
 def _hash_together(fd: int, at: int, end: int, hashers: Hashers) -> None:
-    buffer = memoryview(bytearray(min(_SHARED_CHUNK, end - at)))
+    buffer = _buffer()
     while at < end:
         view = buffer[: min(_SHARED_CHUNK, end - at)]
         _fill(fd, view, at)
@@ -186,12 +192,20 @@ def _hash_together(fd: int, at: int, end: int, hashers: Hashers) -> None:
 
 def _hash_range(fd: int, hasher: hashlib._Hash, part: HashedRange) -> None:
     _, at, end = part
-    buffer = memoryview(bytearray(min(_CHUNK, end - at)))
+    buffer = _buffer()
     while at < end:
         view = buffer[: min(_CHUNK, end - at)]
         _fill(fd, view, at)
         hasher.update(view)
         at += len(view)
+
+
+def _buffer() -> memoryview:
+    """Room for a chunk, each thread's own, made once: it is needed again for the next block."""
+    buffer: memoryview | None = getattr(_own, "buffer", None)
+    if buffer is None:
+        buffer = _own.buffer = memoryview(bytearray(_SHARED_CHUNK))
+    return buffer
 
 
 def _fill(fd: int, view: memoryview, offset: int) -> None:

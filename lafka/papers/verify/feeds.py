@@ -77,15 +77,17 @@ class FeedCheck:
     places: Callable[[Pid], frozenset[Place]]
 
     def problems(self) -> Iterator[FileProblem]:
-        report = self.path.with_suffix(".json")
-        stated = StatedFeed()
+        # The report first: a run that lives may close it while its feed is read.
+        report, stated = self.path.with_suffix(".json"), StatedFeed()
         try:
-            # The report first: a run that lives may close it while its feed is read.
             stated = _stated_by(report)
         except OSError as error:
             yield problem(report, "unreadable", error.strerror or str(error))
         except (ValueError, RecursionError) as error:
             yield problem(report, "bad-report", f"no report of a run: {error}")
+        yield from self._read_feed(stated)
+
+    def _read_feed(self, stated: StatedFeed) -> Iterator[FileProblem]:
         try:
             with self.path.open("rb") as feed:
                 yield from self._read(feed, stated)

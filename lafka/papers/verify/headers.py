@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lafka.papers.verify import tables
 
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
     from lafka.papers.verify.problems import Fault
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordHeader:
+class RecordHeader(NamedTuple):
     """A record header: ``fields`` has lower-case names and the first value of each.
 
     ``faults`` are what is wrong with it, in the order of the header.
@@ -35,6 +33,30 @@ class RecordHeader:
 
 def parse(head: bytes) -> RecordHeader:
     """The header in *head*, from its version line through its blank line."""
+    return _parse_plain(head) or _parse_lines(head)
+
+
+def _parse_plain(head: bytes) -> RecordHeader | None:
+    """The header in *head*, if one pass shows that each line of it is as it should be."""
+    if len(head) > tables.LINE_LIMIT or not tables.PLAIN_HEADER.fullmatch(head):
+        return None
+    version, *lines = head.decode("ascii").split("\r\n")[:-2]
+    fields = {}
+    for line in lines:
+        spelled, _, value = line.partition(": ")
+        fields[tables.SPELLINGS[spelled]] = value
+    if len(fields) != len(lines):
+        return None
+    other = fields.get("warc-concurrent-to")
+    return RecordHeader(
+        version=version,
+        fields=fields,
+        concurrent_to=() if other is None else (other,),
+        faults=list(_faults_of_fields(fields, version)),
+    )
+
+
+def _parse_lines(head: bytes) -> RecordHeader:
     faults: list[Fault] = list(_faults_of_bytes(head))
     text = _decoded(head, faults)
     version, *lines = text.replace("\r\n", "\n").split("\n")[:-2]

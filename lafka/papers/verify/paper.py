@@ -133,11 +133,16 @@ class PaperCheck:
                 named.add(_key(visit))
                 yield from self._compare_entry(futli, time, entry, visit, by_range)
         yield from self._compare_open(story, summary)
+        yield from self._compare_unnamed(story, summary, named)
+        yield from self._compare_twins(summary)
+
+    def _compare_unnamed(
+        self, story: Story, summary: Summary, named: set[_Key]
+    ) -> Iterator[FileProblem]:
         for each in story.visits:
             if each.pdf.whole and _key(each) not in named and _within(each, summary.end):
                 sentence = f"the fut of {each.futli} at {each.date} is not in the suwaf"
                 yield problem(self.warc, "fut-not-in-suwaf", sentence, each.offset)
-        yield from self._compare_twins(summary)
 
     def _compare_open(self, story: Story, summary: Summary) -> Iterator[FileProblem]:
         for futli in summary.open:

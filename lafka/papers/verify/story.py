@@ -104,15 +104,18 @@ class Story:
             yield from self._check_info(record)
         elif record.type in _CAPTURED:
             self._name(record)
-        if record.type in _HOLDERS:
-            yield from self._check_payload(record)
         if record.type in _VISITS:
-            yield from self._check_twice(record)
-            visit = self._visit(record)
-            if visit is not None:
-                self.visits.append(visit)
+            yield from self._note_visit(record)
         self._seen[record.id] = self._summed_up(record)
         self._concurrent.extend((record.id, other) for other in record.concurrent_to)
+
+    def _note_visit(self, record: StrictRecord) -> Iterator[FileProblem]:
+        if record.type in _HOLDERS:
+            yield from self._check_payload(record)
+        yield from self._check_twice(record)
+        visit = self._visit(record)
+        if visit is not None:
+            self.visits.append(visit)
 
     def _info_of(self, record: StrictRecord) -> dict[str, str] | None:
         """What the warcinfo of *record* says: that it names, else the last before it."""
@@ -194,8 +197,11 @@ class Story:
             yield _milder_of_first_lafkas(record, nameless)
         if futli := info.get("futli"):
             self.futlis.add(futli)
-        paper_id = info.get("paper-id", "")
-        if not paper_id or paper_id in self._paper_ids:
+        if paper_id := info.get("paper-id"):
+            yield from self._check_paper_id(record, paper_id)
+
+    def _check_paper_id(self, record: StrictRecord, paper_id: str) -> Iterator[FileProblem]:
+        if paper_id in self._paper_ids:
             return
         try:
             pid = self.scheme.pid(paper_id)

@@ -82,11 +82,7 @@ FIELDS = frozenset(
     )
 )
 SPELLINGS = {
-    name.title()
-    .replace("Warc-", "WARC-", 1)
-    .replace("-Id", "-ID")
-    .replace("-Uri", "-URI")
-    .replace("-Ip-", "-IP-"): name
+    re.sub(r"\b(?:Warc|Id|Uri|Ip)\b", lambda word: word[0].upper(), name.title()): name
     for name in FIELDS
 }
 """The usual spelling of each name; looking it up is cheaper than to fold its case."""
@@ -113,3 +109,38 @@ SYNTAX: Mapping[str, tuple[re.Pattern[str], str]] = {
 
 ALGORITHMS: Mapping[str, int] = {"md5": 16, "sha1": 20, "sha256": 32, "sha384": 48, "sha512": 64}
 """The digests that are checked, with their bytes."""
+
+_UUID = r"<urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}>"
+_TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z"
+_TYPE = r"[\w.+-]+/[\w.+-]+"
+_PLAIN_VALUES = {
+    "Type": "|".join(sorted(TYPES)),
+    "Record-ID": _UUID,
+    "Date": _TIME,
+    "Target-URI": r"[a-z][a-z0-9+.-]*:[!-~]+",
+    "Warcinfo-ID": _UUID,
+    "Concurrent-To": _UUID,
+    "IP-Address": r"[0-9a-f.:]+",
+    "Payload-Digest": r"[!-~]+",
+    "Block-Digest": r"[!-~]+",
+    "Identified-Payload-Type": _TYPE,
+    "Refers-To": _UUID,
+    "Refers-To-Target-URI": r"[a-z][a-z0-9+.-]*:[!-~]+",
+    "Refers-To-Date": _TIME,
+    "Profile": PROFILE.pattern,
+    "Truncated": TRUNCATED.pattern,
+}
+_PLAIN_FIELDS = "|".join(f"{name}: (?:{value})" for name, value in _PLAIN_VALUES.items())
+PLAIN_HEADER = re.compile(
+    (
+        r"WARC/1\.1\r\n(?:(?:"
+        rf"WARC-(?:{_PLAIN_FIELDS})"
+        rf"|Content-(?:Length: [0-9]{{1,18}}|Type: {_TYPE}(?:; ?msgtype=[a-z]+)?)"
+        rf"|Lafka-Certificate: (?:{TOKENS.pattern})"
+        r")\r\n)+\r\n"
+    ).encode(),
+    re.ASCII,
+)
+"""A header in the usual spelling, each of its values as the table of syntax has them: what this
+matches has no fault in any one line. What it does not is looked at line by line.
+"""

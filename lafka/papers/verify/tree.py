@@ -27,8 +27,7 @@ def papers_below(root: Path, folder: str = "") -> Iterator[str | FileProblem]:
 
     A paper is what has a WARC or a suwaf. *folder* is relative to both their bases.
     """
-    papers: set[str] = set()
-    folders: set[str] = set()
+    papers, folders = set[str](), set[str]()
     for base, suffix in BASES:
         for entry in _entries(root / base / folder):
             if not isinstance(entry, os.DirEntry):

@@ -364,3 +364,7 @@ class _Inflated(Readable):
             start += len(data)
             length -= len(data)
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+class WarcVolume(Volume):
+    """A file that is to be a WARC: its first bytes are not asked whether it is of another kind."""

@@ -312,6 +312,13 @@ def test_the_nearest_restriction_counts(archive, series, template, file, restric
     assert said.of(paper.handle, paper.files()[0]) == restriction
 
 
+def test_a_fingerprint_is_of_the_fields_alone() -> None:
+    text = "Template-Type: ReDIF-Paper 1.0\nTitle: Coûts\n"
+    same = text.replace("\n", "\r\n").replace("Title:", "# exported\r\ntitle: ").encode("cp1252")
+    assert only(same).fingerprint == only(text).fingerprint
+    assert only(text.replace("ts", "t")).fingerprint != only(text).fingerprint
+
+
 def test_templates_survive_pickle() -> None:
     template = only(PAPER)
     assert pickle.loads(pickle.dumps(template)) == template
@@ -352,6 +359,7 @@ FILES = st.lists(st.tuples(LINES | st.binary(max_size=20), ENDS), max_size=30).m
 @settings(deadline=None)
 @given(FILES | st.binary(max_size=200))
 @example(b"\xff\xfeT\x00")
+@example(b"\nTemplate-Type")
 @example(b"Template-Type: ReDIF-Paper\rTemplate-Type: ReDIF-Paper")
 def test_whatever_the_bytes_templates_are_parts_of_them_in_order(data: bytes) -> None:
     at = 0

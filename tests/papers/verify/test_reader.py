@@ -3,6 +3,8 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import subprocess
+import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,9 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lafka.papers.verify.digests import canonical_digest
+from lafka.papers.verify.headers import _parse_lines as parse_lines
+from lafka.papers.verify.headers import _parse_plain as parse_plain
 from lafka.papers.verify.problems import FileProblem
 from lafka.papers.verify.reader import StrictReader, StrictRecord, records
 
+ROOT = Path(__file__).parents[3]
 SHARED = Path(__file__).parents[3].parent / "shared" / "warc"
 HTTP = "application/http; msgtype=response"
 
@@ -313,12 +318,72 @@ def test_sound_records_are_read_whatever_their_blocks(
     assert bool(problems) == bool(junk)
 
 
+REVISIT = (
+    "WARC-Refers-To: <urn:uuid:00000000-0000-4000-8000-000000000001>\r\n"
+    "WARC-Refers-To-Target-URI: http://x.example/?a=b#c\r\n"
+    "WARC-Refers-To-Date: 2026-11-20T10:11:12.123456Z\r\n"
+    "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest\r\n"
+    "WARC-Concurrent-To: <urn:uuid:00000000-0000-4000-8000-000000000002>\r\n"
+    "WARC-Warcinfo-ID: <urn:uuid:00000000-0000-4000-8000-000000000003>\r\n"
+    f"WARC-Payload-Digest: sha256:{'0' * 64}\r\n"
+    "WARC-Identified-Payload-Type: application/pdf\r\n"
+    "WARC-IP-Address: ::1\r\nWARC-Truncated: length\r\nLafka-Certificate: expired, wrong-host\r\n"
+)
+HEAD = record(kind="revisit", media=HTTP, extra=REVISIT).removesuffix(b"\r\n\r\n")
+BITS = [
+    b"",
+    b"\r\n",
+    b"\n",
+    b" ",
+    b"\t",
+    b":",
+    b": ",
+    b"0",
+    b"9",
+    b"-",
+    b"<",
+    b">",
+    b"\xc3\xa9",
+    b"\0",
+    b"a",
+]
+
+
+def test_a_plain_header_is_read_in_one_pass() -> None:
+    assert parse_plain(HEAD) == parse_lines(HEAD)
+    assert parse_plain(HEAD).faults == []
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, len(HEAD)), st.integers(0, 3),
+                          st.sampled_from([*BITS, *HEAD.split(b"\r\n")])), max_size=3))  # fmt: skip
+def test_one_pass_says_the_same_as_line_by_line_or_nothing(
+    edits: list[tuple[int, int, bytes]],
+) -> None:
+    head = HEAD
+    for place, gone, bit in edits:
+        head = head[:place] + bit + head[place + gone :]
+    head = head.removesuffix(b"\r\n\r\n") + b"\r\n\r\n"
+    assert parse_plain(head) in (None, parse_lines(head))
+
+
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.binary(max_size=400), st.integers(0, 600))
 def test_nothing_is_raised_on_any_bytes(path: Path, data: bytes, place: int) -> None:
     sound = record(b"one") + response(OK % len(PDF), PDF, PDF)
     read(path, b"WARC/1.1\r\n" + data)
     read(path, sound[:place] + data + sound[place:])
+
+
+def test_the_reader_loads_nothing_of_ours_but_itself() -> None:
+    program = "import lafka.papers.verify.reader, sys; print(*(m for m in sys.modules))"
+    told = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = {name for name in told.stdout.split() if name.partition(".")[0] == "lafka"}
+    parts = ("blocks", "digests", "headers", "problems", "reader", "tables")
+    packages = {"lafka", "lafka.papers", "lafka.papers.verify"}
+    assert loaded == packages | {f"lafka.papers.verify.{name}" for name in parts}
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the sample files are not here")

@@ -1,0 +1,67 @@
+"""Filesets: a dataset's landing page becomes its files, each held against what its platform says.
+
+What is here does no I/O but in ``children``: it says what to ask for and judges what came.
+
+``types``, ``statuses``     the types of the fileset proposal and its closed vocabularies
+``requests``, ``results``   ingest requests and results, JSON in and out; ``rows`` for SQL
+``asks``                    what helpers and strategies want, and what they are sent for it
+``pages``                   a landing page read: its metadata, and which files it declares
+``platforms``               Dataverse, Figshare, Zenodo, archive.org, Dryad, and any other site
+``walk``                    a request's way, which drives all of these
+``manifests``               paths made safe, limits before the first download
+``strategies``              the six ways to archive a manifest, verified file by file
+``verifying``, ``sniffing`` sizes and digests in one pass; the type that bytes show
+``bundles``, ``unpacking``  a platform's "download all" against a manifest, nothing extracted
+``slices``, ``children``    what foreign bytes could make stop is done in a bounded child
+``summaries``, ``targets``  what a fileset WARC's summary and an item's ``item.json`` say
+``ids``                     a fileset's id as a pid, with its path
+
+What most people need is here too, and is imported when it is first asked for:
+
+>>> from lafka.filesets import IngestRequest, PLATFORMS
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lafka.filesets.platforms import PLATFORMS as PLATFORMS
+    from lafka.filesets.requests import IngestRequest as IngestRequest
+    from lafka.filesets.results import IngestResult as IngestResult
+    from lafka.filesets.statuses import FileStatus as FileStatus
+    from lafka.filesets.statuses import Status as Status
+    from lafka.filesets.strategies import STRATEGIES as STRATEGIES
+    from lafka.filesets.summaries import FilesetSummary as FilesetSummary
+    from lafka.filesets.targets.item import ItemDescription as ItemDescription
+    from lafka.filesets.types import ArchiveStrategyResult as ArchiveStrategyResult
+    from lafka.filesets.types import FilesetManifestFile as FilesetManifestFile
+    from lafka.filesets.types import FilesetPlatformItem as FilesetPlatformItem
+    from lafka.filesets.types import IngestStrategy as IngestStrategy
+
+_HOMES = {
+    "platforms": ("PLATFORMS",),
+    "requests": ("IngestRequest",),
+    "results": ("IngestResult",),
+    "statuses": ("FileStatus", "Status"),
+    "strategies": ("STRATEGIES",),
+    "summaries": ("FilesetSummary",),
+    "targets.item": ("ItemDescription",),
+    "types": (
+        "ArchiveStrategyResult",
+        "FilesetManifestFile",
+        "FilesetPlatformItem",
+        "IngestStrategy",
+    ),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME_OF})

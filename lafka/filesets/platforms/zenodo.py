@@ -1,0 +1,254 @@
+"""Zenodo and other hosts of InvenioRDM: records, which are versions, by three shapes of one API.
+
+https://developers.zenodo.org, https://inveniordm.docs.cern.ch/reference/rest_api_drafts_records/.
+Old Zenodo lists ``files[].links.self`` below ``/api/files/<bucket>/``, today's below
+``/api/records/<id>/files/<key>/content``; a native InvenioRDM has ``files.entries``, whose
+``links.self`` is JSON and whose bytes stand at ``links.content``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any
+from urllib.parse import unquote
+
+from tldextract import TLDExtract
+
+from lafka.filesets.asks import Answer, Ask, Asking, Resource
+from lafka.filesets.pages import HtmlBiblio
+from lafka.filesets.platforms.answers import (
+    Value,
+    ask_json,
+    checked_url,
+    with_digest,
+    with_extra,
+)
+from lafka.filesets.platforms.platform import (
+    FilesetPlatformHelper,
+    authority_of,
+    host_of,
+    in_domain,
+    item_meta,
+    item_name,
+    refuse_restricted,
+    split_url,
+)
+from lafka.filesets.requests import IngestRequest
+from lafka.filesets.types import (
+    FilesetManifestFile,
+    FilesetPlatformItem,
+    PlatformError,
+    PlatformRestrictedError,
+    PlatformScopeError,
+)
+
+INVENIO_HOSTS = frozenset(
+    {
+        "data.caltech.edu",
+        "fdat.uni-tuebingen.de",
+        "inveniordm.web.cern.ch",
+        "prism.northwestern.edu",
+        "repository.tugraz.at",
+        "researchdata.tuwien.ac.at",
+        "researchdata.tuwien.at",
+        "rodare.hzdr.de",
+        "ultraviolet.library.nyu.edu",
+        "works.hcommons.org",
+    }
+)
+"""Hosts of InvenioRDM beside Zenodo; ``LAFKA_INVENIO_HOSTS`` may name more."""
+
+_ZENODO = ("zenodo.org",)
+_RECORD = re.compile(r"/records?/([A-Za-z0-9][A-Za-z0-9-]{0,60})(?=/|\Z)(/files/.+)?")
+_DOI = re.compile(r"10\.[0-9]{4,9}/zenodo\.([0-9]{1,18})(?![0-9])", re.IGNORECASE)
+_COMMUNITY = re.compile(r"/communities/.")
+
+
+class ZenodoHelper(FilesetPlatformHelper):
+    """One record; an id of all versions is of wrong scope, but for ``latest``."""
+
+    platform_name = "zenodo"
+
+    def match_request(
+        self, request: IngestRequest, resource: Resource, html_biblio: HtmlBiblio
+    ) -> bool:
+        return any(self._known(url) for url in (*resource.urls, request.base_url))
+
+    def _known(self, url: str) -> bool:
+        parts = split_url(url)
+        host, path = host_of(parts), unquote(parts.path)
+        if not in_domain(host, *_ZENODO) and host not in INVENIO_HOSTS | self.more_hosts:
+            return False
+        return bool(_RECORD.match(path) or _DOI.search(path) or _COMMUNITY.match(path))
+
+    def process_request(
+        self, request: IngestRequest, resource: Resource, html_biblio: HtmlBiblio
+    ) -> Asking:
+        item = FilesetPlatformItem(platform_name=self.platform_name)
+        urls = (*resource.urls, request.base_url)
+        url = next((url for url in urls if self._known(url)), "")
+        parts = split_url(url)
+        item = replace(item, platform_domain=host_of(parts) or None)
+        number = _record_in(unquote(parts.path), item)
+        item = replace(item, platform_id=number)
+        api = f"https://{authority_of(parts)}/api/records/{number}"
+        record, _ = yield from ask_json(api, item)
+        found = record["id"].need_text(item)
+        if not request.latest:
+            _refuse_work(record, found, _ids_in(urls, self._known), item)
+        item = _described(record, replace(item, platform_id=found))
+        _refuse_closed(record, item)
+        rows = yield from _rows(record, api, item)
+        files = tuple(_file(key, row, item) for key, row in rows)
+        return refuse_restricted(replace(item, manifest=files))
+
+
+def _record_in(path: str, item: FilesetPlatformItem) -> str:
+    """The record's id in *path*; on Zenodo ids are numbers."""
+    record = _RECORD.match(path)
+    if record and record[2]:
+        raise PlatformScopeError(f"{path}: one file of a record", item)
+    number = record[1] if record else next((found[1] for found in _DOI.finditer(path)), "")
+    is_number = number.isascii() and number.isdigit()
+    if not number or (in_domain(item.platform_domain or "", *_ZENODO) and not is_number):
+        raise PlatformScopeError(f"{path}: no record", item)
+    return number
+
+
+def _ids_in(urls: tuple[str, ...], known: Any) -> Iterator[str]:
+    """The ids of records that a request came by."""
+    for url in urls:
+        path = unquote(split_url(url).path)
+        if found := _DOI.search(path):
+            yield found[1]
+        elif (record := _RECORD.match(path)) and known(url):
+            yield record[1]
+
+
+def _refuse_work(record: Value, found: str, ids: Iterator[str], item: FilesetPlatformItem) -> None:
+    """``PlatformScopeError`` where an id on the way stands for all versions of the record."""
+    work = record["conceptrecid"].text() or record["parent"]["id"].text()
+    for number in ids:
+        if number == work:
+            raise PlatformScopeError(f"{number} stands for all versions, {found} is one", item)
+        if number != found:
+            raise PlatformScopeError(f"{number} was asked for, {found} is the answer", item)
+
+
+def _described(record: Value, item: FilesetPlatformItem) -> FilesetPlatformItem:
+    links, about = record["links"], record["metadata"]
+    number, host = item.platform_id, item.platform_domain
+    page = links["self_html"].text() or links["html"].text() or f"https://{host}/records/{number}"
+    extra: dict[str, Any] = {"version": number}
+    revision = record["revision"].text() or record["revision_id"].text()
+    if revision:
+        extra["revision"] = revision
+    creators = (person["name"].text() or person["person_or_org"]["name"].text()
+                for person in about["creators"].each())  # fmt: skip
+    meta = item_meta(
+        collection="datasets",
+        title=about["title"].text() or record["title"].text(),
+        creator=[name for name in creators if name],
+        date=about["publication_date"].text(),
+        source=page,
+        description=about["description"].text(),
+        license=about["license"]["id"].text() or about["license"].text() or _rights(about),
+        doi=record["doi"].text() or record["pids"]["doi"]["identifier"].text(),
+        version=number,
+    )
+    archive = links["archive"].text()
+    item = replace(item, extra=extra)
+    return replace(
+        item,
+        archiveorg_item_name=item_name(f"{host}-{number}", item),
+        archiveorg_item_meta=meta,
+        web_base_url=page,
+        web_bundle_url=_own(archive, "the bundle", item) if archive else None,
+    )
+
+
+def _rights(about: Value) -> str | None:
+    return next((found for right in about["rights"].each() if (found := right["id"].text())), None)
+
+
+def _refuse_closed(record: Value, item: FilesetPlatformItem) -> None:
+    right = record["metadata"]["access_right"].text()
+    if right not in (None, "open"):
+        raise PlatformRestrictedError(f"access_right is {right}", item)
+    for key in ("record", "files"):
+        access = record["access"][key].text()
+        if access not in (None, "public", "open"):
+            raise PlatformRestrictedError(f"access.{key} is {access}", item)
+    if not record["files"] and not _is_metadata_only(record):
+        raise PlatformRestrictedError("the record lists no files", item)
+
+
+def _is_metadata_only(record: Value) -> bool:
+    status = record["access"]["status"].text()
+    return record["metadata_only"].flag() or status in ("metadata-only", "metadata_only")
+
+
+def _rows(
+    record: Value, api: str, item: FilesetPlatformItem
+) -> Generator[Ask, Answer, list[tuple[str, Value]]]:
+    """Key and row of each file, of any shape of the API."""
+    files = record["files"]
+    if files.is_list:
+        return [(row["key"].name() or row["filename"].name() or "", row) for row in files.each()]
+    if files["enabled"].raw is False or not files.is_object:
+        return []
+    entries = files["entries"]
+    if not entries and files["count"].number() != 0:
+        value, _ = yield from ask_json(f"{api}/files", item)
+        entries = value["entries"]
+        if not entries:
+            raise PlatformError(f"{api}/files: the answer has no entries", item)
+    if entries.is_list:
+        return [(row["key"].name() or "", row) for row in entries.each()]
+    return list(entries.keys())
+
+
+def _file(key: str, row: Value, item: FilesetPlatformItem) -> FilesetManifestFile:
+    links = row["links"]
+    size = row["size"].number()
+    checksum = row["checksum"].text() or ""
+    algorithm, colon, digest = checksum.rpartition(":")
+    file = FilesetManifestFile(
+        path=key,
+        size=size if size is not None else row["filesize"].number(),
+        mimetype=row["mimetype"].text(),
+        platform_url=_own(links["content"].text() or _bytes_of(links, item), key, item),
+    )
+    file = with_digest(file, algorithm if colon else "md5", digest)
+    return with_extra(file, id=row["id"].text() or row["file_id"].text())
+
+
+def _bytes_of(links: Value, item: FilesetPlatformItem) -> str | None:
+    """``links.self``, which on hosts other than Zenodo is JSON about the file."""
+    url = links["self"].text()
+    native = not in_domain(item.platform_domain or "", *_ZENODO)
+    if url and native and "/api/records/" in url and not url.endswith("/content"):
+        return f"{url}/content"
+    return url
+
+
+def _own(url: str | None, file: str, item: FilesetPlatformItem) -> str | None:
+    """*url*; ``PlatformError`` where it is not on the platform's registrable domain."""
+    url = checked_url(url, file, item)
+    if url and _registrable(host_of(split_url(url))) != _registrable(item.platform_domain or ""):
+        raise PlatformError(f"the URL of {file!r} is of another site: {url}", item)
+    return url
+
+
+@cache
+def _suffixes() -> TLDExtract:
+    return TLDExtract(cache_dir=None, suffix_list_urls=())
+
+
+def _registrable(host: str) -> str:
+    """The registrable domain of *host*, or the host where there is none (an address, localhost)."""
+    found = _suffixes()(host)
+    return found.top_domain_under_public_suffix or host

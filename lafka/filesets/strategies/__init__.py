@@ -1,0 +1,24 @@
+"""Strategies: how the files of a fileset are archived and verified, and as what they are told."""
+
+from __future__ import annotations
+
+from lafka.filesets.strategies.archiveorg import ArchiveorgFilesetStrategy, ArchiveorgFileStrategy
+from lafka.filesets.strategies.bundled import (
+    ArchiveorgFilesetBundledStrategy,
+    WebFilesetBundledStrategy,
+)
+from lafka.filesets.strategies.strategy import FilesetIngestStrategy
+from lafka.filesets.strategies.web import WebFilesetStrategy, WebFileStrategy
+from lafka.filesets.types import IngestStrategy
+
+STRATEGIES: dict[IngestStrategy, type[FilesetIngestStrategy]] = {
+    made.ingest_strategy: made
+    for made in (
+        WebFileStrategy,
+        WebFilesetStrategy,
+        WebFilesetBundledStrategy,
+        ArchiveorgFileStrategy,
+        ArchiveorgFilesetStrategy,
+        ArchiveorgFilesetBundledStrategy,
+    )
+}

@@ -1,0 +1,18 @@
+"""Into an item that could be uploaded to archive.org as it is."""
+
+from __future__ import annotations
+
+from lafka.filesets.strategies.strategy import FilesetIngestStrategy
+from lafka.filesets.types import IngestStrategy
+
+
+class ArchiveorgFileStrategy(FilesetIngestStrategy):
+    """A single file of any type, told as a ``file``."""
+
+    ingest_strategy = IngestStrategy.ARCHIVEORG_FILE
+
+
+class ArchiveorgFilesetStrategy(FilesetIngestStrategy):
+    """Files of any type, told as a ``fileset``."""
+
+    ingest_strategy = IngestStrategy.ARCHIVEORG_FILESET
