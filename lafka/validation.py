@@ -147,6 +147,7 @@ _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_RETRY_AFTER_MAX": _seconds,
     "LAFKA_CRAWL_DELAY_MAX": _seconds,
     "LAFKA_PROGRESS_INTERVAL": _seconds,
+    "LAFKA_SHUTDOWN_TIMEOUT": _seconds,
     "LAFKA_LOSS_SHARE": _share,
     "LAFKA_LOSS_DAYS": _days,
     "LAFKA_KEEP_RAW": _truth,
