@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lafka.archec import syncing
+from lafka.archec import gathering, syncing
 from lafka.archec.store import ObiStore
 from tests.archec.stores import START, Home, template
 
@@ -54,19 +54,20 @@ def test_the_descriptor_was_open_before_the_first_draft_was_written(tmp_path, mo
     """A write that fails is told by it only then."""
     if not syncing._BY_SYNCFS:
         pytest.skip("no syncfs that tells of errors here: Linux before 5.8, or another system")
-    anchors, opened = [], os.open
-    order: list[str] = []
+    anchors: list[int] = []
+    open_at_writes: list[bool] = []
+    write_all = gathering.write_all
 
-    def open_(path, flags, *rest, **more):
-        order.append(".draft-0" if str(path).endswith("/.draft-0") else str(path))
-        return opened(path, flags, *rest, **more)
+    def writing(fd: int, data: bytes) -> None:
+        opened = [os.path.realpath(path) for path in Path("/proc/self/fd").iterdir()]
+        open_at_writes.append(str(home.archive.resolve()) in opened)
+        write_all(fd, data)
 
-    monkeypatch.setattr(os, "open", open_)
+    monkeypatch.setattr(gathering, "write_all", writing)
     monkeypatch.setattr(syncing, "syncfs", anchors.append)
     home = Home(tmp_path / "home")
     home.put({"abc/wpaper/1.rdf": "".join(template(n) for n in range(20))})
     home.tobi()
     assert len(anchors) == 1
-    before = order[: order.index(".draft-0")]
-    assert before[-1] == str(home.archive)
+    assert open_at_writes == [True] * 20
     assert len(list(ObiStore(home.archive).folder(START).iterdir())) == 20
