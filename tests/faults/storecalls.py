@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 KINDS = ("open", "write", "pwrite", "sendfile", "fsync", "fdatasync", "ftruncate", "rename", "link",
-         "unlink", "mkdir", "rmdir", "flock")  # fmt: skip
+         "symlink", "unlink", "mkdir", "rmdir", "flock")  # fmt: skip
 UNTOLD = ("list.sqlite",)
 """A queue that SQLite writes, made anew by each run and without a name while it is used."""
 _LENGTH = struct.Struct(">Q")
@@ -148,6 +148,7 @@ class _Real:
     rename: Any = os.rename
     replace: Any = os.replace
     link: Any = os.link
+    symlink: Any = os.symlink
     unlink: Any = os.unlink
     remove: Any = os.remove
     mkdir: Any = os.mkdir
@@ -183,6 +184,7 @@ class Watch:
         os.ftruncate = self.ftruncate
         os.rename, os.replace = self._moves("rename"), self._moves("replace")
         os.link = self._moves("link")
+        os.symlink = self.symlink
         os.unlink, os.remove = self._names("unlink"), self._names("remove")
         os.mkdir, os.rmdir = self._names("mkdir"), self._names("rmdir")
         fcntl.flock = self.flock
@@ -448,6 +450,19 @@ class Watch:
             return self._done(call, lambda: real(source, target, **more))
 
         return moved
+
+    def symlink(self, source: Any, target: Any, *rest: Any, **more: Any) -> None:
+        place = self.is_told(target)
+        if not place:
+            REAL.symlink(source, target, *rest, **more)
+            return
+        call = Call(kind="symlink", path=place, parent=_parent(place), data=os.fsencode(source))
+
+        def do() -> None:
+            REAL.symlink(source, target, *rest, **more)
+            call.ino = os.lstat(target).st_ino
+
+        self._done(call, do)
 
     def io_open(self, file: Any, mode: str = "r", *rest: Any, **more: Any) -> Any:
         if isinstance(file, int) and file in self.paths and set(mode) & set("wax+"):

@@ -361,6 +361,8 @@ def _refuse_lost(link: Path) -> None:
 def _refuse_foreign(root: Path) -> None:
     known = {"warc", "suwaf", "raw", "runs", MARKER}
     names = {path.name for path in root.iterdir() if not path.name.startswith(".")}
+    if "archec.json" in names:  # it has a folder runs/, too
+        raise BadArchive(f"{root}: an obi store, the archive needs a folder of its own")
     if names and not names & known:
         raise BadArchive(f"{root}: a folder of something else, it holds {min(names)!r}")
 
