@@ -236,7 +236,7 @@ def errors_phase(_: argparse.Namespace, pool: ProcessPoolExecutor) -> Iterable[T
 
 def signals_phase(options: argparse.Namespace, _: ProcessPoolExecutor) -> Iterable[Task]:
     for place in range(0, options.moments, 4):
-        yield partial(signals, SEED + place // 4, 4)
+        yield partial(signals, options.seed + place // 4, 4)
 
 
 def together_phase(options: argparse.Namespace, _: ProcessPoolExecutor) -> Iterable[Task]:
