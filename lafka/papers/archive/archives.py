@@ -183,8 +183,7 @@ class Archive:
         """Write the layout marker where there is none, as a first Lafka had none."""
         try:
             if not (self.root / MARKER).exists():
-                _mark(self.root, self.scheme.name)
-                sync_folder(self.root)
+                _mark(self.root, self.scheme.name)  # not synced: without it all is as it was
         except OSError as error:
             raise StorageTrouble(self.root / MARKER, error) from error
 
