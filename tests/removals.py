@@ -35,7 +35,7 @@ OWN = re.compile(
     re.VERBOSE,
 )
 ASKED = {
-    ("commands/fut.py", "_copy"): "-o FILE is written over, as cp(1) does",
+    ("papers/archive/handing.py", "hand_out_to"): "-o FILE is written over, as cp(1) does",
     ("papers/archive/archives.py", "adopt"): "--adopt moves a WARC, once it has its second name",
 }
 """Functions that do it since they were asked to, by name, to the very file."""

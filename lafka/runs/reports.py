@@ -227,13 +227,15 @@ class ListDigest:
 class Tally:
     """What the lines of the outcome feed add up to, in constant memory.
 
-    ``size``: bytes of new futs; ``chain``: that of the last line, None where lines have none.
+    ``size``: bytes of new futs; ``labelled``: PDFs, new or held, that are thought not to be futs;
+    ``chain``: that of the last line, None where lines have none.
     """
 
     outcomes: Counter[str] = field(default_factory=Counter)
     new: int = 0
     held: int = 0
     size: int = 0
+    labelled: int = 0
     requests: int = 0
     errors: int = 0
     chain: str | None = None
@@ -250,6 +252,9 @@ class Tally:
         self.outcomes[outcome] += 1
         self.errors += error is not None
         for fut in futs:
+            if fut.get("label"):
+                self.labelled += 1
+                continue
             self.new += fut["new"]
             self.held += not fut["new"]
             self.size += fut["length"] if fut["new"] else 0
@@ -262,7 +267,12 @@ class Tally:
             "lines": self.outcomes.total(),
             "chain": self.chain,
             "outcomes": dict(sorted(self.outcomes.items())),
-            "futs": {"new": self.new, "held": self.held, "bytes": self.size},
+            "futs": {
+                "new": self.new,
+                "held": self.held,
+                "bytes": self.size,
+                "labelled": self.labelled,
+            },
             "requests": self.requests,
             "errors": self.errors,
         }

@@ -65,11 +65,14 @@ def agrees(archive: Path, place: int = -1) -> dict[str, Any]:
     assert values["requests"] == sum(line["requests"] for line in lines)
     assert values["errors"] == sum(line["error"] is not None for line in lines)
     futs = [fut for line in lines for fut in line["futs"]]
+    labelled = sum("label" in fut for fut in futs)
+    futs = [fut for fut in futs if "label" not in fut]
     held = sum(line["outcome"] == "fut" and not line["futs"] for line in lines)
     assert values["futs"] == {
         "new": sum(fut["new"] for fut in futs),
         "held": sum(not fut["new"] for fut in futs) + held,
         "bytes": sum(fut["length"] for fut in futs if fut["new"]),
+        "labelled": labelled,
     }
     return values
 
@@ -104,7 +107,8 @@ def test_a_finished_run(site: SmallSite, list_: Path, tmp_path: Path, packed: bo
     if packed:
         return
     assert crawl(archive, list_).code == 0
-    assert agrees(archive)["futs"] == {"new": 0, "held": values["futs"]["new"], "bytes": 0}
+    assert agrees(archive)["futs"] == {"new": 0, "held": values["futs"]["new"], "bytes": 0,
+                                       "labelled": 0}  # fmt: skip
     assert listed(archive) == ["finished", "finished"]
     told = [json.loads(line) for line in runs(archive, "--json").stdout.splitlines()]
     assert [(each["state"], each["lines"]) for each in told] == [("finished", count)] * 2

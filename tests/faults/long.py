@@ -31,6 +31,7 @@ from tests.crawls.running import check as check_archive
 from tests.faults import (
     kills,
     mutants,
+    plants,
     powercuts,
     refusals,
     scenarios,
@@ -326,6 +327,19 @@ def fuzz(seconds: int) -> Figures:
     return Figures({"seconds": seconds}, troubles)
 
 
+def removals_phase(_: argparse.Namespace, __: ProcessPoolExecutor) -> Iterable[Task]:
+    for verb in plants.COMMANDS:
+        for plant in plants.PLANTS:
+            yield partial(planted, verb, plant)
+
+
+def planted(verb: str, plant: str) -> Figures:
+    return _cleaned(
+        lambda: Figures({"commands": 1}, plants.changed(*here(), verb, plant)),
+        f"{verb}, {plant}",
+    )
+
+
 PHASES: dict[str, tuple[str, Callable[[argparse.Namespace, ProcessPoolExecutor], Iterable[Task]]]]
 PHASES = {
     "kills": ("Crawls killed at random moments", kills_phase),
@@ -337,6 +351,7 @@ PHASES = {
     "powercuts": ("Power cuts in the model, also behind a kill at every call", powercuts_phase),
     "mutants": ("The store without one of its syncs or locks", mutants_phase),
     "disks": ("Real file systems that are too small", disks_phase),
+    "removals": ("Foreign files, folders and links at every level", removals_phase),
     "fuzz": ("The fuzz targets", fuzz_phase),
 }
 

@@ -256,11 +256,15 @@ def test_a_report_is_locked_and_synced_before_it_has_its_name(
 
 def test_the_tally_of_lines() -> None:
     fut = {"url": "", "digest": "", "s": 1, "l": 7, "length": 7}
+    labelled = [
+        {**fut, "new": True, "label": "other"},
+        {**fut, "new": False, "label": "supplement"},
+    ]
     lines = [
         {"outcome": "fut", "requests": 3, "error": None, "futs": [{**fut, "new": True}] * 2},
         {"outcome": "fut", "requests": 2, "error": None, "futs": [{**fut, "new": False}]},
         {"outcome": "fut", "requests": 0, "error": None, "futs": []},
-        {"outcome": "not-found", "requests": 1, "error": "HTTP status 404", "futs": []},
+        {"outcome": "not-found", "requests": 1, "error": "HTTP status 404", "futs": labelled},
     ]
     tally = Tally()
     lines[3]["chain"] = "sha256:0"
@@ -271,7 +275,7 @@ def test_the_tally_of_lines() -> None:
         "lines": 4,
         "chain": "sha256:0",
         "outcomes": {"fut": 3, "not-found": 1},
-        "futs": {"new": 2, "held": 2, "bytes": 14},
+        "futs": {"new": 2, "held": 2, "bytes": 14, "labelled": 2},
         "requests": 6,
         "errors": 1,
     }

@@ -45,7 +45,8 @@ class StoredFut:
     """A fut in an archive: ``length`` bytes at ``start`` of the file ``warc``.
 
     ``time`` is as in the suwaf, ``digest`` is ``sha256:`` and hex of the bytes, ``url`` is what the
-    fut was fetched from, ``futli`` what the list said.
+    fut was fetched from, ``futli`` what the list said. ``label`` is empty for what is thought to be
+    the fut, else ``supplement`` or ``other``.
     """
 
     pid: Pid
@@ -56,6 +57,7 @@ class StoredFut:
     warc: Path
     start: int
     length: int
+    label: str = ""
 
     def read(self) -> bytes:
         """The whole PDF, by one positioned read; ``ShortWarc`` where the file is too short."""
@@ -215,14 +217,22 @@ class Archive:
             raise NotHeld(f"{pid}: not in the archive at {self.root}")
         return suwaf
 
-    def fut(self, pid: str | Pid, futli: str | None = None, time: str | None = None) -> StoredFut:
+    def fut(
+        self,
+        pid: str | Pid,
+        futli: str | None = None,
+        time: str | None = None,
+        *,
+        label: str | None = "",
+    ) -> StoredFut:
         """The latest fut of a paper, or of its *futli*, or the latest not after *time*.
 
-        *time* is ``YYYY-MM-DDThh:mm:ssZ`` or any beginning of it. ``BadPid``, ``NotHeld``,
-        ``BadSuwaf``.
+        *time* is ``YYYY-MM-DDThh:mm:ssZ`` or any beginning of it. *label*: ``supplement`` or
+        ``other`` for a PDF that is thought to be that, None for any. ``BadPid``, ``BadSuwaf``,
+        ``NotHeld``, which says what labelled PDFs there are.
         """
         pid = self.pid(pid)
-        name, key, fut = self.suwaf(pid).fut(futli, time)
+        name, key, fut = self.suwaf(pid).fut(futli, time, label=label)
         return StoredFut(
             pid=pid,
             futli=name,
@@ -232,6 +242,7 @@ class Archive:
             warc=self.warc_path(pid),
             start=fut.s,
             length=fut.l,
+            label=fut.label,
         )
 
     def has_fut(self, futli: Futli, since: datetime | None = None) -> bool:
