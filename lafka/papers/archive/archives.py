@@ -185,8 +185,7 @@ class Archive:
         """Write the layout marker where there is none, as a first Lafka had none."""
         try:
             if not (self.root / MARKER).exists():
-                _mark(self.root, self.scheme.name)
-                sync_folder(self.root)
+                _mark(self.root, self.scheme.name)  # not synced: without it all is as it was
         except OSError as error:
             raise StorageTrouble(self.root / MARKER, error) from error
 
@@ -277,7 +276,7 @@ class Archive:
     def warcs(self, lost: Callable[[Path], object] | None = None) -> Iterator[Path]:
         """The paths of all paper WARCs, sorted within each folder, found as they are asked for.
 
-        Links are followed (docs/adr/0015-links.md). *lost* is told of each that leads nowhere;
+        Links are followed (docs/adr/0013). *lost* is told of each that leads nowhere;
         ``BadArchive`` where nobody is there to be told.
         """
         found = files_below(self.root / "warc", lost or _refuse_lost)
@@ -364,6 +363,8 @@ def _refuse_lost(link: Path) -> None:
 def _refuse_foreign(root: Path) -> None:
     known = {"warc", "suwaf", "raw", "runs", MARKER}
     names = {path.name for path in root.iterdir() if not path.name.startswith(".")}
+    if "archec.json" in names:  # it has a folder runs/, too
+        raise BadArchive(f"{root}: an obi store, the archive needs a folder of its own")
     if names and not names & known:
         raise BadArchive(f"{root}: a folder of something else, it holds {min(names)!r}")
 
