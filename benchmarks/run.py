@@ -24,6 +24,7 @@ MODULES = {
     "recovery": "benchmarks.recovery",
     "list": "benchmarks.long_list",
     "lines": "benchmarks.ten_million",
+    "many": "benchmarks.many_lines",
     "warc": "benchmarks.warc",
     "archec": "benchmarks.archec",
 }

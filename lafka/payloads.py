@@ -29,6 +29,8 @@ _FRAGMENT = re.compile(
 _UTF_16 = re.compile(rb"\xff\xfe|\xfe\xff|(?:\s\0)*<\0|(?:\0\s)*\0<")
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _TAIL = 2048
+DECODED_TIMES = 16
+DECODED_SPARE = 64 << 20
 
 
 class Kind(StrEnum):
@@ -156,6 +158,16 @@ class _Entity:
         if self.start < 0:
             self._settle()
         return digest_text(self._fut), digest_text(self._whole)
+
+
+def decoded_max(size: int, most: int = 0) -> int:
+    """How many bytes a coding of an answer of *size* bytes may make, undone; more is a bomb.
+
+    Honest codings make up to ten times as many, and much more of little. Never over *most* bytes
+    (0: no other bound).
+    """
+    own = DECODED_TIMES * size + DECODED_SPARE
+    return min(own, most or own)
 
 
 def inspect(block: Source, *, max_entity: int = 0) -> Payload:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lafka.capture.exchanges import decoded_opening, kind_of_opening
 from lafka.errors import BadHttp
-from lafka.payloads import Kind, Payload, identified_type, inspect, kind_of, pdf_start
+from lafka.payloads import Kind, Payload, decoded_max, identified_type, inspect, kind_of, pdf_start
 from lafka.warc.format import codings, http
 from lafka.warc.format.sources import FileSource, MemorySource
 
@@ -331,6 +331,19 @@ def test_a_bomb_is_too_big() -> None:
     assert (facts.too_big, facts.whole) == (True, False)
     assert peak < 8 << 20
     assert not look(sized(coded, b"Content-Encoding: gzip\r\n"), 60 << 20).too_big
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_the_work_on_an_answer_is_a_multiple_of_what_came(depth: int) -> None:
+    """Whatever stands between the codings counts, too: a stack of them may end in no byte."""
+    coded = PDF
+    for _ in range(depth):
+        coded = gzip.compress(coded + bytes(96 << 20))
+    field = b"Content-Encoding: " + b", ".join([b"gzip"] * depth) + b"\r\n"
+    assert look(sized(coded, field), decoded_max(len(coded))).too_big
+    assert not look(sized(coded, field)).too_big
+    assert decoded_max(1 << 20) == (16 << 20) + (64 << 20)
+    assert decoded_max(1 << 20, 1 << 10) == 1 << 10
 
 
 def test_a_limit_on_decoding_is_none_on_what_is_not_coded() -> None:

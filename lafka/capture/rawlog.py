@@ -23,7 +23,7 @@ from lafka.capture.leftovers import locked_folder, mark, remove, remove_file
 from lafka.capture.logged import LoggedExchange, Provenance, Span
 from lafka.capture.rawfiles import RawFiles
 from lafka.errors import BadHttp
-from lafka.payloads import Payload, identified_type, inspect
+from lafka.payloads import Payload, decoded_max, identified_type, inspect
 from lafka.warc.format import dates
 from lafka.warc.format.fields import Fields, one_line
 from lafka.warc.format.records import (
@@ -50,7 +50,8 @@ class RawLog:
     turns.
 
     *config*: the keys of a scrapy-warcio settings file. *keep*: files are never removed.
-    *max_entity*: bytes after which decoding a content-coded body stops (0: never).
+    *max_entity*: bytes after which decoding a coded body stops, if not by :func:`decoded_max`
+    before (0: only by that): who writes is one thread, and no answer shall hold up the others.
     ``ArchiveBusy`` where another run of this name lives, ``StorageTrouble``.
     """
 
@@ -118,7 +119,8 @@ class RawLog:
         """The payload of the answer; None where there is none, or it is no HTTP."""
         with suppress(BadHttp):
             if exchange.response.size:
-                return inspect(exchange.response, max_entity=self._max_entity)
+                block = exchange.response
+                return inspect(block, max_entity=decoded_max(block.size, self._max_entity))
         return None
 
     def _write(

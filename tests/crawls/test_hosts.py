@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
+from lafka import settings
+from lafka.payloads import decoded_max
 from tests.crawls.running import Crawl, check, crawl, outcomes
 from tests.sites.papers import BUSY, LATE, MAIN, OTHER, SmallSite, as_pdf, meta, page, pdf
 from tests.sites.server import Reply, Seen, redirect, reply
@@ -115,3 +118,24 @@ def _read(archive: Path) -> int:
                 assert (entry["s"], entry["l"]) == (fut["s"], fut["l"])
                 futs += 1
     return futs
+
+
+def test_bombs_are_left_before_they_hold_up_other_hosts(tmp_path: Path) -> None:
+    """Five GiB were to be decoded by the one thread that writes what every host answers."""
+    bomb = gzip.compress(pdf("lead"), mtime=0) + gzip.compress(bytes(1 << 24), mtime=0) * 64
+    with SmallSite((MAIN, OTHER), 8) as site:
+        lines = [site.list()]
+        for number in range(5):
+            target = f"/bomb/{number}"
+            site.routes[target] = as_pdf(bomb, "Content-Encoding: gzip")
+            lines.insert(0, f"RePEc:tst:papers:b{number}\t{site.at(MAIN)}{target}\n")
+        (tmp_path / "list.tsv").write_text("".join(lines))
+        counting = json.dumps({**settings.EXTENSIONS, "tests.crawls.counting.Decoded": 0})
+        run = crawl(tmp_path / "a", tmp_path / "list.tsv", EXTENSIONS=counting)
+        assert not run.troubles()
+    found = {line["pid"]: line["outcome"] for line in outcomes(tmp_path / "a")[0]}
+    assert {found.pop(f"RePEc:tst:papers:b{number}") for number in range(5)} == {"too-big"}
+    assert found == {paper.pid: paper.outcome for paper in site.papers}
+    piece, rest = 1 << 20, 1 << 20
+    assert 5 << 26 < run.stats["decoded"] < 5 * (decoded_max(len(bomb)) + piece) + rest
+    check(tmp_path / "a")

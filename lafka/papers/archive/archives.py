@@ -27,6 +27,7 @@ from pathlib import Path
 
 from lafka.errors import BadArchive, BadPid, BadWarc, NotHeld, ShortWarc, StorageTrouble
 from lafka.papers.archive.contents import paper_ids
+from lafka.papers.archive.inuse import PapersInUse
 from lafka.papers.archive.paperwarc import PaperWarc, locked
 from lafka.papers.archive.suwafs import Suwaf
 from lafka.papers.lists.futlis import Futli
@@ -143,6 +144,7 @@ class Archive:
         if marked and collection and collection != marked:
             raise BadArchive(f"{self.root}: an archive of {marked}, not of {collection}")
         self.scheme = _scheme(marked or collection or DEFAULT_COLLECTION)
+        self._in_use = PapersInUse()
 
     @classmethod
     def create(cls, root: Path | str, collection: str | None = None) -> Archive:
@@ -250,7 +252,7 @@ class Archive:
 
         ``BadSuwaf``, and ``ShortWarc`` where the WARC is missing or shorter than its suwaf says.
         """
-        suwaf = Suwaf.load(self.suwaf_path(futli.pid), futli.pid)
+        suwaf = self._in_use.suwaf(self.suwaf_path(futli.pid), futli.pid)
         if suwaf is None:
             return False
         self._check_length(futli.pid, suwaf)
@@ -269,14 +271,15 @@ class Archive:
 
     def paper(self, pid: Pid, *, recover: bool = True) -> AbstractContextManager[PaperWarc]:
         """The paper's WARC, locked for writing: ``paperwarc.locked``."""
-        return locked(self.warc_path(pid), self.suwaf_path(pid), pid, self.scheme, recover=recover)
+        warc, suwaf = self.warc_path(pid), self.suwaf_path(pid)
+        return locked(warc, suwaf, pid, self.scheme, self._in_use, recover=recover)
 
     def close(self, futli: Futli) -> None:
         """Note that a trail of *futli* ended with nothing to store: it is not open any longer.
 
         Raises as :meth:`paper`; nothing is written where the futli was not open.
         """
-        suwaf = Suwaf.load(self.suwaf_path(futli.pid), futli.pid)
+        suwaf = self._in_use.suwaf(self.suwaf_path(futli.pid), futli.pid)
         if suwaf and futli.url in suwaf.open:
             with self.paper(futli.pid) as paper:
                 paper.close(futli.url)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from lafka.errors import BadPid, BadSuwaf, BadWarc, ShortWarc, StorageTrouble, TornWarc
 from lafka.papers.archive.contents import Contents, Scanner, begins_record, fut_of
+from lafka.papers.archive.inuse import PapersInUse
 from lafka.papers.archive.plans import Files, Plan, visit_of
 from lafka.papers.archive.suwafs import Fut, Suwaf
 from lafka.papers.walk.asks import Capture
@@ -39,21 +40,25 @@ class StoredCapture:
 class PaperWarc:
     """One paper's WARC and suwaf, locked and recovered; made by :func:`locked`."""
 
-    def __init__(self, suwaf_path: Path, pid: Pid, scheme: Scheme, lock: Lock) -> None:
+    def __init__(
+        self, suwaf_path: Path, pid: Pid, scheme: Scheme, lock: Lock, in_use: PapersInUse
+    ) -> None:
         self.path = lock.warc
         self.suwaf_path = suwaf_path
         self.pid = pid
         self.suwaf = Suwaf(pid=pid)
         self._scheme = scheme
         self._lock = lock
+        self._in_use = in_use
         self._fd = lock.fd
         self._contents: Contents | None = None
 
     @property
     def contents(self) -> Contents:
-        """What the WARC holds; read from its headers when first asked for."""
+        """What the WARC holds; read from its headers when first asked for, unless it is known."""
         if self._contents is None:
-            self._contents = self._scanner(self.suwaf.end).read()
+            known = self._in_use.contents(self.suwaf, os.fstat(self._fd))
+            self._contents = known or self._scanner(self.suwaf.end).read()
         return self._contents
 
     def _scanner(self, trusted_to: int) -> Scanner:
@@ -81,7 +86,8 @@ class PaperWarc:
     def load_suwaf(self, *, lenient: bool = False) -> None:
         """Read the suwaf; *lenient*: as if there were none where it is damaged."""
         try:
-            self.suwaf = Suwaf.load(self.suwaf_path, self.pid) or self.suwaf
+            if known := self._in_use.suwaf(self.suwaf_path, self.pid):
+                self.suwaf = known.copy()
         except BadSuwaf:
             if not lenient:
                 raise
@@ -161,12 +167,18 @@ class PaperWarc:
                 self._commit()
             else:
                 self._keep_name(self.suwaf_path)
+        self._keep()
         return [self._named(entry) for entry in plan.added]
 
     def close(self, futli: str) -> None:
         """Note that a trail of *futli* has ended and has nothing to store: it is open no longer."""
         if self._mark(futli, opened=False):
             self._commit()
+            self._keep()
+
+    def _keep(self) -> None:
+        """Spare the paper's next writer to read what this one knows."""
+        self._in_use.keep(self.suwaf_path, self.suwaf, self._contents, os.fstat(self._fd))
 
     def _named(self, entry: tuple[Capture, str, bool]) -> StoredCapture:
         capture, digest, new = entry
@@ -213,16 +225,22 @@ def locked(
     suwaf: Path,
     pid: Pid,
     scheme: Scheme,
+    in_use: PapersInUse,
     *,
     recover: bool = True,
 ) -> Iterator[PaperWarc]:
     """The paper at *warc*, locked against every other writer, and recovered.
 
-    A paper that is not here yet comes to be with its first commit. Raises as
-    :meth:`PaperWarc.recover` does, and ``StorageTrouble`` for any ``OSError`` while it is locked.
+    What *in_use* has of it is not read again, and forgotten where anything is raised. A paper that
+    is not here yet comes to be with its first commit. Raises as :meth:`PaperWarc.recover` does, and
+    ``StorageTrouble`` for any ``OSError`` while it is locked.
     """
     with held(warc) as lock:
-        paper = PaperWarc(suwaf, pid, scheme, lock)
-        if recover:
-            paper.recover()
-        yield paper
+        paper = PaperWarc(suwaf, pid, scheme, lock, in_use)
+        try:
+            if recover:
+                paper.recover()
+            yield paper
+        except BaseException:
+            in_use.forget(pid)
+            raise

@@ -26,7 +26,7 @@ from lafka.papers.origins import FUTLI, PAPER_ID, Origin
 from lafka.papers.walk.asks import Ask, Capture
 from lafka.papers.walk.outcomes import Outcome, judge
 from lafka.papers.walk.trails import Trail
-from lafka.payloads import Payload, inspect
+from lafka.payloads import DECODED_SPARE, DECODED_TIMES, Payload, decoded_max, inspect
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import sha256_of
 from lafka.warc.format.sources import Source
@@ -129,8 +129,6 @@ class _Capture:
 
 
 _Answer = tuple[StoredRecord, Payload | None]
-_TIMES = 16
-_SPARE = 64 << 20
 
 
 @dataclass(slots=True)
@@ -147,8 +145,8 @@ class _Budget:
     def inspect(self, block: Source) -> Payload:
         """The facts of the answer in *block*, too big where it would cost too much."""
         if self.spare is None:
-            return inspect(block, max_entity=self.most)
-        own = _TIMES * block.size
+            return inspect(block, max_entity=decoded_max(block.size, self.most))
+        own = DECODED_TIMES * block.size
         payload = inspect(block, max_entity=min(own + self.spare, self.most or sys.maxsize))
         self.spare -= min(self.spare, max(0, payload.start + payload.length - own))
         return payload
@@ -166,7 +164,7 @@ class _Log:
         self._archive = archive
         self._files = files
         self._known = _Budget(most, spare=most or None)
-        self._unknown = _Budget(most, spare=min(_SPARE, most or _SPARE))
+        self._unknown = _Budget(most, spare=min(DECODED_SPARE, most or DECODED_SPARE))
         self._captures: dict[str, _Capture] = {}
         self._ends: list[dict[str, Any]] = []
 

@@ -7,10 +7,11 @@ always be made again from its WARC; readers take no lock and always see a whole 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,8 @@ class Suwaf:
     end: int = 0
     chain: str = ""
     open: tuple[str, ...] = ()
+    _texts: dict[str, bytes] = field(default_factory=dict, repr=False, compare=False)
+    """Each futli's part of the file, once it was made: ``add`` alone changes ``futlis`` then."""
 
     @classmethod
     def load(cls, path: Path, pid: Pid) -> Suwaf | None:
@@ -83,15 +86,21 @@ class Suwaf:
 
         ``BadSuwaf`` where it is none, ``StorageTrouble`` where it cannot be read.
         """
+        found = cls.load_with_stat(path, pid)
+        return found[0] if found else None
+
+    @classmethod
+    def load_with_stat(cls, path: Path, pid: Pid) -> tuple[Suwaf, os.stat_result] | None:
+        """As :meth:`load`, and what file it was that was read."""
         try:
             with open(path, "rb", buffering=0) as file:  # noqa: PTH123  half the cost
-                data = file.read()
+                status, data = os.fstat(file.fileno()), file.read()
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             raise StorageTrouble(path, error) from error
         try:
-            return cls.of_json(json.loads(data), pid)
+            return cls.of_json(json.loads(data), pid), status
         except (ValueError, RecursionError) as error:
             raise BadSuwaf(path, f"not a suwaf: {error}") from None
 
@@ -107,29 +116,45 @@ class Suwaf:
         futlis = _futlis_of(values.get(str(pid), {}))
         return cls(pid=pid, futlis=futlis, end=end, chain=chain, open=opened)
 
+    def copy(self) -> Suwaf:
+        """Another one, that may be added to without a change of this one."""
+        return replace(self, futlis=self.futlis.copy(), _texts=self._texts.copy())
+
     def to_bytes(self) -> bytes:
-        """The file's bytes."""
-        text = json.dumps(self.as_json(), ensure_ascii=False, indent=1)
-        return text.encode("utf-8", "surrogatepass") + b"\n"
+        """The file's bytes: ``as_json()`` in JSON, one blank deep for each level."""
+        return b"".join(self._pieces())
+
+    def _pieces(self) -> tuple[bytes, ...]:
+        """The file's bytes; what was encoded for the last call is not encoded again."""
+        if len(self._texts) < len(self.futlis):
+            missing = [futli for futli in self.futlis if futli not in self._texts]
+            self._texts |= {futli: _indented(futli, self._times(futli)) for futli in missing}
+        texts = b",\n".join(map(self._texts.__getitem__, self.futlis))
+        begin, end = (b"{\n", b"\n }") if self.futlis else (b"{", b"}")
+        name, writer = _encoded(str(self.pid)), _encoded({"_warc": self._writer()})
+        return b"{\n %s: %s" % (name, begin), texts, b"%s,\n%s\n" % (end, writer[2:])
 
     def as_json(self) -> dict[str, Any]:
+        futs = {futli: self._times(futli) for futli in self.futlis}
+        return {str(self.pid): futs, "_warc": self._writer()}
+
+    def _times(self, futli: str) -> dict[str, Any]:
+        return {time: fut.as_json() for time, fut in self.futlis[futli].items()}
+
+    def _writer(self) -> dict[str, Any]:
         writer: dict[str, Any] = {"format": FORMAT, "end": self.end}
         if self.chain:
             writer["chain"] = self.chain
         if self.open:
             writer["open"] = list(self.open)
-        futs = {
-            futli: {time: fut.as_json() for time, fut in times.items()}
-            for futli, times in self.futlis.items()
-        }
-        return {str(self.pid): futs, "_warc": writer}
+        return writer
 
     def save(self, path: Path) -> None:
         """Put the suwaf in place, durably, by the one writer that the WARC's lock admits.
 
         ``StorageTrouble`` where the disk refuses; then the old suwaf is still there.
         """
-        drafts.replace(path, [self.to_bytes()])
+        drafts.replace(path, self._pieces())
 
     def check_length(self, warc: Path, size: int) -> None:
         """``ShortWarc`` where the file *warc*, of *size* bytes, is shorter than ``end``."""
@@ -142,9 +167,10 @@ class Suwaf:
         The key is the time cut to seconds, or, where that second is taken, to milliseconds, then
         microseconds; where even that is taken, the next free microsecond.
         """
-        times = self.futlis.setdefault(futli, {})
+        times = self.futlis.get(futli, {})
         key = _free_key(times, time)
-        times[key] = fut
+        self.futlis[futli] = {**times, key: fut}  # a copy may have the times of before
+        self._texts.pop(futli, None)
         return key
 
     def fut(
@@ -182,6 +208,16 @@ def _labels(labels: Iterable[str]) -> str:
     counts = Counter(label or "fut" for label in labels)
     said = ", ".join(f"{count} labelled {label!r}" for label, count in sorted(counts.items()))
     return f", but PDFs are: {said}" if said else ""
+
+
+def _encoded(values: Any) -> bytes:
+    text = json.dumps(values, ensure_ascii=False, indent=1)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _indented(futli: str, times: dict[str, Any]) -> bytes:
+    """An entry of an object as it stands one level deeper; a text of JSON has no line feed."""
+    return b" " + _encoded({futli: times})[2:-2].replace(b"\n", b"\n ")
 
 
 def _writer_of(values: dict[str, Any]) -> tuple[int, str, tuple[str, ...]]:

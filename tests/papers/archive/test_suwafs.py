@@ -46,6 +46,35 @@ def test_a_suwaf_is_read_as_it_was_written(
     assert sum(map(len, suwaf.futlis.values())) == len(entries)
 
 
+@given(
+    entries=st.lists(st.tuples(st.sampled_from(["f", "g", ""]) | TEXT, TIMES, FUTS), max_size=8),
+    writes=st.sets(st.integers(0, 8)),
+    opened=st.lists(TEXT, max_size=2),
+    empty=st.booleans(),
+)
+def test_what_was_encoded_before_stands_as_json_would_have_it(
+    entries: list[tuple[str, datetime, Fut]], writes: set[int], opened: list[str], empty: bool
+) -> None:
+    suwaf = Suwaf(pid=PID, open=tuple(opened), futlis={"none yet": {}} if empty else {})
+    for number, (futli, time, each) in enumerate([*entries, ('\ud800\u2028\n"', TIME, fut())]):
+        suwaf.add(futli, time, each)
+        suwaf.end = number
+        if number in writes:
+            older, data = suwaf, suwaf.to_bytes()
+            suwaf = suwaf.copy()
+            assert suwaf.to_bytes() == data
+            suwaf.add(futli, time, each)
+            assert older.to_bytes() == data
+        plain = json.dumps(suwaf.as_json(), ensure_ascii=False, indent=1) + "\n"
+        if number in writes or number == len(entries):
+            assert suwaf.to_bytes() == plain.encode("utf-8", "surrogatepass")
+
+
+def test_a_suwaf_of_nothing_is_written_as_json_would_have_it() -> None:
+    suwaf = Suwaf(pid=PID, end=7, chain="sha256:0")
+    assert suwaf.to_bytes().decode() == json.dumps(suwaf.as_json(), indent=1) + "\n"
+
+
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_suwaf_or_a_bad_one(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:

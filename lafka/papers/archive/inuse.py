@@ -1,0 +1,135 @@
+"""What the papers that were used last hold: many lines of one pid cost no more than many pids.
+
+Nothing here is taken for true but while the files are those that it was read from or written to,
+by their stats. So other processes may write to the archive, and so may who restores a backup.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Lock
+
+from lafka.errors import StorageTrouble
+from lafka.papers.archive.contents import Contents
+from lafka.papers.archive.suwafs import Suwaf
+from lafka.pids import Pid
+
+PAPERS_MAX = 64
+ENTRIES_MAX = 100_000
+"""Of all papers: entries of suwafs and records of WARCs, a few hundred bytes each."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stamp:
+    """Which file it was, and as of when. Times are nanoseconds."""
+
+    device: int
+    inode: int
+    size: int
+    modified: int
+    changed: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> _Stamp:
+        return cls(
+            status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Paper:
+    """A suwaf and the file it stands in; what the WARC held as of ``warc``, where that is known."""
+
+    suwaf: Suwaf
+    stamp: _Stamp
+    contents: Contents | None = None
+    warc: _Stamp | None = None
+
+    @property
+    def entries(self) -> int:
+        return len(self.suwaf.futlis) + (len(self.contents.ids) if self.contents else 0)
+
+
+class PapersInUse:
+    """The papers of one archive that this process used last; threads take turns.
+
+    Suwafs in here are never changed. Contents are changed by who has the paper's lock, alone.
+    """
+
+    def __init__(self) -> None:
+        self._papers: OrderedDict[Pid, _Paper] = OrderedDict()
+        self._turn = Lock()
+
+    def suwaf(self, path: Path, pid: Pid) -> Suwaf | None:
+        """As :meth:`Suwaf.load`, read only where the file changed; to be copied, not changed."""
+        known = self._find(pid)
+        if known and known.stamp == _stamp_at(path):
+            return known.suwaf
+        found = Suwaf.load_with_stat(path, pid)
+        if found is None:
+            return None
+        suwaf, stamp = found[0], _Stamp.of(found[1])
+        with self._turn:
+            known = self._papers.get(pid)
+            if known is None or known.stamp != stamp:
+                made = _Paper(suwaf=suwaf, stamp=stamp)
+                self._put(pid, replace(known, suwaf=suwaf, stamp=stamp) if known else made)
+        return suwaf
+
+    def contents(self, suwaf: Suwaf, warc: os.stat_result) -> Contents | None:
+        """What the WARC of *suwaf* holds; None where that is not known, or it is another by now."""
+        known = self._find(suwaf.pid)
+        if known is None or known.contents is None or known.warc != _Stamp.of(warc):
+            return None
+        ends = known.contents.end, known.contents.chain_text, warc.st_size
+        return known.contents if ends == (suwaf.end, suwaf.chain, suwaf.end) else None
+
+    def keep(
+        self, path: Path, suwaf: Suwaf, contents: Contents | None, warc: os.stat_result
+    ) -> None:
+        """Keep what the writer of a paper, who has its lock, has just left there.
+
+        *contents* None: it did not ask for them.
+        """
+        stamp = _stamp_at(path)
+        if stamp is None:
+            return
+        kept = replace(contents, infos={}, visits=[]) if contents else None  # for rebuilding alone
+        paper = _Paper(suwaf=suwaf.copy(), stamp=stamp, contents=kept, warc=_Stamp.of(warc))
+        with self._turn:
+            known = self._papers.get(suwaf.pid)
+            if known and kept is None:
+                paper = replace(paper, contents=known.contents, warc=known.warc)
+            elif kept and kept.unconverted:  # read from a descriptor that will be closed
+                paper = replace(paper, contents=None)
+            self._put(suwaf.pid, paper)
+
+    def forget(self, pid: Pid) -> None:
+        with self._turn:
+            self._papers.pop(pid, None)
+
+    def _find(self, pid: Pid) -> _Paper | None:
+        with self._turn:
+            known = self._papers.get(pid)
+            if known:
+                self._papers.move_to_end(pid)
+            return known
+
+    def _put(self, pid: Pid, paper: _Paper) -> None:
+        self._papers[pid] = paper
+        self._papers.move_to_end(pid)
+        entries = sum(paper.entries for paper in self._papers.values())
+        while len(self._papers) > PAPERS_MAX or (entries > ENTRIES_MAX and len(self._papers) > 1):
+            entries -= self._papers.popitem(last=False)[1].entries
+
+
+def _stamp_at(path: Path) -> _Stamp | None:
+    try:
+        return _Stamp.of(path.stat())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise StorageTrouble(path, error) from error
