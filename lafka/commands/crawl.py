@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from scrapy.commands import crawl
 from scrapy.spiderloader import get_spider_loader
 
-from lafka.cli import attempt, check_args, refused
+from lafka.cli import attempt, check_args, refused, settle, tell_archive
 from lafka.errors import BadArgument, LafkaError
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class Command(crawl.Command):
 
     def _check(self, args: list[str], opts: argparse.Namespace) -> None:
         check_args(args, 1)
+        settle(self.settings, "crawl")
         if not args or self.settings is None:
             return  # Scrapy shows its usage
         loader = get_spider_loader(self.settings)
@@ -51,6 +52,7 @@ class Command(crawl.Command):
             raise BadArgument(f"no spider is called {args[0]!r}; {there}") from None
         if hasattr(spider, "check"):
             spider.check(self.settings, opts.spargs)
+            tell_archive(self.settings)
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
         crawler = super()._create_crawler(spidercls)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from lafka.cli import ArchiveCommand
+from lafka.cli import ArchiveCommand, program
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
 
 class Command(ArchiveCommand):
+    writes = True
     most_args = 0
 
     def syntax(self) -> str:
@@ -29,6 +30,6 @@ class Command(ArchiveCommand):
             runs += 1
             print(f"{found.run}: {found.trails} trails copied, {found.opened} to be asked again")
             for problem in found.problems:
-                print(f"scrapy recover: {problem}", file=sys.stderr)
+                print(f"{program()} recover: {problem}", file=sys.stderr)
                 self.exitcode = 1
         print(f"{runs} runs recovered", file=sys.stderr)

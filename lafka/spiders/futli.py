@@ -22,6 +22,7 @@ from lafka.capture.config import warc_settings
 from lafka.capture.handler import READ_MAX_KEY
 from lafka.capture.middlewares import LOGGED_KEY, PROVENANCE_KEY
 from lafka.capture.run import Run
+from lafka.cli import told_archive
 from lafka.errors import BadArgument, BadList, BadUrl, KeeperError, StorageTrouble, printable
 from lafka.items import TrailItem, item_of
 from lafka.papers.archive.archives import Archive
@@ -89,6 +90,8 @@ class FutliSpider(Spider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.arguments = arguments
         spider.archive = arguments.archive()
+        if settings.get("LOG_FILE"):
+            logger.info(told_archive(settings))
         spider.run = Run.begin(crawler, spider.archive.root)
         spider.trails_max = settings.getint("LAFKA_TRAILS_MAX")
         spider.pages = Pages(arguments.policy.links_max)

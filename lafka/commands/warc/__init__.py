@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 
 from scrapy.commands import ScrapyCommand
 
-from lafka.cli import attempt, check_args
+from lafka.cli import attempt, check_args, program
 from lafka.errors import BadArgument
 
 VERBS = (
@@ -43,13 +43,13 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
-        parser.error = partial(_refuse, "scrapy warc")  # type: ignore[method-assign]
+        parser.error = partial(_refuse, f"{program()} warc")  # type: ignore[method-assign]
         verbs = parser.add_subparsers(dest="verb", metavar="VERB", parser_class=_Parser)
         for name in VERBS:
             verb = import_module(f"{__name__}.{name}")
             one = verbs.add_parser(
                 name,
-                prog=f"scrapy warc {name}",
+                prog=f"{program()} warc {name}",
                 help=verb.HELP,
                 description=verb.HELP[0].upper() + verb.HELP[1:] + ".",
                 epilog=f"example:\n  {verb.EXAMPLE}",
