@@ -113,7 +113,7 @@ def tell_archive(settings: BaseSettings | None) -> None:
 def check_args(args: list[str], most: int | None) -> None:
     """``BadArgument`` for an option that is not known, or for more than *most* arguments."""
     for arg in args:
-        if arg.startswith("-"):
+        if arg.startswith("-") and arg != "-":
             raise BadArgument(f"unknown option {arg}")
     if most is not None and len(args) > most:
         raise BadArgument(f"unexpected argument {args[most]!r}")

@@ -60,11 +60,11 @@ def test_keys_stand_with_or_without_lafka(tmp_path, key):
 
 
 def test_relative_paths_count_from_the_folder_of_their_file(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HOME", str(tmp_path / "h"))
     text = "[lafka]\narchive = papers\nexclude = ~/no.txt\nwayback = a.warc, /b.warc\n c.warc\n"
     said = values(outside({"LAFKA_SPOOL_DIR": "spool"}, [cfg(tmp_path / "x", text)]))
     assert said["LAFKA_ARCHIVE"] == f"{tmp_path}/x/papers"
-    assert said["LAFKA_EXCLUDE"] == f"{tmp_path}/home/no.txt"
+    assert said["LAFKA_EXCLUDE"] == f"{tmp_path}/h/no.txt"
     assert said["LAFKA_WAYBACK"] == f"{tmp_path}/x/a.warc,/b.warc,{tmp_path}/x/c.warc"
     assert said["LAFKA_SPOOL_DIR"] == "spool"
 
