@@ -1,5 +1,6 @@
 # make demo   sets up and archives an example, offline
 # make test   sets up and runs the tests
+# make services  installs the servers that some tests start; without them these are skipped
 # make faults kills crawls by the thousand; FAULTS="--phases kills --kills 100" for less
 
 PYTHON ?= python3
@@ -11,13 +12,16 @@ READY = $(VENV)/.ready
 TESTED = $(VENV)/.tested
 PIP = $(BIN)/python -m pip --disable-pip-version-check install --quiet --retries 8 --timeout 30
 
-.PHONY: demo test coverage lint types check format benchmarks faults clean
+.PHONY: demo test services coverage lint types check format benchmarks faults clean
 
 demo: $(READY)
 	$(BIN)/lafka demo
 
 test: $(TESTED)
 	$(BIN)/python -m pytest -n auto $(TESTS)
+
+services: $(TESTED)
+	$(PIP) -r requirements-mongo.txt || { sleep 10; $(PIP) -r requirements-mongo.txt; }
 
 coverage: $(TESTED)
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term $(TESTS)

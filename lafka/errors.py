@@ -39,6 +39,14 @@ class BadList(OperatorError):
     """The list as a whole cannot be read: missing, a folder, not the format that its name says."""
 
 
+class BadStore(OperatorError):
+    """The obi store cannot be used: another format, not writable, or its database is another's."""
+
+
+class RecordsAway(OperatorError):
+    """The obi store's database cannot be reached: the journals have all; the command goes on."""
+
+
 class BadSource(OperatorError):
     """RePEc data that cannot be read as a whole: neither a folder nor a tarball, or missing."""
 
@@ -63,6 +71,13 @@ class StorageTrouble(OperatorError):
         return type(self), (self.path, self.error)
 
 
+class Stopped(OperatorError):
+    """The crawl is being stopped and this was given up: nobody's fault, and nothing is told of it.
+
+    The next run asks again.
+    """
+
+
 class CallerError(LafkaError, ValueError):
     """The caller gave a value that is not one."""
 
@@ -77,6 +92,14 @@ class BadHandle(CallerError):
 
 class BadUrl(CallerError):
     """Not a URL that can be asked for: raised by the list reader, the walk and ``archec.uris``."""
+
+
+class BadTist(CallerError):
+    """Not a unix time stamp of 9 to 11 digits."""
+
+
+class BadId(CallerError):
+    """Not an id that an obi can have: no colon in it, or no text."""
 
 
 class NotHeld(LafkaError, LookupError):
@@ -97,6 +120,10 @@ class BadSuwaf(KeeperError):
 
 class BadReport(KeeperError):
     """A file in ``runs/`` that should say what a run was, and does not."""
+
+
+class BadJournal(KeeperError):
+    """A line of a journal that is not JSON, or does not say what such a line says."""
 
 
 class ShortWarc(KeeperError):

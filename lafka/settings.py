@@ -34,9 +34,15 @@ LAFKA_RETRY_AFTER_MAX = 3600.0  # seconds a host can ask us to wait
 LAFKA_HOST_FAILURES_MAX = 20  # failures in a row after which a host is set aside for the run
 LAFKA_CRAWL_DELAY_MAX = 60.0  # seconds of Crawl-delay in a robots.txt that are honoured
 LAFKA_PROGRESS_INTERVAL = 30.0  # seconds between progress lines
+LAFKA_SHUTDOWN_TIMEOUT = 30.0  # seconds from a signal to the end of the crawl, at the latest
 LAFKA_WAYBACK: list[str] = []  # WARCs, folders, indexes that answer in the network's place
 LAFKA_WAYBACK_TIME = None  # the captures nearest to it answer; None: the newest
 LAFKA_WAYBACK_MISS = "error"  # what is not archived; "network": is asked for
+LAFKA_OBJECT_STORE = "archec/archive"  # the obi store; the paper's name is object_store
+LAFKA_REDIF_DIRECTORY = "archec/data/current"  # RePEc data; the paper's ReDIF_directory
+LAFKA_CACHING_DATABASE = ""  # records.sqlite in the store; or mongodb://host:port/name
+LAFKA_LOSS_SHARE = 0.2  # of an archive's tobis; if more are gone at once, that is not believed yet
+LAFKA_LOSS_DAYS = 30  # days after which it is
 LAFKA_DOWNLOAD_HANDLER = "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler"
 
 # Polite -------------------------------------------------------------------------------------

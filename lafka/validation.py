@@ -66,6 +66,14 @@ def _rate(settings: BaseSettings, name: str) -> None:
     _number(settings, name, "a number of bytes a second")
 
 
+def _share(settings: BaseSettings, name: str) -> None:
+    _number(settings, name, "a share")
+
+
+def _days(settings: BaseSettings, name: str) -> None:
+    _number(settings, name, "a number of days")
+
+
 def _number(settings: BaseSettings, name: str, what: str) -> None:
     value = settings.get(name)
     try:
@@ -139,6 +147,9 @@ _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_RETRY_AFTER_MAX": _seconds,
     "LAFKA_CRAWL_DELAY_MAX": _seconds,
     "LAFKA_PROGRESS_INTERVAL": _seconds,
+    "LAFKA_SHUTDOWN_TIMEOUT": _seconds,
+    "LAFKA_LOSS_SHARE": _share,
+    "LAFKA_LOSS_DAYS": _days,
     "LAFKA_KEEP_RAW": _truth,
     "LAFKA_TLS_STRICT": _truth,
     "LAFKA_ALLOWED_NETWORKS": _networks,

@@ -16,6 +16,8 @@ import pytest
 
 from lafka.demo.site import PAPERS, list_of, pdf, serving
 from lafka.papers.archive.archives import Archive
+from tests.stores import PID as STORED
+from tests.stores import Store, page
 
 ROOT = Path(__file__).parents[1]
 PID = "RePEc:dem:wpaper:tagged"
@@ -123,6 +125,51 @@ def test_fut_writes_a_file_and_says_what_it_is(demo, tmp_path):
     assert (done.returncode, done.stdout) == (0, b"")
     assert target.read_bytes() == pdf("A paper sent in chunks")
     assert hashlib.sha256(target.read_bytes()).hexdigest() in done.stderr.decode()
+
+
+def test_fut_that_is_not_what_its_digest_says_gets_another_name(archive, tmp_path):
+    fut = Archive(archive).fut(PID)
+    with fut.warc.open("r+b") as file:
+        file.seek(fut.start + fut.length // 2)
+        file.write(b"?")
+    folder = tmp_path / "out"
+    folder.mkdir()
+    target = folder / "paper.pdf"
+    target.write_bytes(b"had before")
+    for name in (folder / "paper.pdf.damaged", folder / "paper.pdf.damaged-1"):
+        done = on(archive, "fut", PID, "-o", target)
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert "the fut is not what its digest says; it is in" in done.stderr.decode()
+        assert name.stat().st_size == fut.length
+    assert target.read_bytes() == b"had before"
+    assert len(list(folder.iterdir())) == 3
+    done = on(archive, "fut", PID)
+    assert (done.returncode, len(done.stdout)) == (1, fut.length)
+    assert "the fut is not what its digest says" in done.stderr.decode()
+
+
+def test_fut_replaces_a_file_through_a_link_and_writes_to_a_device(demo, tmp_path):
+    target, link = tmp_path / "paper.pdf", tmp_path / "link"
+    target.write_bytes(b"old")
+    link.symlink_to(target)
+    assert on(demo[0], "fut", PID, "-o", link).returncode == 0
+    assert link.is_symlink()
+    assert target.read_bytes() == pdf("A paper with a meta tag")
+    assert on(demo[0], "fut", PID, "-o", "/dev/stdout").stdout == target.read_bytes()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_fut_gives_a_labelled_pdf_on_request_alone(tmp_path):
+    store = Store(tmp_path / "a")
+    splap = store.splap(page())
+    extra = store.found(splap, "http://x.example/s.pdf", pdf("s"), label="other")
+    store.put(splap, extra)
+    store.raw.close()
+    done = on(tmp_path / "a", "fut", STORED)
+    assert done.returncode != 0
+    assert "no fut is held, but PDFs are: 1 labelled 'other'" in done.stderr.decode()
+    for label in ("other", "any"):
+        assert on(tmp_path / "a", "fut", STORED, "--label", label).stdout == pdf("s")
 
 
 def test_fut_takes_a_futli_and_a_time(demo):

@@ -74,10 +74,12 @@ ONLY_IN = {
     "scrapy_warcio": ("capture.rawfiles",),
     "yaml": ("capture.rawfiles",),
     "hanzo": ("capture.rawfiles",),
+    "pymongo": ("archec.records.mongo",),
 }
 PURE = (
     "papers.walk", "papers.finders", "papers.candidates", "papers.origins",
-    "archec.handles", "archec.uris", "archec.problems", "archec.redif",
+    "archec.handles", "archec.uris", "archec.problems", "archec.redif", "archec.tists",
+    "archec.names", "archec.texts", "archec.records.folding", "archec.losses",
     *(f"filesets.{part}" for part in (
         "types", "statuses", "requests", "results", "rows", "asks", "pages", "manifests",
         "verifying", "sniffing", "bundles", "unpacking", "slices", "summaries", "platforms",
@@ -229,6 +231,13 @@ def test_the_strict_reader_stands_alone() -> None:
             if other.startswith("lafka."):
                 own = other.removeprefix("lafka.papers.verify.")
                 assert own in STRICT, f"{name}.py:{line} imports {other}"
+
+
+def test_the_checker_of_archec_shares_no_code_with_the_writer() -> None:
+    for path in (ROOT / "lafka" / "archec" / "checking").glob("*.py"):
+        for other, line in imports(path):
+            if other.startswith("lafka."):
+                assert is_in(other, ("errors", "pids", "archec.checking")), f"{path}:{line}"
 
 
 def test_there_are_no_circles() -> None:

@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 import lafka.settings
-from lafka.commands.warc import VERBS
+from lafka.commands import archec, warc
 from lafka.papers.crawling.arguments import ARGUMENTS
 from lafka.papers.walk.outcomes import Outcome
 from lafka.papers.walk.trails import Links
@@ -118,14 +118,16 @@ def test_each_command_is_there():
     assert sorted(verbs()) == sorted(files + packages)
 
 
-def test_each_verb_of_warc_is_there_with_its_options():
-    told = {row[0].strip("`").split()[2]: row for row in rows("The verbs of warc")}
-    files = {path.stem: path for path in (ROOT / "lafka" / "commands" / "warc").glob("[a-z]*.py")}
-    assert list(told) == list(VERBS)
-    assert set(VERBS) == set(files)
-    for name, row in told.items():
-        options = re.findall(r"\"(--[a-z-]+)\"", SOURCES[files[name]])
-        assert set(re.findall(r"--[a-z-]+", row[2])) == set(options), name
+@pytest.mark.parametrize("group", [warc, archec], ids=lambda group: group.__name__)
+def test_each_verb_of_a_group_is_there_with_its_options(group):
+    name = group.__name__.rpartition(".")[2]
+    told = {row[0].strip("`").split()[2]: row for row in rows(f"The verbs of {name}")}
+    files = {path.stem: path for path in (ROOT / "lafka" / "commands" / name).glob("[a-z]*.py")}
+    assert list(told) == list(group.VERBS)
+    assert set(group.VERBS) == set(files)
+    for verb, row in told.items():
+        options = re.findall(r"\"(--[a-z-]+)\"", SOURCES[files[verb]])
+        assert set(re.findall(r"--[a-z-]+", row[2])) == set(options), verb
 
 
 @pytest.mark.parametrize("verb", verbs())

@@ -27,6 +27,9 @@ import pytest
 from lafka.demo import site
 from lafka.papers.verify import Verifier
 from lafka.runs.reports import Report
+from lafka.runs.signals import BROKEN_OFF, STOPPED
+from tests.sites.papers import MAIN, SmallSite, pdf
+from tests.sites.server import reply
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
@@ -52,18 +55,24 @@ class Daemon:
         with _open(f"{self.url}/{what}.json?{urlencode(fields)}", timeout=30) as answer:
             return _ok(json.load(answer))
 
-    def schedule(self, path: Path, archive: Path) -> str:
+    def schedule(self, path: Path, archive: Path, **more: Any) -> str:
         """The id of a job that crawls the list at *path*."""
         settings = {
             "LAFKA_ARCHIVE": archive,
             "LAFKA_ALLOWED_NETWORKS": "127.0.0.0/8",
             "LAFKA_CONTACT": "tests@example.org",
             "AUTOTHROTTLE_ENABLED": "False",
+            **more,
         }
         fields = [("project", "lafka"), ("spider", "futli"), ("input", str(path))]
         fields += [("setting", f"{name}={value}") for name, value in settings.items()]
         with _open(f"{self.url}/schedule.json", urlencode(fields).encode(), timeout=30) as answer:
             return str(_ok(json.load(answer))["jobid"])
+
+    def cancel(self, job: str) -> None:
+        fields = urlencode({"project": "lafka", "job": job}).encode()
+        with _open(f"{self.url}/cancel.json", fields, timeout=30) as answer:
+            _ok(json.load(answer))
 
     def wait_for(self, *jobs: str) -> None:
         def ended() -> bool:
@@ -197,6 +206,36 @@ def test_several_jobs_share_one_archive(deployed: Daemon, base: str, tmp_path: P
     assert not any(fut["new"] for line in latest for fut in line["futs"])
     items = deployed.folder / "items" / "lafka" / "futli" / f"{again}.jl"
     assert _asked(_lines(items)) == _asked(latest)  # scrapyd's own feed goes on beside ours
+
+
+@pytest.fixture
+def held() -> Iterator[SmallSite]:
+    """A site whose papers come to a standstill half way."""
+    with SmallSite((MAIN,), 1) as site:
+        for path in list(site.routes):
+            half = reply(pdf("half"), "application/pdf", length=10_000, then="hold")
+            site.routes[path] = half
+        yield site
+
+
+@pytest.mark.parametrize(("cancels", "seconds", "code"), [(1, 4, STOPPED), (2, 900, BROKEN_OFF)])
+def test_a_job_that_is_cancelled_frees_its_slot(
+    deployed: Daemon, held: SmallSite, tmp_path: Path, cancels: int, seconds: int, code: int
+) -> None:
+    path, archive = tmp_path / "list.tsv", tmp_path / "archive"
+    path.write_text(held.list())
+    asked = held.when_asked(1, held.at(MAIN))
+    job = deployed.schedule(path, archive, LAFKA_SHUTDOWN_TIMEOUT=seconds)
+    assert asked.wait(PATIENCE)
+    deployed.cancel(job)
+    if cancels > 1:
+        _wait(lambda: ": the crawl ends, in" in deployed.log(job), "the first cancel")
+        deployed.cancel(job)
+    deployed.wait_for(job)
+    assert deployed.get("daemonstatus")["running"] == 0
+    assert f"Process died: exitstatus={code} " in (deployed.folder / "scrapyd.log").read_text()
+    [report] = [Report.load(path) for path in (archive / "runs").glob("*.json")]
+    assert report.state == ("shutdown" if code == STOPPED else "killed")
 
 
 def _assert_egg_is_whole(daemon: Daemon) -> None:

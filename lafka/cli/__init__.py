@@ -12,8 +12,11 @@ import json
 import os
 import sys
 from abc import abstractmethod
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TextIO
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TextIO
 
 from scrapy.commands import ScrapyCommand
 
@@ -182,3 +185,73 @@ class ArchiveCommand(ScrapyCommand):
         if not args:
             raise BadArgument("say which paper: its pid is missing")
         return args[0]
+
+
+class _Parser(ArgumentParser):
+    """Refuses in one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        _refuse(self.prog, message)
+
+
+def _refuse(prog: str, message: str) -> NoReturn:
+    print(f"{prog}: {message}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+class GroupCommand(ScrapyCommand):
+    """``scrapy GROUP VERB``: each of *verbs* is a module of the group's package.
+
+    It has ``HELP``, ``EXAMPLE``, ``add_arguments`` and a ``run`` that gives the exit code.
+    """
+
+    requires_project = True
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+    verbs: ClassVar[tuple[str, ...]]
+
+    @property
+    def group(self) -> str:
+        return type(self).__module__.rpartition(".")[2]
+
+    def syntax(self) -> str:
+        return "VERB ..."
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.error = partial(_refuse, f"{program()} {self.group}")  # type: ignore[method-assign]
+        verbs = parser.add_subparsers(dest="verb", metavar="VERB", parser_class=_Parser)
+        for name in self.verbs:
+            verb = import_module(f"{type(self).__module__}.{name}")
+            one = verbs.add_parser(
+                name,
+                prog=f"{program()} {self.group} {name}",
+                help=verb.HELP,
+                description=verb.HELP[0].upper() + verb.HELP[1:] + ".",
+                epilog=f"example:\n  {verb.EXAMPLE}",
+                formatter_class=RawDescriptionHelpFormatter,
+            )
+            verb.add_arguments(one)
+            self.add_to(one)
+            one.set_defaults(act=verb.run)
+
+    def add_to(self, verb: ArgumentParser) -> None:
+        """Add what every verb of the group takes."""
+
+    def act(self, opts: Namespace) -> int:
+        """Do the verb; its exit code."""
+        code: int = opts.act(opts)
+        return code
+
+    def run(self, args: list[str], opts: Namespace) -> None:
+        code = 0
+
+        def act() -> None:
+            nonlocal code
+            check_args(args, 0)
+            if not opts.verb:
+                raise BadArgument(f"say a verb: {', '.join(self.verbs)}")
+            code = self.act(opts)
+
+        name = f"{self.group} {opts.verb}" if opts.verb else self.group
+        self.exitcode = attempt(name, act) or code

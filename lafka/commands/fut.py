@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-from contextlib import nullcontext
-from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from lafka.cli import ArchiveCommand
-from lafka.errors import BadArgument, StorageTrouble
+from lafka.errors import BadArgument
+from lafka.papers.archive.handing import hand_out, hand_out_to
 from lafka.papers.archive.suwafs import begins_time
 
 if TYPE_CHECKING:
@@ -20,7 +18,7 @@ class Command(ArchiveCommand):
     most_args = 1
 
     def syntax(self) -> str:
-        return "PID [--futli URL] [--time T] [-o FILE]"
+        return "PID [--futli URL] [--time T] [--label LABEL] [-o FILE]"
 
     def short_desc(self) -> str:
         return "Write the full text of a paper, a PDF, to stdout or a file"
@@ -31,15 +29,24 @@ class Command(ArchiveCommand):
         parser.add_argument(
             "--time", metavar="T", help="the latest by this time, 2026-11-20T10:11Z"
         )
+        parser.add_argument(
+            "--label",
+            default="",
+            metavar="LABEL",
+            help="a PDF that is labelled so: supplement, other; any for any",
+        )
         parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE, not to stdout")
 
     def act(self, args: list[str], opts: Namespace) -> None:
         time = _time(opts.time) if opts.time else None
-        fut = self.archive().fut(self.the_pid(args), opts.futli, time)
-        with fut.open() as source:
-            _copy(source, opts.output)
-        if opts.output:
-            print(f"{fut.length} bytes, {fut.time}, {fut.digest}, {fut.url}", file=sys.stderr)
+        label = None if opts.label == "any" else opts.label
+        fut = self.archive().fut(self.the_pid(args), opts.futli, time, label=label)
+        if not opts.output:
+            hand_out(fut)
+            return
+        hand_out_to(fut, opts.output)
+        told = filter(None, (fut.time, fut.digest, fut.url, fut.label))
+        print(f"{fut.length} bytes, {', '.join(told)}", file=sys.stderr)
 
 
 def _time(text: str) -> str:
@@ -47,14 +54,3 @@ def _time(text: str) -> str:
     if not begins_time(text):
         raise BadArgument(f"--time {text!r} is not like 2026, 2026-11-20 or 2026-11-20T10:11:12Z")
     return text.removesuffix("Z")
-
-
-def _copy(source: BinaryIO, output: str | None) -> None:
-    try:
-        with Path(output).open("wb") if output else nullcontext(sys.stdout.buffer) as target:
-            shutil.copyfileobj(source, target, 1 << 20)
-            target.flush()
-    except OSError as error:
-        if output:
-            raise StorageTrouble(output, error) from error
-        raise

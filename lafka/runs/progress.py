@@ -64,7 +64,7 @@ class TrailStats:
             return
         fields = ItemAdapter(item)
         self.stats.inc_value(f"lafka/trails/{outcome}")
-        self.stats.inc_value("lafka/futs/new", sum(bool(f["new"]) for f in fields["futs"]))
+        self.stats.inc_value("lafka/futs/new", sum(_is_new_fut(f) for f in fields["futs"]))
         self.stats.inc_value("lafka/requests", fields["requests"])
 
 
@@ -162,3 +162,8 @@ class ContactCheck:
                 "the user agent %r names nobody",
                 user_agent,
             )
+
+
+def _is_new_fut(entry: dict[str, Any]) -> bool:
+    """Whether an entry of ``futs`` was stored just now, and is thought to be a fut."""
+    return bool(entry["new"]) and not entry.get("label")

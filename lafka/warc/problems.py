@@ -99,6 +99,7 @@ CODES: Mapping[str, tuple[Severity, str]] = {
     "bad-line": ("error", "an index line is none: {reason}"),
     "missing-volume": ("error", "the volume is missing: {reason}"),
     "stale-entry": ("error", "an index says that a record lies here: {reason}"),
+    "no-record-ids": ("warning", "an index of this kind has no record ids, and is passed over"),
     "unsorted-index": ("warning", "the lines are not sorted, so each search reads all of them"),
     # HTTP in a block
     "bad-http": ("warning", "the block is no HTTP message: {reason}"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import errno
 from ipaddress import ip_address
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from OpenSSL.crypto import X509, X509Store
 
+from lafka.capture import certificates
 from lafka.capture.certificates import OK, protocol_name, suite_name, system_trust, verdict
+from lafka.capture.exchanges import Exchange
+from lafka.capture.taps import Limits, Tap
+from lafka.errors import StorageTrouble
 
 NOW = dt.datetime.now(dt.UTC)
 DAY = dt.timedelta(days=1)
@@ -168,3 +174,24 @@ def test_protocols_are_called_as_in_warc_protocol() -> None:
         "tls/1.0",
         "",
     ]
+
+
+def test_whom_we_trust_that_cannot_be_read_is_no_fault_of_the_certificate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse() -> X509Store:
+        raise OSError(errno.EIO, "Input/output error", "trusted.pem")
+
+    monkeypatch.setattr(certificates, "system_trust", refuse)
+    with pytest.raises(OSError, match=r"trusted\.pem"):
+        verdict([made()], HOST)
+    exchange = Exchange(url=f"https://{HOST}/", method="GET")
+    tap = Tap(exchange, Limits(), lambda: NOW, miss_max=0)
+    connection: Any = SimpleNamespace(
+        get_protocol_version_name=lambda: "TLSv1.3",
+        get_cipher_name=lambda: "TLS_AES_256_GCM_SHA384",
+        get_peer_cert_chain=lambda: [made()],
+    )
+    tap.secure(connection)
+    assert isinstance(tap.error, StorageTrouble)
+    assert str(tap.error) == "trusted.pem: Input/output error"

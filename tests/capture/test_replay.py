@@ -90,6 +90,12 @@ def test_chunks_are_undone_and_content_codings_are_not(tmp_path: Path) -> None:
     assert found.headers["Content-Encoding"] == b"gzip"
 
 
+def test_a_body_whose_chunks_were_undone_before_is_given_as_it_is(tmp_path: Path) -> None:
+    block = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n<p>hello</p>"
+    found = answered(volume(tmp_path / "1.warc", raw(block)), URL)
+    assert (found.body, found.flags) == (b"<p>hello</p>", ["wayback"])
+
+
 def test_a_revisit_answers_with_what_it_refers_to(tmp_path: Path) -> None:
     not_modified = record(
         "revisit", message(b"", "304 Not Modified"), Target_URI=URL, Date="2026-11-22T00:00:00Z",

@@ -76,11 +76,11 @@ def test_lists_take_blanks_after_commas():
 
 
 def test_what_is_no_setting_is_told_with_its_place_and_what_was_meant(tmp_path):
-    path = cfg(tmp_path, "[DEFAULT]\nx = 1\n[lafka]\nlog_level = INFO\n")
+    path = cfg(tmp_path, "[DEFAULT]\nx = 1\n[lafka]\nzzz_qqqq = 1\n")
     said = outside({"LAFKA_ARCHVE": "x", "OTHER": "y"}, [path])
     assert values(said) == {}
     assert said.unknown == (
-        f"{path}: LAFKA_LOG_LEVEL is no setting of Lafka",
+        f"{path}: LAFKA_ZZZ_QQQQ is no setting of Lafka",
         "the environment: LAFKA_ARCHVE is no setting of Lafka; LAFKA_ARCHIVE meant?",
     )
 

@@ -16,9 +16,11 @@ from typing import Any
 import pytest
 
 from lafka.runs.reports import Report
+from lafka.runs.signals import STOPPED
 from tests.crawls.running import ROOT, Crawl, crawl, outcomes
 from tests.sites.papers import MAIN, OTHER, SmallSite, as_pdf, pdf
 from tests.sites.server import reply
+from tests.stores import Store
 
 WAIT = 20
 
@@ -63,11 +65,14 @@ def agrees(archive: Path, place: int = -1) -> dict[str, Any]:
     assert values["requests"] == sum(line["requests"] for line in lines)
     assert values["errors"] == sum(line["error"] is not None for line in lines)
     futs = [fut for line in lines for fut in line["futs"]]
+    labelled = sum("label" in fut for fut in futs)
+    futs = [fut for fut in futs if "label" not in fut]
     held = sum(line["outcome"] == "fut" and not line["futs"] for line in lines)
     assert values["futs"] == {
         "new": sum(fut["new"] for fut in futs),
         "held": sum(not fut["new"] for fut in futs) + held,
         "bytes": sum(fut["length"] for fut in futs if fut["new"]),
+        "labelled": labelled,
     }
     return values
 
@@ -102,7 +107,8 @@ def test_a_finished_run(site: SmallSite, list_: Path, tmp_path: Path, packed: bo
     if packed:
         return
     assert crawl(archive, list_).code == 0
-    assert agrees(archive)["futs"] == {"new": 0, "held": values["futs"]["new"], "bytes": 0}
+    assert agrees(archive)["futs"] == {"new": 0, "held": values["futs"]["new"], "bytes": 0,
+                                       "labelled": 0}  # fmt: skip
     assert listed(archive) == ["finished", "finished"]
     told = [json.loads(line) for line in runs(archive, "--json").stdout.splitlines()]
     assert [(each["state"], each["lines"]) for each in told] == [("finished", count)] * 2
@@ -158,7 +164,7 @@ def test_a_signal_is_a_shutdown(
         going.process.send_signal(number)
         site.resume()
         run = going.ended()
-    assert run.code == 0
+    assert run.code == STOPPED
     values = agrees(archive)
     assert report(archive).state == "shutdown"
     assert 0 < values["lines"] < values["list"]["lines"]
@@ -199,7 +205,10 @@ def test_a_report_that_cannot_be_closed_is_told_in_one_sentence(
 
 def test_a_run_that_cannot_begin_says_so(site: SmallSite, list_: Path, tmp_path: Path) -> None:
     archive = tmp_path / "archive"
-    (archive / "raw" / "dead" / "lock").mkdir(parents=True)
+    dead = Store(archive)
+    dead.fut(pdf("a"))
+    dead.die()
+    (archive / "warc" / "RePEc").write_bytes(b"")  # no paper can be put there
     run = crawl(archive, list_)
     assert run.code == 1
     assert len(run.troubles()) == 1

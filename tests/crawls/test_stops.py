@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
+import os
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from lafka.runs.signals import STOPPED
 from tests.crawls.running import Crawl, check, crawl, futs, outcomes
-from tests.sites.papers import MAIN, OTHER, SmallSite
-from tests.sites.server import reply
+from tests.crawls.standstill import BEGUN
+from tests.sites.papers import MAIN, OTHER, SmallSite, page
+from tests.sites.server import Reply, reply
 from tests.stores import PID, Store, pdf
 
 WAIT = 20
@@ -87,7 +92,7 @@ def test_a_stopped_crawl_is_completed_by_the_same_command(
             going.interrupt()
             site.resume()
             stopped = going.ended()
-        assert stopped.code == 0
+        assert stopped.code == STOPPED
         assert not stopped.troubles()
         assert "Closing spider (shutdown)" in stopped.log
     told = sum(len(run) for run in outcomes(archive))
@@ -108,7 +113,76 @@ def test_a_crawl_that_waits_for_standard_input_can_be_stopped(
         assert site.paused.wait(WAIT)
         going.interrupt()
         site.resume()
-        assert going.process.wait(WAIT) == 0
+        assert going.process.wait(WAIT) == STOPPED
+
+
+def slow_list(site: SmallSite, folder: Path, path: str) -> Path:
+    list_ = folder / "list.tsv"
+    list_.write_text(f"{PID}\t{site.at(MAIN)}{path}\n")
+    return list_
+
+
+def test_a_stream_that_does_not_end_is_cut_and_marked(site: SmallSite, tmp_path: Path) -> None:
+    data = pdf("slow")
+    half = reply(data[: len(data) // 2], "application/pdf", length=len(data), then="hold")
+    site.routes["/slow"] = half
+    archive, list_ = tmp_path / "archive", slow_list(site, tmp_path, "/slow")
+    asked = site.when_asked(1, site.at(MAIN))
+    with Crawl(archive, "-a", f"input={list_}", LAFKA_SHUTDOWN_TIMEOUT=6) as going:
+        assert asked.wait(WAIT)
+        going.interrupt()
+        run = going.ended()
+    assert run.code == STOPPED
+    assert not run.troubles()
+    assert outcomes(archive) == [[]]  # no word about the site
+    [raw] = (archive / "raw").rglob("*.warc")
+    _, _, cut = raw.read_bytes().partition(b"WARC-Truncated: time\r\n")
+    assert data[: len(data) // 2] + b"\r\n\r\n" in cut
+    site.routes["/slow"] = reply(data, "application/pdf")
+    again = crawl(archive, list_)
+    assert again.code == 0
+    assert not again.troubles()
+    check(archive)
+    assert [found for _, _, found in futs(archive)] == [data]
+
+
+def test_hosts_that_have_to_be_waited_for_are_not(site: SmallSite, tmp_path: Path) -> None:
+    """Neither one with a long Crawl-delay, nor one whose robots.txt does not come."""
+    for host in site.hosts:
+        site.robots[host] = reply(b"User-agent: *\nCrawl-delay: 50\n", "text/plain")
+    list_ = tmp_path / "list.tsv"
+    list_.write_text(site.list())
+    site.pause_after(1)
+    with Crawl(
+        tmp_path / "archive", "-a", f"input={list_}", LAFKA_SHUTDOWN_TIMEOUT=6,
+        CONCURRENT_REQUESTS_PER_DOMAIN=3,
+    ) as going:  # fmt: skip
+        assert site.paused.wait(WAIT)
+        going.interrupt()
+        run = going.ended()
+    assert run.code == STOPPED
+    assert not run.troubles()
+    assert outcomes(tmp_path / "archive") == [[]]
+
+
+def test_a_page_that_is_read_when_the_crawl_stops_is_read_again(
+    site: SmallSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.routes["/standstill"] = reply(page("An abstract"))
+    archive, list_ = tmp_path / "archive", slow_list(site, tmp_path, "/standstill")
+    begun = tmp_path / "begun"
+    os.mkfifo(begun)
+    monkeypatch.setenv(BEGUN, str(begun))
+    settings = {"SPIDER_MODULES": "tests.crawls.standstill", "LAFKA_SHUTDOWN_TIMEOUT": 4}
+    with Crawl(archive, "-a", f"input={list_}", **settings) as going:
+        assert begun.read_bytes() == b"begun"
+        going.interrupt()
+        run = going.ended()
+    assert run.code == STOPPED
+    assert not run.troubles()
+    assert outcomes(archive) == [[]]
+    assert crawl(archive, list_).code == 0
+    assert [line["outcome"] for line in outcomes(archive)[-1]] == ["splap-only"]
 
 
 def test_a_futli_left_open_is_asked_until_the_site_has_the_last_word(tmp_path: Path) -> None:
@@ -152,3 +226,39 @@ def test_two_crawls_of_one_list_share_an_archive(
         if fut["new"]
     )  # fmt: skip
     assert stored == Counter(p.pid for p in site.papers if p.futs)
+
+
+def doubled_bomb() -> bytes:
+    """An answer of less than a megabyte that makes 40 GiB of zeros: gzip in gzip."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    zeros = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    inner = gzip.compress(b"", mtime=0)[:10] + zeros * 40_000
+    body = gzip.compress(inner, mtime=0)
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip, gzip\r\nContent-Length: {len(body)}\r\n\r\n"
+    assert len(body) < 1 << 20
+    return head.encode() + body
+
+
+def test_an_archive_that_a_bomb_and_a_kill_have_hit_crawls_on(tmp_path: Path) -> None:
+    archive, list_ = tmp_path / "archive", tmp_path / "list.tsv"
+    answer = doubled_bomb()
+    options = {"LAFKA_MAX_PAYLOAD": 1 << 20, "CONCURRENT_REQUESTS_PER_DOMAIN": 1}
+    with SmallSite((MAIN,), 2) as site:
+        site.routes["/bomb"] = lambda _: Reply(answer)
+        site.routes["/later"] = Reply(b"", "hold")
+        list_.write_text(
+            "".join(f"RePEc:tst:papers:{n}\t{site.at(MAIN)}/{n}\n" for n in ("bomb", "later"))
+        )
+        asked = site.when_asked(2, site.at(MAIN))
+        with Crawl(archive, "-a", f"input={list_}", **options) as going:
+            assert asked.wait(WAIT)
+            going.kill()
+        [raw] = archive.glob("raw/*/*.warc")
+        assert answer[-1000:] in raw.read_bytes()
+        # The bound of the second crawl is the default: it is the start that has to hold one.
+        list_.write_text(site.list())
+        run = crawl(archive, list_)
+    assert run.code == 0
+    assert not run.troubles()
+    assert {line["outcome"] for line in outcomes(archive)[-1]} == {"fut"}
+    check(archive)

@@ -22,6 +22,8 @@ from tests.faults.storecalls import Call
 
 Tree = dict[str, bytes | None]
 """A disk's contents: path -> bytes, None for a folder."""
+LINK = b"\0symlink to "
+"""What the contents of a symlink begin with."""
 KEPT, DROPPED, TORN, ZEROS = "kept", "dropped", "torn", "zeros"
 SYNCS = ("fsync", "fdatasync")
 
@@ -68,8 +70,10 @@ class Disk:
         return disk
 
     def _load(self, path: Path) -> int:
-        ours = self.known(path.stat().st_ino)
-        if path.is_dir():
+        ours = self.known(path.lstat().st_ino)
+        if path.is_symlink():
+            self.contents[ours] = LINK + os.fsencode(path.readlink())
+        elif path.is_dir():
             names = sorted(path.iterdir())
             self.folders[ours] = {name.name: self._load(name) for name in names}
         else:
@@ -118,6 +122,11 @@ class Disk:
 
     def _link(self, call: Call) -> None:
         self._name(call.to_parent, (os.path.basename(call.to), self.known(call.ino)))
+
+    def _symlink(self, call: Call) -> None:
+        ours = self.known(call.ino, new=True)
+        self.contents[ours] = LINK + call.data
+        self._name(call.parent, (os.path.basename(call.path), ours))
 
     def _unlink(self, call: Call) -> None:
         self._name(call.parent, (os.path.basename(call.path), None))
@@ -260,5 +269,7 @@ def put(tree: Tree, root: Path) -> None:
     for path, data in sorted(tree.items()):
         if data is None:
             (root / path).mkdir(exist_ok=True)
+        elif data.startswith(LINK):
+            (root / path).symlink_to(os.fsdecode(data.removeprefix(LINK)))
         else:
             (root / path).write_bytes(data)

@@ -20,6 +20,8 @@ from tests.faults.storecalls import Call, Site
 PRIMITIVES = {("os", "fsync"), ("os", "fdatasync"), ("fcntl", "flock")}
 HOMES = {"drafts", "locks"}
 """Names of the modules by which the others write and lock."""
+WINGS = {"archec"}
+_ASKED = "commands"  # a file that an operator names: the same command writes it again
 _HARMLESS = {("os", "open"), ("os", "close")}
 _MOVES = {"rename", "replace"}
 
@@ -142,8 +144,17 @@ def _from_outside(
                     yield source.site(call)
 
 
-def sites() -> list[Site]:
-    """Every sync and lock of the product, but for the WARC library's writers of other files."""
+def _wing(site: Site) -> str:
+    """The wing whose code makes the call; empty for the main road's."""
+    inside = Path((site.by or site).file).relative_to(ROOT / "lafka").parts[0]
+    return inside if inside in WINGS | {_ASKED} else ""
+
+
+def sites(wing: str = "") -> list[Site]:
+    """Every sync and lock of the main road, or of a *wing* that has scenarios of its own.
+
+    The WARC library's writers of other files have none.
+    """
     sources = _read()
     functions = _wrappers(sources)
     wrappers = {function.name for function in functions}
@@ -161,7 +172,7 @@ def sites() -> list[Site]:
                 found += (replace(site, by=by) for by in outside)
             else:
                 found.append(site)
-    return found
+    return [site for site in found if _wing(site) == wing]
 
 
 def reached(calls: Sequence[Call], among: Sequence[Site]) -> set[Site]:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 KINDS = ("open", "write", "pwrite", "sendfile", "fsync", "fdatasync", "ftruncate", "rename", "link",
-         "unlink", "mkdir", "rmdir", "flock")  # fmt: skip
+         "symlink", "unlink", "mkdir", "rmdir", "flock")  # fmt: skip
 UNTOLD = ("list.sqlite",)
 """A queue that SQLite writes, made anew by each run and without a name while it is used."""
 _LENGTH = struct.Struct(">Q")
@@ -148,6 +148,7 @@ class _Real:
     rename: Any = os.rename
     replace: Any = os.replace
     link: Any = os.link
+    symlink: Any = os.symlink
     unlink: Any = os.unlink
     remove: Any = os.remove
     mkdir: Any = os.mkdir
@@ -183,6 +184,7 @@ class Watch:
         os.ftruncate = self.ftruncate
         os.rename, os.replace = self._moves("rename"), self._moves("replace")
         os.link = self._moves("link")
+        os.symlink = self.symlink
         os.unlink, os.remove = self._names("unlink"), self._names("remove")
         os.mkdir, os.rmdir = self._names("mkdir"), self._names("rmdir")
         fcntl.flock = self.flock
@@ -288,7 +290,7 @@ class Watch:
     # The calls -----------------------------------------------------------------------------
 
     def open(self, path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
-        place = self.is_told(path) if dir_fd is None else ""
+        place = self.is_told(_full(path, dir_fd))
         if not place:
             return REAL.open(path, flags, mode, dir_fd=dir_fd)
         anonymous = bool(flags & os.O_TMPFILE == os.O_TMPFILE)
@@ -296,7 +298,7 @@ class Watch:
         call.created = anonymous or (bool(flags & os.O_CREAT) and not os.path.lexists(place))
 
         def do() -> int:
-            fd = REAL.open(path, flags, mode)
+            fd = REAL.open(path, flags, mode, dir_fd=dir_fd)
             self._take(fd, call)
             return fd
 
@@ -421,15 +423,15 @@ class Watch:
         real, kind = getattr(REAL, name), "unlink" if name == "remove" else name
 
         def named(path: Any, *rest: Any, dir_fd: int | None = None) -> Any:
-            place = self.is_told(path) if dir_fd is None else ""
+            place = self.is_told(_full(path, dir_fd))
             if not place:
                 return real(path, *rest, dir_fd=dir_fd)
             call = Call(kind=kind, path=place, parent=_parent(place))
 
             def do() -> None:
-                real(path, *rest)
+                real(path, *rest, dir_fd=dir_fd)
                 if kind == "mkdir":
-                    call.ino = os.stat(path).st_ino
+                    call.ino = os.stat(place).st_ino
 
             return self._done(call, do)
 
@@ -448,6 +450,19 @@ class Watch:
             return self._done(call, lambda: real(source, target, **more))
 
         return moved
+
+    def symlink(self, source: Any, target: Any, *rest: Any, **more: Any) -> None:
+        place = self.is_told(target)
+        if not place:
+            REAL.symlink(source, target, *rest, **more)
+            return
+        call = Call(kind="symlink", path=place, parent=_parent(place), data=os.fsencode(source))
+
+        def do() -> None:
+            REAL.symlink(source, target, *rest, **more)
+            call.ino = os.lstat(target).st_ino
+
+        self._done(call, do)
 
     def io_open(self, file: Any, mode: str = "r", *rest: Any, **more: Any) -> Any:
         if isinstance(file, int) and file in self.paths and set(mode) & set("wax+"):
@@ -494,6 +509,13 @@ class _File(io.RawIOBase):
             super().close()
             if self._closes:
                 self._watch.close(self._fd)
+
+
+def _full(path: Any, dir_fd: int | None) -> Any:
+    """*path* below the open folder that it is seen from."""
+    if dir_fd is None:
+        return path
+    return Path(f"/proc/self/fd/{dir_fd}").readlink() / os.fsdecode(path)
 
 
 def _parent(path: str) -> int:

@@ -29,9 +29,9 @@ def _file(site: Site) -> str:
 def test_the_list_is_made_from_the_source() -> None:
     names = {(_file(site), site.call, site.by and _file(site.by)) for site in SITES}
     assert {
-        ("feeds.py", "fdatasync", None),
-        ("locks.py", "flock", "papers.py"),
-        ("drafts.py", "fsync", "papers.py"),
+        ("feed.py", "fdatasync", None),
+        ("locks.py", "flock", "paperwarc.py"),
+        ("drafts.py", "fsync", "paperwarc.py"),
         ("drafts.py", "fsync", "suwafs.py"),
     } <= names
     assert all(site.by for site in SITES if _file(site) in ("drafts.py", "locks.py"))

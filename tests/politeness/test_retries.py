@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import socketserver
 import threading
 from contextlib import contextmanager
@@ -15,8 +16,9 @@ from scrapy.signalmanager import SignalManager
 from twisted.python.failure import Failure
 from twisted.web._newclient import ResponseNeverReceived
 
+from lafka.errors import Stopped, StorageTrouble
 from lafka.politeness import HostSetAside, RetryAfterMiddleware
-from lafka.politeness.failures import causes, without_frames
+from lafka.politeness.failures import causes, not_the_sites, without_frames
 from lafka.politeness.hosts import Hosts
 from lafka.politeness.retries import retry_after
 from tests.sites.hosts import Answer, hosts
@@ -205,3 +207,26 @@ def test_retries_only_where_they_can_help(scheme, answer, times):
         report = crawl([{"url": f"{scheme}://{place}/"}], ROBOTSTXT_OBEY=False)
     assert report["results"][0]["error"] == "DownloadFailedError"
     assert len(connections) == times
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS])
+def test_trouble_of_the_disk_is_found_behind_what_wraps_it(number):
+    error = RuntimeError("the download failed")
+    error.__cause__ = ResponseNeverReceived([Failure(OSError(number, "no", "a.warc"))])
+    trouble = not_the_sites(error)
+    assert isinstance(trouble, StorageTrouble)
+    assert str(trouble) == "a.warc: no"
+
+
+@pytest.mark.parametrize("ours", [StorageTrouble("a.warc", OSError(28, "full")), Stopped("cut")])
+def test_what_is_ours_is_handed_on_as_it_is(ours):
+    error = RuntimeError("the download failed")
+    error.__cause__ = ours
+    assert not_the_sites(error) is ours
+
+
+@pytest.mark.parametrize(
+    "error", [ConnectionResetError(errno.ECONNRESET, "reset"), OSError("no number"), ValueError()]
+)
+def test_what_a_site_does_is_not_ours(error):
+    assert not_the_sites(error) is None

@@ -41,6 +41,12 @@ def test_no_name_is_that_of_a_module() -> None:
     assert not modules & set(warc._HOME_OF)
 
 
+def test_a_star_gives_the_public_names() -> None:
+    names: dict[str, object] = {}
+    exec("from lafka.warc import *", names)
+    assert names.keys() - {"__builtins__"} == warc._HOME_OF.keys()
+
+
 def test_another_name_is_not_there() -> None:
     with pytest.raises(AttributeError, match="Wark"):
         _ = warc.Wark

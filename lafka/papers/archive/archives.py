@@ -45,7 +45,8 @@ class StoredFut:
     """A fut in an archive: ``length`` bytes at ``start`` of the file ``warc``.
 
     ``time`` is as in the suwaf, ``digest`` is ``sha256:`` and hex of the bytes, ``url`` is what the
-    fut was fetched from, ``futli`` what the list said.
+    fut was fetched from, ``futli`` what the list said. ``label`` is empty for what is thought to be
+    the fut, else ``supplement`` or ``other``.
     """
 
     pid: Pid
@@ -56,6 +57,7 @@ class StoredFut:
     warc: Path
     start: int
     length: int
+    label: str = ""
 
     def read(self) -> bytes:
         """The whole PDF, by one positioned read; ``ShortWarc`` where the file is too short."""
@@ -183,8 +185,7 @@ class Archive:
         """Write the layout marker where there is none, as a first Lafka had none."""
         try:
             if not (self.root / MARKER).exists():
-                _mark(self.root, self.scheme.name)
-                sync_folder(self.root)
+                _mark(self.root, self.scheme.name)  # not synced: without it all is as it was
         except OSError as error:
             raise StorageTrouble(self.root / MARKER, error) from error
 
@@ -216,14 +217,22 @@ class Archive:
             raise NotHeld(f"{pid}: not in the archive at {self.root}")
         return suwaf
 
-    def fut(self, pid: str | Pid, futli: str | None = None, time: str | None = None) -> StoredFut:
+    def fut(
+        self,
+        pid: str | Pid,
+        futli: str | None = None,
+        time: str | None = None,
+        *,
+        label: str | None = "",
+    ) -> StoredFut:
         """The latest fut of a paper, or of its *futli*, or the latest not after *time*.
 
-        *time* is ``YYYY-MM-DDThh:mm:ssZ`` or any beginning of it. ``BadPid``, ``NotHeld``,
-        ``BadSuwaf``.
+        *time* is ``YYYY-MM-DDThh:mm:ssZ`` or any beginning of it. *label*: ``supplement`` or
+        ``other`` for a PDF that is thought to be that, None for any. ``BadPid``, ``BadSuwaf``,
+        ``NotHeld``, which says what labelled PDFs there are.
         """
         pid = self.pid(pid)
-        name, key, fut = self.suwaf(pid).fut(futli, time)
+        name, key, fut = self.suwaf(pid).fut(futli, time, label=label)
         return StoredFut(
             pid=pid,
             futli=name,
@@ -233,6 +242,7 @@ class Archive:
             warc=self.warc_path(pid),
             start=fut.s,
             length=fut.l,
+            label=fut.label,
         )
 
     def has_fut(self, futli: Futli, since: datetime | None = None) -> bool:
@@ -274,7 +284,7 @@ class Archive:
     def warcs(self, lost: Callable[[Path], object] | None = None) -> Iterator[Path]:
         """The paths of all paper WARCs, sorted within each folder, found as they are asked for.
 
-        Links are followed (docs/adr/0015-links.md). *lost* is told of each that leads nowhere;
+        Links are followed (docs/adr/0013). *lost* is told of each that leads nowhere;
         ``BadArchive`` where nobody is there to be told.
         """
         found = files_below(self.root / "warc", lost or _refuse_lost)
@@ -361,6 +371,8 @@ def _refuse_lost(link: Path) -> None:
 def _refuse_foreign(root: Path) -> None:
     known = {"warc", "suwaf", "raw", "runs", MARKER}
     names = {path.name for path in root.iterdir() if not path.name.startswith(".")}
+    if "archec.json" in names:  # it has a folder runs/, too
+        raise BadArchive(f"{root}: an obi store, the archive needs a folder of its own")
     if names and not names & known:
         raise BadArchive(f"{root}: a folder of something else, it holds {min(names)!r}")
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -145,12 +147,15 @@ class Suwaf:
         times[key] = fut
         return key
 
-    def fut(self, futli: str | None = None, time: str | None = None) -> tuple[str, str, Fut]:
+    def fut(
+        self, futli: str | None = None, time: str | None = None, *, label: str | None = ""
+    ) -> tuple[str, str, Fut]:
         """The latest fut, or that of *futli*, or that nearest before *time*: futli, time, fut.
 
-        *time* is any prefix of ``YYYY-MM-DDThh:mm:ssZ``; the latest entry not after it is given. A
-        PDF that is labelled as a supplement is given only where there is nothing else.
-        ``NotHeld`` where there is none, ``CallerError`` where *time* is no time.
+        *time* is any prefix of ``YYYY-MM-DDThh:mm:ssZ``; the latest entry not after it is given.
+        *label*: that of the PDF; empty for what is thought to be the fut, None for any, and then
+        one that is thought to be the fut comes before all others. ``NotHeld`` where there is none,
+        ``CallerError`` where *time* is no time.
         """
         if time is not None and not begins_time(time):
             raise CallerError(f"{time}: not a time as YYYY-MM-DDThh:mm:ssZ, or a beginning of one")
@@ -162,11 +167,21 @@ class Suwaf:
             for key, fut in times.items()
             if time is None or key[:-1][: len(latest)] <= latest
         ]
-        if not found:
-            asked = " ".join(filter(None, (futli and f"of {futli}", time and f"by {time}")))
-            raise NotHeld(f"{self.pid}: no fut {asked}".rstrip() + " is held")
-        _, _, name, fut, key = max(found, key=lambda entry: entry[:3])
+        wanted = [entry for entry in found if label is None or entry[3].label == label]
+        if not wanted:
+            asked = filter(None, (futli and f"of {futli}", time and f"by {time}"))
+            what = f"PDF labelled {label!r}" if label else "fut"
+            there = _labels(fut.label for _, _, _, fut, _ in found)
+            raise NotHeld(f"{self.pid}: no {' '.join((what, *asked))} is held{there}")
+        _, _, name, fut, key = max(wanted, key=lambda entry: entry[:3])
         return name, key, fut
+
+
+def _labels(labels: Iterable[str]) -> str:
+    """What there is instead, for the end of a sentence; empty where there is nothing."""
+    counts = Counter(label or "fut" for label in labels)
+    said = ", ".join(f"{count} labelled {label!r}" for label, count in sorted(counts.items()))
+    return f", but PDFs are: {said}" if said else ""
 
 
 def _writer_of(values: dict[str, Any]) -> tuple[int, str, tuple[str, ...]]:

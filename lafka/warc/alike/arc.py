@@ -15,7 +15,7 @@ from typing import Any
 
 from lafka.warc.alike import archeaders
 from lafka.warc.alike.archeaders import LINE_MAX, ONE, ArcHeader
-from lafka.warc.errors import BadHttp, BadValue, BadWarc
+from lafka.warc.errors import BadHttp, BadValue
 from lafka.warc.format import http
 from lafka.warc.format.dates import SECONDS, WarcDate
 from lafka.warc.format.fields import Fields, one_line
@@ -31,6 +31,7 @@ HEADER_FIELD = "ARC-Header"
 _NAMESPACE = uuid.UUID("5b1c84c6-5f0e-5d0c-9a43-7c1fd05a2f8e")
 _WEB = ("http:", "https:")
 _NEAR = 64  # bytes by which a length may be wrong and the record still be had
+_HEAD_MAX = 64 << 10  # bytes in which the head of an HTTP answer is looked for
 
 
 def date_of(header: ArcHeader) -> WarcDate | None:
@@ -123,7 +124,9 @@ class ArcScan(Scan):
     """
 
     record_type = ArcRecord
+    nothing = "no ARC header begins here"
     names: tuple[str, ...] = ONE
+    _apart = -1  # where something begins on a line of its own
     _known: tuple[int, ArcHeader | None, bytes] = (-1, None, b"")
 
     @staticmethod
@@ -131,7 +134,9 @@ class ArcScan(Scan):
         return next(archeaders.likely(data), (1,))[0] == 0
 
     def begins(self, at: int) -> bool:
-        return self._header(at, at)[0] is not None
+        if self._header(at, at)[0] is None:
+            return False
+        return at == self._apart or not self._rest(at)
 
     def take(self, at: int) -> tuple[StoredRecord | None, int | None]:
         header, line = self._header(at, at)
@@ -154,24 +159,29 @@ class ArcScan(Scan):
     def _in_order(self, at: int, body: int, whole: ArcRecord) -> Taken | None:
         """*whole*, and where to go on, where its length is right or can be made so."""
         trailer, end = whole.trailer, body + whole.block_length
-        after = end + trailer
-        if not trailer and self._is_sound(body, end - 1):  # its line end is in the block
-            return self._corrected((at, body, end - 1), whole, end), self._next(end)
-        if self._stream.lacks(after + 1):
+        after, is_last = end + trailer, self._stream.lacks(end + trailer + 1)
+        if trailer and (is_last or self._header(after, at)[0]):
+            self._apart = after
+            return whole, None if is_last else after
+        fit = self._fit(body)
+        if fit != end and (fitted := self._fitted(at, body, fit, whole)):
+            return fitted
+        if is_last:
             return whole, None
-        if self._header(after, at)[0] and (trailer or self._is_apart(body, end)):
-            if not trailer:
-                self._say("arc-trailer", at, next=self._stream.place(end)[0])
+        if not trailer and self.begins(end):
+            self._say("arc-trailer", at, next=self._stream.place(end)[0])
             return whole, after
-        return (whole, self._seek(after)) if self._is_sound(body, end) else None
+        return (whole, self._seek(after)) if fit == end else None
 
     def _off(self, at: int, body: int, whole: ArcRecord) -> Taken:
         """What there is of a record whose length does not lead to another one."""
-        end = body + whole.block_length
+        stream, end = self._stream, body + whole.block_length
         inside = self._record_in(body, end)
-        near = self._near(inside, end)
-        if near is not None:
-            return self._corrected((at, body, near - 1), whole, near), near
+        rest = self._rest(end) if self._header(end, at)[0] else 0
+        near = end - rest if rest else self._near(inside, end)
+        if near is not None and near > body:
+            line_end = int(stream.read(near - 1, 1) == b"\n")
+            return self._corrected((at, body, near - line_end), whole, near), near
         if inside is not None:
             return self._overlong(at, (whole.arc, whole.header), whole.begin, inside)
         return whole, self._seek(end + whole.trailer)
@@ -179,6 +189,9 @@ class ArcScan(Scan):
     def _take_torn(self, at: int, found: tuple[ArcHeader, bytes], begin: bytes) -> Taken:
         body = at + len(found[1])
         end = body + found[0].length
+        fitted = self._fitted(at, body, self._fit(body), self._made(at, found, begin, 0))
+        if fitted:
+            return fitted
         inside = self._record_in(body, end)
         if inside is not None:
             return self._overlong(at, found, begin, inside)
@@ -193,17 +206,15 @@ class ArcScan(Scan):
         line_end = int(inside > body and stream.read(inside - 1, 1) == b"\n")
         return self._salvaged(at, found, begin, inside - line_end - body), inside
 
-    def _next(self, at: int) -> int | None:
-        return None if self._stream.lacks(at + 1) else at
-
-    def _is_apart(self, body: int, end: int) -> bool:
-        """Whether what stands at *end*, on no line of its own, is no rest of a header before it."""
-        start = max(body, end - _NEAR)
-        if not self._can_read(start):
-            return True
-        data = self._stream.read(start, end - start + LINE_MAX)
-        rest = archeaders.is_rest(data[: end - start], data[end - start :])
-        return not rest or self._is_sound(body, end)
+    def _rest(self, at: int) -> int:
+        """How many bytes before *at* are of a header that goes on there."""
+        stream, start = self._stream, max(0, at - _NEAR)
+        if isinstance(stream, PackedStream):
+            start = max(start, stream.base)
+        if start >= at or stream.read(at - 1, 1) in (b"\n", b"\r"):
+            return 0
+        data = stream.read(start, at - start + LINE_MAX)
+        return archeaders.rest(data[: at - start], data[at - start :])
 
     def _near(self, inside: int | None, end: int) -> int | None:
         """Where a header stands some bytes from *end*, where the length says that one does.
@@ -214,13 +225,33 @@ class ArcScan(Scan):
             return self._find(end, end + _NEAR) if self._can_read(end) else None
         return inside if end - inside <= _NEAR else None
 
-    def _is_sound(self, body: int, end: int) -> bool:
-        """Whether the HTTP answer between these places is as long as it says."""
+    def _fit(self, body: int) -> int | None:
+        """Where the HTTP answer at *body* ends by its own Content-Length; None where none says."""
+        if not self._can_read(body):
+            return None
         with suppress(BadHttp):
-            source = MemorySource(self._stream.read(body, min(CHUNK, end - body)))
-            head = http.head(source)
-            return head.content_length == end - body - head.end
-        return False
+            head = http.head(MemorySource(self._stream.read(body, _HEAD_MAX)))
+            if head.content_length is not None:
+                return body + head.end + head.content_length
+        return None
+
+    def _fitted(self, at: int, body: int, fit: int | None, whole: ArcRecord) -> Taken | None:
+        """The record as long as the HTTP answer in it, where that leads to another one."""
+        after = self._behind(fit)
+        if fit is None or after is None:
+            return None
+        last = self._stream.lacks(after + 1)
+        if last and self._stream.lacks(body + whole.arc.length):
+            return None  # the file may have been cut there
+        return self._corrected((at, body, fit), whole, after), None if last else after
+
+    def _behind(self, end: int | None) -> int | None:
+        """Where what follows a block that ends at *end* begins, if a header does, or nothing."""
+        stream = self._stream
+        if end is None or not self._can_read(end) or stream.lacks(end):
+            return None
+        after = end + len(self._line_ends(end))
+        return after if stream.lacks(after + 1) or self.begins(after) else None
 
     def _corrected(self, places: tuple[int, int, int], whole: ArcRecord, after: int) -> ArcRecord:
         """The record with the length that it has: what follows begins at *after*."""
@@ -328,11 +359,3 @@ class ArcVolume(Volume):
         assert isinstance(scan, ArcScan)
         scan.names = self.names
         return scan
-
-    def at(self, offset: int, inner: int = 0) -> StoredRecord:
-        if offset and self.is_plain:
-            start = max(0, offset - LINE_MAX)
-            before = self._handle.read(offset - start, start)
-            if not archeaders.may_begin(before, self._handle.read(LINE_MAX, offset)):
-                raise BadWarc(self.path, "no ARC header begins here", offset)
-        return super().at(offset, inner)

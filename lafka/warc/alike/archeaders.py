@@ -30,6 +30,7 @@ _LINE = re.compile(
 )
 _BROKEN = re.compile(rb"(?:[a-z][a-z0-9+.-]{0,30}://|dns:)[^\r\n]")
 _USUAL = re.compile(rb"(?:https?|ftps?|dns|filedesc|whois|gopher|rtsp|mms|warcinfo|metadata):")
+_SCHEME_MAX = 9
 _ESCAPED = re.compile(rb"\\x([0-9A-F]{2})|\\(\\)")
 
 
@@ -143,22 +144,27 @@ def likely(data: bytes, start: int = 0) -> Iterator[tuple[int, ArcHeader]]:
             yield found.start(), header
 
 
-def is_rest(before: bytes, behind: bytes) -> bool:
-    """Whether *behind* goes on with a header line that begins in *before*."""
+def rest(before: bytes, behind: bytes) -> int:
+    """How many of the bytes *before* are of a header that goes on with *behind*; 0 where none is.
+
+    One that begins a line, or whose scheme begins there.
+    """
     begin = before.rfind(b"\n") + 1
     line = before[begin:] + behind.partition(b"\n")[0] + b"\n"
-    return begin < len(before) and bool(_USUAL.match(line)) and any(likely(line))
+    size = len(before) - begin
+    for found in _USUAL.finditer(line, 0, size + _SCHEME_MAX):
+        place = found.start()
+        if place < size and (not place or found.end() > size) and _is_header(line[place:]):
+            return size - place
+    return 0
 
 
-def may_begin(before: bytes, behind: bytes) -> bool:
-    """Whether a header can begin between *before* and *behind*: on a line of its own, as a rule.
-
-    Some writers leave the line end behind a record out; then it has to be a sure header, and not
-    the rest of one.
-    """
-    if not before or before.endswith((b"\n", b"\r")):
-        return True
-    return next(likely(behind), (1,))[0] == 0 and not is_rest(before, behind)
+def _is_header(line: bytes) -> bool:
+    try:
+        parse(line.rstrip(b"\r\n"))
+    except BadValue:
+        return False
+    return True
 
 
 def is_broken(data: bytes) -> bool:

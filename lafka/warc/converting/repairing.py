@@ -10,7 +10,7 @@ from pathlib import Path
 from lafka.warc.alike import kind_of, open_volume
 from lafka.warc.problems import Problem
 from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.volumes import Volume
+from lafka.warc.reading.volumes import Volume, WarcVolume
 from lafka.warc.writing.appending import Appender, new_file
 from lafka.warc.writing.encoding import Gzip, Plain
 from lafka.warc.writing.making import OPEN
@@ -64,7 +64,7 @@ def repair(path: Path | str, into: Path | str, *, gzip: bool | None = None) -> R
     damage in it is taken for a record: it could be what a site sent.
     """
     into = Path(into)
-    opened = open_volume(path) if kind_of(path) == "arc" else Volume(path, part=(0, None))
+    opened = open_volume(path) if kind_of(path) == "arc" else WarcVolume(path)
     with opened as volume, ExitStack() as stack:
         encoding = Gzip() if is_gzip(into, gzip) else Plain()
         kept = _Kept(volume, into, stack)

@@ -44,8 +44,8 @@ def payload(
         body = source.chunks(message.end)
     else:
         body = http.framed(source, message, to_end=to_end)
-    codings = message.content_codings if decoded else ()
+    codings = (*(message.content_codings if decoded else ()), *message.transfer_codings)
     try:
-        yield from decode(body, (*codings, *message.transfer_codings), tell)
+        yield from decode(body, codings, tell) if codings else body
     except BadHttp as error:
         tell("bad-payload", reason=str(error))

@@ -116,14 +116,19 @@ class Described:
 
 def teller(record: HasFields, problems: list[Problem] | None) -> Tell:
     """What tells *problems*, if any, of the block of *record*, by where that lies."""
+    if problems is None:
+        return _untold
     path = getattr(record, "path", Path())
     offset, inner = getattr(record, "offset", 0), getattr(record, "inner", 0)
 
     def tell(code: str, **values: object) -> None:
-        if problems is not None:
-            problems.append(Problem.of(code, path, offset, inner, **values))
+        problems.append(Problem.of(code, path, offset, inner, **values))
 
     return tell
+
+
+def _untold(*_: object, **__: object) -> None:
+    """What is told nobody."""
 
 
 def _leftover(revisit: HasMessage, head: http.Head | None) -> Iterator[bytes]:

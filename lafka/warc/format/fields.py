@@ -34,7 +34,8 @@ class Fields:
     """The fields of a record header, of an ``application/warc-fields`` body or of an HTTP head.
 
     Values are ``str``. Ask for a field by how many there should be: ``sole``, ``first``, ``all``;
-    ``fields[name]`` is ``sole``. What was read is ``frozen`` and keeps the bytes it was read from
+    ``fields[name]`` is ``sole``, ``fields[name] = value`` is ``set``. Iteration gives names with
+    values, as ``items`` does. What was read is ``frozen`` and keeps the bytes it was read from
     as ``raw``; :meth:`copy` gives fields that can be changed.
     """
 
@@ -95,6 +96,18 @@ class Fields:
 
     __getitem__ = sole
 
+    def get(self, name: str, default: str | None = None) -> str | None:
+        """The first value of *name*, or *default*."""
+        return self._by_name().get(name.lower(), default)
+
+    def items(self) -> list[tuple[str, str]]:
+        """Every field, name and value, in order; a name may come again."""
+        return list(self._items)
+
+    def values(self) -> list[str]:
+        """Every value, in order."""
+        return [value for _, value in self._items]
+
     @property
     def frozen(self) -> bool:
         """Whether these fields were read, and so cannot be changed."""
@@ -126,6 +139,15 @@ class Fields:
         self._thaw()
         wanted = name.lower()
         self._items = [item for item in self._items if item[0].lower() != wanted]
+
+    def __setitem__(self, name: str, value: str) -> None:
+        self.set(name, value)
+
+    def __delitem__(self, name: str) -> None:
+        """Drop every field *name*; ``NotFound`` where there is none."""
+        if name not in self:
+            raise NotFound(f"{name} stands 0 times")
+        self.remove(name)
 
     def _thaw(self) -> None:
         if self.raw is not None:

@@ -242,6 +242,9 @@ class Index(ABC):
     ``folder``.
     """
 
+    has_ids = True
+    """Whether entries know the ids of records."""
+
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
         self.folder = path.parent if path is not None else Path()
@@ -264,7 +267,12 @@ class Index(ABC):
         digest: str | None = None,
         types: Iterable[str] | None = None,
     ) -> Iterator[Entry]:
-        """The entries that match all that is given, the best first (see :class:`Query`)."""
+        """The entries that match all that is given, the best first (see :class:`Query`).
+
+        ``BadValue`` for *record_id* where the index has no ids.
+        """
+        if record_id is not None and not self.has_ids:
+            raise BadValue(f"{self.path}: an index of this kind has no record ids")
         return self.found(
             Query.of(
                 url=url,

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 import os
 import tempfile
 from collections import OrderedDict
@@ -16,12 +17,12 @@ from contextlib import suppress
 from datetime import datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from lafka.warc.alike import open_volume
 from lafka.warc.errors import BadIndex, BadValue, BadWarc, NotFound
 from lafka.warc.format.dates import WarcDate
-from lafka.warc.indexes import KINDS, attach
+from lafka.warc.indexes import KINDS, attach, events
 from lafka.warc.indexes.base import Entry, Index, Query, Rank
 from lafka.warc.indexes.lines import word
 from lafka.warc.indexes.sqlite import SqliteBuilder, SqliteIndex
@@ -158,6 +159,26 @@ class Collection:
                 continue
             self._note(volume)
 
+    def next(self, record: StoredRecord) -> StoredRecord | None:
+        """The record behind *record*: the next one of its volume, or the first of a later one."""
+        behind = record.next()
+        if behind is not None:
+            return behind
+        later = itertools.dropwhile(lambda path: path != record.path, self.volumes())
+        for path in itertools.islice(later, 1, None):
+            try:
+                first = self.volume(path).first()
+            except FileNotFoundError as error:
+                self._tell("missing-volume", path, 0, error)
+                continue
+            if first is not None:
+                return first
+        return None
+
+    def _note_one(self, problem: Problem) -> None:
+        if problem not in self.problems:
+            self.problems.append(problem)
+
     def _note(self, volume: Volume) -> None:
         known = {(problem.path, problem.offset, problem.code) for problem in self.problems}
         for problem in volume.problems:
@@ -167,9 +188,7 @@ class Collection:
     def _tell(self, code: str, path: Path, offset: int, error: Exception) -> None:
         if self._strict:
             raise BadIndex(path, str(error), offset) from error
-        problem = Problem.of(code, path, offset, reason=str(error))
-        if problem not in self.problems:
-            self.problems.append(problem)
+        self._note_one(Problem.of(code, path, offset, reason=str(error)))
 
     # Searching --------------------------------------------------------------------------------
 
@@ -185,16 +204,27 @@ class Collection:
     ) -> Iterator[StoredRecord]:
         """The records that match all that is given, the best first: see :class:`Query`.
 
-        A record that several indexes know is given once.
+        A record that several indexes know is given once. An index that has no record ids is passed
+        over in a search for one, which is a problem.
         """
-        query = Query.of(
-            url=url,
-            url_prefix=url_prefix,
-            time=time,
-            record_id=record_id,
-            digest=digest,
-            types=types,
+        for index in self._sources if record_id is not None else ():
+            if not index.has_ids and index.path:
+                self._note_one(Problem.of("no-record-ids", index.path, 0))
+        return self._found(
+            Query.of(
+                url=url,
+                url_prefix=url_prefix,
+                time=time,
+                record_id=record_id,
+                digest=digest,
+                types=types,
+            )
         )
+
+    def _matching(self, **wanted: Any) -> Iterator[StoredRecord]:
+        return self._found(Query.of(**wanted))
+
+    def _found(self, query: Query) -> Iterator[StoredRecord]:
         told: set[tuple[object, ...]] = set()
         sources = self._sources
         ranked = [_ranked(index, query, number) for number, index in enumerate(sources)]
@@ -287,23 +317,38 @@ class Collection:
         fields = revisit.fields
         digest = fields.first("WARC-Payload-Digest") or None
         if refers_to := fields.first("WARC-Refers-To"):
-            yield from self.search(record_id=refers_to)
+            yield from self._matching(record_id=refers_to)
         url = fields.first("WARC-Refers-To-Target-URI").strip("<>")
         with suppress(BadValue):
             date = WarcDate.parse(fields.first("WARC-Refers-To-Date"))
-            for record in self.search(url=url or revisit.url, time=date, types=_ORIGINALS):
+            for record in self._matching(url=url or revisit.url, time=date, types=_ORIGINALS):
                 if record.date and not record.date.distance(date):
                     yield record
         if digest is not None:
-            yield from self.search(url=revisit.url, digest=digest, types=_ORIGINALS)
-            yield from self.search(digest=digest, types=_ORIGINALS)
+            yield from self._matching(url=revisit.url, digest=digest, types=_ORIGINALS)
+            yield from self._matching(digest=digest, types=_ORIGINALS)
         if fields.first("WARC-Profile").endswith("/server-not-modified"):
             yield from self._before(revisit)
 
     def _before(self, revisit: StoredRecord) -> Iterator[StoredRecord]:
-        for record in self.search(url=revisit.url, time=revisit.date, types=_ORIGINALS):
+        for record in self._matching(url=revisit.url, time=revisit.date, types=_ORIGINALS):
             if record.date and revisit.date and record.date <= revisit.date:
                 yield record
+
+    def concurrent(self, record: StoredRecord) -> Iterator[StoredRecord]:
+        """The other records of the capture event of *record* (WARC/1.1 section 5.7)."""
+        return events.concurrent(record, self._matching)
+
+    def request(self, record: StoredRecord) -> StoredRecord | None:
+        """The request that *record* is the answer to; None where it is not archived."""
+        return events.request_of(record, self._matching)
+
+    def redirects(self, record: StoredRecord) -> Iterator[StoredRecord]:
+        """The answers that *record* redirects to, one after the other, each the nearest in time.
+
+        None of them twice, and as far as they are archived.
+        """
+        return events.redirects(record, self._matching)
 
     def whole(self, record: StoredRecord, *, eager: bool = False) -> segments.Joined:
         """The record that *record* is a segment of, or is: ``segments.join`` of it."""
@@ -311,10 +356,10 @@ class Collection:
 
     def _segment(self, origin: str, number: int) -> StoredRecord | None:
         wanted = (origin, number)
-        for first in self.search(record_id=origin):
+        for first in self._matching(record_id=origin):
             if number == 1 and segments.segment_of(first) == wanted:
                 return first
-            for record in self.search(url=first.url, types=["continuation"]):
+            for record in self._matching(url=first.url, types=["continuation"]):
                 if segments.segment_of(record) == wanted:
                     return record
         if all(isinstance(index, SqliteIndex) for index in self._sources):

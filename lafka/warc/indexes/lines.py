@@ -76,7 +76,6 @@ class LineIndex(Index):
     """
 
     delimiter = b" "
-    has_ids = True
 
     def __init__(self, path: Path, *, strict: bool = False) -> None:
         super().__init__(path)

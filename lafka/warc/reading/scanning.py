@@ -36,6 +36,8 @@ class Scan:
     """
 
     record_type = StoredRecord
+    nothing = "no WARC record begins here"
+    """What is said of a place where there is none."""
 
     @staticmethod
     def is_start(data: bytes) -> bool:
@@ -241,11 +243,13 @@ class Scan:
         return self._record(at, header, length, len(line_ends)), after
 
     def _behind_block(self, at: int) -> int | None:
-        """Where the next record is, where what stands from *at* on before it ends as a block does.
+        """Where the next record or the end is, if what stands from *at* on ends as a block does.
 
         So that the length was too short for it.
         """
         behind = self._find(at)
+        if behind is None and self._stream.lacks(self._stop + 1):
+            behind = self._stop
         if behind is None or behind < at + len(END) or not self._can_read(behind - len(END)):
             return None
         return behind if self._stream.read(behind - len(END), len(END)) == END else None

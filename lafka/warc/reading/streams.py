@@ -118,6 +118,11 @@ class PackedStream:
         return self._read_to - len(self._pending)
 
     @property
+    def base(self) -> int:
+        """The place from which on it can be looked at."""
+        return self._base
+
+    @property
     def end(self) -> int:
         """The place up to which the stream was inflated."""
         return self._base + len(self._data)

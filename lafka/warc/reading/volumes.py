@@ -179,7 +179,7 @@ class Volume:
             report(stream.trouble.code, stream.trouble.offset, reason=stream.trouble.reason, size=0)
         if trouble:
             raise self._error(trouble[-1])
-        raise BadWarc(self.path, "no WARC record begins here", offset)
+        raise BadWarc(self.path, scan.nothing, offset)
 
     def with_header(self, header: bytes, offset: int) -> StoredRecord:
         """The record at *offset* of a plain volume whose *header* is known: nothing is read.

@@ -98,8 +98,7 @@ class Builder:
         self.failed: list[Path] = []
         """The files that were set aside."""
         self._stream, self._path = _ways(path, indexes)
-        packed = is_gzip(self._path or template, gzip)
-        self._encoding: Encoding = Gzip(skip_lengths=skip_lengths) if packed else Plain()
+        self._encoding = _encoding(self._path or template, gzip, skip_lengths=skip_lengths)
         self._folder = Path(folder or "")
         self._name = (template, prefix, this_host() if host is None else host)
         self._serials = itertools.count() if serials is None else serials
@@ -356,6 +355,10 @@ def _check_ways(path: object, folder: object, version: str | None) -> None:
         raise BadValue("a builder has either a path or a folder")
     if version not in (None, *VERSIONS):
         raise BadValue(f"not a version of WARC: {version!r}")
+
+
+def _encoding(name: Path | str, gzip: bool | None, *, skip_lengths: bool) -> Encoding:
+    return Gzip(skip_lengths=skip_lengths) if is_gzip(name, gzip) else Plain()
 
 
 def _ways(

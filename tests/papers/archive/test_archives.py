@@ -229,14 +229,23 @@ def test_a_time_within_a_second_that_several_futs_share(store: Store) -> None:
         assert store.archive.fut(PID, time=f"2026-11-20T10:11:{time}").read() == pdf(name)
 
 
-def test_a_supplement_is_given_only_where_there_is_nothing_else(store: Store) -> None:
+def test_a_labelled_pdf_is_given_on_request_alone(store: Store) -> None:
     splap = store.splap(page())
     extra = store.found(splap, "http://x.example/s.pdf", pdf("s"), label="supplement")
     store.put(splap, extra)
-    assert store.archive.fut(PID).read() == pdf("s")
+    with pytest.raises(NotHeld, match="no fut is held, but PDFs are: 1 labelled 'supplement'"):
+        store.archive.fut(PID)
+    with pytest.raises(NotHeld, match="no PDF labelled 'other' is held, but PDFs are: 1 "):
+        store.archive.fut(PID, label="other")
+    for label in ("supplement", None):
+        fut = store.archive.fut(PID, label=label)
+        assert (fut.label, fut.read()) == ("supplement", pdf("s"))
     assert not store.archive.has_fut(splap.ask.futli)
     store.put(store.found(splap, "http://x.example/1.pdf", pdf("f"), at=START))
-    assert store.archive.fut(PID).read() == pdf("f")
+    for label in ("", None):
+        fut = store.archive.fut(PID, label=label)
+        assert (fut.label, fut.read()) == ("", pdf("f"))
+    assert store.archive.fut(PID, label="supplement").read() == pdf("s")
     assert store.archive.has_fut(splap.ask.futli)
 
 

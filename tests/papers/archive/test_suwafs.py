@@ -153,5 +153,8 @@ def test_the_latest_fut_is_given() -> None:
     suwaf.add("f", TIME + timedelta(milliseconds=2), fut(3))
     suwaf.add("f", TIME + timedelta(days=2), fut(4, "supplement"))
     assert suwaf.fut()[2].s == 3
+    assert suwaf.fut(label="supplement")[2].s == 4
     assert suwaf.fut("g")[2].s == 2
+    with pytest.raises(NotHeld, match=r"no fut of f by 2026-11-19 is held$"):
+        suwaf.fut("f", "2026-11-19")
     assert suwaf.fut(time="2026-11-20")[1] == "2026-11-20T10:11:12.252Z"

@@ -120,10 +120,10 @@ def test_what_is_cut_says_so(tmp_path):
     data = FILEDESC + short + wrong + DNS + longer + PAGE[:-20]
     path, _, problems = converted(tmp_path, data)
     assert accepted(path)
-    assert problems == ["overlong-arc", "torn-tail"]
+    assert problems == ["arc-length", "torn-tail"]
     with Volume(path) as volume:
         cut = [r.fields.first("WARC-Truncated") for r in volume]
-        assert cut == ["", "", "unspecified", "unspecified", "", "", "unspecified"]
+        assert cut == ["", "", "unspecified", "", "", "", "unspecified"]
 
 
 def test_dates_that_an_arc_does_not_say(tmp_path):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lafka.warc.errors import BadValue
+from lafka.warc.errors import BadValue, NotFound
 from lafka.warc.format.fields import Fields, decoded_words, one_line
 from lafka.warc.problems import Problem
 
@@ -217,3 +217,23 @@ def test_a_header_of_nothing_but_problems_tells_some_of_them() -> None:
     assert len(problems) == 100
     Fields.parse(b"no colon", problems=problems)
     assert len(problems) == 101
+
+
+def test_fields_are_used_as_people_guess() -> None:
+    fields = Fields([("A", "1"), ("B", "2"), ("a", "3")])
+    assert (fields.get("a"), fields.get("c"), fields.get("c", "none")) == ("1", None, "none")
+    assert list(fields.items()) == list(fields) == [("A", "1"), ("B", "2"), ("a", "3")]
+    assert fields.values() == ["1", "2", "3"]
+    fields["c"] = "4"
+    fields["A"] = "5"
+    assert fields.items() == [("A", "5"), ("B", "2"), ("c", "4")]
+    del fields["b"]
+    assert "B" not in fields
+    with pytest.raises(NotFound, match="B stands 0 times"):
+        del fields["B"]
+    read = Fields.parse(b"A: 1\r\n")
+    with pytest.raises(BadValue, match="copy"):
+        read["A"] = "2"
+    with pytest.raises(BadValue, match="copy"):
+        del read["A"]
+    assert dict(Fields([("A", "1"), ("A", "2")])) == {"A": "2"}

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -72,19 +73,26 @@ def with_length(length: int, block: bytes = b"hello, world", **more: str) -> byt
     return made.replace(b"Content-Length: %d\r\n" % len(block), b"Content-Length: %d\r\n" % length)
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("behind", [[TWO], []])
 @pytest.mark.parametrize("length", [11, 9, 5, 1])
-def test_a_length_that_is_too_short_is_told_as_that_once(path: Path, length: int) -> None:
-    path.write_bytes(ONE + with_length(length) + TWO)
+def test_a_length_that_is_too_short_is_told_as_that_once(
+    path: Path, pack: Callable[[bytes], bytes], behind: list[bytes], length: int
+) -> None:
+    path.write_bytes(b"".join(map(pack, [ONE, with_length(length), *behind])))
     with Volume(path) as volume:
-        assert [r.block_length for r in volume][1] == length
-        assert len(list(volume)) == 3
-        assert codes(volume) == [(len(ONE), "wrong-length")]
-        assert (
-            volume.problems[0].sentence == f"Content-Length is {length}, and the block has 12 bytes"
-        )
+        found = list(volume)
+        assert len(found) == 2 + len(behind)
+        assert found[1].block_length == length
+        errors = [problem for problem in volume.problems if problem.severity == "error"]
+        assert [(problem.offset, problem.code) for problem in errors] == [
+            (found[1].offset, "wrong-length")
+        ]
+        assert errors[0].sentence == f"Content-Length is {length}, and the block has 12 bytes"
+        assert [volume.at(record.offset, record.inner) for record in found] == found
     done = repair(path, into=path.with_name("b.warc"))
-    assert done.records == 3
-    assert [aside.length for aside in done.asides] == [12 - length + 4]
+    assert done.records == 2 + len(behind)
+    assert done.asides
 
 
 @pytest.mark.parametrize("off", [1, 2, 3, 4])

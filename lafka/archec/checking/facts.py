@@ -1,0 +1,160 @@
+"""What the journals of a store say, in a database without a name, to be held against the rest."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lafka.archec.checking.problems import Problem
+from lafka.archec.checking.rules import name_of
+
+_JOURNAL = re.compile(r"([1-9][0-9]{8,10})\.jsonl")
+_KEPT = re.compile(r"[0-9]+\.jsonl\.torn-[0-9]+")
+_EVENTS = {"appearance", "change", "deletion", "visit", "miss", "withheld", "withdrawn", "end"}
+_NEEDED = {"md5": str, "sha256": str, "length": int, "found": int}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A version of an obi as its journal line has it."""
+
+    id: str
+    name: str
+    md5: str
+    sha256: str
+    length: int
+    is_held: bool
+    is_page: bool
+    is_withdrawn: bool
+
+
+class Facts:
+    """Versions and losses of all journals; a context manager would close what has no name."""
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect("")
+        self._db.executescript(
+            "CREATE TABLE version (tist, id, name, md5, sha256, length, held, page, withdrawn);"
+            "CREATE TABLE loss (tist, id);"
+        )
+        self.ended: dict[int, bool] = {}
+
+    def read(self, folder: Path, *, folded: bool) -> Iterator[Problem]:
+        """Take in all journals; what is wrong with them."""
+        for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+            found = _JOURNAL.fullmatch(path.name)
+            if found:
+                yield from self._journal(path, int(found[1]), folded=folded)
+            elif path.name.startswith(".draft-"):
+                yield _draft(path)
+            elif not _KEPT.fullmatch(path.name):
+                yield Problem(path=path, code="bad-journal", sentence="not the name of a journal")
+        self._db.execute("CREATE INDEX by_tist ON version (tist)")
+        self._db.execute("CREATE INDEX by_id ON version (id)")
+        self._db.execute("CREATE INDEX loss_by_id ON loss (id)")
+
+    def _journal(self, path: Path, tist: int, *, folded: bool) -> Iterator[Problem]:
+        place, last = 0, ""
+        self.ended[tist] = False
+        with path.open("rb") as file:
+            for data in file:
+                line, reason = _line(data, first=not place, tist=tist)
+                if reason:
+                    yield Problem(path=path, code="bad-journal", sentence=f"byte {place}: {reason}")
+                    return
+                self._take(line, tist, folded=folded)
+                place, last = place + len(data), line.get("e", "")
+        if not place:
+            yield Problem(path=path, code="bad-journal", sentence="an empty journal")
+        elif last != "end":
+            alive = is_locked(path)
+            sentence = "its gathering lives" if alive else "killed: scrapy archec recover ends it"
+            severity = "warning" if alive else "error"
+            yield Problem(path=path, code="open-journal", sentence=sentence, severity=severity)
+        self.ended[tist] = last == "end"
+
+    def _take(self, line: Mapping[str, Any], tist: int, *, folded: bool) -> None:
+        event, obi = line.get("e"), line.get("id")
+        if event in ("appearance", "change"):
+            assert isinstance(obi, str)
+            values = (tist, obi, name_of(obi, folded=folded), line["md5"], line["sha256"],
+                      line["length"], bool(line.get("held")), "text" in line, False)  # fmt: skip
+            self._db.execute("INSERT INTO version VALUES (?,?,?,?,?,?,?,?,?)", values)
+        elif event == "deletion":
+            self._db.execute("INSERT INTO loss VALUES (?,?)", (tist, obi))
+        elif event == "withdrawn":
+            asked = "UPDATE version SET withdrawn = 1 WHERE tist = ? AND id = ?"
+            self._db.execute(asked, (line.get("tist"), obi))
+
+    def of_gathering(self, tist: int) -> dict[str, Fact]:
+        """The versions of a gathering by the names of their files."""
+        asked = """SELECT id, name, md5, sha256, length, held, page, withdrawn FROM version
+          WHERE tist = ?"""
+        return {row[1]: _fact(row) for row in self._db.execute(asked, [tist])}
+
+    def gatherings(self) -> list[int]:
+        return [row[0] for row in self._db.execute("SELECT DISTINCT tist FROM version")]
+
+    def versions(self, obi: str) -> list[list[Any]]:
+        asked = "SELECT tist, md5 FROM version WHERE id = ? ORDER BY tist"
+        return [list(row) for row in self._db.execute(asked, [obi])]
+
+    def losses(self, obi: str) -> list[int]:
+        """The tists at which it was lost; a fobi that was never got is not."""
+        asked = """SELECT tist FROM loss WHERE id = ?1 AND EXISTS (SELECT 1 FROM version v
+          WHERE v.id = ?1 AND v.tist < loss.tist) ORDER BY tist"""
+        return [row[0] for row in self._db.execute(asked, [obi])]
+
+    def ids(self) -> int:
+        """How many obis were ever stored."""
+        return int(self._db.execute("SELECT count(DISTINCT id) FROM version").fetchone()[0])
+
+
+def _fact(row: tuple[Any, ...]) -> Fact:
+    return Fact(
+        id=row[0], name=row[1], md5=row[2], sha256=row[3], length=row[4], is_held=bool(row[5]),
+        is_page=bool(row[6]), is_withdrawn=bool(row[7]),
+    )  # fmt: skip
+
+
+def _line(data: bytes, *, first: bool, tist: int) -> tuple[dict[str, Any], str]:
+    """A line, and what is wrong with it."""
+    if not data.endswith(b"\n"):
+        return {}, "a torn line"
+    try:
+        line = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}, "not JSON"
+    if not isinstance(line, dict):
+        return {}, "no object"
+    if first:
+        return line, "" if line.get("gathering") == tist else "a first line of another gathering"
+    if line.get("e") not in _EVENTS:
+        return {}, "of no known kind"
+    if line["e"] in ("appearance", "change", "deletion") and not isinstance(line.get("id"), str):
+        return {}, "without an id"
+    if line["e"] in ("appearance", "change"):
+        wrong = [name for name, kind in _NEEDED.items() if not isinstance(line.get(name), kind)]
+        return line, f"without {wrong[0]}" if wrong else ""
+    return line, ""
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a process holds the lock of *path*."""
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _draft(path: Path) -> Problem:
+    severity = "warning" if is_locked(path) else "error"
+    return Problem(path=path, code="left-draft", sentence="a draft of a journal", severity=severity)

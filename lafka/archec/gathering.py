@@ -1,0 +1,259 @@
+"""A gathering that lives: obis come in groups to their places, and then into its journal.
+
+Nothing that the journal says is lost at any kill (docs/archec.md, "What a kill leaves"): bytes are
+on the disk before their names, names before the journal's lines, lines before the records.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lafka.archec import tists
+from lafka.archec.journals import Journal, Line
+from lafka.archec.records import Content, Kind, Records
+from lafka.archec.store import ObiStore
+from lafka.archec.syncing import sync_files
+from lafka.archec.texts import Checksums
+from lafka.errors import BadArgument, StorageTrouble
+from lafka.storage.folders import DRAFT, make_folders, sync_folder
+from lafka.warc.format.sources import write_all
+
+GROUP = 4096
+"""Obis that share their syncs."""
+OBIS_MAX = 65_536
+"""Obis stored by a gathering: names in one folder."""
+AGE_MAX = 86_400
+"""Seconds after which the next one begins."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """An obi to be stored: its bytes, the mtime of their file, and its line of the journal.
+
+    ``line`` has ``e``, ``id``, ``found`` and what else its kind has; checksums and ``held`` are
+    added when it is stored.
+    """
+
+    data: bytes
+    mtime: int
+    checksums: Checksums
+    line: Line
+
+
+@dataclass(slots=True)
+class Group:
+    """What is stored together: lines, drafts with the names they get, links."""
+
+    lines: list[dict[str, Any]] = field(default_factory=list)
+    drafts: list[tuple[Path, Path]] = field(default_factory=list)
+    links: list[tuple[Path, str]] = field(default_factory=list)
+    contents: dict[str, list[Content]] = field(default_factory=dict)
+    named: list[Path] = field(default_factory=list)
+
+
+class Gathering:
+    """The gathering with the software tist *tist*; ``begin`` takes one."""
+
+    def __init__(
+        self, store: ObiStore, records: Records, kind: Kind, tist: int, journal: Journal
+    ) -> None:
+        self.tist = tist
+        self.counts: Counter[str] = Counter()
+        self.stored = 0
+        self._store, self._records, self._kind, self._journal = store, records, kind, journal
+        self._folder = store.folder(tist)
+        self._group = Group()
+        self._drafts = 0
+        self._anchor: int | None = None
+
+    @classmethod
+    def begin(
+        cls, store: ObiStore, records: Records, kind: Kind, head: Mapping[str, Any], *,
+        not_before: int, exactly: bool = False,
+    ) -> Gathering:  # fmt: skip
+        """The gathering that takes the first free tist from *not_before* on.
+
+        ``BadArgument`` where it has to be *exactly* that and it is taken; ``StorageTrouble``.
+        """
+        tist = tists.checked(not_before)
+        try:
+            while True:
+                journal = _taken(store, tist, head)
+                if journal:
+                    break
+                if exactly:
+                    raise BadArgument(f"{tist} is taken by another gathering of {store.root}")
+                tist = tists.checked(tist + 1)
+        except OSError as error:
+            raise StorageTrouble(store.journal(tist), error) from error
+        gathering = cls(store, records, kind, tist, journal)
+        gathering._apply([_head(head, tist)])
+        return gathering
+
+    @property
+    def waiting(self) -> int:
+        """How many obis and lines the group has that is not stored yet."""
+        return len(self._group.lines)
+
+    def put(self, obi: Stored) -> None:
+        """Take *obi* into the group; ``StorageTrouble``, and then the group is undone."""
+        sums = obi.checksums
+        held, key = self._held(sums)
+        # In the order in which docs/archec.md has them.
+        first = {name: obi.line[name] for name in ("e", "id")}
+        own = {"md5": key, "sha256": sums.sha256, "length": len(obi.data)}
+        line = {**first, **own, **obi.line} | {"text_sha256": sums.text_sha256}
+        place = self._store.path(self.tist, line["id"])
+        if held is None:
+            self._guarded(lambda: self._draft(obi, place))
+            self._remember(line)
+        else:
+            line |= {"held": [held.tist, held.id], "sha256": held.sha256, "length": held.length}
+            self._group.links.append((place, self._store.link(self.tist, (held.tist, held.id))))
+        self._group.lines.append(line)
+        self.stored += 1
+
+    def _held(self, checksums: Checksums) -> tuple[Content | None, str]:
+        """The content with the same text that the store holds, and the key of this one."""
+        found = [*self._records.held(self._kind, checksums.md5)]
+        known = {content.md5 for content in found}
+        of_group = self._group.contents.get(checksums.md5, [])
+        found += [content for content in of_group if content.md5 not in known]
+        for content in found:
+            if content.text_sha256 == checksums.text_sha256:
+                there = content in of_group or self._is_there(content)
+                return (content if there else None), content.md5
+        return None, f"{checksums.md5}-{len(found) + 1}" if found else checksums.md5
+
+    def _is_there(self, content: Content) -> bool:
+        """Whether its file is: where somebody took it away, it is stored anew."""
+        return self._store.path(content.tist, content.id).is_file()
+
+    def _remember(self, line: Line) -> None:
+        content = Content(
+            kind=self._kind,
+            md5=line["md5"],
+            tist=self.tist,
+            id=line["id"],
+            sha256=line["sha256"],
+            text_sha256=line["text_sha256"],
+            length=line["length"],
+        )
+        self._group.contents.setdefault(content.md5[:32], []).append(content)
+
+    def _draft(self, obi: Stored, place: Path) -> None:
+        if not self._drafts:
+            make_folders(self._folder)
+        if self._anchor is None:
+            self._anchor = os.open(self._store.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        draft = self._folder / f"{DRAFT}{self._drafts}"
+        self._drafts += 1
+        self._group.drafts.append((draft, place))
+        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444)
+        try:
+            write_all(fd, obi.data)
+            os.utime(fd, (obi.mtime, obi.mtime))
+        finally:
+            os.close(fd)
+
+    def note(self, line: Line) -> None:
+        """Take a line without a file into the group."""
+        self._group.lines.append(dict(line))
+
+    def commit(self) -> None:
+        """Store the group and acknowledge it; ``StorageTrouble``, and then it is undone.
+
+        ``RecordsAway`` where only the database was not reached: the journal has all by then.
+        """
+        group = self._group
+        if not group.lines:
+            return
+        self._guarded(self._place)
+        try:
+            self._journal.append(group.lines)
+        except OSError as error:
+            if self._journal.is_sure:
+                self._undo()
+            self._group = Group()  # else recovery finds out which lines there are
+            raise StorageTrouble(self._journal.path, error) from error
+        self._group = Group()
+        self._close_anchor()
+        self.counts.update(line["e"] for line in group.lines if line["e"] != "end")
+        self._apply(group.lines)
+
+    def _place(self) -> None:
+        group = self._group
+        if group.drafts:
+            assert self._anchor is not None
+            sync_files([draft for draft, _ in group.drafts], self._anchor)
+        elif group.links:
+            make_folders(self._folder)
+        for draft, place in group.drafts:
+            draft.rename(place)
+            group.named.append(place)
+        for place, target in group.links:
+            place.symlink_to(target)
+            group.named.append(place)
+        if group.named:
+            sync_folder(self._folder)
+
+    def _apply(self, lines: list[dict[str, Any]]) -> None:
+        self._records.apply(self.tist, self._journal.size, lines)
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except (OSError, StorageTrouble) as error:
+            self._undo()
+            if isinstance(error, StorageTrouble):
+                raise
+            raise StorageTrouble(error.filename or self._folder, error) from error
+        except BaseException:
+            self._undo()
+            raise
+
+    def _undo(self) -> None:
+        """Take the names of the group away again, all given just now; what is left, recovery."""
+        group, self._group = self._group, Group()
+        self._close_anchor()
+        for path in (*group.named, *(draft for draft, _ in group.drafts)):
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+
+    def _close_anchor(self) -> None:
+        anchor, self._anchor = self._anchor, None
+        if anchor is not None:
+            os.close(anchor)
+
+    def end(self, *, seconds: float, **more: Any) -> None:
+        """Store what waits and close the journal with its last line."""
+        self.commit()
+        self.note({"e": "end", "counts": dict(self.counts), "seconds": round(seconds, 3), **more})
+        self.commit()
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the journal; without an ``end`` it is that of a killed gathering."""
+        self._undo()
+        self._journal.close()
+
+
+def _taken(store: ObiStore, tist: int, head: Mapping[str, Any]) -> Journal | None:
+    """The new journal of *tist*; None where the tist is taken."""
+    if os.path.lexists(store.folder(tist)) or store.journal(tist).exists():
+        return None
+    try:
+        return Journal.begin(store.journal(tist), _head(head, tist))
+    except FileExistsError:
+        return None
+
+
+def _head(head: Mapping[str, Any], tist: int) -> dict[str, Any]:
+    """The first line of a journal, its keys in the order of docs/archec.md."""
+    return {"format": 1, "gathering": tist, **head}

@@ -1,0 +1,209 @@
+"""The records: a database of all obis, a fold over the journals, and made again from them.
+
+``sqlite`` is the default, one file in the store; ``mongo`` is the paper's choice, by one setting.
+No other module knows SQL or Mongo. Both keep what :mod:`lafka.archec.records.folding` makes of
+journal lines, so the same journals give the same ``walk``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import islice
+from typing import Any, Protocol, TypeVar
+
+from lafka.archec.journals import Line
+
+VERSION = 1
+"""Of the schema; a database of another version is refused, and made again by ``rebuild``."""
+
+
+GROUPS = {"kind": (), "archive": ("archive",), "series": ("archive", "series"), "host": ("host",)}
+"""What ``counts`` can count by -> the columns of it."""
+
+
+class Kind(StrEnum):
+    TOBI = "tobi"
+    FOBI = "fobi"
+
+    @classmethod
+    def of(cls, obi: str) -> Kind:
+        """The kind of the obi with this id: a URI or a handle."""
+        return cls.FOBI if "://" in obi else cls.TOBI
+
+
+class State(StrEnum):
+    LIVE = "live"
+    LOST = "lost"
+    NEW = "new"  # a fobi that a refipo points at and nobody asked for yet
+    NEVER = "never"  # a fobi that was asked for and never got
+    RESTRICTED = "restricted"
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(slots=True, kw_only=True)
+class Obi:
+    """What is known of an obi.
+
+    ``versions`` are tists and MD5 keys (hex, ``-2`` behind one that another text has), oldest
+    first, ``past`` the tists lost; tists are seconds. ``length`` is that of the last version in
+    bytes. ``payload`` to ``soft`` are of fobis alone: ``missed`` the last ten misses as tist and
+    outcome, ``seen`` the tist of the last gathering that asked. ``number`` is the database's own.
+    """
+
+    id: str
+    kind: Kind
+    number: int = 0
+    found: int | None = None
+    noted: int | None = None
+    lost: int | None = None
+    type: str | None = None
+    archive: str | None = None
+    series: str | None = None
+    host: str | None = None
+    payload: str | None = None
+    length: int | None = None
+    state: State = State.LIVE
+    due: int | None = None
+    interval: int | None = None
+    missed: list[list[Any]] = field(default_factory=list)
+    etag: str | None = None
+    modified: str | None = None
+    soft: bool = False
+    seen: int | None = None
+    versions: list[tuple[int, str]] = field(default_factory=list)
+    past: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Last:
+    """The last version of an obi: MD5 key and SHA-256 of its text; both None where none is."""
+
+    number: int
+    found: int | None
+    noted: int | None
+    lost: int | None
+    md5: str | None
+    text_sha256: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """Where a content lies: file of the obi ``id`` at ``tist``; ``md5`` is its key."""
+
+    kind: Kind
+    md5: str
+    tist: int
+    id: str
+    sha256: str
+    text_sha256: str
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refipo:
+    """A pointer from a tobi to a file, as it stood from ``since`` until before ``until``."""
+
+    tobi: str
+    n: int
+    second: bool
+    since: int
+    until: int | None
+    fobi: str
+    raw: str
+    format: str | None = None
+    function: str | None = None
+    size: int | None = None
+    restriction: str | None = None
+
+    @property
+    def key(self) -> str:
+        return f"{self.tobi}#file-{self.n}{'b' if self.second else ''}@{self.since}"
+
+
+@dataclass(slots=True, kw_only=True)
+class Gathering:
+    """A gathering as its journal tells; ``applied`` bytes of it are in the records."""
+
+    tist: int
+    kind: str
+    source: Any
+    run: str
+    ended: bool = False
+    killed: bool = False
+    counts: dict[str, int] = field(default_factory=dict)
+    withheld: dict[str, int] = field(default_factory=dict)
+    applied: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What the ReDIF reader said of a place in a file of RePEc data."""
+
+    archive: str
+    file: str
+    line: int
+    code: str
+    sentence: str
+
+
+class Records(Protocol):
+    """The database. ``RecordsAway`` from any method where it cannot be reached."""
+
+    def apply(self, journal: int, upto: int, lines: Sequence[Line]) -> None:
+        """Take in *lines*, which end at byte *upto* of the journal; twice is once."""
+
+    def applied(self, journal: int) -> int:
+        """How many bytes of that journal are in; 0 for one that is unknown."""
+
+    def last(self, kind: Kind, obi: str) -> Last | None: ...
+
+    def last_many(self, kind: Kind, obis: Iterable[str]) -> dict[str, Last]: ...
+
+    def held(self, kind: Kind, md5: str) -> list[Content]:
+        """The contents with this MD5, 32 hex digits: one, or several texts that share it."""
+
+    def history(self, obi: str) -> Obi | None: ...
+
+    def refipos(self, tobi: str, at: int | None = None) -> list[Refipo]:
+        """Those of *tobi* now, or at the tist *at*."""
+
+    def pointing_at(self, fobi: str) -> list[Refipo]:
+        """All that ever did."""
+
+    def due(self, now: int, limit: int) -> list[Obi]:
+        """Fobis to be asked for at *now*, the longest due first."""
+
+    def counts(self, by: str) -> list[dict[str, Any]]:
+        """Obis ``live``, ``lost`` and in all, ``versions``; *by* kind, archive, series or host."""
+
+    def walk(self, kind: Kind, prefix: str = "") -> Iterator[Obi]:
+        """Obis whose id begins with *prefix*, sorted by the bytes of their ids."""
+
+    def gatherings(self) -> list[Gathering]:
+        """All that are known, oldest first."""
+
+    def keep_problems(self, run: str, told: Iterable[Told]) -> None:
+        """Keep what was *told*, in place of what an earlier run was told."""
+
+    def problems(self, archive: str | None = None) -> Sequence[Told]: ...
+
+    def close(self) -> None: ...
+
+
+Known = Mapping[str, Obi]
+_T = TypeVar("_T")
+
+
+def in_batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    """*items* as lists of *size*, the last one shorter."""
+    left = iter(items)
+    while batch := list(islice(left, size)):
+        yield batch
+
+
+def in_groups(counts: Iterable[dict[str, Any]], by: str) -> list[dict[str, Any]]:
+    """Rows of ``counts`` in the order of what they are counted by, then of their kind."""
+    names = (*GROUPS[by], "kind")
+    return sorted(counts, key=lambda row: [(row[name] is not None, row[name]) for name in names])

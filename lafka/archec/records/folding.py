@@ -1,0 +1,221 @@
+"""What journal lines do to the records: one pure function, so that all databases agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from lafka.archec.journals import STORED, Line
+from lafka.archec.records import Content, Gathering, Kind, Known, Obi, Refipo, State
+
+DAY = 86_400
+REFRESH_MIN, REFRESH_MAX = 30 * DAY, 365 * DAY
+"""Seconds between two visits of a fobi that changes always, and of one that never does."""
+_AFTER_MISSES = (1, 7, 30, 90)
+_MISSES_KEPT = 10
+
+
+@dataclass(slots=True, kw_only=True)
+class Changes:
+    """What is to be written: whole obis but for their versions and losses, and rows to be added."""
+
+    gathering: Gathering
+    obis: dict[str, Obi] = field(default_factory=dict)
+    versions: list[tuple[str, int, str]] = field(default_factory=list)
+    losses: list[tuple[str, int]] = field(default_factory=list)
+    contents: dict[tuple[Kind, str], Content] = field(default_factory=dict)
+    closed: list[tuple[str, int]] = field(default_factory=list)
+    refipos: list[Refipo] = field(default_factory=list)
+
+
+def ids(lines: Iterable[Line]) -> set[str]:
+    """The obis that *lines* speak of: what ``fold`` has to know of them, it has to be given."""
+    found: set[str] = set()
+    for line in lines:
+        if "id" in line:
+            found.add(line["id"])
+            found.update(refipo["uri"] for refipo in line.get("refipos", ()))
+    return found
+
+
+def opened(head: Line) -> Gathering:
+    """The gathering of a journal's first line."""
+    return Gathering(
+        tist=head["gathering"],
+        kind=str(head.get("kind")),
+        source=head.get("source"),
+        run=str(head.get("run")),
+    )
+
+
+def fold(gathering: Gathering, upto: int, lines: Sequence[Line], known: Known) -> Changes:
+    """What *lines*, which end at byte *upto*, do to *known*, which is not changed.
+
+    Done twice, it is as done once: a database without transactions applies again after a kill.
+    """
+    changes = Changes(gathering=gathering)
+    for line in lines:
+        event = line.get("e")
+        if event in STORED:
+            _stored(changes, line, known)
+        elif event in _OF_OBIS:
+            obi = _obi(changes, line["id"], known)
+            _OF_OBIS[event](changes, obi, line)
+        elif event == "withheld":
+            gathering.withheld[line["archive"]] = line["count"]
+        elif event == "end":
+            gathering.ended = True
+            gathering.killed = bool(line.get("killed"))
+            gathering.counts = dict(line.get("counts", {}))
+    gathering.applied = upto
+    return changes
+
+
+def _obi(changes: Changes, text: str, known: Known) -> Obi:
+    """The obi with this id, to be changed."""
+    obi = changes.obis.get(text)
+    if obi is None:
+        before = known.get(text)
+        obi = _copied(before) if before else _new(text)
+        changes.obis[text] = obi
+    return obi
+
+
+def _copied(obi: Obi) -> Obi:
+    values = {name: getattr(obi, name) for name in Obi.__slots__}
+    return Obi(**values | {"missed": list(obi.missed), "versions": [], "past": []})
+
+
+def _new(text: str) -> Obi:
+    kind = Kind.of(text)
+    if kind is Kind.FOBI:
+        return Obi(id=text, kind=kind, state=State.NEW, host=_host(text))
+    parts = text.split(":", 3)
+    return Obi(id=text, kind=kind, archive=parts[1], series=parts[2] if len(parts) > 2 else None)
+
+
+def _host(uri: str) -> str | None:
+    try:
+        return urlsplit(uri).hostname
+    except ValueError:
+        return None
+
+
+def _stored(changes: Changes, line: Line, known: Known) -> None:
+    tist = changes.gathering.tist
+    obi = _obi(changes, line["id"], known)
+    was = obi.noted
+    obi.found = line["found"] if obi.found is None else obi.found
+    obi.noted, obi.lost, obi.state = tist, None, State.LIVE
+    obi.length = line["length"]
+    changes.versions.append((obi.id, tist, line["md5"]))
+    _place(changes, obi, line)
+    if obi.kind is Kind.TOBI:
+        obi.type = line.get("type") or obi.type
+        if was is not None:
+            changes.closed.append((obi.id, tist))
+        _point(changes, obi, line, known)
+        return
+    obi.payload, obi.soft = line.get("kind"), bool(line.get("soft"))
+    obi.etag, obi.modified, obi.missed = line.get("etag"), line.get("modified"), []
+    if obi.seen != tist:
+        half = (obi.interval or REFRESH_MIN) // 2
+        obi.interval = REFRESH_MIN if was is None else max(REFRESH_MIN, half)
+    obi.seen, obi.due = tist, tist + (obi.interval or REFRESH_MIN)
+
+
+def _place(changes: Changes, obi: Obi, line: Line) -> None:
+    """Where the content lies: here, unless it is a symlink to where it lay before."""
+    if not line.get("held"):
+        changes.contents[obi.kind, line["md5"]] = Content(
+            kind=obi.kind,
+            md5=line["md5"],
+            tist=changes.gathering.tist,
+            id=obi.id,
+            sha256=line["sha256"],
+            text_sha256=line.get("text_sha256") or line["sha256"],
+            length=line["length"],
+        )
+
+
+def _point(changes: Changes, obi: Obi, line: Line, known: Known) -> None:
+    tist = changes.gathering.tist
+    for values in line.get("refipos", ()):
+        refipo = _refipo(obi.id, tist, values)
+        changes.refipos.append(refipo)
+        fobi = _obi(changes, refipo.fobi, known)
+        if fobi.state is State.NEW and fobi.due is None and not refipo.second:
+            if refipo.restriction:
+                fobi.state = State.RESTRICTED
+            else:
+                fobi.due = tist
+
+
+def _refipo(tobi: str, tist: int, values: Mapping[str, Any]) -> Refipo:
+    return Refipo(
+        tobi=tobi,
+        n=values["n"],
+        second=bool(values.get("second")),
+        since=tist,
+        until=None,
+        fobi=values["uri"],
+        raw=values["raw"],
+        format=values.get("format"),
+        function=values.get("function"),
+        size=values.get("size"),
+        restriction=values.get("restriction"),
+    )
+
+
+def _deleted(changes: Changes, obi: Obi, line: Line) -> None:  # noqa: ARG001
+    tist = changes.gathering.tist
+    if obi.noted is None:  # never got: there is nothing to lose
+        obi.state, obi.due = State.NEVER, tist + REFRESH_MAX
+        return
+    obi.lost, obi.state = tist, State.LOST
+    changes.losses.append((obi.id, tist))
+    if obi.kind is Kind.TOBI:
+        changes.closed.append((obi.id, tist))
+    else:
+        obi.seen, obi.due = tist, tist + REFRESH_MAX
+
+
+def _visited(changes: Changes, obi: Obi, line: Line) -> None:
+    tist = changes.gathering.tist
+    if obi.seen != tist:
+        obi.interval = min(REFRESH_MAX, 2 * (obi.interval or REFRESH_MIN))
+    obi.etag = line.get("etag", obi.etag)
+    obi.modified = line.get("modified", obi.modified)
+    obi.missed, obi.seen, obi.due = [], tist, tist + (obi.interval or REFRESH_MIN)
+
+
+def _missed(changes: Changes, obi: Obi, line: Line) -> None:
+    tist = changes.gathering.tist
+    if obi.seen != tist:
+        obi.missed = [*obi.missed, [tist, line.get("outcome")]][-_MISSES_KEPT:]
+    if obi.noted is None:
+        obi.state = State.NEVER
+    days = [*_AFTER_MISSES, REFRESH_MAX // DAY][min(len(obi.missed), 5) - 1]
+    obi.seen, obi.due = tist, tist + days * DAY
+
+
+def _withdrawn(changes: Changes, obi: Obi, line: Line) -> None:  # noqa: ARG001
+    if line.get("tist") == obi.noted:
+        obi.state = State.WITHDRAWN
+
+
+_OF_OBIS = {
+    "deletion": _deleted,
+    "visit": _visited,
+    "miss": _missed,
+    "withdrawn": _withdrawn,
+}
+
+
+def told_of(obis: Iterable[Obi]) -> Iterator[dict[str, Any]]:
+    """Obis as plain values without what is a database's own: the same from each of them."""
+    for obi in obis:
+        values = {name: getattr(obi, name) for name in Obi.__slots__ if name != "number"}
+        yield values | {"versions": [list(version) for version in obi.versions]}

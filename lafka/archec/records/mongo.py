@@ -1,0 +1,391 @@
+"""The records in MongoDB, the paper's choice: collections ``mi mo vi vo refipo gathering problem``.
+
+A standalone mongod has no transactions. So ``apply`` writes what a line sets, never what it adds
+to, and moves ``gathering.applied`` last: after a kill at any write it is applied again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
+from typing import Any, TypeVar
+
+from pymongo import ASCENDING, DESCENDING, MongoClient, ReplaceOne, UpdateMany, UpdateOne
+from pymongo.collection import Collection
+from pymongo.errors import InvalidURI, PyMongoError
+from pymongo.uri_parser import parse_uri
+from pymongo.write_concern import WriteConcern
+
+from lafka.archec.journals import Line
+from lafka.archec.records import (
+    GROUPS,
+    VERSION,
+    Content,
+    Gathering,
+    Kind,
+    Last,
+    Obi,
+    Refipo,
+    State,
+    Told,
+    in_batches,
+    in_groups,
+)  # fmt: skip
+from lafka.archec.records.folding import Changes, fold, ids, opened
+from lafka.errors import BadArgument, BadStore, RecordsAway
+
+_ASKED = 1000
+_M = {Kind.TOBI: "mi", Kind.FOBI: "mo"}
+_V = {Kind.TOBI: "vi", Kind.FOBI: "vo"}
+_OWN = {*_M.values(), *_V.values(), "refipo", "gathering", "problem"}
+# Of a document and of an Obi: the paper's t, past and payload's kind have names of their own.
+_PLAIN = ("found", "noted", "lost", "type", "archive", "series", "host", "due", "interval",
+          "missed", "etag", "modified", "soft", "seen")  # fmt: skip
+_MARK = "version"
+_TIMEOUT = 5_000
+_Document = dict[str, Any]
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def _told(method: _F) -> _F:
+    @wraps(method)
+    def guarded(self: MongoRecords, *args: Any, **more: Any) -> Any:
+        try:
+            return method(self, *args, **more)
+        except PyMongoError as error:
+            raise self.away(error) from None
+
+    return guarded  # type: ignore[return-value]
+
+
+class MongoRecords:
+    """The records in the database that *uri* names: ``mongodb://host:port/name``.
+
+    ``BadArgument`` for another *uri*, ``BadStore`` for a database of another version or of
+    something else, ``RecordsAway`` where no server answers within five seconds.
+    """
+
+    def __init__(self, uri: str, *, read_only: bool = False, anew: bool = False) -> None:
+        self.place = uri.rpartition("@")[2]  # without a password
+        self._client, name = _client(uri)
+        concern = WriteConcern(w="majority", j=True)
+        self._db = self._client.get_database(name, write_concern=concern)
+        try:
+            if anew:
+                self._empty()
+            self._prepare(read_only=read_only)
+        except PyMongoError as error:
+            self.close()
+            raise self.away(error) from None
+        except BadStore:
+            self.close()
+            raise
+
+    def away(self, error: PyMongoError) -> RecordsAway:
+        reason = str(error).partition(" (")[0].partition(", Timeout")[0][:200]
+        return RecordsAway(
+            f"MongoDB at {self.place}: {reason}; the journals have all that is in it"
+        )
+
+    def _prepare(self, *, read_only: bool) -> None:
+        found = self._db.gathering.find_one({"_id": 0})
+        if found is None:
+            if set(self._db.list_collection_names()) - _OWN:
+                raise BadStore(f"MongoDB at {self.place}: a database of something else")
+            if read_only:
+                raise BadStore(f"MongoDB at {self.place}: no records; scrapy archec rebuild")
+            self._make()
+        elif found.get(_MARK) != VERSION:
+            raise BadStore(
+                f"MongoDB at {self.place}: records of version {found.get(_MARK)}, not {VERSION};"
+                " scrapy archec rebuild makes them from the journals"
+            )
+
+    def _make(self) -> None:
+        for name in _M.values():
+            collection = self._db[name]
+            collection.create_index([("archive", ASCENDING), ("series", ASCENDING), ("_id", 1)])
+            collection.create_index("noted")
+            collection.create_index("number")
+            collection.create_index("lost", partialFilterExpression={"lost": {"$type": "number"}})
+        self._db.mo.create_index("due", partialFilterExpression={"due": {"$type": "number"}})
+        self._db.mo.create_index("host")
+        self._db.refipo.create_index([("tobi", ASCENDING), ("n", ASCENDING)])
+        self._db.refipo.create_index("fobi")
+        self._db.problem.create_index([("archive", ASCENDING), ("code", ASCENDING)])
+        # Last: without it a killed beginning is made again.
+        self._db.gathering.insert_one({"_id": 0, _MARK: VERSION})
+
+    def _empty(self) -> None:
+        """Drop what is ours; ``BadStore`` where something else is there."""
+        strange = set(self._db.list_collection_names()) - _OWN
+        if strange:
+            raise BadStore(f"MongoDB at {self.place}: it holds {min(strange)!r}, which is not ours")
+        # The mark first: without it, what a kill leaves is a beginning.
+        for name in ("gathering", *sorted(_OWN - {"gathering"})):
+            self._db.drop_collection(name)
+
+    @_told
+    def apply(self, journal: int, upto: int, lines: Sequence[Line]) -> None:
+        gathering = self._gathering(journal) or opened(lines[0])
+        if upto > gathering.applied:
+            self._save(fold(gathering, upto, lines, self._known(ids(lines))))
+
+    def _gathering(self, tist: int) -> Gathering | None:
+        document = self._db.gathering.find_one({"_id": tist})
+        return _gathering(document) if document else None
+
+    def _known(self, obis: Iterable[str]) -> dict[str, Obi]:
+        found = {}
+        asked = {kind: [obi for obi in obis if Kind.of(obi) is kind] for kind in Kind}
+        for kind, some in asked.items():
+            for batch in in_batches(some, _ASKED):
+                documents = self._db[_M[kind]].find({"_id": {"$in": batch}}, {"t": 0, "past": 0})
+                found.update({document["_id"]: _obi(kind, document) for document in documents})
+        return found
+
+    def _save(self, changes: Changes) -> None:
+        self._number(changes)
+        for kind in Kind:
+            _write(self._db[_V[kind]], _contents(changes, kind))
+            _write(self._db[_M[kind]], _obis(changes, kind))
+        _write(self._db.refipo, _refipos(changes))
+        values = _of_gathering(changes.gathering)
+        self._db.gathering.replace_one({"_id": values["_id"]}, values, upsert=True)
+
+    def _number(self, changes: Changes) -> None:
+        """Give new obis the numbers behind the last one of their kind."""
+        for kind in Kind:
+            new = [obi for obi in changes.obis.values() if obi.kind is kind and not obi.number]
+            if new:
+                last = self._db[_M[kind]].find_one({}, {"number": 1}, sort=[("number", DESCENDING)])
+                first = (last["number"] if last else 0) + 1
+                for number, obi in enumerate(new, first):
+                    obi.number = number
+
+    @_told
+    def applied(self, journal: int) -> int:
+        gathering = self._gathering(journal)
+        return gathering.applied if gathering else 0
+
+    def last(self, kind: Kind, obi: str) -> Last | None:
+        return self.last_many(kind, [obi]).get(obi)
+
+    @_told
+    def last_many(self, kind: Kind, obis: Iterable[str]) -> dict[str, Last]:
+        found = {}
+        for batch in in_batches(obis, _ASKED):
+            documents = list(self._db[_M[kind]].find({"_id": {"$in": batch}}))
+            keys = [_latest(document) for document in documents]
+            held = {
+                content["_id"]: content["text_sha256"]
+                for content in self._db[_V[kind]].find({"_id": {"$in": [k for k in keys if k]}})
+            }
+            for document, key in zip(documents, keys, strict=True):
+                found[document["_id"]] = _last(document, key, held.get(key or ""))
+        return found
+
+    @_told
+    def held(self, kind: Kind, md5: str) -> list[Content]:
+        collection = self._db[_V[kind]]
+        found: list[Content] = []
+        while document := collection.find_one({"_id": f"{md5}-{len(found) + 1}" if found else md5}):
+            found.append(_content(kind, document))
+        return found
+
+    @_told
+    def history(self, obi: str) -> Obi | None:
+        kind = Kind.of(obi)
+        document = self._db[_M[kind]].find_one({"_id": obi})
+        return _obi(kind, document) if document else None
+
+    @_told
+    def refipos(self, tobi: str, at: int | None = None) -> list[Refipo]:
+        if at is None:
+            return self._refipos({"tobi": tobi, "until": None})
+        ends = {"$or": [{"until": None}, {"until": {"$gt": at}}]}
+        return self._refipos({"tobi": tobi, "since": {"$lte": at}, **ends})
+
+    @_told
+    def pointing_at(self, fobi: str) -> list[Refipo]:
+        return self._refipos({"fobi": fobi})
+
+    def _refipos(self, asked: _Document) -> list[Refipo]:
+        order = [("tobi", 1), ("n", 1), ("second", 1), ("since", 1)]
+        return [_refipo(document) for document in self._db.refipo.find(asked).sort(order)]
+
+    @_told
+    def due(self, now: int, limit: int) -> list[Obi]:
+        order = [("due", ASCENDING), ("_id", ASCENDING)]
+        found = self._db.mo.find({"due": {"$lte": now}}, {"t": 0, "past": 0}).sort(order)
+        return [_obi(Kind.FOBI, document) for document in found.limit(limit)]
+
+    @_told
+    def counts(self, by: str) -> list[dict[str, Any]]:
+        names = GROUPS[by]
+        told = [
+            {name: row["_id"].get(name) for name in names} | {"kind": str(kind)} | row
+            for kind in Kind
+            for row in self._db[_M[kind]].aggregate(_counting(names))
+        ]
+        for row in told:
+            del row["_id"]
+        return in_groups(told, by)
+
+    def walk(self, kind: Kind, prefix: str = "") -> Iterator[Obi]:
+        page = self._page(kind, {"$gte": prefix})
+        while page:
+            for obi in page:
+                if not obi.id.startswith(prefix):
+                    return
+                yield obi
+            page = self._page(kind, {"$gt": page[-1].id})
+
+    @_told
+    def _page(self, kind: Kind, ids_: _Document) -> list[Obi]:
+        found = self._db[_M[kind]].find({"_id": ids_}).sort("_id", ASCENDING).limit(_ASKED)
+        return [_obi(kind, document) for document in found]
+
+    @_told
+    def gatherings(self) -> list[Gathering]:
+        found = self._db.gathering.find({"_id": {"$gt": 0}}).sort("_id", ASCENDING)
+        return list(map(_gathering, found))
+
+    @_told
+    def keep_problems(self, run: str, told: Iterable[Told]) -> None:
+        self._db.problem.delete_many({"run": {"$ne": run}})
+        for batch in in_batches(told, _ASKED):
+            rows = [{name: getattr(one, name) for name in Told.__slots__} for one in batch]
+            self._db.problem.insert_many([row | {"run": run} for row in rows])
+
+    @_told
+    def problems(self, archive: str | None = None) -> list[Told]:
+        asked = {"archive": archive} if archive is not None else {}
+        found = self._db.problem.find(asked).sort([("file", 1), ("line", 1), ("code", 1)])
+        return [Told(**{name: one[name] for name in Told.__slots__}) for one in found]
+
+    def close(self) -> None:
+        self._client.close()
+
+
+def _client(uri: str) -> tuple[MongoClient[_Document], str]:
+    try:
+        name = parse_uri(uri)["database"]
+    except (InvalidURI, ValueError, PyMongoError) as error:
+        raise BadArgument(f"LAFKA_CACHING_DATABASE: {error}") from None
+    if not name:
+        raise BadArgument(
+            "LAFKA_CACHING_DATABASE names no database: mongodb://host:port/name is wanted"
+        )
+    return MongoClient(uri, serverSelectionTimeoutMS=_TIMEOUT), name
+
+
+def _write(collection: Collection[_Document], writes: list[Any]) -> None:
+    if writes:
+        collection.bulk_write(writes, ordered=False)
+
+
+def _obis(changes: Changes, kind: Kind) -> list[Any]:
+    writes: dict[str, _Document] = {
+        obi.id: {"$set": _of_obi(obi)} for obi in changes.obis.values() if obi.kind is kind
+    }
+    for obi, tist, md5 in changes.versions:
+        if obi in writes:
+            writes[obi]["$set"][f"t.{tist}"] = md5
+    for obi, tist in changes.losses:
+        if obi in writes:
+            writes[obi]["$addToSet"] = {"past": tist}
+    return [UpdateOne({"_id": obi}, write, upsert=True) for obi, write in writes.items()]
+
+
+def _contents(changes: Changes, kind: Kind) -> list[Any]:
+    return [
+        ReplaceOne(
+            {"_id": content.md5},
+            {"tist": content.tist, "id": content.id, "sha256": content.sha256,
+             "text_sha256": content.text_sha256, "length": content.length},
+            upsert=True,
+        )
+        for content in changes.contents.values()
+        if content.kind is kind
+    ]  # fmt: skip
+
+
+def _refipos(changes: Changes) -> list[Any]:
+    ended: list[Any] = [
+        UpdateMany({"tobi": tobi, "until": None, "since": {"$lt": tist}}, {"$set": {"until": tist}})
+        for tobi, tist in changes.closed
+    ]
+    names = Refipo.__slots__
+    return ended + [
+        ReplaceOne({"_id": one.key}, {name: getattr(one, name) for name in names}, upsert=True)
+        for one in changes.refipos
+    ]
+
+
+def _of_obi(obi: Obi) -> _Document:
+    values = {name: getattr(obi, name) for name in _PLAIN}
+    own = {"kind": obi.payload, "bytes": obi.length, "state": str(obi.state), "number": obi.number}
+    return values | own
+
+
+def _obi(kind: Kind, document: _Document) -> Obi:
+    return Obi(
+        id=document["_id"],
+        kind=kind,
+        number=document["number"],
+        payload=document["kind"],
+        length=document["bytes"],
+        state=State(document["state"]),
+        versions=sorted((int(tist), md5) for tist, md5 in document.get("t", {}).items()),
+        past=sorted(document.get("past", [])),
+        **{name: document[name] for name in _PLAIN},
+    )
+
+
+def _latest(document: _Document) -> str | None:
+    """The MD5 key of its last version."""
+    found: str | None = document.get("t", {}).get(str(document["noted"]))
+    return found
+
+
+def _last(document: _Document, md5: str | None, text: str | None) -> Last:
+    named = {name: document[name] for name in ("number", "found", "noted", "lost")}
+    return Last(md5=md5, text_sha256=text, **named)
+
+
+def _content(kind: Kind, document: _Document) -> Content:
+    named = {name: document[name] for name in ("tist", "id", "sha256", "text_sha256", "length")}
+    return Content(kind=kind, md5=document["_id"], **named)
+
+
+def _refipo(document: _Document) -> Refipo:
+    return Refipo(**{name: document[name] for name in Refipo.__slots__})
+
+
+def _of_gathering(gathering: Gathering) -> _Document:
+    values = {name: getattr(gathering, name) for name in Gathering.__slots__}
+    # Codes of archives as values, not as keys: a key with a dot could not be asked for.
+    withheld = [list(pair) for pair in gathering.withheld.items()]
+    return values | {"_id": values.pop("tist"), "withheld": withheld}
+
+
+def _gathering(document: _Document) -> Gathering:
+    values = dict(document)
+    return Gathering(tist=values.pop("_id"), **values | {"withheld": dict(document["withheld"])})
+
+
+def _counting(names: Sequence[str]) -> list[_Document]:
+    noted = {"$ne": ["$noted", None]}
+    lost = {"$ne": ["$lost", None]}
+    return [
+        {
+            "$group": {
+                "_id": {name: f"${name}" for name in names},
+                "live": {"$sum": {"$toInt": {"$and": [noted, {"$not": lost}]}}},
+                "lost": {"$sum": {"$toInt": lost}},
+                "obis": {"$sum": 1},
+                "versions": {"$sum": {"$size": {"$objectToArray": {"$ifNull": ["$t", {}]}}}},
+            }
+        }
+    ]

@@ -1,0 +1,388 @@
+# ruff: noqa: S608 - statements are put together from names and question marks, never from values
+"""The records in one SQLite file: the default, and the standard library's.
+
+WAL with synchronous NORMAL: a power cut may take the last transactions away, never more, and the
+journals have what is lost then.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+from lafka.archec.journals import Line
+from lafka.archec.records import (
+    GROUPS,
+    VERSION,
+    Content,
+    Gathering,
+    Kind,
+    Last,
+    Obi,
+    Refipo,
+    State,
+    Told,
+    in_batches,
+    in_groups,
+)  # fmt: skip
+from lafka.archec.records.folding import Changes, fold, ids, opened
+from lafka.errors import BadStore, RecordsAway
+
+NAME = "records.sqlite"
+_ASKED = 500  # variables of a statement, below every SQLite's limit
+_KINDS = {Kind.TOBI: 0, Kind.FOBI: 1}
+_KIND_OF = {number: kind for kind, number in _KINDS.items()}
+_COLUMNS = (
+    "key", "kind", "id", "found", "noted", "lost", "type", "archive", "series", "host", "payload",
+    "bytes", "state", "due", "interval", "missed", "etag", "modified", "soft", "seen",
+)  # fmt: skip
+_MD5_TEXT = "lower(hex(substr(md5, 1, 16))) || CAST(substr(md5, 17) AS TEXT)"
+_SCHEMA = f"""
+CREATE TABLE obi (key INTEGER PRIMARY KEY, kind INTEGER, id TEXT, found INTEGER, noted INTEGER,
+  lost INTEGER, type TEXT, archive TEXT, series TEXT, host TEXT, payload TEXT, bytes INTEGER,
+  state TEXT, due INTEGER, interval INTEGER, missed TEXT, etag TEXT, modified TEXT, soft INTEGER,
+  seen INTEGER, UNIQUE (kind, id));
+CREATE INDEX obi_due ON obi (due) WHERE due IS NOT NULL;
+CREATE INDEX obi_archive ON obi (archive, series) WHERE archive IS NOT NULL;
+CREATE INDEX obi_host ON obi (host) WHERE host IS NOT NULL;
+CREATE INDEX obi_noted ON obi (noted) WHERE noted IS NOT NULL;
+CREATE INDEX obi_lost ON obi (lost) WHERE lost IS NOT NULL;
+CREATE TABLE m (key INTEGER, tist INTEGER, md5 BLOB, PRIMARY KEY (key, tist)) WITHOUT ROWID;
+CREATE TABLE v (kind INTEGER, md5 BLOB, n INTEGER, key INTEGER, tist INTEGER, sha256 BLOB,
+  text_sha256 BLOB, length INTEGER, PRIMARY KEY (kind, md5, n)) WITHOUT ROWID;
+CREATE TABLE loss (key INTEGER, tist INTEGER, PRIMARY KEY (key, tist)) WITHOUT ROWID;
+CREATE TABLE refipo (tobi INTEGER, n INTEGER, second INTEGER, since INTEGER, until INTEGER,
+  fobi INTEGER, raw TEXT, format TEXT, function TEXT, size INTEGER, restriction TEXT,
+  PRIMARY KEY (tobi, n, second, since)) WITHOUT ROWID;
+CREATE INDEX refipo_fobi ON refipo (fobi);
+CREATE TABLE gathering (tist INTEGER PRIMARY KEY, kind TEXT, source TEXT, run TEXT, ended INTEGER,
+  killed INTEGER, counts TEXT, withheld TEXT, applied INTEGER);
+CREATE TABLE problem (run TEXT, archive TEXT, file TEXT, line INTEGER, code TEXT, sentence TEXT);
+CREATE INDEX problem_archive ON problem (archive, code);
+CREATE VIEW mi AS SELECT id, tist, {_MD5_TEXT} AS md5 FROM m JOIN obi USING (key) WHERE kind = 0;
+CREATE VIEW mo AS SELECT id, tist, {_MD5_TEXT} AS md5 FROM m JOIN obi USING (key) WHERE kind = 1;
+CREATE VIEW vi AS SELECT lower(hex(md5)) || CASE n WHEN 1 THEN '' ELSE '-' || n END AS md5, tist, id
+  FROM v JOIN obi USING (key) WHERE v.kind = 0;
+CREATE VIEW vo AS SELECT lower(hex(md5)) || CASE n WHEN 1 THEN '' ELSE '-' || n END AS md5, tist, id
+  FROM v JOIN obi USING (key) WHERE v.kind = 1;
+PRAGMA user_version = {VERSION};
+"""
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def _told(method: _F) -> _F:
+    @wraps(method)
+    def guarded(self: SqliteRecords, *args: Any, **more: Any) -> Any:
+        try:
+            return method(self, *args, **more)
+        except sqlite3.Error as error:
+            raise RecordsAway(
+                f"{self.path}: {error}; the journals have all that is in it"
+            ) from None
+
+    return guarded  # type: ignore[return-value]
+
+
+class SqliteRecords:
+    """The records in the file at *path*, made where there is none.
+
+    ``BadStore`` where it is of another version, or no database; ``RecordsAway``.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path = path
+        self._db = _connected(path, read_only=read_only)
+
+    @_told
+    def apply(self, journal: int, upto: int, lines: Sequence[Line]) -> None:
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            gathering = self._gathering(journal) or opened(lines[0])
+            if upto > gathering.applied:
+                known = self._known(ids(lines))
+                self._save(fold(gathering, upto, lines, known))
+
+    def _gathering(self, tist: int) -> Gathering | None:
+        row = self._db.execute("SELECT * FROM gathering WHERE tist = ?", [tist]).fetchone()
+        return _gathering(row) if row else None
+
+    def _known(self, obis: Iterable[str]) -> dict[str, Obi]:
+        found = {}
+        for some in in_batches(obis, _ASKED):
+            # Both kinds, so that the index of (kind, id) is of use.
+            marks = ",".join("?" * len(some))
+            asked = f"SELECT {','.join(_COLUMNS)} FROM obi WHERE kind IN (0, 1) AND id IN ({marks})"
+            found.update({obi.id: obi for obi in map(_obi, self._db.execute(asked, some))})
+        return found
+
+    def _save(self, changes: Changes) -> None:
+        number = self._db.execute("SELECT coalesce(max(key), 0) FROM obi").fetchone()[0]
+        for obi in changes.obis.values():
+            if not obi.number:
+                number += 1
+                obi.number = number
+        keys = {obi.id: obi.number for obi in changes.obis.values()}
+        many = self._db.executemany
+        marks = ",".join("?" * len(_COLUMNS))
+        many(f"REPLACE INTO obi VALUES ({marks})", map(_row, changes.obis.values()))
+        many("REPLACE INTO m VALUES (?,?,?)",
+             ((keys[obi], tist, _blob(md5)) for obi, tist, md5 in changes.versions))  # fmt: skip
+        many("REPLACE INTO loss VALUES (?,?)",
+             ((keys[obi], tist) for obi, tist in changes.losses))  # fmt: skip
+        many("REPLACE INTO v VALUES (?,?,?,?,?,?,?,?)",
+             (_content_row(content, keys) for content in changes.contents.values()))  # fmt: skip
+        many("UPDATE refipo SET until = ? WHERE tobi = ? AND until IS NULL AND since < ?",
+             ((tist, keys[obi], tist) for obi, tist in changes.closed))  # fmt: skip
+        many("REPLACE INTO refipo VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+             (_refipo_row(refipo, keys) for refipo in changes.refipos))  # fmt: skip
+        many("REPLACE INTO gathering VALUES (?,?,?,?,?,?,?,?,?)",
+             [_gathering_row(changes.gathering)])  # fmt: skip
+
+    @_told
+    def applied(self, journal: int) -> int:
+        gathering = self._gathering(journal)
+        return gathering.applied if gathering else 0
+
+    def last(self, kind: Kind, obi: str) -> Last | None:
+        return self.last_many(kind, [obi]).get(obi)
+
+    @_told
+    def last_many(self, kind: Kind, obis: Iterable[str]) -> dict[str, Last]:
+        found = {}
+        for some in in_batches(obis, _ASKED):
+            marks = ",".join("?" * len(some))
+            asked = f"""SELECT o.id, o.key, o.found, o.noted, o.lost, m.md5, v.text_sha256
+              FROM obi o LEFT JOIN m ON m.key = o.key AND m.tist = o.noted
+              LEFT JOIN v ON v.kind = o.kind AND v.md5 = substr(m.md5, 1, 16)
+                AND v.n = coalesce(nullif(CAST(substr(m.md5, 18) AS TEXT), ''), 1)
+              WHERE o.kind = ? AND o.id IN ({marks})"""
+            for row in self._db.execute(asked, (_KINDS[kind], *some)):
+                found[row[0]] = _last(row)
+        return found
+
+    @_told
+    def held(self, kind: Kind, md5: str) -> list[Content]:
+        asked = """SELECT v.n, v.tist, id, sha256, text_sha256, length FROM v JOIN obi USING (key)
+          WHERE v.kind = ? AND md5 = ? ORDER BY n"""
+        rows = self._db.execute(asked, [_KINDS[kind], bytes.fromhex(md5)])
+        return [
+            Content(kind=kind, md5=md5 if n == 1 else f"{md5}-{n}", tist=tist, id=obi,
+                    sha256=sha256.hex(), text_sha256=text.hex(), length=length)
+            for n, tist, obi, sha256, text, length in rows
+        ]  # fmt: skip
+
+    @_told
+    def history(self, obi: str) -> Obi | None:
+        found = self._known([obi]).get(obi)
+        return self._whole([found])[0] if found else None
+
+    def _whole(self, obis: Sequence[Obi]) -> Sequence[Obi]:
+        """*obis* with their versions and losses."""
+        of = {obi.number: obi for obi in obis}
+        for some in in_batches(of, _ASKED):
+            marks = ",".join("?" * len(some))
+            asked = f"SELECT key, tist, md5 FROM m WHERE key IN ({marks}) ORDER BY tist"
+            for key, tist, md5 in self._db.execute(asked, some):
+                of[key].versions.append((tist, _md5(md5)))
+            asked = f"SELECT key, tist FROM loss WHERE key IN ({marks}) ORDER BY tist"
+            for key, tist in self._db.execute(asked, some):
+                of[key].past.append(tist)
+        return obis
+
+    def refipos(self, tobi: str, at: int | None = None) -> list[Refipo]:
+        if at is None:
+            return self._refipos("t.kind = 0 AND t.id = ? AND until IS NULL", tobi)
+        when = "since <= ? AND (until IS NULL OR until > ?)"
+        return self._refipos(f"t.kind = 0 AND t.id = ? AND {when}", tobi, at, at)
+
+    def pointing_at(self, fobi: str) -> list[Refipo]:
+        return self._refipos("f.kind = 1 AND f.id = ?", fobi)
+
+    @_told
+    def _refipos(self, where: str, *values: Any) -> list[Refipo]:
+        asked = f"""SELECT t.id, n, second, since, until, f.id, raw, format, function, size,
+          restriction FROM refipo r JOIN obi t ON t.key = tobi JOIN obi f ON f.key = fobi
+          WHERE {where} ORDER BY t.id, n, second, since"""
+        return [_refipo(row) for row in self._db.execute(asked, values)]
+
+    @_told
+    def due(self, now: int, limit: int) -> list[Obi]:
+        asked = f"SELECT {','.join(_COLUMNS)} FROM obi WHERE due <= ? ORDER BY due, id LIMIT ?"
+        return list(map(_obi, self._db.execute(asked, [now, limit])))
+
+    @_told
+    def counts(self, by: str) -> list[dict[str, Any]]:
+        names = (*GROUPS[by], "kind")
+        columns = ", ".join(names)
+        asked = f"""SELECT {columns}, sum(noted IS NOT NULL AND lost IS NULL),
+          sum(lost IS NOT NULL), count(*), sum((SELECT count(*) FROM m WHERE m.key = obi.key))
+          FROM obi GROUP BY {columns}"""
+        return in_groups((_count(names, row) for row in self._db.execute(asked)), by)
+
+    def walk(self, kind: Kind, prefix: str = "") -> Iterator[Obi]:
+        # Page by page: what is written meanwhile disturbs no open cursor, and is not held up.
+        page = self._page(kind, ">=", prefix)
+        while page:
+            for obi in page:
+                if not obi.id.startswith(prefix):
+                    return
+                yield obi
+            page = self._page(kind, ">", page[-1].id)
+
+    @_told
+    def _page(self, kind: Kind, than: str, obi: str) -> Sequence[Obi]:
+        asked = f"""SELECT {",".join(_COLUMNS)} FROM obi WHERE kind = ? AND id {than} ?
+          ORDER BY id LIMIT {_ASKED}"""
+        return self._whole(list(map(_obi, self._db.execute(asked, [_KINDS[kind], obi]))))
+
+    @_told
+    def gatherings(self) -> list[Gathering]:
+        rows = self._db.execute("SELECT * FROM gathering ORDER BY tist")
+        return list(map(_gathering, rows))
+
+    @_told
+    def keep_problems(self, run: str, told: Iterable[Told]) -> None:
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("DELETE FROM problem")
+            rows = ((run, one.archive, one.file, one.line, one.code, one.sentence) for one in told)
+            self._db.executemany("INSERT INTO problem VALUES (?,?,?,?,?,?)", rows)
+
+    @_told
+    def problems(self, archive: str | None = None) -> list[Told]:
+        asked = """SELECT archive, file, line, code, sentence FROM problem
+          WHERE ?1 IS NULL OR archive = ?1 ORDER BY file, line, code"""
+        return [
+            Told(archive=row[0], file=row[1], line=row[2], code=row[3], sentence=row[4])
+            for row in self._db.execute(asked, [archive])
+        ]
+
+    def close(self) -> None:
+        with suppress(sqlite3.Error):
+            self._db.close()
+
+
+def _connected(path: Path, *, read_only: bool) -> sqlite3.Connection:
+    try:
+        if read_only:
+            return _for_reading(path)
+        db = sqlite3.connect(path, isolation_level=None, timeout=60.0)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        if not version and not db.execute("SELECT 1 FROM sqlite_master").fetchone():
+            db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
+        else:
+            _check(path, version)
+    except sqlite3.DatabaseError as error:
+        raise BadStore(f"{path}: {error}; scrapy archec rebuild makes it again") from None
+    return db
+
+
+def _for_reading(path: Path) -> sqlite3.Connection:
+    if not path.exists():
+        raise BadStore(f"{path}: no database; scrapy archec rebuild makes it from the journals")
+    # On a disk that cannot be written WAL needs the promise that nobody else writes either.
+    for mode in ("mode=ro", "mode=ro&immutable=1"):
+        db = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None)
+        try:
+            _check(path, db.execute("PRAGMA user_version").fetchone()[0])
+            db.execute("SELECT 1 FROM gathering LIMIT 1").fetchone()
+        except sqlite3.OperationalError:
+            db.close()
+            continue
+        return db
+    raise BadStore(f"{path}: cannot be read")
+
+
+def _check(path: Path, version: int) -> None:
+    if version != VERSION:
+        raise BadStore(
+            f"{path}: a database of version {version}, not {VERSION}; scrapy archec rebuild"
+            " makes it from the journals"
+        )
+
+
+def _blob(md5: str) -> bytes:
+    """An MD5 key as 16 bytes, and ``-2`` behind them where it has that."""
+    return bytes.fromhex(md5[:32]) + md5[32:].encode()
+
+
+def _md5(blob: bytes) -> str:
+    return blob[:16].hex() + blob[16:].decode()
+
+
+def _row(obi: Obi) -> tuple[Any, ...]:
+    return (
+        obi.number, _KINDS[obi.kind], obi.id, obi.found, obi.noted, obi.lost, obi.type,
+        obi.archive, obi.series, obi.host, obi.payload, obi.length, str(obi.state), obi.due,
+        obi.interval, json.dumps(obi.missed) if obi.missed else None, obi.etag, obi.modified,
+        obi.soft or None, obi.seen,
+    )  # fmt: skip
+
+
+def _obi(row: Sequence[Any]) -> Obi:
+    return Obi(
+        number=row[0], kind=_KIND_OF[row[1]], id=row[2], found=row[3], noted=row[4], lost=row[5],
+        type=row[6], archive=row[7], series=row[8], host=row[9], payload=row[10], length=row[11],
+        state=State(row[12]), due=row[13], interval=row[14],
+        missed=json.loads(row[15]) if row[15] else [], etag=row[16], modified=row[17],
+        soft=bool(row[18]), seen=row[19],
+    )  # fmt: skip
+
+
+def _last(row: Sequence[Any]) -> Last:
+    return Last(
+        number=row[1], found=row[2], noted=row[3], lost=row[4],
+        md5=_md5(row[5]) if row[5] else None, text_sha256=row[6].hex() if row[6] else None,
+    )  # fmt: skip
+
+
+def _content_row(content: Content, keys: dict[str, int]) -> tuple[Any, ...]:
+    n = int(content.md5[33:] or 1)
+    return (
+        _KINDS[content.kind], bytes.fromhex(content.md5[:32]), n, keys[content.id], content.tist,
+        bytes.fromhex(content.sha256), bytes.fromhex(content.text_sha256), content.length,
+    )  # fmt: skip
+
+
+def _refipo_row(refipo: Refipo, keys: dict[str, int]) -> tuple[Any, ...]:
+    raw = None if refipo.raw == refipo.fobi else refipo.raw
+    return (
+        keys[refipo.tobi], refipo.n, int(refipo.second), refipo.since, refipo.until,
+        keys[refipo.fobi], raw, refipo.format, refipo.function, refipo.size, refipo.restriction,
+    )  # fmt: skip
+
+
+def _refipo(row: Sequence[Any]) -> Refipo:
+    return Refipo(
+        tobi=row[0], n=row[1], second=bool(row[2]), since=row[3], until=row[4], fobi=row[5],
+        raw=row[6] or row[5], format=row[7], function=row[8], size=row[9], restriction=row[10],
+    )  # fmt: skip
+
+
+def _gathering_row(gathering: Gathering) -> tuple[Any, ...]:
+    return (
+        gathering.tist, gathering.kind, json.dumps(gathering.source), gathering.run,
+        gathering.ended, gathering.killed, json.dumps(gathering.counts),
+        json.dumps(gathering.withheld), gathering.applied,
+    )  # fmt: skip
+
+
+def _gathering(row: Sequence[Any]) -> Gathering:
+    return Gathering(
+        tist=row[0], kind=row[1], source=json.loads(row[2]), run=row[3], ended=bool(row[4]),
+        killed=bool(row[5]), counts=json.loads(row[6]), withheld=json.loads(row[7]),
+        applied=row[8],
+    )  # fmt: skip
+
+
+def _count(names: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
+    *groups, live, lost, obis, versions = row
+    told = dict(zip(names, groups, strict=True)) | {"kind": str(_KIND_OF[groups[-1]])}
+    return told | {"live": live, "lost": lost, "obis": obis, "versions": versions}

@@ -1,0 +1,37 @@
+"""A gathering that writes nothing: what ``scrapy tobi --dry-run`` counts by."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from lafka.archec.gathering import Gathering, Stored
+from lafka.archec.journals import Line
+
+
+class Rehearsal(Gathering):
+    """Takes what a gathering takes, and counts it."""
+
+    def __init__(self, tist: int) -> None:
+        self.tist = tist
+        self.stored = 0
+        self.counts: Counter[str] = Counter()
+
+    @property
+    def waiting(self) -> int:
+        return 0
+
+    def put(self, obi: Stored) -> None:
+        self.note(obi.line)
+        self.stored += 1
+
+    def note(self, line: Line) -> None:
+        self.counts[line["e"]] += 1
+
+    def commit(self) -> None:
+        pass
+
+    def end(self, **_: object) -> None:
+        pass
+
+    def close(self) -> None:
+        pass

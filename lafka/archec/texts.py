@@ -1,0 +1,81 @@
+"""The text in a file of the store, of which checksums are taken: decision D12.
+
+The paper wants the "md5 checksum of the text in the file - rather than of the file", so that a new
+encoding, line end or comment is no change. A function of the stored bytes alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import md5, sha256
+
+from lxml import etree, html
+
+from lafka.archec.redif import decoded, with_line_feeds
+
+HTML_TEXT = "html-1"
+"""What journals call the text of a page: another way to make it gets another name."""
+_BOM = "\ufeff"
+_BLANKS = " \t\v\f"
+_UNREAD = ("script", "style", "noscript", "template", "head")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checksums:
+    """Of one obi: ``md5`` and ``text_sha256`` of its text, ``sha256`` of its bytes, all hex."""
+
+    md5: str
+    text_sha256: str
+    sha256: str
+
+
+def template_text(data: bytes) -> bytes:
+    """The text of a template: LF ends, no comment lines, no BOM, no blank lines at the end."""
+    lines = with_line_feeds(decoded(data).text).split("\n")
+    if _BOM.encode() in data:  # where files were joined, it stands at the start of a line
+        lines = [line.removeprefix(_BOM) for line in lines]
+    kept = [line for line in lines if not line.startswith("#")]
+    while kept and not kept[-1].strip(_BLANKS):
+        kept.pop()
+    return "\n".join(kept).encode() + b"\n"
+
+
+def page_text(data: bytes) -> bytes:
+    """The text of an HTML page: what its text nodes say, joined by blanks; see ``HTML_TEXT``."""
+    parser = html.HTMLParser(huge_tree=True)
+    try:
+        tree = html.document_fromstring(data, parser=parser)
+    except (etree.ParserError, ValueError):  # nothing but comments, or nothing at all
+        return b""
+    return " ".join(" ".join(_words(tree)).split()).encode("utf-8", "replace")
+
+
+def _words(root: html.HtmlElement) -> list[str]:
+    """The text nodes below *root* in their order, those that nobody reads left out."""
+    words: list[str] = []
+    unread = 0
+    for event, node in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
+        if event == "start":
+            unread += node.tag in _UNREAD
+            words.append("" if unread else node.text or "")
+            continue
+        unread -= event == "end" and node.tag in _UNREAD
+        words.append("" if unread else node.tail or "")
+    return words
+
+
+def of_template(data: bytes) -> Checksums:
+    return _checksums(data, template_text(data))
+
+
+def of_file(data: bytes, *, is_page: bool) -> Checksums:
+    return _checksums(data, page_text(data) if is_page else data)
+
+
+def _checksums(data: bytes, text: bytes) -> Checksums:
+    whole = sha256(data).hexdigest()
+    return Checksums(
+        md5=md5(text, usedforsecurity=False).hexdigest(),
+        text_sha256=whole if text == data else sha256(text).hexdigest(),
+        sha256=whole,
+    )

@@ -1,0 +1,30 @@
+"""``scrapy archec VERB``: each verb is a module here with a ``run`` that gives the exit code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.utils.conf import arglist_to_dict
+
+from lafka.cli import GroupCommand
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+VERBS = ("list", "check", "recover", "rebuild", "adopt")
+
+
+class Command(GroupCommand):
+    verbs = VERBS
+
+    def short_desc(self) -> str:
+        return "Look at, check, mend and take over an obi store"
+
+    def add_to(self, verb: ArgumentParser) -> None:
+        verb.add_argument("-s", dest="also", action="append", default=[], metavar="NAME=VALUE")
+
+    def act(self, opts: Namespace) -> int:
+        assert self.settings is not None
+        self.settings.setdict(arglist_to_dict(opts.also), priority="cmdline")
+        code: int = opts.act(opts, self.settings)
+        return code

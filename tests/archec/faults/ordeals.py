@@ -1,0 +1,262 @@
+"""Runs of tobi in processes of their own that are killed, refused, or lose their power.
+
+What comes of one store over three changes of its data has to be the same but for its tists,
+whatever happened on the way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lafka.archec import gathering, syncing, tobis
+from lafka.archec.checking import check_store
+from lafka.archec.records.opening import anew, catch_up
+from lafka.archec.store import ObiStore
+from lafka.errors import LafkaError, WarcError
+from tests.archec.stores import DAY, START, Home, template, walked
+from tests.faults.storecalls import KINDS, Call, Plan, Watch, Which, told
+
+LIMIT = 60
+PHASES = 4
+"""What the data are in turn: first, changed, some gone, back to the first."""
+
+
+def data(phase: int) -> dict[str, str]:
+    """RePEc data of a phase."""
+    numbers = {0: range(7), 1: range(7), 2: range(2, 9), 3: range(7)}[phase]
+    titles = {1: "B", 2: "C"}
+    changed = (1, 4, 5)
+    return {
+        f"abc/wpaper/{n}.rdf": template(n, title=titles.get(phase, "A") if n in changed else "A")
+        for n in numbers
+    } | {"all/copies.rdf": template(3, title="copy")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """How a process ended: exit code or minus a signal, what it said, its calls."""
+
+    code: int
+    said: str
+    calls: tuple[Call, ...]
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="lafka-obis-", dir=memory) as made:
+        yield Path(made)
+
+
+def _small() -> None:
+    """Groups and gatherings of a few obis, so that a small store has all their borders."""
+    tobis.BATCH, gathering.GROUP, tobis.GROUP, tobis.OBIS_MAX = 2, 4, 4, 5
+    syncing.FEW = 1 << 30
+
+
+def in_child(work: Callable[[], object], log: Path, plan: Plan | None) -> Run:
+    """Do *work* in a process of its own, watched by *plan*; a LafkaError ends it with 2."""
+    process = os.fork()
+    if not process:
+        code = 70
+        try:
+            code = _child(work, log, plan)
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(process, 0)
+    calls = told(Path(plan.told)) if plan and plan.told else []
+    said = log.read_text("utf-8") if log.exists() else ""
+    return Run(code=os.waitstatus_to_exitcode(status), said=said, calls=tuple(calls))
+
+
+def _child(work: Callable[[], object], log: Path, plan: Plan | None) -> int:
+    signal.alarm(LIMIT)
+    with log.open("w", buffering=1) as said:
+        sys.stdout = sys.stderr = said
+        if plan:
+            Watch(plan).install()
+        _small()
+        try:
+            work()
+        except (LafkaError, WarcError) as error:
+            print(f"scrapy tobi: {error}")
+            return 2
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+            return 70
+    return 0
+
+
+@dataclass
+class Ordeal:
+    """A home that goes through the phases, and what went wrong."""
+
+    root: Path
+    troubles: list[str] = field(default_factory=list)
+    runs: int = 0
+
+    @property
+    def home(self) -> Home:
+        return Home(self.root / "home", now=START + self.runs * DAY)
+
+    def plan(self, **more: Any) -> Plan:
+        calls = self.root / "calls"
+        calls.unlink(missing_ok=True)
+        return Plan(root=str(self.home.archive), told=str(calls), **more)
+
+    def put(self, phase: int) -> None:
+        shutil.rmtree(self.home.data, ignore_errors=True)
+        self.home.put(data(phase))
+
+    def run(self, plan: Plan | None = None) -> Run:
+        home = self.home
+        self.runs += 1
+        return in_child(home.tobi, self.root / "log", plan)
+
+    def disturbed(self, plan: Plan) -> Run:
+        """A run by *plan*; what it leaves is judged at once."""
+        run = self.run(plan)
+        self.troubles += self.moment()
+        return run
+
+    def finish(self, phase: int) -> None:
+        """The same command again, and all later phases; then all has to be there."""
+        for later in range(phase, PHASES):
+            if later != phase:
+                self.put(later)
+            run = self.run()
+            if run.code:
+                self.troubles.append(f"the run after it ended with {run.code}: {run.said}")
+                return
+        self.troubles += self.end()
+
+    def moment(self) -> list[str]:
+        """What has to hold whenever a process dies: all that a journal says is there, whole."""
+        if not (self.home.archive / "archec.json").exists():
+            return []
+        try:
+            store = ObiStore(self.home.archive)
+        except LafkaError as error:
+            return [str(error)]
+        return list(_missing(store, acknowledged(self.home.archive)))
+
+    def end(self) -> list[str]:
+        store, found = ObiStore(self.home.archive), self.moment()
+        if history(store) != EXPECTED:
+            found.append(f"another history: {history(store)}")
+        found += [f"{one.code} {one.path}: {one.sentence}" for one in check_store(store.root)]
+        walk = self.home.walk()
+        with anew(store) as records:
+            catch_up(store, records)
+            if walked(records) != walk:
+                found.append("the records differ from the journals")
+        return found
+
+
+def acknowledged(root: Path) -> list[dict[str, Any]]:
+    """The lines of all journals with their tist, up to the first that is none."""
+    lines = []
+    for path in sorted((root / "journal").glob("*.jsonl")):
+        for data in path.read_bytes().splitlines(keepends=True):
+            with suppress(ValueError):
+                line = json.loads(data) if data.endswith(b"\n") else {}
+                lines.append({**line, "tist": int(path.stem)})
+    return lines
+
+
+def _missing(store: ObiStore, lines: list[dict[str, Any]]) -> Iterator[str]:
+    for line in lines:
+        if line.get("e") in ("appearance", "change"):
+            try:
+                bytes_ = store.read(line["tist"], line["id"])
+            except (LafkaError, WarcError, OSError) as error:
+                yield f"acknowledged and not there: {error}"
+                continue
+            if hashlib.sha256(bytes_).hexdigest() != line["sha256"]:
+                yield f"other bytes than were acknowledged: {line['tist']} {line['id']}"
+
+
+def history(store: ObiStore) -> dict[str, list[tuple[str, str]]]:
+    """What happened to each obi: event and text, without tists."""
+    told_: dict[str, list[tuple[str, str]]] = {}
+    for line in acknowledged(store.root):
+        if "id" in line:
+            told_.setdefault(line["id"], []).append((line["e"], line.get("md5", "")))
+    return told_
+
+
+def undisturbed() -> tuple[dict[str, list[tuple[str, str]]], list[list[Call]]]:
+    """What has to come of it, and the calls of each phase."""
+    with folder() as root:
+        ordeal = Ordeal(root)
+        calls = []
+        for phase in range(PHASES):
+            ordeal.put(phase)
+            run = ordeal.run(ordeal.plan(data=True))
+            assert run.code == 0, run.said
+            calls.append([call for call in run.calls if call.kind in KINDS])
+        return history(ObiStore(ordeal.home.archive)), calls
+
+
+EXPECTED: dict[str, list[tuple[str, str]]] = {}
+CALLS: list[list[Call]] = []
+
+
+def prepare() -> None:
+    """Learn once a process what has to come of it."""
+    if not EXPECTED:
+        expected, calls = undisturbed()
+        EXPECTED.update(expected)
+        CALLS.extend(calls)
+
+
+def begun(root: Path, phase: int) -> Ordeal:
+    """An ordeal that has gone well so far, with the data of *phase* to be gathered."""
+    prepare()
+    ordeal = Ordeal(root)
+    for earlier in range(phase):
+        ordeal.put(earlier)
+        assert ordeal.run().code == 0
+    ordeal.put(phase)
+    return ordeal
+
+
+def every_call(phase: int) -> list[Which]:
+    """The n-th call of each kind in a phase."""
+    prepare()
+    kinds = [call.kind for call in CALLS[phase]]
+    return [Which(nth=n, kinds=(k,)) for k in KINDS for n in range(1, kinds.count(k) + 1)]
+
+
+def killed(phase: int, which: Which, how: str) -> list[str]:
+    """A run killed at one call, and what is wrong after it and after the next ones."""
+    with folder() as root:
+        ordeal = begun(root, phase)
+        run = ordeal.disturbed(ordeal.plan(kill=which, how=how))
+        if run.code != -signal.SIGKILL:
+            ordeal.troubles.append(f"not killed: {run.code} {run.said}")
+        ordeal.finish(phase)
+        return [f"phase {phase}, {how} {which}: {trouble}" for trouble in ordeal.troubles]
+
+
+def refused(phase: int, which: Which, number: int, times: int) -> list[str]:
+    """A run whose disk says no at one call; it says so in one sentence, or was not disturbed."""
+    with folder() as root:
+        ordeal = begun(root, phase)
+        run = ordeal.disturbed(ordeal.plan(refuse=which, number=number, times=times))
+        lines = run.said.splitlines()
+        if run.code not in (0, 2) or len(lines) != (run.code == 2) or "Traceback" in run.said:
+            ordeal.troubles.append(f"exit {run.code}: {run.said[-2000:]}")
+        ordeal.finish(phase)
+        return [f"phase {phase}, {number} at {which}: {trouble}" for trouble in ordeal.troubles]

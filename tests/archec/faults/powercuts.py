@@ -1,0 +1,109 @@
+"""Power cuts by the model of unsynced writes (``tests/faults/disks``), over runs of tobi.
+
+SQLite writes by calls that the model does not see, so after a cut the database is the one of before
+the run: older than the journals, as a power cut may leave it.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.archec.faults import ordeals
+from tests.archec.faults.ordeals import Ordeal
+from tests.faults.disks import DROPPED, Disk, Tree, cuts, put
+from tests.faults.storecalls import Call, Site, Which
+
+SYNCS = ("fsync", "fdatasync", "left out")
+Prepare = Callable[[Path], tuple[Ordeal, int]]
+"""Makes an ordeal before a run that is to lose its power, and says in which phase it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """What power cuts during one run did, and the calls of that run."""
+
+    troubles: list[str]
+    calls: tuple[Call, ...]
+
+
+def of_phase(phase: int) -> Prepare:
+    return lambda root: (ordeals.begun(root, phase), phase)
+
+
+def of_recovery(root: Path) -> tuple[Ordeal, int]:
+    """A run that was killed before it renamed the last draft of a group."""
+    ordeal = ordeals.begun(root, 1)
+    rename = Which(nth=2, kinds=("rename",), path=r"/\.draft-\d+$")
+    assert ordeal.run(ordeal.plan(kill=rename)).code == -signal.SIGKILL
+    return ordeal, 1
+
+
+def of_torn_journal(root: Path) -> tuple[Ordeal, int]:
+    """A run that was killed in the middle of a line of its journal."""
+    ordeal = ordeals.begun(root, 1)
+    # A descriptor keeps the name that its file had: the first write is the head's.
+    write = Which(nth=2, kinds=("write",), path=r"/journal/\.draft-tobi$")
+    assert ordeal.run(ordeal.plan(kill=write, how="half")).code == -signal.SIGKILL
+    return ordeal, 1
+
+
+def cut(
+    prepare: Prepare, rng: random.Random, *, points: int, most: int, without: Site | None = None
+) -> Cut:
+    """Cut the power at *points* moments of a run, *most* ways each; what is wrong after each."""
+    with ordeals.folder() as root:
+        ordeal, phase = prepare(root)
+        archive = ordeal.home.archive
+        archive.mkdir(exist_ok=True)
+        disk = Disk.of(archive)
+        run = ordeal.run(ordeal.plan(data=True, without=without))
+        assert run.code == 0, run.said
+        troubles: list[str] = []
+        wanted = _moments(run.calls, rng, points)
+        for place, call in enumerate(run.calls):
+            disk.do(call)
+            if place in wanted:
+                durable = disk.tree({}, DROPPED)
+                for tree in cuts(disk, rng, most=most):
+                    found = _after(tree, durable, ordeal, phase)
+                    troubles += [f"power cut after {call}: {trouble}" for trouble in found]
+                if troubles:
+                    break
+        return Cut(troubles=troubles, calls=run.calls)
+
+
+def _moments(calls: Sequence[Call], rng: random.Random, points: int) -> set[int]:
+    """The moments after journals were synced, the end, and others at random."""
+    synced = [n for n, call in enumerate(calls) if call.kind in SYNCS and "/journal/" in call.path]
+    chosen = rng.sample(synced, min(points // 2, len(synced)))
+    return {*chosen, len(calls) - 1, *rng.sample(range(len(calls)), points - len(chosen))}
+
+
+def _after(tree: Tree, durable: Tree, before: Ordeal, phase: int) -> list[str]:
+    """What is wrong in *tree* by what was *durable*, and when the run is begun again."""
+    with ordeals.folder() as root:
+        again = Ordeal(root, runs=before.runs)
+        archive = again.home.archive
+        archive.mkdir(parents=True)
+        put(tree, archive)
+        again.put(phase)
+        lines = _lines(durable)
+        found = [f"gone from its journal: {line}" for line in lines - _lines(tree)]
+        again.troubles += found + again.moment()
+        again.finish(phase)
+        return again.troubles
+
+
+def _lines(tree: Tree) -> set[tuple[str, bytes]]:
+    """Lines of journals that are there for good, by the names that are."""
+    return {
+        (path, line)
+        for path, data in tree.items()
+        if path.startswith("journal/") and path.endswith(".jsonl") and data
+        for line in data.splitlines(keepends=True)
+        if line.endswith(b"}\n")
+    }

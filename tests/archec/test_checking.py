@@ -1,0 +1,231 @@
+"""What the checker finds: nothing in a sound store, and each damage by its code."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lafka.archec import texts, tists
+from lafka.archec.checking import CODES, check_store
+from lafka.archec.checking.rules import folder_of, name_of, template_md5, tist_of
+from lafka.archec.names import Names
+from lafka.archec.store import ObiStore
+from lafka.errors import BadStore
+from tests.archec.stores import DAY, START, Home, template
+
+ONE = "RePEc:abc:wpaper:1"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """A store with appearances, a change, a loss and a link."""
+    home = Home(tmp_path / "archec")
+    for titles in ("AAA", "BAA", "AA"):
+        home.put({f"abc/wpaper/{n}.rdf": template(n, title=t) for n, t in enumerate(titles)})
+        if titles == "AA":
+            (home.data / "abc/wpaper/2.rdf").unlink()
+        home.tobi()
+    return home
+
+
+def codes(home: Home, **how: object) -> list[str]:
+    return [problem.code for problem in check_store(home.archive, rows=home.walk(), **how)]
+
+
+def place(home: Home, obi: str = ONE, tist: int = START) -> Path:
+    return ObiStore(home.archive).path(tist, obi)
+
+
+def journal(home: Home, tist: int = START) -> Path:
+    return home.archive / "journal" / f"{tist}.jsonl"
+
+
+def overwrite(path: Path, data: bytes) -> None:
+    path.chmod(0o644)
+    path.write_bytes(data)
+
+
+def test_a_sound_store_has_no_problem(home):
+    assert codes(home) == []
+    assert codes(home, quick=True) == []
+    assert codes(home, ids=[ONE]) == []
+
+
+def stray(home: Home) -> None:
+    place(home, "RePEc:abc:wpaper:9").touch()
+
+
+def missing(home: Home) -> None:
+    place(home).unlink()
+
+
+def changed(home: Home) -> None:
+    overwrite(place(home), place(home).read_bytes().replace(b"Ana", b"Eva"))
+
+
+def longer(home: Home) -> None:
+    overwrite(place(home), place(home).read_bytes() + b"\n")
+
+
+def wrong_name(home: Home) -> None:
+    place(home).with_name(place(home).name.replace("%3A", "%3a")).touch()
+
+
+def wrong_folder(home: Home) -> None:
+    (home.archive / "032" / "184" / "25").mkdir()
+
+
+def dangling(home: Home) -> None:
+    link(home, place(home).with_name("gone"))
+
+
+def link(home: Home, target: Path | str) -> None:
+    path = place(home)
+    path.unlink()
+    path.symlink_to(target)
+
+
+def outside(home: Home) -> None:
+    (home.root / "data" / "secret").write_text("s")
+    link(home, "../../../../data/secret")
+
+
+def loop(home: Home) -> None:
+    link(home, place(home).name)
+
+
+def bad_journal(home: Home) -> None:
+    lines = journal(home).read_bytes().splitlines(keepends=True)
+    journal(home).write_bytes(lines[0] + lines[1][:-40] + b"\n" + b"".join(lines[2:]))
+
+
+def open_journal(home: Home) -> None:
+    lines = journal(home).read_bytes().splitlines(keepends=True)
+    journal(home).write_bytes(b"".join(lines[:-1]))
+
+
+def records(home: Home) -> None:
+    lines = journal(home, START + 2 * DAY).read_text("utf-8").splitlines(keepends=True)
+    lost = {"e": "deletion", "id": "RePEc:abc:wpaper:0", "why": "x"}
+    lines.insert(1, json.dumps(lost) + "\n")
+    journal(home, START + 2 * DAY).write_text("".join(lines), "utf-8")
+
+
+def text(home: Home) -> None:
+    lines = [json.loads(line) for line in journal(home).read_bytes().splitlines()]
+    lines[1]["md5"] = "0" * 32
+    journal(home).write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+
+
+def draft(home: Home) -> None:
+    (place(home).parent / ".draft-3").touch()
+
+
+def twins(home: Home) -> None:
+    marker = home.archive / "archec.json"
+    marker.write_text('{"format": 1, "names": "folded"}')
+    for name in ("http%3A%2F%2Fx%2Fa", "http%3A%2F%2Fx%2FA"):
+        (place(home).parent / name).touch()
+
+
+def evidence(home: Home) -> None:
+    (home.archive / "evidence").mkdir()
+    (home.archive / "evidence" / f"{START}.warc").write_bytes(
+        b"WARC/1.1\r\nContent-Length: 9\r\n\r\nx"
+    )
+
+
+DAMAGES: dict[Callable[[Home], None], str] = {
+    stray: "stray-object", missing: "missing-object", changed: "changed-object",
+    longer: "changed-object", wrong_name: "wrong-place", wrong_folder: "wrong-place",
+    dangling: "dangling-link", outside: "outside-link", loop: "link-loop",
+    bad_journal: "bad-journal", open_journal: "open-journal", records: "records-differ",
+    text: "text-differs", draft: "left-draft", twins: "case-twins", evidence: "bad-evidence",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+def test_each_damage_is_found_by_its_code(home, damage):
+    rows = home.walk()
+    damage(home)
+    found = list(check_store(home.archive, rows=rows))
+    assert DAMAGES[damage] in [problem.code for problem in found]
+    told = json.loads(next(p for p in found if p.code == DAMAGES[damage]).to_json())
+    assert set(told) == {"path", "code", "severity", "sentence"}
+    assert told["severity"] == "error"
+
+
+def test_each_code_has_a_damage():
+    assert set(DAMAGES.values()) == set(CODES)
+
+
+def test_only_digests_are_left_out_when_it_is_quick(home):
+    changed(home)
+    assert (codes(home), codes(home, quick=True)) == (["changed-object"], [])
+    longer(home)
+    assert codes(home, quick=True) == ["changed-object"]
+
+
+def test_the_journal_of_a_living_gathering_is_a_warning(home):
+    open_journal(home)
+    with journal(home).open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        found = [(one.code, one.severity) for one in check_store(home.archive)]
+    assert ("open-journal", "warning") in found
+
+
+def test_a_gathering_without_a_journal_is_stray(home):
+    journal(home).unlink()
+    assert "stray-object" in [problem.code for problem in check_store(home.archive)]
+
+
+def test_what_is_no_store_is_refused(tmp_path):
+    with pytest.raises(BadStore, match="no obi store"):
+        list(check_store(tmp_path))
+
+
+def test_what_kills_left_beside_a_journal_is_no_problem(home):
+    Path(f"{journal(home)}.torn-17").write_bytes(b"{")
+    assert codes(home) == []
+
+
+# The rules, written twice, say the same.
+
+
+@given(st.text(min_size=1, max_size=150).map("RePEc:{}".format), st.sampled_from(Names))
+def test_both_writings_of_the_names_agree(obi, names):
+    if not any("\ud800" <= char <= "\udfff" for char in obi):
+        assert name_of(obi, folded=names is Names.FOLDED) == names.file_name(obi)
+
+
+@given(st.integers(tists.FIRST, tists.LAST))
+def test_both_writings_of_the_folders_agree(tist):
+    assert folder_of(tist) == tists.folder(tist)
+    assert tist_of(tuple(folder_of(tist).split("/"))) == tist
+
+
+ODD = st.sampled_from([b"# x", b"\xef\xbb\xbfA: b", b" \t", b""])
+LINES = st.lists(st.one_of(st.binary(max_size=20), st.text(max_size=9).map(str.encode), ODD))
+
+
+@given(LINES, st.sampled_from([b"\n", b"\r\n", b"\r"]))
+def test_both_writings_of_the_text_agree(lines, end):
+    data = end.join(lines)
+    assert template_md5(data) == texts.of_template(data).md5
+
+
+def test_the_disk_is_not_written(home):
+    before = {path: path.stat().st_mtime_ns for path in home.archive.rglob("*")}
+    rows = home.walk()
+    list(check_store(home.archive, rows=rows))
+    after = {path: path.stat().st_mtime_ns for path in home.archive.rglob("*")}
+    names = {path for path in before if not path.name.startswith("records")} - {home.archive}
+    assert all(before[path] == after[path] for path in names)
+    assert os.access(home.archive, os.W_OK)

@@ -1,0 +1,287 @@
+"""The commands as an operator gives them: tobi, obi and archec's verbs, each a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from lafka.archec.records.sqlite import NAME
+from lafka.archec.store import ObiStore
+from tests.archec.stores import Home, objects, template
+
+ROOT = Path(__file__).parents[2]
+PAPER = "RePEc:abc:wpaper:{}"
+
+
+class Operator:
+    """Gives commands over the home *home*, in the folder of its own scrapy.cfg."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        home.root.mkdir(parents=True, exist_ok=True)
+        text = "[settings]\ndefault = lafka.settings\n[archec]\nReDIF_directory = data/current\n"
+        (home.root / "scrapy.cfg").write_text(f"{text}object_store = archive\n")
+
+    def gives(self, *args: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "scrapy", *map(str, args)],
+            cwd=self.home.root,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def gets(self, *args: str | Path) -> str:
+        done = self.gives(*args)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def lines(self, *args: str | Path) -> list[dict]:
+        return [json.loads(line) for line in self.gets(*args).splitlines()]
+
+    def refusal(self, *args: str | Path, code: int = 2) -> str:
+        """The one sentence with which a command refused."""
+        done = self.gives(*args)
+        told = done.stderr.splitlines()
+        assert (done.returncode, len(told), done.stdout) == (code, 1, ""), done.stderr
+        assert told[0].startswith("scrapy ")
+        return told[0]
+
+
+@pytest.fixture
+def operator(tmp_path: Path) -> Operator:
+    home = Home(tmp_path / "archec")
+    home.put({f"abc/wpaper/{n}.rdf": template(n) for n in range(3)})
+    return Operator(home)
+
+
+def test_the_paper_and_back(operator):
+    """Three runs with a change and a loss between them; obi and list tell the history."""
+    (first,) = operator.lines("tobi")
+    assert (first["appearance"], first["problems"]) == (3, {})
+    operator.home.put({"abc/wpaper/0.rdf": template(0, title="B")})
+    (operator.home.data / "abc/wpaper/1.rdf").unlink()
+    (second,) = operator.lines("tobi", "data/current")
+    assert (second["change"], second["deletion"], second["same"]) == (1, 1, 1)
+    times = first["gatherings"] + second["gatherings"]
+
+    obi = PAPER.format(0)
+    assert operator.gets("obi", obi) == template(0, title="B")
+    assert operator.gets("obi", "repec:ABC:WPAPER:0", "--at", str(times[0])) == template(0)
+    told = operator.lines("obi", obi, "--versions")
+    assert [(line["e"], line["tist"]) for line in told] == [
+        ("appearance", times[0]), ("change", times[1]),
+    ]  # fmt: skip
+    diff = operator.gets("obi", obi, "--diff", str(times[0]), str(times[1]))
+    assert "-Title: A\n+Title: B\n" in diff
+    (pointer,) = operator.lines("obi", obi, "--refipos")
+    assert pointer["fobi"] == "http://x.example/abc/0.pdf"
+    pointing = operator.lines("obi", "HTTP://X.example:80/abc/0.pdf", "--pointing")
+    assert {line["tobi"] for line in pointing} == {obi}
+    path = Path(operator.gets("obi", obi, "--path").strip())
+    assert (operator.home.root / path).read_text() == template(0, title="B")
+
+    lost = operator.lines("archec", "list", "--lost", str(times[1]), str(times[1] + 1))
+    assert [line["id"] for line in lost] == [PAPER.format(1)]
+    args = ("--changed", "2012-01-01", "2100-01-01", "--archive", "abc")
+    assert [one["id"] for one in operator.lines("archec", "list", *args)] == [obi]
+    assert operator.lines("archec", "list", *args[:3], "--archive", "xyz") == []
+    found = operator.lines(
+        "archec", "list", "--found", "2012-01-01", "2013-01-01", "--kind", "tobi"
+    )
+    assert len(found) == 3
+    assert operator.gets("archec", "check") == ""
+
+
+def test_an_obi_is_written_to_a_file_that_is_not_there(operator, tmp_path):
+    operator.gets("tobi")
+    target = tmp_path / "template.rdf"
+    operator.gets("obi", PAPER.format(2), "-o", target)
+    assert target.read_text() == template(2)
+    assert "File exists" in operator.refusal("obi", PAPER.format(2), "-o", target)
+    assert target.read_text() == template(2)
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("obi",), "which obi"),
+        (("obi", "abc"), "fewer than two parts"),
+        (("obi", PAPER.format(77)), "not in the store"),
+        (("obi", PAPER.format(0), "--at", "1999-01-01"), "nothing of it was in the store"),
+        (("obi", PAPER.format(0), "--at", "soon"), "nor a time like"),
+        (("tobi", "nowhere"), "no such file"),
+        (("tobi", "--at", "name"), "wants -f"),
+        (("tobi", "--at", "12"), "no tist of 9 to 11 digits"),
+        (("tobi", "--at", "1999-01-01"), "time goes forward"),
+        (("tobi", "-f", "none.tar"), "no such tarball"),
+        (("tobi", "a", "b"), "unexpected argument"),
+        (("tobi", "-s", "LAFKA_LOSS_SHARE=x"), "has to be a number from 0"),
+        (("tobi", "-s", "LAFKA_CACHING_DATABASE=oracle://x"), "not like mongodb://"),
+        (("tobi", "-s", "LAFKA_OBJECT_STORE=data"), "a folder of something else"),
+        (("tobi", "-s", "LAFKA_OBJECT_STORE=archive", "-s", "LAFKA_ARCHIVE=archive"), "are both"),
+        (("archec", "check", "-s", "LAFKA_OBJECT_STORE=data"), "no obi store is here"),
+        (("archec",), "say a verb"),
+        (("archec", "adopt", "data"), "no folder of a gathering"),
+        (("archec", "list", "--lost", "2012-01-01"), "expected 2 arguments"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_refused_in_one_sentence(operator, args, told):
+    operator.home.tobi()
+    assert told in operator.refusal(*args)
+
+
+def test_old_tarballs_are_replayed_at_their_dates(operator):
+    tarballs = operator.home.root / "data" / "tarballs"
+    tarballs.mkdir()
+    for name, title in (("2012-11-07", "A"), ("2013-01-02", "B")):
+        operator.home.put({"abc/wpaper/0.rdf": template(0, title=title)}, mtime=1300000000)
+        with tarfile.open(tarballs / f"{name}.tar.gz", "w:gz") as tar:
+            tar.add(operator.home.data, "RePEc")
+    operator.gets("tobi", "-f", "2012-11-07.tar.gz", "--at", "name")
+    (told,) = operator.lines("tobi", "-f", tarballs / "2013-01-02.tar.gz", "--at", "name")
+    assert (told["gatherings"], told["change"]) == ([1357084800], 1)
+    assert operator.gets("obi", PAPER.format(0), "--at", "2012-12-24") == template(0)
+    done = operator.gives("tobi", "-f", "2013-01-02.tar.gz")
+    assert (done.returncode, "--at name would take it" in done.stderr) == (0, True)
+
+
+def test_withheld_losses_end_with_3(operator):
+    operator.home.put({f"nbr/wpaper/{n}.rdf": template(n, "nbr") for n in range(30)})
+    operator.gets("tobi")
+    shutil.rmtree(operator.home.data / "nbr")
+    done = operator.gives("tobi")
+    assert (done.returncode, "30 losses of nbr are withheld" in done.stderr) == (3, True)
+    (told,) = operator.lines("tobi", "--accept-losses", "nbr")
+    assert told["deletion"] == 30
+
+
+def test_a_dry_run_needs_a_store_and_writes_nothing(operator):
+    assert "no obi store is here" in operator.refusal("tobi", "--dry-run")
+    assert not operator.home.archive.exists()
+    operator.gets("tobi")
+    operator.home.put({"abc/wpaper/9.rdf": template(9)})
+    before = objects(operator.home.archive)
+    (told,) = operator.lines("tobi", "--dry-run")
+    assert (told["dry"], told["appearance"], objects(operator.home.archive)) == (True, 1, before)
+
+
+def test_a_lost_database_is_made_again(operator):
+    operator.gets("tobi")
+    before = operator.home.walk()
+    (operator.home.archive / NAME).unlink()
+    assert "rebuild makes it from the journals" in operator.refusal("obi", PAPER.format(0))
+    operator.gets("archec", "rebuild")
+    assert operator.home.walk() == before
+    operator.gets("archec", "rebuild", "--from-files")
+    assert operator.home.walk() == before
+
+
+def test_damage_is_told_and_ends_with_1(operator):
+    operator.gets("tobi")
+    store = ObiStore(operator.home.archive)
+    (tist,) = store.journals()
+    path = store.path(tist, PAPER.format(1))
+    path.chmod(0o644)
+    path.write_text("x")
+    done = operator.gives("archec", "check")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["code"] == "changed-object"
+    assert operator.gives("archec", "check", PAPER.format(0)).returncode == 0
+    assert operator.gives("archec", "check", "--quick", PAPER.format(1)).returncode == 1
+
+
+def test_a_store_on_a_disk_that_cannot_be_written_can_be_looked_at(operator):
+    operator.gets("tobi")
+    if os.geteuid() == 0:
+        pytest.skip("root writes everywhere")
+    for path in (operator.home.archive, operator.home.archive / NAME):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        assert operator.gets("obi", PAPER.format(0)) == template(0)
+        assert "cannot be written" in operator.refusal("tobi")
+    finally:
+        operator.home.archive.chmod(0o755)
+
+
+def first_archec(root: Path) -> dict[str, bytes | str]:
+    """A tree by the paper's rule alone: templates, a page behind a redirect, a cut name."""
+    files = {
+        "032/184/2531/RePEc%3Aabc%3Awpaper%3A1": template(1).encode(),
+        "032/184/2531/http%3A%2F%2Fopenlib.org%2Fhome%2Fkrichel%2F": b"<html><body>Krichel</body>",
+        "004/285/4931/RePEc%3Aabc%3Awpaper%3A1": template(1, title="B").encode(),
+        "004/285/4931/RePEc%3Aabc%3Awpaper%3A2": template(2).encode(),
+    }
+    for name, data in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        os.utime(path, (1300000000, 1300000000))
+        path.chmod(0o444)
+    (root / "032/184/2531/http%3A%2F%2Fopenlib.org%2Fold").symlink_to(
+        "http%3A%2F%2Fopenlib.org%2Fhome%2Fkrichel%2F"
+    )
+    return objects(root)
+
+
+def test_a_store_of_the_first_archec_is_taken_over_in_place(operator):
+    root = operator.home.archive
+    before = first_archec(root)
+    assert "scrapy archec adopt" in operator.refusal("tobi")
+    done = operator.gives("archec", "adopt", "archive")
+    assert (done.returncode, "5 obis taken over" in done.stderr) == (0, True), done.stderr
+    assert objects(root) == before
+    assert operator.gets("archec", "check") == ""
+    told = operator.lines("obi", PAPER.format(1), "--versions")
+    assert [(one["e"], one["tist"], one["found"]) for one in told] == [
+        ("appearance", 1352481230, 1300000000), ("change", 1394582400, 1300000000),
+    ]  # fmt: skip
+    assert "Krichel" in operator.gets(
+        "obi", f"http://openlib.org/{'home'}/krichel", "--at", "2012-12-01"
+    )
+    assert "Krichel" in operator.gets("obi", "http://openlib.org/old")
+    operator.home.put({"abc/wpaper/1.rdf": template(1), "abc/wpaper/2.rdf": template(2)})
+    (operator.home.data / "abc/wpaper/0.rdf").unlink()
+    (told,) = operator.lines("tobi")
+    assert (told["change"], told["same"], told.get("appearance", 0)) == (1, 1, 0)
+    assert operator.gives("archec", "adopt", "archive").returncode == 0
+
+
+def test_strange_files_of_an_adopted_tree_are_told_and_left(operator):
+    first_archec(operator.home.archive)
+    strange = operator.home.archive / "032/184/2531/notes.txt"
+    strange.write_text("mine")
+    done = operator.gives("archec", "adopt", "archive")
+    assert (done.returncode, "notes.txt: no obi's, left as it is" in done.stderr) == (1, True)
+    assert strange.read_text() == "mine"
+
+
+def test_a_killed_gathering_is_ended_by_recover(operator):
+    operator.gets("tobi")
+    (tist,) = ObiStore(operator.home.archive).journals()
+    journal = operator.home.archive / "journal" / f"{tist}.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:2]) + lines[2][:30])
+    (operator.home.archive / NAME).unlink()
+    told = operator.gets("archec", "recover")
+    assert told.startswith(f"{tist}: 2 tobis rolled forward, 0 drafts and links removed, 30 bytes")
+    assert operator.gets("archec", "check") == ""
+    assert operator.lines("tobi")[0]["same"] == 3
+
+
+def test_an_archive_of_papers_is_not_made_in_an_obi_store(operator):
+    operator.gets("tobi")
+    listed = operator.home.root / "list.tsv"
+    listed.write_text("RePEc:abc:wpaper:1\thttp://127.0.0.1:1/\n")
+    told = operator.gives("crawl", "futli", "-a", f"input={listed}", "-s", "LAFKA_ARCHIVE=archive")
+    assert "an obi store, the archive needs a folder of its own" in told.stderr
+    assert not (operator.home.archive / "lafka.json").exists()
