@@ -15,7 +15,7 @@ PIP = $(BIN)/python -m pip --disable-pip-version-check install --quiet --retries
 .PHONY: demo test services coverage lint types check format benchmarks faults clean
 
 demo: $(READY)
-	$(BIN)/scrapy demo
+	$(BIN)/lafka demo
 
 test: $(TESTED)
 	$(BIN)/python -m pytest -n auto $(TESTS)
@@ -49,10 +49,11 @@ clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .coverage* htmlcov build dist *.egg-info
 
 # A package index that stumbles is asked a second time.
-$(READY): requirements.txt
+$(READY): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Lafka needs Python 3.11 or later: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -r requirements.txt || { sleep 10; $(PIP) -r requirements.txt; }
+	$(PIP) --no-deps --editable . || { sleep 10; $(PIP) --no-deps --editable .; }
 	@touch $@
 
 $(TESTED): requirements-test.txt $(READY)

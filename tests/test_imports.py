@@ -43,7 +43,17 @@ MAY = {
     "archec": SHARED,
     "filesets": SHARED,
 }
-ANYTHING = {"", "spiders", "pipelines", "items", "commands", "cli", "validation", "demo"}
+ANYTHING = {
+    "",
+    "spiders",
+    "pipelines",
+    "items",
+    "commands",
+    "cli",
+    "validation",
+    "demo",
+    "__main__",
+}
 """What stands at the rim, and may import whatever is behind a face or of its own wing."""
 SHIMS = {"archives", "wire", "wayback"}
 VERIFIER_OF = {"papers.archive.repairs"}

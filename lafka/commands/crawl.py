@@ -10,10 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy.commands import crawl
-from scrapy.spiderloader import get_spider_loader
 
 from lafka.cli import attempt, check_args, refused
-from lafka.errors import BadArgument, LafkaError
+from lafka.errors import LafkaError
 
 if TYPE_CHECKING:
     import argparse
@@ -41,17 +40,10 @@ class Command(crawl.Command):
             raise SystemExit(code)
 
     def _check(self, args: list[str], opts: argparse.Namespace) -> None:
+        from lafka.cli.lists import check_crawl  # noqa: PLC0415
+
         check_args(args, 1)
-        if not args or self.settings is None:
-            return  # Scrapy shows its usage
-        loader = get_spider_loader(self.settings)
-        try:
-            spider = loader.load(args[0])
-        except KeyError:
-            there = f"there is {', '.join(loader.list())}"
-            raise BadArgument(f"no spider is called {args[0]!r}; {there}") from None
-        if hasattr(spider, "check"):
-            spider.check(self.settings, opts.spargs)
+        check_crawl(self.settings, args, opts.spargs)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         super().run(args, opts)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 
-from lafka.cli import attempt, check_args
+from lafka.cli import attempt, check_args, settle
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -42,6 +42,7 @@ class Command(ScrapyCommand):
         from lafka.papers.archive.archives import Archive  # noqa: PLC0415
 
         check_args(args, 0)
+        settle(self.settings, "demo")
         assert self.crawler_process is not None
         folder = Path(tempfile.mkdtemp(prefix="lafka-demo-"))
         listed, root = folder / "list.tsv", folder / "archive"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Spider, commands
 
-from lafka.cli import check_args, json_line, refused
+from lafka.cli import check_args, json_line, refused, settle
 from lafka.errors import BadArgument, LafkaError, WarcError
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class Command(commands.ScrapyCommand):
 
         try:
             check_args(args, 1)
+            settle(self.settings, "finders")
             for candidate in find(self._page("".join(args), opts.url)):
                 print(json_line(candidate.as_json()))
         except (LafkaError, WarcError, OSError) as error:

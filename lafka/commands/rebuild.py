@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from lafka.cli import ArchiveCommand
+from lafka.cli import ArchiveCommand, program
 from lafka.errors import BadArchive, BadPid, KeeperError, NotHeld
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 class Command(ArchiveCommand):
+    writes = True
+
     def syntax(self) -> str:
         return "[PID...] [--adopt]"
 
@@ -26,9 +28,8 @@ class Command(ArchiveCommand):
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument(
-            "--adopt", action="store_true", help="rename WARCs whose name is not that of their pid"
-        )
+        adopt = "rename WARCs whose name is not that of their pid"
+        parser.add_argument("--adopt", action="store_true", help=adopt)
 
     def act(self, args: list[str], opts: Namespace) -> None:
         archive = self.archive()
@@ -42,14 +43,12 @@ class Command(ArchiveCommand):
             try:
                 archive.rebuild(found)
                 done += 1
-            except KeeperError as error:
-                self._tell(error, 1)
-            except NotHeld as error:
-                self._tell(error, 2)
+            except (KeeperError, NotHeld) as error:
+                self._tell(error, 1 if isinstance(error, KeeperError) else 2)
         print(f"{done} suwafs made", file=sys.stderr)
 
     def _tell(self, error: Exception, code: int) -> None:
-        print(f"scrapy rebuild: {error}", file=sys.stderr)
+        print(f"{program()} rebuild: {error}", file=sys.stderr)
         self.exitcode = max(self.exitcode, code)
 
 

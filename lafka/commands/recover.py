@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from lafka.cli import ArchiveCommand
+from lafka.cli import ArchiveCommand, program
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
 
 class Command(ArchiveCommand):
+    writes = True
     most_args = 0
 
     def syntax(self) -> str:
@@ -33,6 +34,6 @@ class Command(ArchiveCommand):
                 said = f"{found.trails} trails copied, {found.opened} to be asked again"
                 print(f"{found.run}: {said}")
             for problem in found.problems:
-                print(f"scrapy recover: {problem}", file=sys.stderr)
+                print(f"{program()} recover: {problem}", file=sys.stderr)
                 self.exitcode = 1
         print(f"{runs} runs recovered", file=sys.stderr)

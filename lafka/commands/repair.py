@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 
 class Command(ArchiveCommand):
+    writes = True
+
     def syntax(self) -> str:
         return "[PID...] [--dry-run]"
 

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from lafka.cli import ArchiveCommand
+from lafka.cli import ArchiveCommand, program
 from lafka.errors import BadReport, printable
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Command(ArchiveCommand):
 
         for report in reports(self.archive().root):
             if isinstance(report, BadReport):
-                print(f"scrapy runs: {report}", file=sys.stderr)
+                print(f"{program()} runs: {report}", file=sys.stderr)
                 self.exitcode = 1
             elif opts.json:
                 print(json.dumps({"state": report.state, **report.values}))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from lafka.cli import program
 from lafka.papers.archive.archives import Archive
 
 
@@ -40,4 +41,4 @@ def _reading(archive: Archive, pid: str) -> Iterator[str]:
     yield f"      warc.seek({fut.start})"
     yield f"      pdf = warc.read({fut.length})\n"
     yield f"which gives {fut.read()[:8]!r} and {fut.length - 8} bytes more; or by"
-    yield f"\n  scrapy fut {pid} -s LAFKA_ARCHIVE={archive.root} -o paper.pdf"
+    yield f"\n  {program()} fut {pid} -s LAFKA_ARCHIVE={archive.root} -o paper.pdf"

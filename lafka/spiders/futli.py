@@ -23,6 +23,7 @@ from lafka.capture.config import warc_settings
 from lafka.capture.handler import READ_MAX_KEY
 from lafka.capture.middlewares import LOGGED_KEY, PROVENANCE_KEY
 from lafka.capture.run import Run
+from lafka.cli import told_archive
 from lafka.errors import (
     BadArgument,
     BadList,
@@ -99,6 +100,8 @@ class FutliSpider(Spider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.arguments = arguments
         spider.archive = arguments.archive()
+        if settings.get("LOG_FILE"):
+            logger.info(told_archive(settings))
         spider.run = Run.begin(crawler, spider.archive.root)
         spider.trails_max = settings.getint("LAFKA_TRAILS_MAX")
         spider.pages = Pages(arguments.policy.links_max)

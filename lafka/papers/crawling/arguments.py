@@ -14,6 +14,7 @@ from lafka.errors import BadArchive, BadArgument
 from lafka.papers.archive.archives import DEFAULT_COLLECTION, Archive
 from lafka.papers.lists import listfiles
 from lafka.papers.lists.excludes import Excludes
+from lafka.papers.lists.faults import refuse_all_bad
 from lafka.papers.lists.futlis import Line
 from lafka.papers.walk.trails import Links, Policy
 from lafka.pids import SCHEMES, Scheme
@@ -21,7 +22,7 @@ from lafka.pids import SCHEMES, Scheme
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-ARGUMENTS = ("input", "collection", "links", "refresh", "exclude")
+ARGUMENTS = ("input", "collection", "links", "refresh", "exclude", "check")
 GUESTS = ("_job",)  # scrapyd's
 _AGE = re.compile(r"(\d{1,6})([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -43,12 +44,19 @@ class Arguments:
     excludes: Excludes | None = None
 
     @classmethod
-    def parse(cls, settings: BaseSettings, given: Mapping[str, str]) -> Arguments:
-        """``BadArgument``, ``BadList`` or ``BadArchive``, one sentence, for what cannot be."""
+    def parse(
+        cls, settings: BaseSettings, given: Mapping[str, str], *, looked_at: bool = True
+    ) -> Arguments:
+        """``BadArgument``, ``BadList`` or ``BadArchive``, one sentence, for what cannot be.
+
+        *looked_at*: a list whose first lines are all bad cannot be either.
+        """
         for name in given:
             if name not in (*ARGUMENTS, *GUESTS):
                 known = ", ".join(ARGUMENTS)
                 raise BadArgument(f"unknown argument {name!r}; the spider's arguments are {known}")
+        if given.get("check", "0") != "0":  # the commands take it away
+            raise BadArgument("check=1 is for the commands crawl and check-list alone")
         if not given.get("input"):
             raise BadArgument("no list is given: say -a input=list.tsv")
         collection = given.get("collection") or settings.get("LAFKA_COLLECTION") or None
@@ -64,13 +72,21 @@ class Arguments:
                 links_max=settings.getint("LAFKA_LINKS_MAX"),
             ),
             since=_since(given["refresh"], datetime.now(UTC)) if given.get("refresh") else None,
-            excludes=Excludes.load(exclude, _scheme(settings, collection)) if exclude else None,
+            excludes=Excludes.load(exclude, scheme_of(settings, collection)) if exclude else None,
         )
         if arguments.input != "-":  # standard input can be opened only once, when it is read
-            close = getattr(arguments.lines(_known(collection or "any")), "close", None)
-            if close:
-                close()
+            arguments.look(scheme_of(settings, collection), at_lines=looked_at)
         return arguments
+
+    def look(self, scheme: Scheme, *, at_lines: bool) -> None:
+        """``BadList`` where the list cannot be opened, or *at_lines*: its first are all bad."""
+        lines = self.lines(scheme)
+        try:
+            if at_lines and Path(self.input).is_file():  # of a pipe nothing can be read twice
+                refuse_all_bad(self.input, lines)
+        finally:
+            if close := getattr(lines, "close", None):
+                close()
 
     def lines(self, scheme: Scheme, seen: Callable[[bytes], object] = len) -> Iterator[Line]:
         """The lines of the list; ``BadList`` at once where it cannot be opened.
@@ -86,7 +102,7 @@ class Arguments:
         return Archive.create(self.root, self.collection)
 
 
-def _scheme(settings: BaseSettings, name: str | None) -> Scheme:
+def scheme_of(settings: BaseSettings, name: str | None) -> Scheme:
     """The scheme called *name*, else that of the archive that is there, else the default."""
     if name:
         return _known(name)

@@ -1,5 +1,7 @@
 """What Lafka's commands share: one sentence and an exit code for what cannot be done.
 
+``lafka.cli.entry`` is the command ``lafka``; ``lafka.cli.sources`` has what is set outside code.
+
 It stands outside ``lafka.commands`` because Scrapy takes every command class in there for a verb.
 Scrapy imports every command at the start of any, so each imports what it needs when it is run.
 """
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterable, Mapping
 
+    from scrapy.settings import BaseSettings
+
     from lafka.papers.archive.archives import Archive
 
 
@@ -31,12 +35,19 @@ INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it: 128 and the number of SIGINT."""
 
 
+def program() -> str:
+    """The program that the user called: ``lafka``, or ``scrapy``."""
+    called = Path(sys.argv[0])
+    name = called.parent.name if called.stem == "__main__" else called.stem
+    return "lafka" if name == "lafka" else "scrapy"
+
+
 def refused(verb: str, error: LafkaError | WarcError) -> int:
     """Say on stderr, in one sentence, why *verb* cannot be done; the exit code for it.
 
     1 where something stored is damaged, 2 for what was asked for or set.
     """
-    print(f"scrapy {verb}: {error}", file=sys.stderr)  # noqa: T201
+    print(f"{program()} {verb}: {error}", file=sys.stderr)
     return 1 if isinstance(error, KeeperError) else 2
 
 
@@ -58,7 +69,7 @@ def _done(verb: str, work: Callable[[], None]) -> int:
     except (LafkaError, WarcError) as error:
         return refused(verb, error)
     except KeyboardInterrupt:
-        print(f"scrapy {verb}: interrupted", file=sys.stderr)  # noqa: T201
+        print(f"{program()} {verb}: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         raise
@@ -75,10 +86,37 @@ def _hush(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def settle(settings: BaseSettings | None, verb: str) -> None:
+    """Apply what is set outside the code, and warn of what is no setting; ``BadArgument``."""
+    from lafka.cli import sources  # noqa: PLC0415
+
+    assert settings is not None
+    said = sources.here()
+    sources.apply(settings, said)
+    for sentence in said.unknown:
+        print(f"{program()} {verb}: warning: {sentence}", file=sys.stderr)
+
+
+def told_archive(settings: BaseSettings) -> str:
+    """Which archive is written to, and who said so."""
+    from lafka.cli import sources  # noqa: PLC0415
+
+    place = Path(settings["LAFKA_ARCHIVE"]).absolute()
+    source = sources.source_of(settings, "LAFKA_ARCHIVE", sources.here())
+    return f"archive: {place} (LAFKA_ARCHIVE: {source})"
+
+
+def tell_archive(settings: BaseSettings | None) -> None:
+    """Say which archive is written to; where a log file is read alone, the log does."""
+    assert settings is not None
+    if sys.stderr.isatty() or not settings.get("LOG_FILE"):
+        print(told_archive(settings), file=sys.stderr, flush=True)
+
+
 def check_args(args: list[str], most: int | None) -> None:
     """``BadArgument`` for an option that is not known, or for more than *most* arguments."""
     for arg in args:
-        if arg.startswith("-"):
+        if arg.startswith("-") and arg != "-":
             raise BadArgument(f"unknown option {arg}")
     if most is not None and len(args) > most:
         raise BadArgument(f"unexpected argument {args[most]!r}")
@@ -117,6 +155,8 @@ class ArchiveCommand(ScrapyCommand):
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
     most_args: ClassVar[int | None] = None
+    writes: ClassVar[bool] = False
+    """Whether it writes to the archive: its first line then says to which."""
 
     @abstractmethod
     def act(self, args: list[str], opts: Namespace) -> None:
@@ -125,6 +165,9 @@ class ArchiveCommand(ScrapyCommand):
     def run(self, args: list[str], opts: Namespace) -> None:
         def act() -> None:
             check_args(args, self.most_args)
+            settle(self.settings, verb)
+            if self.writes:
+                tell_archive(self.settings)
             self.act(args, opts)
 
         verb = type(self).__module__.rpartition(".")[2]
@@ -152,7 +195,7 @@ class _Parser(ArgumentParser):
 
 
 def _refuse(prog: str, message: str) -> NoReturn:
-    print(f"{prog}: {message}", file=sys.stderr)  # noqa: T201
+    print(f"{prog}: {message}", file=sys.stderr)
     raise SystemExit(2)
 
 
@@ -176,13 +219,13 @@ class GroupCommand(ScrapyCommand):
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
-        parser.error = partial(_refuse, f"scrapy {self.group}")  # type: ignore[method-assign]
+        parser.error = partial(_refuse, f"{program()} {self.group}")  # type: ignore[method-assign]
         verbs = parser.add_subparsers(dest="verb", metavar="VERB", parser_class=_Parser)
         for name in self.verbs:
             verb = import_module(f"{type(self).__module__}.{name}")
             one = verbs.add_parser(
                 name,
-                prog=f"scrapy {self.group} {name}",
+                prog=f"{program()} {self.group} {name}",
                 help=verb.HELP,
                 description=verb.HELP[0].upper() + verb.HELP[1:] + ".",
                 epilog=f"example:\n  {verb.EXAMPLE}",

@@ -1,0 +1,150 @@
+"""Settings said outside the code: the environment, and ``[lafka]`` of files called ``scrapy.cfg``.
+
+From the weakest to the strongest: Lafka's defaults, ``/etc/scrapy.cfg``, the user's, the one that
+is nearest to the current folder, ``LAFKA_*`` of the environment, ``-s``. The files are those that
+Scrapy itself looks for (``scrapy.utils.conf.get_sources``).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from configparser import ConfigParser
+from configparser import Error as ConfigError
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.utils.conf import get_sources
+
+from lafka import settings as defaults
+from lafka.errors import BadArgument
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from scrapy.settings import BaseSettings
+
+PREFIX = "LAFKA_"
+SECTION = "lafka"
+ENVIRONMENT = "the environment"
+DEFAULT = "the default"
+OPTION = "-s"
+MODULE = "the settings module"
+
+KNOWN: Mapping[str, Any] = {n: getattr(defaults, n) for n in dir(defaults) if n.startswith(PREFIX)}
+"""Lafka's settings and their defaults."""
+PATHS = frozenset((
+    "LAFKA_ARCHIVE", "LAFKA_EXCLUDE", "LAFKA_WARC_SETTINGS", "LAFKA_SPOOL_DIR", "LAFKA_WAYBACK"
+))  # fmt: skip
+"""Settings that name files or folders: in a file they count from that file's folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """A setting as one source has it; *source* is ``the environment`` or the path of a file."""
+
+    name: str
+    value: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """What is said outside the code: by name, the strongest source alone; *unknown* in words."""
+
+    settings: Mapping[str, Setting]
+    unknown: tuple[str, ...] = ()
+
+
+def outside(environ: Mapping[str, str], files: Iterable[str | Path]) -> Outside:
+    """What *environ* and *files*, the strongest last, say; ``BadArgument`` for a damaged file."""
+    settings: dict[str, Setting] = {}
+    unknown: list[str] = []
+    for said in [*_of_files(files), *_of_environment(environ)]:
+        if said.name in KNOWN:
+            settings[said.name] = said
+        else:
+            unknown.append(_unknown(said))
+    return Outside(settings=settings, unknown=tuple(unknown))
+
+
+def here() -> Outside:
+    """What is said to this process in its folder; ``BadArgument``."""
+    return outside(os.environ, get_sources())
+
+
+def apply(settings: BaseSettings, said: Outside) -> None:
+    """Set what is *said*, above what the code has and below ``-s``; ``BadArgument``."""
+    for one in said.settings.values():
+        settings.set(one.name, one.value, priority="project")
+    if not settings.get("LAFKA_ARCHIVE"):
+        raise BadArgument("LAFKA_ARCHIVE is empty; it has to name a folder")
+
+
+def source_of(settings: BaseSettings, name: str, said: Outside) -> str:
+    """Where the value of *name*, which *said* was applied to, came from."""
+    priority = settings.getpriority(name) or 0
+    if priority >= SETTINGS_PRIORITIES["cmdline"]:
+        return OPTION
+    one = said.settings.get(name)
+    if one and priority == SETTINGS_PRIORITIES["project"]:
+        return one.source
+    return DEFAULT if settings.get(name) == KNOWN.get(name) else MODULE
+
+
+def _of_environment(environ: Mapping[str, str]) -> Iterator[Setting]:
+    for name in sorted(environ):
+        if name.startswith(PREFIX):
+            value = _listed(name, environ[name])
+            yield Setting(name=name, value=value, source=ENVIRONMENT)
+
+
+def _of_files(files: Iterable[str | Path]) -> Iterator[Setting]:
+    for path in dict.fromkeys(Path(file) for file in files if str(file)):
+        for key, value in _section(path).items():
+            name = PREFIX + re.sub(rf"\A{PREFIX}", "", key.upper().replace("-", "_"))
+            yield Setting(name=name, value=_placed(name, value, path), source=str(path))
+
+
+def _section(path: Path) -> dict[str, str]:
+    """``[lafka]`` of the file *path*, empty where there is none; ``BadArgument``."""
+    parser = ConfigParser(interpolation=None)  # a "%" of a URL is one
+    try:
+        with path.open(encoding="utf-8") as file:
+            parser.read_file(file)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise BadArgument(f"{path}: {error.strerror}") from None
+    except (ConfigError, UnicodeDecodeError) as error:
+        reason = " ".join(str(error).split())
+        raise BadArgument(f"{path}: not a file of settings: {reason}") from None
+    if not parser.has_section(SECTION):
+        return {}
+    own = parser.defaults()
+    return {key: text for key, text in parser.items(SECTION) if key not in own}
+
+
+def _listed(name: str, value: str) -> str:
+    """*value* with plain commas between its parts, where the setting takes many."""
+    if not isinstance(KNOWN.get(name), list):
+        return value
+    return ",".join(part.strip() for part in re.split(r"[,\n]", value) if part.strip())
+
+
+def _placed(name: str, value: str, file: Path) -> str:
+    """*value* as a process in any folder means it: relative paths count from *file*'s folder."""
+    value = _listed(name, value)
+    if name not in PATHS or not value:
+        return value
+    parts = value.split(",") if isinstance(KNOWN[name], list) else [value]
+    return ",".join(str(file.parent.absolute() / Path(part).expanduser()) for part in parts)
+
+
+def _unknown(said: Setting) -> str:
+    near = get_close_matches(said.name, KNOWN, n=1)
+    meant = f"; {near[0]} meant?" if near else ""
+    return f"{said.source}: {said.name} is no setting of Lafka{meant}"

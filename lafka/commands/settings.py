@@ -1,0 +1,40 @@
+"""``lafka settings``: each of Lafka's settings and where it came from; else Scrapy's command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.commands import settings as scrapys
+
+from lafka.cli import attempt, check_args, program, settle
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+GETTERS = ("get", "getbool", "getint", "getfloat", "getlist")
+
+
+class Command(scrapys.Command):
+    def short_desc(self) -> str:
+        return "Show each setting of Lafka and where it came from; --get NAME: Scrapy's too"
+
+    def run(self, args: list[str], opts: Namespace) -> None:
+        def act() -> None:
+            settle(self.settings, "settings")
+            if program() == "scrapy" or any(getattr(opts, name) for name in GETTERS):
+                scrapys.Command.run(self, args, opts)
+            else:
+                check_args(args, 0)
+                self._show()
+
+        self.exitcode = attempt("settings", act)
+
+    def _show(self) -> None:
+        from lafka.cli import sources  # noqa: PLC0415
+
+        assert self.settings is not None
+        said = sources.here()
+        for name in sources.KNOWN:
+            value = self.settings.get(name)
+            shown = ",".join(value) if isinstance(value, list) else "" if value is None else value
+            print(f"{name} = {shown}  # {sources.source_of(self.settings, name, said)}")

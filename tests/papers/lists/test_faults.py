@@ -1,0 +1,133 @@
+"""Faults of lists: each kind has its guess, and sound lists have none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lafka.errors import BadList
+from lafka.papers.lists.faults import FIRST, Account, fault, refuse_all_bad
+from lafka.papers.lists.listfiles import read
+from lafka.pids import SCHEMES
+
+PID = "RePEc:abc:wpaper:1"
+URL = "https://example.org/1.pdf"
+
+
+def account(folder: Path, text: str | bytes, name: str = "list.tsv") -> Account:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return Account.of(read(path, SCHEMES["RePEc"]))
+
+
+@pytest.mark.parametrize(
+    ("line", "guess"),
+    [
+        (f"{URL}\t{PID}", "column 1 looks like URLs and column 2 like pids: swapped?"),
+        (f"{PID}    {URL}", "blanks where a tab should be"),
+        (f"{PID} {URL}", "blanks where a tab should be"),
+        (f"{URL} {PID}", "blanks where a tab should be"),
+        (f"{PID};{URL}", "separated by ';'"),
+        (f"{PID},{URL}", "separated by ','"),
+        (f"{PID} | {URL}", "separated by '|'"),
+        (f"{PID}\\t{URL}", "a backslash and a t"),
+        (URL, "the pid's column is missing?"),
+        (f"{PID}\twww.example.org/1.pdf", "no scheme: https:// meant?"),
+        (f"{PID}\texample.org", "no scheme: https:// meant?"),
+        (f"{PID}\thtp://example.org/1.pdf", "a misspelt https://?"),
+        (f"{PID}\thttps//example.org/1.pdf", "a misspelt https://?"),
+        (f"{PID}\thttps:\\\\example.org\\1.pdf", "a misspelt https://?"),
+        (f"{PID}\tdoi:10.1000/182", "a DOI: https://doi.org/10... meant?"),
+        (f"{PID}\t10.1000/182", "a DOI: https://doi.org/10... meant?"),
+        (f"{PID}\thdl:2027/x", "a handle: https://hdl.handle.net/... meant?"),
+        (f"{PID}\tarXiv:2001.01234", "an arXiv id: https://arxiv.org/abs/... meant?"),
+        (f"{PID}\tftp://example.org/1.pdf", "ftp is not asked"),
+        (f"{PID}\tfile:///srv/1.pdf", "a file of one computer"),
+        (f"{PID}\tC:\\papers\\1.pdf", "a file of one computer"),
+        (f'{PID}\t"{URL}"', "quotes or brackets around the URL"),
+        (f"{PID}\tN/A", "an empty value written out"),
+        (f"{PID}\t", "column 2, the URL, is empty or missing"),
+        (f"\t{URL}", "column 1, the pid, is empty"),
+        (f"RePEc:abc:w paper:1\t{URL}", "a blank in the pid"),
+        (f'{{"pid": "{PID}", "futli": "{URL}"}} ', "JSON: such a list is called .jsonl"),
+        (f"{PID}\t{URL}?a=1&amp;b=2", "&amp; in the URL: & meant?"),
+        (f"{PID}\t{URL} {URL}", "two URLs in one column"),
+        (f"{PID}\t{URL}>", "the URL ends with a quote"),
+    ],
+)
+def test_each_fault_has_its_guess_and_first_line(tmp_path, line, guess):
+    found = account(tmp_path, f"# a list\n{PID}\t{URL}\n{line}\n{line}\n")
+    (told,) = found.told()
+    assert told.startswith("line 3 and 1 more: ")
+    assert guess in told
+
+
+def test_a_header_with_other_names_is_taken_for_one(tmp_path):
+    (told,) = account(tmp_path, f"identifier\tfulltextlink\n{PID}\t{URL}\n").told()
+    assert told.startswith("line 1: ")
+    assert "a header?" in told
+
+
+def test_tabs_in_a_csv_are_told(tmp_path):
+    (told,) = account(tmp_path, f"{PID}\t{URL}\n", "list.csv").told()
+    assert "separated by tabs: such a list is called .tsv" in told
+
+
+def test_what_is_no_utf_8_is_told(tmp_path):
+    (told,) = account(tmp_path, "RePEc:abc:wpaper:ü\t".encode("latin-1") + URL.encode()).told()
+    assert "save it as UTF-8" in told
+
+
+def test_lines_hosts_duplicates_and_restricted_are_counted(tmp_path):
+    text = f"pid\turl\trestriction\n{PID}\t{URL}\t\n{PID}\t{URL}\t\n{PID}2\t{URL}\tyes\nx\t\t\n"
+    found = account(tmp_path, text + f"{PID}3\thttp://b.example/\t\n")
+    counts = (found.lines, found.bad, found.restricted, found.duplicates, dict(found.hosts))
+    assert counts == (5, 1, 1, 1, {"example.org": 3, "b.example": 1})
+    assert not found.all_bad
+
+
+def test_the_most_frequent_kind_comes_first(tmp_path):
+    text = f"{PID}\tN/A\n{PID}\twww.a.example\n{PID}\twww.b.example\n"
+    first, second = account(tmp_path, text).told()
+    assert first.startswith("line 2 and 1 more: no scheme")
+    assert second.startswith("line 1: ")
+
+
+def refusal(folder: Path, text: str) -> str:
+    path = folder / "list.tsv"
+    path.write_text(text)
+    with pytest.raises(BadList) as error:
+        refuse_all_bad("list.tsv", read(path, SCHEMES["RePEc"]))
+    return str(error.value)
+
+
+def test_a_list_without_a_good_line_is_refused(tmp_path):
+    told = refusal(tmp_path, f"{PID};{URL}\n" * 3)
+    assert told.startswith("list.tsv: none of its 3 lines can be asked for: line 1 and 2 more: ")
+    assert "separated by ';'" in told
+
+
+def test_an_empty_list_is_refused(tmp_path):
+    assert "an empty list" in refusal(tmp_path, "# nothing\n\n")
+
+
+def test_only_the_first_lines_decide(tmp_path):
+    bad, good = f"{PID} {URL}\n", f"{PID}\t{URL}\n"
+    assert "none of its first 100 lines" in refusal(tmp_path, bad * FIRST + good)
+    path = tmp_path / "list.tsv"
+    path.write_text(bad * (FIRST - 1) + good)
+    refuse_all_bad("list.tsv", read(path, SCHEMES["RePEc"]))
+
+
+@given(st.text(), st.text())
+def test_whatever_a_line_holds_it_is_judged(tmp_path_factory, pid, url):
+    path = tmp_path_factory.mktemp("any") / "list.tsv"
+    path.write_bytes(f"{pid}\t{url}\n".encode("utf-8", "surrogatepass"))
+    for line in read(path, SCHEMES["RePEc"]):
+        found = fault(line)
+        if line.outcome in ("bad-pid", "bad-url"):
+            assert found
+            assert found[0]
