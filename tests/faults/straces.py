@@ -29,6 +29,13 @@ STORES_ONLY = ("fdatasync", "fsync", "rename", "sendfile", "flock", "mkdir", "pw
 """Those that a crawl makes for its archive alone, so that their n-th is one of the store's."""
 _LINE = re.compile(r"^(?:\d+ +)?(\w+)\((.*)\) += (-?\d+)(?:<[^>]*>)?(?: (E[A-Z]+))?")
 _PLACE = re.compile(r'<([^>]*)>|"([^"]*)"')
+_BELOW = re.compile(r'^\d+<([^>]*)>, "([^"]*)"')
+
+
+def _below(arguments: str) -> str:
+    """The path of a name that is given with the descriptor of its folder; empty where it is not."""
+    found = _BELOW.match(arguments)
+    return f"{found[1]}/{found[2]}" if found else ""
 
 
 @lru_cache
@@ -89,7 +96,7 @@ def _seen(text: str, root: str) -> Iterator[tuple[str, str]]:
         names = [name for _, name in _PLACE.findall(found[2]) if name.startswith("/")]
         places = [place for place, _ in _PLACE.findall(found[2]) if place.startswith("/")]
         by_name = kind in ("open", "rename", "link", "unlink", "mkdir", "rmdir")
-        path = next(iter((names if by_name else places) or [""]))
+        path = next(iter((names if by_name else places) or [_below(found[2])]))
         if path.startswith(root) and not any(name in path for name in UNTOLD):
             yield kind, path.removesuffix(" (deleted)")
 
