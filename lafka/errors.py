@@ -63,6 +63,13 @@ class StorageTrouble(OperatorError):
         return type(self), (self.path, self.error)
 
 
+class Stopped(OperatorError):
+    """The crawl is being stopped and this was given up: nobody's fault, and nothing is told of it.
+
+    The next run asks again.
+    """
+
+
 class CallerError(LafkaError, ValueError):
     """The caller gave a value that is not one."""
 

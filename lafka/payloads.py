@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from lafka.errors import BadHttp
 from lafka.warc.format import http
-from lafka.warc.format.codings import decode
+from lafka.warc.format.codings import TooMuch, decode
 from lafka.warc.format.records import digest_text
 from lafka.warc.format.sources import Source
 
@@ -219,27 +219,28 @@ def _feed_decoded(
     block: Source, message: http.Head, seen: _Entity, body: hashlib._Hash, max_entity: int
 ) -> str:
     if not message.content_codings:
-        return _feed(http.payload(block, message), seen, 0)
+        return _feed(http.payload(block, message, most=max_entity), seen)
 
     def hashed() -> Iterator[bytes]:
-        for piece in http.payload(block, message):
+        for piece in http.payload(block, message, most=max_entity):
             body.update(piece)
             yield piece
 
     payload = hashed()
-    trouble = _feed(decode(map(bytes, payload), message.content_codings), seen, max_entity)
+    codings = message.content_codings
+    trouble = _feed(decode(map(bytes, payload), codings, most=max_entity), seen)
     with suppress(BadHttp):
         for _ in payload:  # where decoding stopped early: the payload's digest is of all of it
             pass
     return trouble
 
 
-def _feed(entity: Iterator[bytes], seen: _Entity, max_entity: int) -> str:
+def _feed(entity: Iterator[bytes], seen: _Entity) -> str:
     try:
         for piece in entity:
             seen.feed(piece)
-            if 0 < max_entity < seen.size:
-                return _TOO_BIG
+    except TooMuch:
+        return _TOO_BIG
     except BadHttp as error:
         return str(error)
     return ""

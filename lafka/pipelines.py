@@ -15,7 +15,13 @@ from lafka.papers.archive.paperwarc import StoredCapture
 from lafka.papers.archive.recovery import end_of, recover
 from lafka.papers.walk.outcomes import Outcome
 from lafka.papers.walk.trails import Trail
-from lafka.storage.stopping import STORAGE_TROUBLE, note_storage_trouble, stop_for_storage, storage
+from lafka.storage.stopping import (
+    STORAGE_TROUBLE,
+    note_storage_trouble,
+    stop_for_storage,
+    stopping_for,
+    storage,
+)
 from lafka.storage.threads import Threads
 
 if TYPE_CHECKING:
@@ -31,11 +37,14 @@ class PaperWarcPipeline:
     in the raw WARC. An error of the disk stops the crawl, and the item has no outcome in this run.
     """
 
-    def __init__(self, crawler: Crawler, run: Run, *, writers: int, keep: bool) -> None:
+    def __init__(
+        self, crawler: Crawler, run: Run, *, writers: int, keep: bool, max_entity: int
+    ) -> None:
         self._crawler = crawler
         self._raw = run.raw
         self._threads = Threads("lafka-papers", writers)
         self._keep = keep
+        self._max_entity = max_entity
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -44,6 +53,7 @@ class PaperWarcPipeline:
             Run.of(crawler),
             writers=crawler.settings.getint("LAFKA_WRITERS"),
             keep=crawler.settings.getbool("LAFKA_KEEP_RAW"),
+            max_entity=crawler.settings.getint("LAFKA_MAX_PAYLOAD"),
         )
 
     @property
@@ -58,15 +68,24 @@ class PaperWarcPipeline:
         except StorageTrouble as error:
             note_storage_trouble(self._crawler, error)
             raise CloseSpider(STORAGE_TROUBLE) from error
+        if reason := stopping_for(self._crawler):
+            raise CloseSpider(reason)
 
     def _recover(self) -> None:
-        for found in recover(self._archive, keep=self._keep):
-            logger.info(
-                "Recovered the run %s: %d trails copied, %d of them to be asked again",
-                found.run,
-                found.trails,
-                found.opened,
-            )
+        def stopped() -> bool:
+            return bool(stopping_for(self._crawler))
+
+        found_runs = recover(
+            self._archive, keep=self._keep, stopped=stopped, max_entity=self._max_entity
+        )
+        for found in found_runs:
+            if found.run:
+                logger.info(
+                    "Recovered the run %s: %d trails copied, %d of them to be asked again",
+                    found.run,
+                    found.trails,
+                    found.opened,
+                )
             for problem in found.problems:
                 logger.error("%s", problem)
 

@@ -34,6 +34,7 @@ LAFKA_RETRY_AFTER_MAX = 3600.0  # seconds a host can ask us to wait
 LAFKA_HOST_FAILURES_MAX = 20  # failures in a row after which a host is set aside for the run
 LAFKA_CRAWL_DELAY_MAX = 60.0  # seconds of Crawl-delay in a robots.txt that are honoured
 LAFKA_PROGRESS_INTERVAL = 30.0  # seconds between progress lines
+LAFKA_SHUTDOWN_TIMEOUT = 30.0  # seconds from a signal to the end of the crawl, at the latest
 LAFKA_WAYBACK: list[str] = []  # WARCs, folders, indexes that answer in the network's place
 LAFKA_WAYBACK_TIME = None  # the captures nearest to it answer; None: the newest
 LAFKA_WAYBACK_MISS = "error"  # what is not archived; "network": is asked for

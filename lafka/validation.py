@@ -139,6 +139,7 @@ _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_RETRY_AFTER_MAX": _seconds,
     "LAFKA_CRAWL_DELAY_MAX": _seconds,
     "LAFKA_PROGRESS_INTERVAL": _seconds,
+    "LAFKA_SHUTDOWN_TIMEOUT": _seconds,
     "LAFKA_KEEP_RAW": _truth,
     "LAFKA_TLS_STRICT": _truth,
     "LAFKA_ALLOWED_NETWORKS": _networks,

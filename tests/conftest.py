@@ -1,8 +1,20 @@
-"""Hypothesis without a deadline: a busy machine is no reason to fail."""
+"""For all tests: no deadlines, as machines are busy, and nothing foreign is touched."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
+
+from tests import removals
 
 settings.register_profile("lafka", settings.default, deadline=None)
 settings.load_profile("lafka")
+removals.install()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_foreign_is_touched() -> Iterator[None]:
+    with removals.watched():
+        yield

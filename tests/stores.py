@@ -90,19 +90,33 @@ def exchange(url: str, response: bytes, *, at: datetime = START, **more: Any) ->
     return made
 
 
+def run_named(text: object) -> str:
+    """A name as runs have it, with *text* in it."""
+    return f"20261120T101112000000Z-{text}-1".replace(" ", "-")
+
+
 @dataclass
 class Store:
-    """An archive at *root* and one run of it."""
+    """An archive at *root* and one run of it, which has *run* in its name."""
 
     root: Path
-    run: str = "run-1"
+    run: str = "1"
     config: dict[str, Any] = field(default_factory=dict)
     keep: bool = False
     number: int = 0
 
     def __post_init__(self) -> None:
         self.archive = Archive.create(self.root)
-        self.raw = RawLog(self.root / "raw", self.run, config=self.config, keep=self.keep)
+        self.raw = RawLog(
+            self.root / "raw", run_named(self.run), config=self.config, keep=self.keep
+        )
+
+    def die(self) -> None:
+        """Let go of the run as a kill does: its files stay, its lock is free."""
+        self.raw._files.close()
+        if self.raw._lock >= 0:
+            os.close(self.raw._lock)
+            self.raw._lock = -1
 
     def ask(self, pid: str = PID, futli: str = FUTLI, **more: Any) -> Ask:
         """An ask of *futli*; *more*: its other fields, and those of its origin."""

@@ -64,7 +64,8 @@ def verdict(
 
     ``("ok",)`` where nothing is, ``("none",)`` for no certificate at all. Looked at are the chain
     up to a certificate that is trusted, dates, purpose, and the name or address (RFC 9525);
-    revocation is not. Never raises: what cannot be read is ``invalid``.
+    revocation is not. What cannot be read of the chain is ``invalid``; nothing is raised but what
+    keeps us from reading whom we trust: ``OSError``.
     """
     if not chain:
         return NONE
@@ -72,6 +73,8 @@ def verdict(
     try:
         for fault in _faults(chain, host, trust or system_trust(), now or datetime.now(UTC)):
             found[fault] = None
+    except OSError:  # of our own trust store: nothing is wrong with the chain
+        raise
     except Exception:  # whatever a hostile certificate makes a parser raise
         found[_OTHER] = None
     return tuple(found) or OK

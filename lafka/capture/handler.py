@@ -49,6 +49,7 @@ from lafka.capture.exchanges import (
     Truncated,
 )
 from lafka.capture.guard import AddressRefused
+from lafka.capture.inflight import InFlight
 from lafka.capture.taps import HEAD_LIMIT, BadCertificate, BadTls, Limits, Tap
 from lafka.capture.tee import TAP, tee
 from lafka.errors import BadHttp, BadUrl
@@ -80,7 +81,8 @@ class ExactDownloadHandler:
     - BadHttp where the answer is no HTTP, or its head is over 256 KiB (not retried);
     - DownloadTimeoutError also where no byte came for LAFKA_STALL_TIMEOUT seconds, or in five
       times that fewer than LAFKA_MIN_RATE bytes a second;
-    - StorageTrouble where the spool could not be written (not retried).
+    - StorageTrouble where the spool could not be written (not retried);
+    - Stopped where the crawl stops; an answer that was cut for it is truncated, ``time``.
     """
 
     lazy = False
@@ -93,9 +95,11 @@ class ExactDownloadHandler:
         limits: Limits | None = None,
         spool_dir: str | None = None,
         tls_strict: bool = False,
+        in_flight: InFlight | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._wrapped = wrapped
+        self._in_flight = in_flight or InFlight()
         self._allowed = tuple(allowed)
         self._limits = limits or Limits()
         self._spool_dir = spool_dir
@@ -121,12 +125,14 @@ class ExactDownloadHandler:
             ),
             spool_dir=_spool_dir(settings),
             tls_strict=settings.getbool("LAFKA_TLS_STRICT"),
+            in_flight=InFlight.from_crawler(crawler),
         )
 
     async def close(self) -> None:
         await self._wrapped.close()
 
     async def download_request(self, request: Request) -> Response:
+        self._in_flight.judge(request.url)
         url = urldefrag(request.url)[0]
         exchange = Exchange(url=url, method=request.method, response=Spool(self._spool_dir))
         request.meta[EXCHANGE_KEY] = exchange
@@ -141,7 +147,8 @@ class ExactDownloadHandler:
         )
         token = TAP.set(tap)
         try:
-            response: Response = await self._wrapped.download_request(self._unlimited(request))
+            with self._in_flight.one(tap):
+                response: Response = await self._wrapped.download_request(self._unlimited(request))
         except BaseException as error:
             tap.close(_reason_of(error))
             _raise_what_it_is(error, tap, request)

@@ -22,6 +22,7 @@ import pylibmagic  # noqa: F401  brings libmagic for the import of python-magic 
 import yaml
 from scrapy_warcio import ScrapyWarcIo
 
+from lafka.capture.leftovers import PREFIX, Seen, begun
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.warc.format import dates
 from lafka.warc.format.fields import Fields, one_line
@@ -30,7 +31,6 @@ from lafka.warc.format.sources import Source
 from lafka.warc.writing.appending import Appender
 
 SPEC = "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
-_PREFIX = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 DEFAULTS: Mapping[str, Any] = {
     "max_warc_size": 1_000_000_000,
     "collection": "",
@@ -60,7 +60,7 @@ def load_settings(path: Path | str) -> dict[str, Any]:
     if size is not None and (type(size) is not int or size <= 0):
         raise BadArgument(f"{path}: max_warc_size has to be a number of bytes")
     prefix = values.get("warc_prefix")
-    if prefix is not None and not _PREFIX.fullmatch(str(prefix)):
+    if prefix is not None and not re.fullmatch(PREFIX, str(prefix)):
         raise BadArgument(f"{path}: warc_prefix {str(prefix)!r} cannot begin a file name")
     return {key: value for key, value in values.items() if value is not None}
 
@@ -81,6 +81,8 @@ class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no type
         self.folder = folder
         self.software = software
         self.warc_fname: str | None = None
+        self.begun: dict[str, Seen] = {}
+        """Its files by their names: what it may remove."""
         self._path = folder
         self._file = Appender(-1)
 
@@ -95,6 +97,7 @@ class RawFiles(ScrapyWarcIo):  # type: ignore[misc]  # scrapy-warcio has no type
         self.close()
         path = self.path
         self._file = Appender.create(path)
+        self.begun[path.name] = begun(self._file.fd)
         config = {key: one_line(str(value)) for key, value in self.config.items()}
         # No ip: finding it asks the name server. No field without a value.
         lines = [

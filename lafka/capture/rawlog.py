@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from lafka.capture.exchanges import Exchange, Secured
-from lafka.capture.leftovers import DONE, locked_folder, remove
+from lafka.capture.leftovers import locked_folder, mark, remove, remove_file
 from lafka.capture.logged import LoggedExchange, Provenance, Span
 from lafka.capture.rawfiles import RawFiles
 from lafka.errors import BadHttp
@@ -167,17 +167,20 @@ class RawLog:
         if waited_for is None and current is not None:
             return
         for path in self._written - (waited_for or set()) - {current}:
-            path.unlink(missing_ok=True)
+            remove_file(path, self._files.begun[path.name])
             self._written.discard(path)
 
     def close(self) -> None:
-        """End the run: its folder goes unless an owner waits in it, or it is kept."""
+        """End the run: its folder goes unless an owner waits in it, or it is kept.
+
+        So it does where somebody else has put something there: nothing of that is removed.
+        """
         self._files.close()
         try:
             if self._keep and not self._waiting:
-                (self.folder / DONE).touch()
+                mark(self.folder)
             elif not self._waiting:
-                remove(self.folder)
+                remove(self.folder, self._files.begun)
         finally:
             lock, self._lock = self._lock, -1
             os.close(lock)

@@ -168,7 +168,12 @@ class Tap:
     def secure(self, connection: SSL.Connection) -> Secured:
         """The handshake is done; the request waits behind it, and stays here if it is refused."""
         exchange = self.exchange
-        secured = exchange.secured = _secured(connection, urlsplit(exchange.url).hostname or "")
+        try:
+            secured = _secured(connection, urlsplit(exchange.url).hostname or "")
+        except OSError as error:  # whom we trust could not be read
+            self.fail(StorageTrouble(error.filename or "the trusted certificates", error))
+            return Secured(protocol="", cipher="", certificate=())
+        exchange.secured = secured
         if self.tls_strict and secured.certificate != certificates.OK:
             exchange.started = None
             self._written.clear()

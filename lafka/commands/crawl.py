@@ -1,11 +1,12 @@
 """``scrapy crawl``, with one sentence and exit code 2 for what cannot be crawled.
 
-It is Scrapy's own command, but for that (docs/adr/0005-crawl-command.md); a crawl that the disk
-stopped or whose list ended early exits with 1.
+It is Scrapy's own command, but for that (docs/adr/0005-crawl-command.md), for signals and for
+the exit codes of ``lafka.runs.exits``.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy.commands import crawl
@@ -16,28 +17,28 @@ from lafka.errors import BadArgument, LafkaError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
+    from lafka.runs.signals import Shutdown
+
 
 class Command(crawl.Command):
-    def __init__(self) -> None:
-        super().__init__()
-        self._crawlers: list[Crawler] = []
+    _shutdown: Shutdown
+    _code: int | None = None
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        from lafka.runs.signals import Shutdown  # noqa: PLC0415  all commands are imported always
+
         super().process_options(args, opts)
+        self._shutdown = Shutdown.of(self.settings)
+        self._shutdown.begin()
         # Here, for later Scrapy has begun its log.
         code = attempt("crawl", lambda: self._check(args, opts))
         if code:
             raise SystemExit(code)
-
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        super().run(args, opts)
-        if any(_fell_short(crawler) for crawler in self._crawlers):
-            self.exitcode = 1
 
     def _check(self, args: list[str], opts: argparse.Namespace) -> None:
         check_args(args, 1)
@@ -52,24 +53,23 @@ class Command(crawl.Command):
         if hasattr(spider, "check"):
             spider.check(self.settings, opts.spargs)
 
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().run(args, opts)
+        if self._code is not None:
+            self.exitcode = self._code
+
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
         crawler = super()._create_crawler(spidercls)
-        self._crawlers.append(crawler)
         begin = crawler.crawl_async
-        crawler.crawl_async = lambda *args, **more: self._ended(begin(*args, **more))  # type: ignore[method-assign]
+        crawler.crawl_async = lambda *args, **more: self._crawl(  # type: ignore[method-assign]
+            crawler, partial(begin, *args, **more)
+        )
         return crawler
 
-    async def _ended(self, crawling: Awaitable[None]) -> None:
+    async def _crawl(self, crawler: Crawler, begin: Callable[[], Awaitable[None]]) -> None:
+        from lafka.runs.exits import crawled  # noqa: PLC0415
+
         try:
-            await crawling
+            self._code = await crawled(crawler, begin, self._shutdown)
         except LafkaError as error:  # the disk may refuse right after the check
-            self.exitcode = refused("crawl", error)
-
-
-def _fell_short(crawler: Crawler) -> bool:
-    """Whether the disk stopped the crawl, or its list could not be read to the end."""
-    from lafka.storage.stopping import LIST_STAT, TROUBLE_STAT  # noqa: PLC0415
-
-    if crawler.spider is None or crawler.stats is None:
-        return False  # it never began
-    return any(crawler.stats.get_value(stat) for stat in (TROUBLE_STAT, LIST_STAT))
+            self._code = refused("crawl", error)

@@ -25,9 +25,13 @@ class Command(ArchiveCommand):
 
         assert self.settings is not None
         runs = 0
-        for found in recover(self.archive(), keep=self.settings.getbool("LAFKA_KEEP_RAW")):
-            runs += 1
-            print(f"{found.run}: {found.trails} trails copied, {found.opened} to be asked again")
+        keep = self.settings.getbool("LAFKA_KEEP_RAW")
+        most = self.settings.getint("LAFKA_MAX_PAYLOAD")
+        for found in recover(self.archive(), keep=keep, max_entity=most):
+            if found.run:
+                runs += 1
+                said = f"{found.trails} trails copied, {found.opened} to be asked again"
+                print(f"{found.run}: {said}")
             for problem in found.problems:
                 print(f"scrapy recover: {problem}", file=sys.stderr)
                 self.exitcode = 1

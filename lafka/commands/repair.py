@@ -31,7 +31,8 @@ class Command(ArchiveCommand):
         archive = self.archive()
         pids = [archive.pid(arg) for arg in args]
         keep = self.settings.getbool("LAFKA_KEEP_RAW")
-        repair = Repair(archive, dry=opts.dry_run, keep=keep)
+        most = self.settings.getint("LAFKA_MAX_PAYLOAD")
+        repair = Repair(archive, dry=opts.dry_run, keep=keep, max_entity=most)
         mended = left = 0
         for deed in chain.from_iterable(map(repair.paper, pids)) if pids else repair.all():
             print(json_line(deed.as_json()), flush=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 from collections.abc import Iterator
 from functools import cache
 
@@ -18,7 +19,7 @@ from service_identity.exceptions import VerificationError
 from twisted.internet.error import ConnectError, ConnectionDone, ConnectionLost
 from twisted.web._newclient import ParseError, ResponseNeverReceived
 
-from lafka.errors import BadHttp
+from lafka.errors import BadHttp, Stopped, StorageTrouble
 
 _CONNECTION_FAILURES = (
     CannotResolveHostError,
@@ -28,6 +29,9 @@ _CONNECTION_FAILURES = (
     DownloadConnectionRefusedError,
     DownloadTimeoutError,
 )
+
+
+_DISK = frozenset((errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS))
 
 
 @cache
@@ -55,6 +59,19 @@ def causes(error: BaseException) -> Iterator[BaseException]:
             waiting.append(cause.__cause__)
         reasons = getattr(cause, "reasons", None) or ()
         waiting += [reason.value for reason in reversed(reasons)]
+
+
+def not_the_sites(error: BaseException) -> StorageTrouble | Stopped | None:
+    """What led to *error*, where that is our own: a disk that refuses, a crawl that stops.
+
+    No outcome may be made of it: the site has nothing to do with it, and the next run asks again.
+    """
+    for cause in causes(error):
+        if isinstance(cause, StorageTrouble | Stopped):
+            return cause
+        if isinstance(cause, OSError) and cause.errno in _DISK:
+            return StorageTrouble(cause.filename or "a file", cause)
+    return None
 
 
 def is_tls(error: BaseException) -> bool:

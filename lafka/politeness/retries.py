@@ -14,7 +14,12 @@ from scrapy.exceptions import CannotResolveHostError, IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 
 from lafka.errors import SiteError, printable
-from lafka.politeness.failures import is_connection_failure, is_final, without_frames
+from lafka.politeness.failures import (
+    is_connection_failure,
+    is_final,
+    not_the_sites,
+    without_frames,
+)
 from lafka.politeness.hosts import Hosts
 
 if TYPE_CHECKING:
@@ -129,6 +134,8 @@ class RetryAfterMiddleware(RetryMiddleware):
     def process_exception(  # type: ignore[override]  # without the deprecated spider argument
         self, request: Request, exception: Exception
     ) -> Request | Response | None:
+        if not_the_sites(exception):
+            return None
         slot = self._slot(request)
         if is_connection_failure(exception):
             self._count_failure(slot, exception)

@@ -22,7 +22,7 @@ from scrapy.utils.python import global_object_name
 from twisted.internet.threads import deferToThread
 
 from lafka.errors import SiteError
-from lafka.politeness.failures import without_frames
+from lafka.politeness.failures import not_the_sites, without_frames
 from lafka.politeness.redirects import RedirectLoop
 from lafka.politeness.retries import ASKS_TO_WAIT, HostSetAside, RetryAfterMiddleware
 
@@ -190,7 +190,11 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             future = self._verdicts[origin] = asyncio.ensure_future(self._fetch(origin, request))
             if len(self._verdicts) > KEPT_HOSTS:
                 self._verdicts.popitem(last=False)
-        verdict = await asyncio.shield(future)
+        try:
+            verdict = await asyncio.shield(future)
+        except Exception:  # ours: no verdict about the host
+            self._verdicts.pop(origin, None)
+            raise
         self.keep_delay(request)
         return verdict
 
@@ -215,7 +219,9 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             return await self._read(origin, request, response, tries)
         except RedirectLoop:
             return Verdict(expires=monotonic() + KEPT_SECONDS)
-        except Exception as error:  # whatever it is, each page of the host meets it
+        except Exception as error:  # whatever the host's is, each of its pages meets it
+            if trouble := not_the_sites(error):
+                raise trouble from None
             return self._unreachable(origin, error)
 
     def _unreachable(self, origin: str, error: Exception) -> Verdict:

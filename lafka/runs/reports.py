@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lafka.capture.leftovers import RUN
 from lafka.errors import BadReport, StorageTrouble
 from lafka.storage import drafts
 from lafka.storage.folders import DRAFT, make_folders
@@ -165,9 +167,12 @@ def close_killed(root: Path) -> list[Report]:
     """
     found = []
     for draft in (root / "runs").glob(f"{DRAFT}*{SUFFIX}"):
-        with suppress(OSError):  # a writer's, or none of ours to remove
-            _remove_draft(draft)
+        if RUN.fullmatch(draft.name.removeprefix(DRAFT).removesuffix(SUFFIX)):
+            with suppress(OSError):  # a writer's, or none of ours to remove
+                _remove_draft(draft)
     for path in _paths(root):
+        if path.is_symlink() or not RUN.fullmatch(path.name.removesuffix(SUFFIX)):
+            continue  # somebody's copy
         with suppress(BadReport, FileNotFoundError):
             report = Report.load(path)
             if report.state == KILLED and report.reason is None and _close(path):
@@ -192,12 +197,15 @@ def _close(path: Path) -> bool:
 
 
 def _remove_draft(draft: Path) -> None:
-    fd = lock_file(draft, os.O_RDONLY, wait=False)
-    if fd is not None:
-        try:
+    fd = lock_file(draft, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, wait=False)
+    if fd is None:
+        return
+    try:
+        is_file = stat.S_ISREG(os.fstat(fd).st_mode)
+        if is_file and os.pread(fd, 1, 0) in (b"", b"{", b"\0"):  # as a report begins, or was to
             draft.unlink()
-        finally:
-            os.close(fd)
+    finally:
+        os.close(fd)
 
 
 class ListDigest:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from scrapy import Request, Spider, signals
 from scrapy.http import Response
+from scrapy.utils.asyncio import call_later
 from twisted.python.failure import Failure
 
 import lafka
@@ -22,7 +23,15 @@ from lafka.capture.config import warc_settings
 from lafka.capture.handler import READ_MAX_KEY
 from lafka.capture.middlewares import LOGGED_KEY, PROVENANCE_KEY
 from lafka.capture.run import Run
-from lafka.errors import BadArgument, BadList, BadUrl, KeeperError, StorageTrouble, printable
+from lafka.errors import (
+    BadArgument,
+    BadList,
+    BadUrl,
+    KeeperError,
+    Stopped,
+    StorageTrouble,
+    printable,
+)
 from lafka.items import TrailItem, item_of
 from lafka.papers.archive.archives import Archive
 from lafka.papers.crawling.arguments import ARGUMENTS, GUESTS, Arguments
@@ -37,10 +46,11 @@ from lafka.papers.walk.asks import Ask, Capture
 from lafka.papers.walk.outcomes import Outcome
 from lafka.papers.walk.pages import read_first
 from lafka.papers.walk.trails import Trail
+from lafka.politeness.failures import not_the_sites
 from lafka.runs.feed import add_outcome_feed
 from lafka.runs.reporting import RunReports
 from lafka.runs.reports import ListDigest
-from lafka.storage.stopping import LIST_STAT, stop_for_storage
+from lafka.storage.stopping import LIST_STAT, STOPPING, stop_for_storage, stopping_for
 from lafka.storage.threads import Threads, run_aside
 from lafka.warc.format import dates
 
@@ -93,6 +103,8 @@ class FutliSpider(Spider):
         spider.trails_max = settings.getint("LAFKA_TRAILS_MAX")
         spider.pages = Pages(arguments.policy.links_max)
         spider.per_host = max(1, settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")) + 1
+        spider.grace = settings.getfloat("LAFKA_SHUTDOWN_TIMEOUT") / 2
+        crawler.signals.connect(spider.stopping, signal=STOPPING)
         crawler.signals.connect(spider.callback_failed, signal=signals.spider_error)
         crawler.signals.connect(spider.spider_closed, signal=signals.spider_closed)
         return spider
@@ -103,6 +115,7 @@ class FutliSpider(Spider):
         self.pages: Pages
         self.trails_max = 0
         self.per_host = 1
+        self.grace = 0.0
         self._threads = Threads("lafka-list", 1)  # looks up what is held
         self._wake = asyncio.Event()
 
@@ -121,12 +134,25 @@ class FutliSpider(Spider):
             while not feeder.exhausted:
                 lines = self.places.take(_BATCH)
                 for started in await self._started(lines):
+                    if self._stops:
+                        return  # the next run begins with them; the list is not waited for
                     yield started
                 if not lines:
                     await self._woken(feeder)
+                if self._stops:
+                    return
             await loading
         except StorageTrouble as error:
             stop_for_storage(self.crawler, error)
+
+    @property
+    def _stops(self) -> bool:
+        return bool(stopping_for(self.crawler))
+
+    def stopping(self) -> None:
+        """Begin no more lines, and read no page for long."""
+        self._wake.set()
+        call_later(self.grace, self.pages.cut)
 
     async def _load(self, feeder: Feeder) -> None:
         try:
@@ -190,6 +216,8 @@ class FutliSpider(Spider):
             logger.error("%s: not asked: %s", line.futli.pid, error)
             return str(Outcome.DAMAGED), str(error)
         except OSError as error:
+            if trouble := not_the_sites(error):
+                raise trouble from error
             return str(Outcome.DAMAGED), str(error)
         return (str(Outcome.FUT), None) if held else (None, None)
 
@@ -277,15 +305,18 @@ class FutliSpider(Spider):
         request = response.request
         assert request is not None
         capture = capture_of(request.meta[ASK_KEY], request.meta.get(LOGGED_KEY))
-        async for next_ in self._answered(trail, page, capture, response):
-            yield next_
+        try:
+            async for next_ in self._answered(trail, page, capture, response):
+                yield next_
+        except (OSError, StorageTrouble, Stopped) as error:
+            if not self._is_ours(error):
+                raise
 
     async def failed(self, failure: Failure) -> AsyncIterator[Request | TrailItem]:
         """The errback: a download that gave no response."""
         error: BaseException = failure.value  # type: ignore[assignment]
         request: Request = failure.request  # type: ignore[attr-defined]
-        if isinstance(error, StorageTrouble):
-            stop_for_storage(self.crawler, error)  # the next run asks again
+        if self._is_ours(error):
             return
         trail: Trail = request.cb_kwargs["trail"]
         if is_bug(error):
@@ -294,6 +325,13 @@ class FutliSpider(Spider):
         capture = capture_of(request.meta[ASK_KEY], request.meta.get(LOGGED_KEY), error)
         async for next_ in self._answered(trail, request.cb_kwargs["page"], capture, None):
             yield next_
+
+    def _is_ours(self, error: BaseException) -> bool:
+        """Whether *error* is no site's, so that the next run asks again; the disk's is told."""
+        trouble = not_the_sites(error)
+        if isinstance(trouble, StorageTrouble):
+            stop_for_storage(self.crawler, trouble)
+        return trouble is not None
 
     async def _answered(
         self, trail: Trail, page: Page | None, capture: Capture, response: Response | None

@@ -18,11 +18,19 @@ from lafka.storage.locks import lock_file
 
 
 def write(path: Path, pieces: Iterable[bytes]) -> None:
-    """Write the file at *path*, over what is there, and sync it, not its name. ``OSError``."""
-    with path.open("wb") as file:
+    """Write the file at *path*, over what is there, and sync it, not its name. ``OSError``.
+
+    Where a link is there, what it leads to is no file of ours: it is an ``OSError``, too.
+    """
+    with open(_made(path), "wb") as file:
         file.writelines(pieces)
         file.flush()
         os.fsync(file.fileno())
+
+
+def _made(path: Path) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.open(path, flags, 0o666)
 
 
 def replace(path: Path, pieces: Iterable[bytes], *, draft: Path | None = None) -> None:
@@ -88,12 +96,13 @@ def _drafted(draft: Path, path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         with suppress(OSError):
-            draft.unlink()
+            if not draft.is_symlink():  # somebody's: nothing was written through it
+                draft.unlink()
         raise StorageTrouble(path, error) from error
 
 
 def _locked(draft: Path) -> int:
     """The file at *draft*, locked; again where another process took it for a dead one's."""
-    while (fd := lock_file(draft, os.O_RDWR | os.O_CREAT)) is None:
+    while (fd := lock_file(draft, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)) is None:
         pass
     return fd

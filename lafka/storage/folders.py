@@ -68,7 +68,7 @@ def free_name(names: Iterable[Path]) -> Path:
 def files_below(folder: Path, lost: Callable[[Path], object]) -> Iterator[Path]:
     """Every file below *folder*, sorted within each folder, found as they are asked for.
 
-    Links are followed, but for one that leads into a folder it lies in (docs/adr/0015-links.md).
+    Links are followed, but for one that leads into a folder it lies in (docs/adr/0013).
     *lost* is told of each that leads nowhere, *folder* itself included. ``OSError``.
     """
     if not folder.is_dir():

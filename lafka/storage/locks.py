@@ -57,7 +57,8 @@ def is_locked(fd: int) -> bool:
 def is_locked_at(path: Path) -> bool:
     """Whether a process has the lock of the file at *path*; False where none is there."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        # Not waiting: a named pipe would have us wait for who writes to it.
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:
@@ -88,7 +89,7 @@ class Lock:
 
     def release(self) -> None:
         try:
-            if self.is_draft and not os.fstat(self.fd).st_size:
+            if self.is_draft and not os.fstat(self.fd).st_size and is_at(self.fd, self.path):
                 self.path.unlink(missing_ok=True)
         finally:
             os.close(self.fd)
@@ -116,7 +117,7 @@ def _try_lock(warc: Path) -> Lock | None:
         make_folders(warc.parent)
     path = draft_of(warc) if is_draft else warc
     try:
-        fd = lock_file(path, os.O_RDWR | (is_draft and os.O_CREAT))
+        fd = lock_file(path, os.O_RDWR | (is_draft and os.O_CREAT | os.O_NOFOLLOW))
     except FileNotFoundError:
         return None
     if fd is None:

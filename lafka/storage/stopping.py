@@ -1,4 +1,4 @@
-"""What happens to a crawl when the disk refuses: one sentence, and the same command goes on."""
+"""How a crawl stops before its list has ended, and what it says when the disk is why."""
 
 from __future__ import annotations
 
@@ -15,10 +15,19 @@ if TYPE_CHECKING:
 
 STORAGE_TROUBLE = "storage-trouble"
 """Finish reason of a crawl that the disk stopped."""
+SHUTDOWN = "shutdown"
+"""Finish reason of a crawl that a signal stopped (Scrapy's own word)."""
+STOPPING = object()
+"""Scrapy signal, with the ``reason``: the crawl stops. Whoever has in hand what may take long gives
+it up in time."""
+STOPPING_STAT = "lafka/stopping"
+"""Stat: the reason for which the crawl stops, there before the spider is closed."""
 TROUBLE_STAT = "lafka/storage_trouble"
 """Stat: the sentence about the disk, which may have refused after the crawl had finished."""
 LIST_STAT = "lafka/list/error"
 """Stat: the sentence about a list that could not be read to its end."""
+
+_AGAIN = 0.02  # seconds until it is looked again whether a spider that opens is open
 
 logger = logging.getLogger(__name__)
 
@@ -50,9 +59,35 @@ def stop_for_storage(crawler: Crawler, error: StorageTrouble) -> None:
 
 def close_for_storage(crawler: Crawler) -> None:
     """Close the spider, unless it is closed already."""
-    assert crawler.engine is not None
-    if crawler.engine.spider is None:
+    stop_crawl(crawler, STORAGE_TROUBLE)
+
+
+def stopping_for(crawler: Crawler) -> str:
+    """The reason for which *crawler* stops; empty where it goes on."""
+    return str(crawler.stats.get_value(STOPPING_STAT, "")) if crawler.stats else ""
+
+
+def stop_crawl(crawler: Crawler, reason: str) -> None:
+    """Say that the crawl stops, and close its spider, once that is open; the first reason counts.
+
+    To be called in the thread of the reactor.
+    """
+    if stopping_for(crawler) or crawler.engine is None:
         return
+    assert crawler.stats is not None
+    crawler.stats.set_value(STOPPING_STAT, reason)
+    crawler.signals.send_catch_log(STOPPING, reason=reason)
+    _close(crawler, reason)
+
+
+def _close(crawler: Crawler, reason: str) -> None:
+    from scrapy.utils.asyncio import call_later  # noqa: PLC0415
     from scrapy.utils.defer import _schedule_coro  # noqa: PLC0415
 
-    _schedule_coro(crawler.engine.close_spider_async(reason=STORAGE_TROUBLE))
+    engine = crawler.engine
+    if engine is None:
+        return
+    if engine.running and engine.spider is not None:
+        _schedule_coro(engine.close_spider_async(reason=reason))
+    elif crawler.crawling:  # it opens: Scrapy cannot close what is half open
+        call_later(_AGAIN, _close, crawler, reason)

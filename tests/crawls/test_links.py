@@ -39,3 +39,37 @@ def test_every_pdf_among_the_links_is_kept_and_equal_ones_once(tmp_path: Path) -
     assert {data for _, _, data in futs(archive)} == {pdf("a"), pdf("b"), pdf("c")}
     assert (capped["outcome"], capped["capped"]) == ("splap-only", True)
     assert len(capped["candidates"]) == 6
+
+
+SERIES = "".join(
+    f"<li>No. 04-{n}: A. Quill, <i>{title} and what came of it</i>. <a href='/wp/04{n}.pdf'>PDF</a>"
+    for n, title in ((10, "Trade in vellum"), (11, "Slow glaciers"), (12, "Wages of copyists"))
+)
+
+
+def test_of_a_series_that_lists_many_papers_only_the_own_one_is_kept(tmp_path: Path) -> None:
+    archive, pid = tmp_path / "a", "RePEc:tst:papers:04-11"
+    with SmallSite((MAIN,), 0) as site:
+        for n in (10, 11, 12):
+            site.routes[f"/wp/04{n}.pdf"] = as_pdf(pdf(str(n)))
+        site.routes["/wp/"] = reply(page(f"<h1>Papers</h1><ul>{SERIES}</ul>"))
+        (tmp_path / "list.tsv").write_text(f"{pid}\t{site.at(MAIN)}/wp/\n")
+        run = crawl(archive, tmp_path / "list.tsv")
+        assert not run.troubles()
+        asked = site.targets()
+    assert [path for path in asked if path.endswith(".pdf")] == ["/wp/0411.pdf"]
+    assert [data for _, _, data in futs(archive)] == [pdf("11")]
+    assert outcomes(archive)[0][0]["outcome"] == "fut"
+
+
+def test_a_form_that_says_post_is_asked_by_get(tmp_path: Path) -> None:
+    archive, pid = tmp_path / "a", "RePEc:tst:papers:x"
+    with SmallSite((MAIN,), 0) as site:
+        form = "<form method=post action='/record/5512/full.pdf'><button>Agree</button></form>"
+        site.routes["/record/5512"] = reply(page(form))
+        site.routes["/record/5512/full.pdf"] = as_pdf(pdf("5512"))
+        (tmp_path / "list.tsv").write_text(f"{pid}\t{site.at(MAIN)}/record/5512\n")
+        assert not crawl(archive, tmp_path / "list.tsv").troubles()
+    [line] = outcomes(archive)[0]
+    assert line["outcome"] == "fut"
+    assert [tried["found_by"] for tried in line["candidates"]] == ["form"]

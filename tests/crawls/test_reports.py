@@ -16,9 +16,11 @@ from typing import Any
 import pytest
 
 from lafka.runs.reports import Report
+from lafka.runs.signals import STOPPED
 from tests.crawls.running import ROOT, Crawl, crawl, outcomes
 from tests.sites.papers import MAIN, OTHER, SmallSite, as_pdf, pdf
 from tests.sites.server import reply
+from tests.stores import Store
 
 WAIT = 20
 
@@ -158,7 +160,7 @@ def test_a_signal_is_a_shutdown(
         going.process.send_signal(number)
         site.resume()
         run = going.ended()
-    assert run.code == 0
+    assert run.code == STOPPED
     values = agrees(archive)
     assert report(archive).state == "shutdown"
     assert 0 < values["lines"] < values["list"]["lines"]
@@ -199,7 +201,10 @@ def test_a_report_that_cannot_be_closed_is_told_in_one_sentence(
 
 def test_a_run_that_cannot_begin_says_so(site: SmallSite, list_: Path, tmp_path: Path) -> None:
     archive = tmp_path / "archive"
-    (archive / "raw" / "dead" / "lock").mkdir(parents=True)
+    dead = Store(archive)
+    dead.fut(pdf("a"))
+    dead.die()
+    (archive / "warc" / "RePEc").write_bytes(b"")  # no paper can be put there
     run = crawl(archive, list_)
     assert run.code == 1
     assert len(run.troubles()) == 1

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from lafka.runs.signals import STOPPED
 from tests.crawls.running import Crawl, check, crawl, futs, outcomes
-from tests.sites.papers import MAIN, OTHER, SmallSite
+from tests.crawls.standstill import BEGUN
+from tests.sites.papers import MAIN, OTHER, SmallSite, page
 from tests.sites.server import reply
 from tests.stores import PID, Store, pdf
 
@@ -87,7 +90,7 @@ def test_a_stopped_crawl_is_completed_by_the_same_command(
             going.interrupt()
             site.resume()
             stopped = going.ended()
-        assert stopped.code == 0
+        assert stopped.code == STOPPED
         assert not stopped.troubles()
         assert "Closing spider (shutdown)" in stopped.log
     told = sum(len(run) for run in outcomes(archive))
@@ -108,7 +111,76 @@ def test_a_crawl_that_waits_for_standard_input_can_be_stopped(
         assert site.paused.wait(WAIT)
         going.interrupt()
         site.resume()
-        assert going.process.wait(WAIT) == 0
+        assert going.process.wait(WAIT) == STOPPED
+
+
+def slow_list(site: SmallSite, folder: Path, path: str) -> Path:
+    list_ = folder / "list.tsv"
+    list_.write_text(f"{PID}\t{site.at(MAIN)}{path}\n")
+    return list_
+
+
+def test_a_stream_that_does_not_end_is_cut_and_marked(site: SmallSite, tmp_path: Path) -> None:
+    data = pdf("slow")
+    half = reply(data[: len(data) // 2], "application/pdf", length=len(data), then="hold")
+    site.routes["/slow"] = half
+    archive, list_ = tmp_path / "archive", slow_list(site, tmp_path, "/slow")
+    asked = site.when_asked(1, site.at(MAIN))
+    with Crawl(archive, "-a", f"input={list_}", LAFKA_SHUTDOWN_TIMEOUT=6) as going:
+        assert asked.wait(WAIT)
+        going.interrupt()
+        run = going.ended()
+    assert run.code == STOPPED
+    assert not run.troubles()
+    assert outcomes(archive) == [[]]  # no word about the site
+    [raw] = (archive / "raw").rglob("*.warc")
+    _, _, cut = raw.read_bytes().partition(b"WARC-Truncated: time\r\n")
+    assert data[: len(data) // 2] + b"\r\n\r\n" in cut
+    site.routes["/slow"] = reply(data, "application/pdf")
+    again = crawl(archive, list_)
+    assert again.code == 0
+    assert not again.troubles()
+    check(archive)
+    assert [found for _, _, found in futs(archive)] == [data]
+
+
+def test_hosts_that_have_to_be_waited_for_are_not(site: SmallSite, tmp_path: Path) -> None:
+    """Neither one with a long Crawl-delay, nor one whose robots.txt does not come."""
+    for host in site.hosts:
+        site.robots[host] = reply(b"User-agent: *\nCrawl-delay: 50\n", "text/plain")
+    list_ = tmp_path / "list.tsv"
+    list_.write_text(site.list())
+    site.pause_after(1)
+    with Crawl(
+        tmp_path / "archive", "-a", f"input={list_}", LAFKA_SHUTDOWN_TIMEOUT=6,
+        CONCURRENT_REQUESTS_PER_DOMAIN=3,
+    ) as going:  # fmt: skip
+        assert site.paused.wait(WAIT)
+        going.interrupt()
+        run = going.ended()
+    assert run.code == STOPPED
+    assert not run.troubles()
+    assert outcomes(tmp_path / "archive") == [[]]
+
+
+def test_a_page_that_is_read_when_the_crawl_stops_is_read_again(
+    site: SmallSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.routes["/standstill"] = reply(page("An abstract"))
+    archive, list_ = tmp_path / "archive", slow_list(site, tmp_path, "/standstill")
+    begun = tmp_path / "begun"
+    os.mkfifo(begun)
+    monkeypatch.setenv(BEGUN, str(begun))
+    settings = {"SPIDER_MODULES": "tests.crawls.standstill", "LAFKA_SHUTDOWN_TIMEOUT": 4}
+    with Crawl(archive, "-a", f"input={list_}", **settings) as going:
+        assert begun.read_bytes() == b"begun"
+        going.interrupt()
+        run = going.ended()
+    assert run.code == STOPPED
+    assert not run.troubles()
+    assert outcomes(archive) == [[]]
+    assert crawl(archive, list_).code == 0
+    assert [line["outcome"] for line in outcomes(archive)[-1]] == ["splap-only"]
 
 
 def test_a_futli_left_open_is_asked_until_the_site_has_the_last_word(tmp_path: Path) -> None:

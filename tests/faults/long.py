@@ -28,7 +28,16 @@ from pathlib import Path
 
 from tests.crawls.running import ROOT, command
 from tests.crawls.running import check as check_archive
-from tests.faults import kills, mutants, powercuts, refusals, scenarios, straces, together
+from tests.faults import (
+    kills,
+    mutants,
+    powercuts,
+    refusals,
+    scenarios,
+    stops,
+    straces,
+    together,
+)
 from tests.faults.crawls import Crawls
 from tests.faults.sites import FaultSite
 from tests.faults.storecalls import KINDS, Call, Site, Which
@@ -134,6 +143,30 @@ def crawls_at_once(seed: int, count: int) -> Figures:
     )
 
 
+@cache
+def _stopped() -> stops.StopSite:
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(stops.StopSite(1, pages=True))
+
+
+def signals(seed: int, count: int) -> Figures:
+    """*count* stops of one archive, each by a pattern of signals at a moment drawn for it."""
+
+    def work() -> Figures:
+        rng, tally = random.Random(seed), stops.Tally()
+        place = seed * count
+        patterns = [stops.PATTERNS[(place + n) % len(stops.PATTERNS)] for n in range(count)]
+        stops.stop(_crawls(), _stopped(), rng, patterns, tally)
+        codes = {f"ended with {code}": n for code, n in sorted(tally.codes.items())}
+        return Figures(
+            {"moments": tally.moments, "signals": tally.signals,
+             "acknowledged lines checked": tally.acknowledged} | codes, tally.troubles,
+        )  # fmt: skip
+
+    return _cleaned(work, f"signals, seed {seed}")
+
+
 def power_cuts(lines: int, most: int, kill: Which | None) -> Figures:
     def work() -> Figures:
         crawls, site = here()
@@ -199,6 +232,11 @@ def errors_phase(_: argparse.Namespace, pool: ProcessPoolExecutor) -> Iterable[T
             yield partial(errors_at_call, which, number, 1)
     for nth in range(1, 60, 4):  # a disk that stays full
         yield partial(errors_at_call, Which(nth=nth, kinds=refusals.GROWING), errno.ENOSPC, 1 << 30)
+
+
+def signals_phase(options: argparse.Namespace, _: ProcessPoolExecutor) -> Iterable[Task]:
+    for place in range(0, options.moments, 4):
+        yield partial(signals, SEED + place // 4, 4)
 
 
 def together_phase(options: argparse.Namespace, _: ProcessPoolExecutor) -> Iterable[Task]:
@@ -294,6 +332,7 @@ PHASES = {
     "calls": ("Crawls killed at every call of the store, and again while they go on", calls_phase),
     "strace": ("Crawls killed at system calls, by strace", strace_phase),
     "errors": ("ENOSPC, EIO, EROFS, EMFILE, EDQUOT at every call", errors_phase),
+    "signals": ("SIGINT and SIGTERM, once to three times, at any moment", signals_phase),
     "together": ("Two and three crawls at once, most of them killed", together_phase),
     "powercuts": ("Power cuts in the model, also behind a kill at every call", powercuts_phase),
     "mutants": ("The store without one of its syncs or locks", mutants_phase),
@@ -347,6 +386,7 @@ def write(rows: dict[str, str]) -> None:
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="tests.faults.long", description=__doc__)
     parser.add_argument("--kills", type=int, default=1000, help="at random moments")
+    parser.add_argument("--moments", type=int, default=200, help="at which signals are sent")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--rounds", type=int, default=60, help="of crawls at once")
     parser.add_argument("--disks", type=int, default=2_000, help="at most at each cut of one paper")

@@ -288,7 +288,7 @@ class Watch:
     # The calls -----------------------------------------------------------------------------
 
     def open(self, path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
-        place = self.is_told(path) if dir_fd is None else ""
+        place = self.is_told(_full(path, dir_fd))
         if not place:
             return REAL.open(path, flags, mode, dir_fd=dir_fd)
         anonymous = bool(flags & os.O_TMPFILE == os.O_TMPFILE)
@@ -296,7 +296,7 @@ class Watch:
         call.created = anonymous or (bool(flags & os.O_CREAT) and not os.path.lexists(place))
 
         def do() -> int:
-            fd = REAL.open(path, flags, mode)
+            fd = REAL.open(path, flags, mode, dir_fd=dir_fd)
             self._take(fd, call)
             return fd
 
@@ -421,15 +421,15 @@ class Watch:
         real, kind = getattr(REAL, name), "unlink" if name == "remove" else name
 
         def named(path: Any, *rest: Any, dir_fd: int | None = None) -> Any:
-            place = self.is_told(path) if dir_fd is None else ""
+            place = self.is_told(_full(path, dir_fd))
             if not place:
                 return real(path, *rest, dir_fd=dir_fd)
             call = Call(kind=kind, path=place, parent=_parent(place))
 
             def do() -> None:
-                real(path, *rest)
+                real(path, *rest, dir_fd=dir_fd)
                 if kind == "mkdir":
-                    call.ino = os.stat(path).st_ino
+                    call.ino = os.stat(place).st_ino
 
             return self._done(call, do)
 
@@ -494,6 +494,13 @@ class _File(io.RawIOBase):
             super().close()
             if self._closes:
                 self._watch.close(self._fd)
+
+
+def _full(path: Any, dir_fd: int | None) -> Any:
+    """*path* below the open folder that it is seen from."""
+    if dir_fd is None:
+        return path
+    return Path(f"/proc/self/fd/{dir_fd}").readlink() / os.fsdecode(path)
 
 
 def _parent(path: str) -> int:

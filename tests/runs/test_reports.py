@@ -19,11 +19,11 @@ from lafka.runs.reports import ListDigest, OpenReport, Report, Tally, close_kill
 from lafka.storage.folders import make_folders
 
 
-def opened(root: Path, run: str = "20261120-1") -> OpenReport:
+def opened(root: Path, run: str = "20261120T101112000000Z-host-1") -> OpenReport:
     return OpenReport(root / "runs", run, {"started": "2026-11-20T10:11:12Z"})
 
 
-def killed(root: Path, run: str = "20261120-1") -> Path:
+def killed(root: Path, run: str = "20261120T101112000000Z-host-1") -> Path:
     """The report that a process leaves that is killed."""
     child = os.fork()
     if child == 0:
@@ -44,9 +44,15 @@ def test_a_run_lives_until_its_report_is_closed(tmp_path: Path) -> None:
     report.save(reason="finished", done=True)
     report.close()
     found = Report.load(report.path)
-    assert (found.run, found.state, found.done) == ("20261120-1", "finished", True)
+    assert (found.run, found.state, found.done) == (
+        "20261120T101112000000Z-host-1",
+        "finished",
+        True,
+    )
     assert found.values["list"] == {"lines": 3}
-    assert [path.name for path in report.path.parent.iterdir()] == ["20261120-1.json"]
+    assert [path.name for path in report.path.parent.iterdir()] == [
+        "20261120T101112000000Z-host-1.json"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -68,9 +74,9 @@ def test_what_is_not_done_is_never_finished(
 
 def test_a_killed_run_is_told_of_once(tmp_path: Path) -> None:
     path = killed(tmp_path)
-    alive = opened(tmp_path, "20261120-2")
+    alive = opened(tmp_path, "20261120T101112000000Z-host-2")
     assert [report.state for report in reports(tmp_path)] == ["killed", "running"]
-    assert [report.run for report in close_killed(tmp_path)] == ["20261120-1"]
+    assert [report.run for report in close_killed(tmp_path)] == ["20261120T101112000000Z-host-1"]
     assert close_killed(tmp_path) == []
     assert json.loads(path.read_bytes())["reason"] == "killed"
     assert [report.state for report in reports(tmp_path)] == ["killed", "running"]
@@ -79,9 +85,9 @@ def test_a_killed_run_is_told_of_once(tmp_path: Path) -> None:
 
 def test_drafts_of_killed_runs_go_and_those_of_others_stay(tmp_path: Path) -> None:
     report = opened(tmp_path)
-    left = report.path.with_name(".draft-20261120-0.json")
+    left = report.path.with_name(".draft-20261120T101112000000Z-host-0.json")
     left.write_bytes(b'{"format": 1')
-    busy = report.path.with_name(".draft-20261120-2.json")
+    busy = report.path.with_name(".draft-20261120T101112000000Z-host-2.json")
     with busy.open("wb") as writer:
         fcntl.flock(writer, fcntl.LOCK_EX)
         assert close_killed(tmp_path) == []
@@ -145,7 +151,7 @@ def test_a_report_that_is_none_is_told_and_left(tmp_path: Path, data: bytes) -> 
     report = opened(tmp_path)
     report.close()
     report.path.write_bytes(data)
-    with pytest.raises(BadReport, match="20261120-1"):
+    with pytest.raises(BadReport, match="20261120T101112000000Z-host-1"):
         Report.load(report.path)
     [found] = reports(tmp_path)
     assert isinstance(found, BadReport)

@@ -1,8 +1,10 @@
-"""A parser's child that some pages stop: by their URL it dies, works without end, or is filled."""
+"""A parser's child that some pages stop: by their URL it dies, works or waits
+without end, or is filled."""
 
 from __future__ import annotations
 
 import os
+import threading
 
 from lafka.papers.crawling import sandbox as parsing
 from lafka.papers.finders import Page, PageVerdict, describe
@@ -16,6 +18,8 @@ def troubled(page: Page) -> PageVerdict:
         os._exit(7)
     while page.url.endswith("/work"):
         pass
+    if page.url.endswith("/wait"):
+        threading.Event().wait()
     if page.url.endswith("/fill"):
         bytearray(2 * parsing.MEMORY)
     return describe(page)

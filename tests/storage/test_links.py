@@ -1,4 +1,4 @@
-"""Folders of an archive that are links: the same for whoever walks or opens (docs/adr/0015)."""
+"""Folders of an archive that are links: the same for whoever walks or opens (docs/adr/0013)."""
 
 from __future__ import annotations
 

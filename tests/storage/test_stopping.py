@@ -7,15 +7,21 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import scrapy.utils.asyncio
+from scrapy.signalmanager import SignalManager
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.test import get_crawler
 
 from lafka.errors import StorageTrouble
 from lafka.storage.stopping import (
+    SHUTDOWN,
+    STOPPING,
     STORAGE_TROUBLE,
     TROUBLE_STAT,
     note_storage_trouble,
+    stop_crawl,
     stop_for_storage,
+    stopping_for,
     storage,
 )
 
@@ -26,12 +32,14 @@ BROKEN = StorageTrouble("a/2.warc", OSError(5, "Input/output error"))
 @pytest.fixture
 def crawler() -> Any:
     """A crawl, as far as it can be closed: ``closed`` holds the reasons that it was given."""
-    crawler: Any = SimpleNamespace(stats=MemoryStatsCollector(get_crawler()), closed=[])
+    crawler: Any = SimpleNamespace(
+        stats=MemoryStatsCollector(get_crawler()), closed=[], crawling=True, signals=SignalManager()
+    )
 
     async def close(*, reason: str) -> None:
         crawler.closed.append(reason)
 
-    crawler.engine = SimpleNamespace(spider=object(), close_spider_async=close)
+    crawler.engine = SimpleNamespace(spider=object(), running=True, close_spider_async=close)
     return crawler
 
 
@@ -65,6 +73,7 @@ def test_the_first_trouble_stops_the_crawl_and_is_told_once(
 
 def test_trouble_after_the_spider_was_closed_is_told_and_closes_nothing(crawler: Any) -> None:
     crawler.engine.spider = None
+    crawler.crawling = False
     assert stopped(crawler, FULL) == []
     assert crawler.stats.get_value(TROUBLE_STAT) == str(FULL)
 
@@ -73,4 +82,54 @@ def test_trouble_that_is_only_noted_stops_nothing(crawler: Any) -> None:
     assert note_storage_trouble(crawler, FULL)
     assert not note_storage_trouble(crawler, BROKEN)
     assert crawler.stats.get_value(TROUBLE_STAT) == str(FULL)
+    assert crawler.closed == []
+
+
+def test_all_parts_hear_that_the_crawl_stops_and_the_first_reason_counts(crawler: Any) -> None:
+    heard = []
+
+    def hear(reason: str) -> None:
+        heard.append((reason, stopping_for(crawler)))
+
+    crawler.signals.connect(hear, signal=STOPPING)
+
+    async def stop() -> None:
+        assert stopping_for(crawler) == ""
+        stop_crawl(crawler, SHUTDOWN)
+        stop_for_storage(crawler, FULL)
+        await asyncio.sleep(0)
+
+    asyncio.run(stop())
+    assert heard == [(SHUTDOWN, SHUTDOWN)]
+    assert crawler.closed == [SHUTDOWN]
+    assert crawler.stats.get_value(TROUBLE_STAT) == str(FULL)
+
+
+def test_a_spider_that_opens_is_closed_when_it_is_open(
+    crawler: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later: list[Any] = []
+    monkeypatch.setattr(scrapy.utils.asyncio, "call_later", lambda _, *call: later.append(call))
+    crawler.engine.running = False
+
+    async def stop() -> None:
+        stop_crawl(crawler, SHUTDOWN)
+        assert crawler.closed == []
+        crawler.engine.running = True
+        [(call, *arguments)] = later
+        call(*arguments)
+        await asyncio.sleep(0)
+
+    asyncio.run(stop())
+    assert crawler.closed == [SHUTDOWN]
+
+
+def test_a_crawl_that_cannot_be_opened_is_not_waited_for(crawler: Any) -> None:
+    crawler.engine.running = crawler.crawling = False
+
+    async def stop() -> None:
+        stop_crawl(crawler, SHUTDOWN)
+        assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(stop())
     assert crawler.closed == []

@@ -274,7 +274,7 @@ class Archive:
     def warcs(self, lost: Callable[[Path], object] | None = None) -> Iterator[Path]:
         """The paths of all paper WARCs, sorted within each folder, found as they are asked for.
 
-        Links are followed (docs/adr/0015-links.md). *lost* is told of each that leads nowhere;
+        Links are followed (docs/adr/0013). *lost* is told of each that leads nowhere;
         ``BadArchive`` where nobody is there to be told.
         """
         found = files_below(self.root / "warc", lost or _refuse_lost)

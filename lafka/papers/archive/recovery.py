@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lafka.capture.leftovers import Leftover, leftovers
+from lafka.capture.leftovers import Leftover, leftovers, strangers
 from lafka.capture.logged import LoggedExchange, Span
 from lafka.errors import BadHttp, BadPid, BadWarc, KeeperError, StorageTrouble, TornWarc
 from lafka.papers.archive.archives import Archive
@@ -29,6 +29,7 @@ from lafka.papers.walk.trails import Trail
 from lafka.payloads import Payload, inspect
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import sha256_of
+from lafka.warc.format.sources import Source
 from lafka.warc.reading.stored import StoredRecord
 
 logger = logging.getLogger(__name__)
@@ -47,7 +48,10 @@ def end_of(trail: Trail) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """What one recovered run gave: trails copied, those of them left open, problems."""
+    """What one recovered run gave: trails copied, those of them left open, problems.
+
+    ``run`` is empty, and there are only problems, where folders in ``raw/`` are no run's.
+    """
 
     run: str
     trails: int
@@ -56,28 +60,38 @@ class Recovery:
 
 
 def recover(
-    archive: Archive, *, keep: bool = False, stopped: Callable[[], bool] = lambda: False
+    archive: Archive,
+    *,
+    keep: bool = False,
+    max_entity: int = 0,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[Recovery]:
     """Copy what dead runs have captured and not copied; one run at a time, as it is asked for.
 
     A run whose every trail could be copied loses its folder (with *keep* it stays, marked as
-    copied). Doing it twice adds nothing. ``StorageTrouble``.
+    copied). *max_entity*: bytes after which decoding an answer stops, as in the crawl (0: never).
+    What Lafka did not write stays, and is a problem. Doing it twice adds nothing.
+    ``StorageTrouble``.
     """
-    for left in leftovers(archive.root / "raw", stopped=stopped):
+    raw = archive.root / "raw"
+    for left in leftovers(raw, stopped=stopped):
         try:
-            found = _recovered(archive, left)
+            found = _recovered(archive, left, max_entity)
             if not found.problems:
                 left.done(keep=keep)
         except OSError as error:
             raise StorageTrouble(left.folder, error) from error
-        yield found
+        yield replace(found, problems=(*found.problems, left.told)) if left.told else found
+    if sentence := strangers(raw):
+        yield Recovery(run="", trails=0, opened=0, problems=(sentence,))
 
 
-def _recovered(archive: Archive, run: Leftover) -> Recovery:
-    log = _Log(archive)
-    for path in run.files():
-        log.read(path)
-    trails = log.trails()
+def _recovered(archive: Archive, run: Leftover, most: int) -> Recovery:
+    with ExitStack() as files:
+        log = _Log(archive, files, most)
+        for name in run.warcs:
+            log.read(run, name)
+        trails = log.trails()
     problems, copied, opened = list(log.problems), 0, 0
     for left in trails:
         try:
@@ -111,31 +125,63 @@ class _Capture:
     span: Span
     body: Fields
     requests: dict[str, Span] = field(default_factory=dict)
-    answers: list[tuple[StoredRecord, Payload | None]] = field(default_factory=list)
+    answers: list[StoredRecord] = field(default_factory=list)
+
+
+_Answer = tuple[StoredRecord, Payload | None]
+_TIMES = 16
+_SPARE = 64 << 20
+
+
+@dataclass(slots=True)
+class _Budget:
+    """The decoding that a run's recovery may do: a hostile answer shall not hold up the start.
+
+    Of each coded body sixteen times its bytes, and ``spare`` bytes more for all of them together;
+    never over *most* bytes of one (0: no bound), as in the crawl. ``spare`` is None for no bound.
+    """
+
+    most: int
+    spare: int | None
+
+    def inspect(self, block: Source) -> Payload:
+        """The facts of the answer in *block*, too big where it would cost too much."""
+        if self.spare is None:
+            return inspect(block, max_entity=self.most)
+        own = _TIMES * block.size
+        payload = inspect(block, max_entity=min(own + self.spare, self.most or sys.maxsize))
+        self.spare -= min(self.spare, max(0, payload.start + payload.length - own))
+        return payload
 
 
 class _Log:
-    """A dead run's raw WARC files, read back. A torn record ends its file: nothing follows it."""
+    """A dead run's raw WARC files, read back. A torn record ends its file: nothing follows it.
 
-    def __init__(self, archive: Archive) -> None:
+    They stay open until *files* ends. Of answers whose trail had ended the crawl has known what
+    they are, so that all together may cost what one may there; of others we can only guess.
+    """
+
+    def __init__(self, archive: Archive, files: ExitStack, most: int) -> None:
         self.problems: list[str] = []
         self._archive = archive
+        self._files = files
+        self._known = _Budget(most, spare=most or None)
+        self._unknown = _Budget(most, spare=min(_SPARE, most or _SPARE))
         self._captures: dict[str, _Capture] = {}
         self._ends: list[dict[str, Any]] = []
 
-    def read(self, path: Path) -> None:
+    def read(self, run: Leftover, name: str) -> None:
+        fd = self._files.enter_context(run.reading(name))
         try:
-            with opened(path) as volume:
-                for record in volume:
-                    self._take(record)
+            for record in opened(run.folder / name, fd):
+                self._take(record)
         except TornWarc as error:
             logger.info("%s", error)  # what a kill leaves; what stands before it was read
         except BadWarc as error:
             # Zeros are what a power cut leaves. Never read on behind damage: the bytes of a site
             # could look like records there.
-            with path.open("rb") as file:
-                if begins_record(file.fileno(), error.offset or 0):
-                    self.problems.append(str(error))
+            if begins_record(fd, error.offset or 0):
+                self.problems.append(str(error))
 
     def _take(self, record: StoredRecord) -> None:
         if not _is_whole(record):
@@ -153,11 +199,11 @@ class _Log:
         elif capture and record.type == "request":
             capture.requests[record.id] = span
         elif capture and record.type == "response":
-            capture.answers.append((record, self._payload(record)))
+            capture.answers.append(record)
 
-    def _payload(self, record: StoredRecord) -> Payload | None:
+    def _payload(self, record: StoredRecord, budget: _Budget) -> Payload | None:
         with suppress(BadHttp):
-            payload = inspect(record.block())
+            payload = budget.inspect(record.block())
             if payload.block_digest == record.fields.first("WARC-Block-Digest"):
                 return payload
         return None
@@ -171,13 +217,16 @@ class _Log:
             ids = [i for i in end.get("captures", ()) if i in self._captures]
             ended.update(ids)
             futlis.add((str(end.get("pid")), str(end.get("futli"))))
-            captures = [c for c in map(self._capture, ids) if c and c.outcome.is_stored]
+            known = [self._capture(i, self._known) for i in ids]
+            captures = [c for c in known if c and c.outcome.is_stored]
             closes = None if ids else self._closed(end)
             left.append(_Left(captures=captures, opened=len(captures) < len(ids), closes=closes))
         opened: dict[tuple[str, str], list[Capture]] = defaultdict(list)
         for found in self._captures.values():
             key = (found.body.first(PAPER_ID), found.body.first(FUTLI))
-            capture = None if key in futlis or found.id in ended else self._capture(found.id)
+            if key in futlis or found.id in ended:
+                continue
+            capture = self._capture(found.id, self._unknown)
             if capture and _belongs(capture):
                 opened[key].append(capture)
         return left + [_Left(captures=captures, opened=True) for captures in opened.values()]
@@ -189,10 +238,10 @@ class _Log:
                 return Futli(pid=self._archive.pid(str(end.get("pid"))), url=str(end.get("futli")))
         return None
 
-    def _capture(self, warcinfo_id: str) -> Capture | None:
+    def _capture(self, warcinfo_id: str, budget: _Budget) -> Capture | None:
         """The capture of a warcinfo; None where no answer of it can be used."""
         found = self._captures[warcinfo_id]
-        answers = _without_retries(found.answers)
+        answers = _without_retries((r, self._payload(r, budget)) for r in found.answers)
         if not answers:
             return None
         try:
@@ -232,11 +281,9 @@ def _belongs(capture: Capture) -> bool:
     return capture.outcome.is_stored
 
 
-def _without_retries(
-    answers: list[tuple[StoredRecord, Payload | None]],
-) -> list[tuple[StoredRecord, Payload | None]]:
+def _without_retries(answers: Iterable[_Answer]) -> list[_Answer]:
     """The redirect hops and the last answer: of several answers of one URL only the last."""
-    kept: list[tuple[StoredRecord, Payload | None]] = []
+    kept: list[_Answer] = []
     for record, payload in answers:
         if kept and kept[-1][0].url == record.url and not _redirects(kept[-1][1]):
             kept.pop()

@@ -70,13 +70,17 @@ class Deed:
 class Repair:
     """The repair of *archive*; where it is *dry* nothing is changed.
 
-    *keep*: raw WARCs stay when they are wholly copied. Raises ``StorageTrouble``.
+    *keep*: raw WARCs stay when they are wholly copied. *max_entity*: bytes after which decoding an
+    answer in them stops (0: never). Raises ``StorageTrouble``.
     """
 
-    def __init__(self, archive: Archive, *, dry: bool = False, keep: bool = False) -> None:
+    def __init__(
+        self, archive: Archive, *, dry: bool = False, keep: bool = False, max_entity: int = 0
+    ) -> None:
         self._archive = archive
         self._dry = dry
         self._keep = keep
+        self._max_entity = max_entity
         self._verifier = Verifier(archive.root)
 
     def all(self) -> Iterator[Deed]:
@@ -187,16 +191,17 @@ class Repair:
     def _runs(self) -> Iterator[Deed]:
         root = self._archive.root / "raw"
         if self._dry:
-            for run in sorted(root.iterdir()) if root.is_dir() else ():
-                dead = not (run / leftovers.DONE).exists()
-                dead = dead and not is_locked_at(run / leftovers.LOCK)
-                if run.is_dir() and dead:
+            for run in leftovers.dead_runs(root):
+                if not is_locked_at(run / leftovers.LOCK):
                     sentence = "raw WARCs of a run that was killed"
                     yield _deed(run, "adopt", ("raw-left",), sentence, done=False)
+            if sentence := leftovers.strangers(root):
+                yield _deed(root, "left", ("raw-left",), sentence, done=False)
             return
-        for found in raws.recover(self._archive, keep=self._keep):
-            sentence = f"{found.trails} trails copied, {found.opened} to be asked again"
-            yield _deed(root / found.run, "adopt", ("raw-left",), sentence, done=True)
+        for found in raws.recover(self._archive, keep=self._keep, max_entity=self._max_entity):
+            if found.run:
+                sentence = f"{found.trails} trails copied, {found.opened} to be asked again"
+                yield _deed(root / found.run, "adopt", ("raw-left",), sentence, done=True)
             for problem in found.problems:
                 yield _deed(root / found.run, "left", ("raw-left",), problem, done=False)
 

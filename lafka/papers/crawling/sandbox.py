@@ -28,7 +28,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from lafka.errors import LafkaError
+from lafka.errors import LafkaError, Stopped
 from lafka.papers.finders import Page
 from lafka.papers.walk import pages as reading
 from lafka.papers.walk.pages import PageReading
@@ -71,15 +71,22 @@ class Pages:
         # A trail takes twice as many, beside those that it has asked for already.
         self._most = 3 * links_max + _KNOWN
         self._threads = Threads("lafka-pages", CHILDREN)
+        self._children = [_Child() for _ in range(CHILDREN)]
         self._idle: queue.LifoQueue[_Child] = queue.LifoQueue()
-        for _ in range(CHILDREN):
-            self._idle.put(_Child())
+        for child in self._children:
+            self._idle.put(child)
+        self._cut = False
 
     async def read(self, page: Page, pid: Pid) -> PageReading:
-        """See ``reading.read``; a page that cannot be read has no candidates."""
+        """See ``reading.read``; a page that cannot be read has no candidates.
+
+        ``Stopped`` where it was not read because of ``cut``.
+        """
         try:
             found = await self._threads.run(self._ask, page)
         except Unread as error:
+            if self._cut:
+                raise Stopped(f"{page.url}: not read, for the crawl stops") from None
             found = PageReading(reason=f"{reading.UNREADABLE}: {error}")
         if found.reason.startswith(reading.UNREADABLE):
             logger.error("%s: %s: %s", pid, page.url, found.reason)
@@ -88,6 +95,8 @@ class Pages:
     def _ask(self, page: Page) -> PageReading:
         child = self._idle.get()
         try:
+            if self._cut:
+                raise Unread("not begun")
             return child.ask(
                 (
                     page.url,
@@ -101,6 +110,12 @@ class Pages:
         finally:
             self._idle.put(child)
 
+    def cut(self) -> None:
+        """Give up the pages that are being read, or wait for it."""
+        self._cut = True
+        for child in self._children:
+            child.give_up()
+
     def stop(self) -> None:
         self._threads.stop()
         while not self._idle.empty():
@@ -112,18 +127,21 @@ class _Child:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._given_up = False
 
     def ask(self, question: tuple[Any, ...]) -> PageReading:
         data = pickle.dumps(question)
         process = self._process
         if process is None or process.poll() is not None:
             process = self._process = _started()
+        if self._given_up:
+            process.kill()
         try:
             assert process.stdin is not None
             process.stdin.write(_LENGTH.pack(len(data)) + data)
             process.stdin.flush()
             answer = _message(process, monotonic() + WALL_SECONDS)
-        except (OSError, EOFError, TimeoutError) as error:
+        except (BrokenPipeError, EOFError, TimeoutError) as error:
             raise Unread(self._ended(error)) from None
         return PageReading.of_json(json.loads(answer))
 
@@ -138,6 +156,13 @@ class _Child:
         if code == -signal.SIGXCPU:
             return f"more than {CPU_SECONDS} seconds of work"
         return f"its parser ended with {code}"
+
+    def give_up(self) -> None:
+        """Answer nothing any more; whoever waits for an answer is told."""
+        self._given_up = True
+        process = self._process
+        if process is not None:
+            process.kill()
 
     def stop(self) -> None:
         if self._process is not None:
@@ -188,7 +213,10 @@ def _exactly(fd: int, length: int, deadline: float) -> bytes:
 
 def serve() -> None:
     """Answer questions until standard input ends. Runs in the child."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the crawl ends us
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # A terminal and systemd send them to us, too. The crawl ends us when it has its page; were
+        # we to end before, that page would be told as one that cannot be read.
+        signal.signal(number, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     answers = os.dup(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 
 from lxml import etree
@@ -15,6 +15,7 @@ from lafka.papers.finders import urls, weights, words
 from lafka.papers.finders.lists import told_apart
 from lafka.papers.finders.pages import Element, Page, text_of
 from lafka.papers.finders.rules import Words
+from lafka.papers.finders.scores import Score
 
 _SIZE = re.compile(r"\d\s*(?:[kmKM][bB]|[KMКМ][БB]|k[oi]b?|Mo|[kKM]i?[Bb]ytes?)\b", re.IGNORECASE)
 _URL_TEXT = re.compile(r"(?:https?://|www\.)\S+$", re.IGNORECASE)
@@ -29,9 +30,6 @@ MAX_INSIDE = 10  # pictures looked at in one link
 _SPOKEN = ("title", "aria-label", "download")
 _HINTS = frozenset({"class", "id", "rel", "name"})
 _ICON_NAMES = frozenset({"src", "class", "href", "xlink:href", "data-icon", "title"})
-_ANY_STEM = re.compile(
-    "|".join(sorted({re.escape(stem) for rule in weights.HREF for stem in rule.stems}))
-)
 _SEGMENT = re.compile(r"[/?&=.;:]+")
 _TOOLS = frozenset(weights.SEGMENTS.words)
 _DATA_SET = frozenset(_DATA_NAMES)
@@ -39,52 +37,11 @@ _BLOCKS = frozenset({"tr", "li", "dd", "p", "figure"})
 _OFF_SITE = frozenset({"other-site", "no-href-sign"})
 _GOOD_WORDS = frozenset({"says-pdf", "says-download", "says-full-text", "says-cjk-download"})
 _SECTION_TAGS = frozenset({"nav", "footer", "figure", "menu"})
-# Without one of these nothing says that a file is the paper, whatever its address looks like.
-_EVIDENCE = frozenset({
-    "own-identifier", "own-number", "own-address", "own-title", "title-as-text", "says-pdf",
-    "says-full-text", "says-download", "says-open-file", "says-version", "says-cjk-full-text",
-    "says-cjk-download", "says-pdf-in-title", "says-full-text-in-title", "says-download-in-title",
-    "says-open-file-in-title", "says-version-in-title", "file-name-as-text", "size-in-text",
-    "type-pdf", "class-pdf", "class-download", "icon-pdf", "near-pdf", "near-download",
-    "near-size", "under-files", "chosen-file", "says-cjk-full-text-in-title",
-    "says-cjk-download-in-title",
-})  # fmt: skip
-_WHOLE = frozenset({"says-full-text", "says-version", "says-cjk-full-text", "title-as-text"})
 _ASKED_FOR = frozenset({"says-pdf", "says-download", "says-full-text", "says-open-file"})
-_SUPPLEMENT_SIGNS = frozenset({"says-supplement", "supplement-path"})
 _UNSCORED = ("unscored",)
+_RESOLVERS = frozenset({"doi.org", "dx.doi.org", "hdl.handle.net"})
+_HOMES = frozenset({"/", "/index.html", "/index.php"})
 _NEVER = frozenset(weights.NEVER_HOSTS)
-
-
-@dataclass(slots=True)
-class Score:
-    """A sum in the making, with the names of what went into it."""
-
-    value: float = 0.0
-    reasons: list[str] = field(default_factory=list)
-    labels: set[str] = field(default_factory=set)
-
-    def add(self, name: str, weight: float, label: str = "fut") -> None:
-        self.value += weight
-        self.reasons.append(name)
-        if weight < 0 and label != "fut":
-            self.labels.add(label)
-
-    @property
-    def label(self) -> str:
-        """What a PDF there would be: by the address and words first, then by the sum."""
-        if not _SUPPLEMENT_SIGNS.isdisjoint(self.reasons):
-            return "supplement"
-        if _EVIDENCE.isdisjoint(self.reasons):
-            return "supplement" if "supplement" in self.labels else "other"
-        if "says-part" in self.reasons and _WHOLE.isdisjoint(self.reasons):
-            return "other"
-        if self.value >= weights.PROMISING:
-            return "fut"
-        if "supplement" in self.labels:
-            return "supplement"
-        enough = weights.FUT_ELSEWHERE if "other-site" in self.reasons else weights.FUT_HERE
-        return "other" if "other" in self.labels or self.value < enough else "fut"
 
 
 def anchors(page: Page) -> Iterator[Candidate]:
@@ -205,72 +162,81 @@ class Scorer:
         address = self._addresses.get(url)
         if address is None:
             address = self._addresses[url] = self._of_address(url)
+        if address.value <= weights.HOPELESS:
+            return address
         score = Score(address.value, address.reasons.copy(), address.labels.copy())
         self._add_text(element, score)
         self._add_place(element, score)
         return score
 
     def _of_address(self, url: str) -> Score:
-        score = Score()
-        text = urls.path_and_query(url)
-        if _ANY_STEM.search(text):
-            for rule in weights.HREF:
-                if rule.fits(text):
-                    score.add(rule.name, rule.weight, rule.label)
+        """What the address says; of one that no words can make a fut, the one reason for it."""
+        text, host = urls.path_and_query(url), urls.host(url)
+        score, tools = Score(), weights.SEGMENTS
+        whose = self._page.identity.judge(text)
+        against = self._against(text, host, whose)
+        if against is not None:
+            score.add(*against, "other")
+            return score
+        for rule in weights.HREF:
+            if rule.fits(text):
+                score.add(rule.name, rule.weight, rule.label)
         if not _TOOLS.isdisjoint(_SEGMENT.split(text)):
-            score.add(weights.SEGMENTS.name, weights.SEGMENTS.weight, weights.SEGMENTS.label)
-        signs = bool(score.value > 0)
-        self._add_identity(text, score)
-        self._add_host(url, text, signs, score)
-        return score
-
-    def _add_identity(self, text: str, score: Score) -> None:
-        for reason in self._page.identity.judge(text):
+            score.add(tools.name, tools.weight, tools.label)
+        signs = score.value > 0
+        for reason in whose:
             score.add(reason, _IDENTITY[reason], "other")
         if score.value > 0 and self._page.identity.in_title(text) >= weights.OWN_TITLE_WORDS:
             score.add("own-title", weights.OWN_TITLE)
-
-    def _add_host(self, url: str, text: str, signs: bool, score: Score) -> None:
-        host = urls.host(url)
-        if host != self._page.host:
-            if host in _NEVER or urls.site(host) in _NEVER:
-                score.add("never-host", weights.NEVER_HOST, "other")
-            elif host in ("doi.org", "dx.doi.org", "hdl.handle.net"):
-                score.add("resolver", weights.DOI_RESOLVER, "other")
-            elif urls.site(host) != self._page.site:
-                score.add("other-site", weights.OTHER_SITE)
-        if text in ("/", "/index.html", "/index.php"):
-            score.add("home", weights.HOME, "other")
+        if host != self._page.host and urls.site(host) != self._page.site:
+            score.add("other-site", weights.OTHER_SITE)
         if not signs:
             score.add("no-href-sign", weights.NO_HREF_SIGN)
+        return score
+
+    def _against(self, text: str, host: str, whose: tuple[str, ...]) -> tuple[str, float] | None:
+        if whose == ("other-identifier",):
+            return "other-identifier", weights.OTHER_IDENTIFIER
+        if host != self._page.host:
+            if host in _NEVER or urls.site(host) in _NEVER:
+                return "never-host", weights.NEVER_HOST
+            if host in _RESOLVERS:
+                return "resolver", weights.DOI_RESOLVER
+        if "pdf" not in text and not _TOOLS.isdisjoint(_SEGMENT.split(text)):
+            return weights.SEGMENTS.name, weights.SEGMENTS.weight
+        return ("home", weights.HOME) if text in _HOMES else None
 
     def _add_text(self, element: Element, score: Score) -> None:
-        node = element.node
+        node, given = element.node, element.attributes
         text = _said(node)
-        given = element.attributes
+        found = self._words_of(text, score)
         hint = " ".join([given[name] for name in _SPOKEN if name in given])
-        found = words.of_text(text) if text and not _URL_TEXT.match(text) else {}
-        if self._page.identity.is_title(text):
-            score.add("title-as-text", weights.TITLE_AS_TEXT)
-            found = {n: w for n, w in found.items() if n == "says-pdf"}
-        for name, rule in found.items():
-            score.add(name, rule.weight, rule.label)
         if hint:
             for name, rule in words.of_text(hint[: weights.LONG_TEXT]).items():
                 if name not in found:
                     score.add(f"{name}-in-title", rule.weight / 2, rule.label)
-        if len(text) > weights.LONG_TEXT:
-            score.add("long-text", weights.LONG_TEXT_MINUS)
-        if _FILE_NAME.match(text):
-            score.add("file-name-as-text", weights.FILE_NAME_AS_TEXT)
-        elif _SIZE.search(text):
-            score.add("size-in-text", weights.NEAR_SIZE)
         if _OFF_SITE.issubset(score.reasons) and _GOOD_WORDS.isdisjoint(found):
             score.add("other-site-no-pdf", weights.OTHER_SITE_NOT_PDF, "other")
         if len(given) > 1:
             _add_type(given, score)
         if "says-pdf" not in found and len(node) and _has_icon(node):
             score.add("icon-pdf", weights.ICON_PDF)
+
+    def _words_of(self, text: str, score: Score) -> dict[str, Words]:
+        """What the text of a link says, added to *score*."""
+        found = words.of_text(text) if text and not _URL_TEXT.match(text) else {}
+        if self._page.identity.is_title(text):
+            score.add("title-as-text", weights.TITLE_AS_TEXT)
+            found = {n: w for n, w in found.items() if n == "says-pdf"}
+        for name, rule in found.items():
+            score.add(name, rule.weight, rule.label)
+        if len(text) > weights.LONG_TEXT:
+            score.add("long-text", weights.LONG_TEXT_MINUS)
+        if _FILE_NAME.match(text):
+            score.add("file-name-as-text", weights.FILE_NAME_AS_TEXT)
+        elif _SIZE.search(text):
+            score.add("size-in-text", weights.NEAR_SIZE)
+        return found
 
     def _add_place(self, element: Element, score: Score) -> None:
         for rule in self._sections(element.node):

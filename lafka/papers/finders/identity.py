@@ -181,23 +181,12 @@ def identify(
     *canonical* are other addresses it gives for itself, *identifiers* what its metas call its
     identifier, *titles* what may be its paper's title, *aliases* the pid and the futli.
     """
-    aliases = tuple(aliases)
+    titles, aliases = tuple(titles), tuple(aliases)
     led_by = [a for a in aliases if a.startswith(("http://", "https://"))]
-    named = [a for a in aliases if a not in led_by]
-    titles = tuple(titles)
     addresses = _addresses(url, [*canonical, *led_by])
-    identifiers = (*identifiers, *aliases)
-    strong: dict[str, None] = {}
-    numbers: dict[str, None] = {}
-    for address in addresses:
-        _tokens(address, strong, numbers)
-    dois = _dois((*(unquote(v) for v in identifiers), *addresses))
-    for doi in dois:
-        suffix = doi.partition("/")[2]
-        if len(key(suffix)) >= 6 and _DIGITS.search(suffix):
-            strong[_loose(suffix)] = None
-    handles = tuple(h for pid in named if (h := _handle(pid)))
-    numbers.update(dict.fromkeys(handles))
+    dois = _dois((*(unquote(v) for v in (*identifiers, *aliases)), *addresses))
+    handles = {h: None for a in aliases if a not in led_by and (h := _handle(a))}
+    strong, numbers = _signs_of(addresses, dois)
     path, _, query = urls.path_and_query(url).partition("?")
     keys = {key(t): None for t in titles}
     return Identity(
@@ -205,16 +194,31 @@ def identify(
         piis=tuple({key(p): None for a in addresses for p in _PII.findall(a)}),
         arxivs=tuple({i: None for a in addresses if arxiv for i in _ARXIV.findall(a)}),
         strong=_any(strong, r"(?!\d)"),
-        numbers=_any(numbers, r"(?!\d)", r"(?<!\d)"),
-        handles=_any(dict.fromkeys(handles), r"(?!\d)", r"(?<!\d)"),
+        numbers=_any(numbers | handles, r"(?!\d)", r"(?<!\d)"),
+        handles=_any(handles, r"(?!\d)", r"(?<!\d)"),
         slug=_slug(path),
         stem=_stem(path),
         slots=_path_slots(path),
         queries=tuple((n, v) for n, v in parse_qsl(query[:2048]) if _is_id(n, v)),
         titles=tuple(t for t in keys if len(t) >= 12),
-        title_words=frozenset(_title_words(titles)),
         initials=frozenset(c for t in keys for c in (t[:1], "\u201c", '"', "\u00ab")),
+        title_words=frozenset(_title_words(titles)),
     )
+
+
+def _signs_of(
+    addresses: Iterable[str], dois: Iterable[str]
+) -> tuple[dict[str, None], dict[str, None]]:
+    """The patterns that a file of the paper has in its address: sure ones, and short numbers."""
+    strong: dict[str, None] = {}
+    numbers: dict[str, None] = {}
+    for address in addresses:
+        _tokens(address, strong, numbers)
+    for doi in dois:
+        suffix = doi.partition("/")[2]
+        if len(key(suffix)) >= 6 and _DIGITS.search(suffix):
+            strong[_loose(suffix)] = None
+    return strong, numbers
 
 
 def _same_number(text: str, value: str) -> bool:

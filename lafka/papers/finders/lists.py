@@ -83,13 +83,26 @@ def _other(candidate: Candidate) -> Candidate:
 def _in_own_row(
     page: Page, rows: list[tuple[Candidate, Element, str]]
 ) -> Iterator[tuple[Candidate, Element]]:
-    """The files of the row that the pid or the futli's fragment names."""
-    handles = page.identity.handles
+    """The files of the row that the futli's fragment names, or the pid's number."""
     marked = _marked(page)
-    for candidate, element, row in rows:
-        named = handles is not None and handles.search(row.lower()) is not None
-        if named or (marked is not None and _is_in(element.node, marked)):
-            yield _owned(candidate), element
+    if marked is not None:
+        found = [(c, e) for c, e, _ in rows if _is_in(e.node, marked)]
+    else:
+        found = _by_handle(page.identity.handles, rows)
+    for candidate, element in found:
+        yield _owned(candidate), element
+
+
+def _by_handle(
+    handle: re.Pattern[str] | None, rows: list[tuple[Candidate, Element, str]]
+) -> list[tuple[Candidate, Element]]:
+    """The one row with the pid's number; a short number may stand in others as well, as a page."""
+    if handle is None:
+        return []
+    found = [(c, e) for c, e, row in rows if handle.search(row.lower())]
+    if len({_block(e.node) for _, e in found}) > 1:
+        found = [(c, e) for c, e in found if handle.search(urls.path_and_query(c.url))]
+    return found if len({_block(e.node) for _, e in found}) == 1 else []
 
 
 def _owned(candidate: Candidate) -> Candidate:

@@ -168,9 +168,13 @@ class Page:
     def absolute(self, href: str) -> str | None:
         """*href* as an http URL without fragment; None where it is none, or the page itself."""
         found = urls.absolute(href, self.base, self.encoding)
-        if found is None or urls.same_page(found, self.url):
+        if found is None or found.partition("://")[2] == self._itself:
             return None
         return found
+
+    @cached_property
+    def _itself(self) -> str:
+        return self.url.partition("#")[0].partition("://")[2]
 
     @cached_property
     def metas(self) -> tuple[tuple[int, str, str], ...]:

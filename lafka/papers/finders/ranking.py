@@ -19,7 +19,14 @@ _SIGNS = frozenset({
     "icon-pdf", "near-pdf", "embedded-pdf", "viewer-file", "script-names-pdf",
     "script-quotes-pdf", "file-name-as-text", "title-as-text",
 })  # fmt: skip
+_LONE_SIGNS = _SIGNS | {"says-download", "says-full-text", "says-cjk-download"}
 _VERSION = re.compile(r"/v\d{1,3}\.pdf(?:$|\?)", re.IGNORECASE)  # a paper's earlier version
+# The whole file in another display or state: no part of the paper that is missing without it.
+_DISPLAY = re.compile(
+    r"(?:^|[\W_\d])(?:full-?text|full|complete|low-?res|hi-?res|nosplash|pre-?pub|pre-?print|post-?print"
+    r"|draft|accepted|submitted|a4|letter|colou?r|screen|mobile|print|web|subformat)(?=[\W_\d]|$)",
+    re.IGNORECASE,
+)
 _TOLD = _OWN | {"other-number"}
 _TRUSTED = frozenset({"link-header", "link", "json-ld", "frame", "viewer", "meta", "script"})
 _BAD_PATH = frozenset({"supplement-path", "part-path", "other-type", "other-identifier"})
@@ -135,7 +142,7 @@ def _sure(ranked: list[Candidate], rank: int) -> bool:
         return False
     if candidate.score >= weights.PROMISING:
         return True
-    if rank or candidate.score < weights.LONE or _SIGNS.isdisjoint(candidate.reasons):
+    if rank or candidate.score < weights.LONE or _LONE_SIGNS.isdisjoint(candidate.reasons):
         return False
     key = urls.twin_key(candidate.url)
     rival = next((c.score for c in ranked[1:] if urls.twin_key(c.url) != key), 0.0)
@@ -152,6 +159,8 @@ def _sibling(candidate: Candidate, asked: list[Candidate]) -> bool:
         return False
     key = _file(candidate.url)
     if any(_file(c.url) == key for c in asked) or _VERSION.search(candidate.url):
+        return False
+    if any(_DISPLAY.search(c.url.rpartition("/")[2]) for c in (asked[0], candidate)):
         return False
     for signs in (_OWN, _SIGNS):
         if not signs.isdisjoint(asked[0].reasons) and signs.isdisjoint(candidate.reasons):

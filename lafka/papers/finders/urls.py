@@ -44,7 +44,7 @@ def absolute(href: str, base: str, encoding: str = "utf-8") -> str | None:
     As browsers read it: blanks and control characters at the ends are dropped, tabs and newlines
     anywhere, other unsafe characters are escaped; ``%`` escapes stay as they came.
     """
-    if len(href) > MAX_URL:
+    if href[:1] == "#" or len(href) > MAX_URL:
         return None
     href = href.strip(_EDGES)
     if "\n" in href or "\t" in href or "\r" in href:

@@ -18,6 +18,7 @@ MAX_PROMISING = 5  # asked on score alone, siblings aside: a page without a fut 
 MAX_SIBLINGS = 20  # files beside a surely right one: chapters of a thesis, parts of a report
 LONE = 2.5  # enough for the surest where no other link comes near: one sign, none against it
 LEAD = 1.5  # ... by so much
+HOPELESS = -4.5  # of an address alone: no words make a fut of it, so they are not looked at
 MAX_SCORED = 4096  # links scored in full; of as many after, the ones whose href has a PDF sign
 
 # What a finder's own word is worth, before the identifiers are looked at.
@@ -42,7 +43,10 @@ TEXT: tuple[Words, ...] = (
         name="says-pdf",
         weight=3.0,
         why="the word stands in every language",
-        words=("pdf", "pdfs", "пдф", "pdfファイル", "pdf文件"),
+        words=(
+            "pdf", "pdfs", "пдф", "pdfファイル", "pdf文件", "save pdf", "save as pdf",
+            "pdf speichern", "guardar pdf", "salvar pdf", "enregistrer le pdf", "print pdf",
+        ),
     ),
     Words(
         name="says-full-text",
@@ -299,13 +303,13 @@ HREF: tuple[Pattern, ...] = (
         stems=(
             "preview", "cover", "front", "toc", "thumb", "figure", "downloadtable", "/fig", "abs",
             "licen", "first", "content", "powerpoint", ".ppt", "inhalt", "titelblatt", "resum",
-            "summary", "errat", "corrigend", "full", "/table/",
+            "summary", "errat", "corrigend", "full", "whole", "/table/",
         ),
         pattern=re.compile(
             r"/preview|(?<![a-z])cover[_.-]|[/_-]cover|frontmatter|front-matter|/toc[_./-]|_toc|thumbnail|thumb"
             r"|/figures?/|downloadtable|downloadfigure|/fig\d|abstract\.pdf|_abs(?:tract)?\.pdf|/abstract"
             r"|license\.txt|licen[sc]e|first-?page|contents?\.pdf|/powerpoint|\.ppt|inhalt|titelblatt"
-            r"|resumo\.pdf|resumen|_summary|errat|corrigend|full-?issue|/table/"
+            r"|resumo\.pdf|resumen|_summary|errat|corrigend|full-?issue|issue-?full|whole-?issue|/table/"
         ),
         label="other",
     ),
@@ -394,11 +398,11 @@ OWN_ADDRESS = 2.0  # the href goes on where the page's own address ends
 OWN_VIEW = -2.0  # the page again, in full, as an abstract or with another query: HTML as this one
 OTHER_IDENTIFIER = -9.0  # another paper's DOI, PII, or number in the same slot of the address
 OTHER_NUMBER = -8.0  # differs by its number only from an address that has the page's own
-DOI_RESOLVER = -4.0  # leads to a landing page, most often this one
+DOI_RESOLVER = -4.5  # leads to a landing page, most often this one
 OTHER_SITE = -1.5  # files may lie elsewhere; papers of others do so more often
 OTHER_SITE_NOT_PDF = -1.5  # ... and a link there with no sign of a PDF in the href is navigation
 NO_HREF_SIGN = -0.5  # nothing in the address speaks for a file
-HOME = -4.0  # the root of a site
+HOME = -4.5  # the root of a site
 LONG_TEXT = 160  # characters: a button is short, a reference or news teaser is not
 LONG_TEXT_MINUS = -1.0  # for a text that is longer
 

@@ -17,6 +17,7 @@ hosts ever share a hash, they share their places too, and nothing else happens.
 from __future__ import annotations
 
 import errno
+import os
 import sqlite3
 from contextlib import contextmanager
 from threading import Event, Lock
@@ -58,7 +59,7 @@ class Feeder:
     """
 
     def __init__(self, path: Path, *, per_host: int = 1) -> None:
-        """Keep the lines in *path*, made anew; hand out at most *per_host* lines of a host."""
+        """Keep the lines in *path*, a new file; hand out at most *per_host* lines of a host."""
         self._path = path
         self.per_host = per_host
         self._lock = Lock()
@@ -74,7 +75,7 @@ class Feeder:
         self.loaded = False
         self.waiting_lines = 0
         with self._storage():
-            path.unlink(missing_ok=True)
+            _create(path)
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._db.executescript(_OPEN)
             # The file has no name from here on: whatever kills the run, nothing is left.
@@ -240,6 +241,12 @@ class Feeder:
 
 
 _Stored = tuple[int, int, bytes]
+
+
+def _create(path: Path) -> None:
+    """An empty file, that nobody else has, for SQLite to take; ``FileExistsError``."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    os.close(os.open(path, flags, 0o644))
 
 
 def _place(line: Line) -> int:

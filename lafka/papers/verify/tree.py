@@ -1,7 +1,7 @@
 """The folders of an archive: which papers are there, and what else lies between them.
 
 Links are followed, to folders and to files, by the rule that every part of Lafka has
-(docs/adr/0015-links.md); one that leads into a folder it lies in is told and not followed.
+(docs/adr/0013); one that leads into a folder it lies in is told and not followed.
 """
 
 from __future__ import annotations

@@ -157,15 +157,20 @@ def _decoder(coding: str, opening: bytes, most: int = _OUT) -> _Decoder | None:
     return _Brotli(most) if coding == "br" else None
 
 
+class TooMuch(BadHttp):
+    """A coding, maybe one of several, undone makes more bytes than were allowed."""
+
+
 def decode(
-    pieces: Iterable[bytes], codings: tuple[str, ...], tell: Tell | None = None
+    pieces: Iterable[bytes], codings: tuple[str, ...], tell: Tell | None = None, *, most: int = 0
 ) -> Iterator[bytes]:
     """*pieces* with *codings* (as applied, so undone from the last) undone.
 
     A piece that is given is at most 1 MiB where a coding was undone, so a bomb is met piece by
     piece and the caller can stop. Bytes decide here too: a coding that is unknown, or that the
     first bytes contradict, was not applied. ``BadHttp`` for a broken stream, or one that ends
-    early, or more than eight codings.
+    early, or more than eight codings; ``TooMuch`` where undoing any of them makes over *most* bytes
+    (0: no bound), for codings that are stacked may make gigabytes of which hardly one is given.
 
     *tell* is told of each coding that was not applied (``undone-coding``); then the bytes decide of
     deflate and br, too, which have no signature: where nothing can be decoded they were not.
@@ -174,7 +179,17 @@ def decode(
         raise BadHttp(f"{len(codings)} codings")
     for coding in reversed(codings):
         pieces = _undo(pieces, coding, tell)
+        if most:
+            pieces = _at_most(pieces, most)
     yield from pieces
+
+
+def _at_most(pieces: Iterable[bytes], most: int) -> Iterator[bytes]:
+    for piece in pieces:
+        yield piece
+        most -= len(piece)
+        if most < 0:
+            raise TooMuch("undone, it is too big")
 
 
 def _undo(pieces: Iterable[bytes], coding: str, tell: Tell | None) -> Iterator[bytes]:

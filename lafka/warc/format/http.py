@@ -217,13 +217,16 @@ class Dechunker:
         return Fields.parse(b"".join(self._trailers), encoding="latin-1", comments=False)
 
 
-def payload(source: Source, message: Head, *, to_end: bool = False) -> Iterator[bytes]:
+def payload(
+    source: Source, message: Head, *, to_end: bool = False, most: int = 0
+) -> Iterator[bytes]:
     """The payload of the message in *source*, transfer codings undone, in pieces.
 
     *to_end*: what stands behind Content-Length too, for some recorders keep the length of a coded
-    body and store it decoded. ``BadHttp`` where the body ends before coding or length says.
+    body and store it decoded. *most*: as :func:`decode` has it. ``BadHttp`` where the body ends
+    before coding or length says.
     """
-    return decode(framed(source, message, to_end=to_end), message.transfer_codings)
+    return decode(framed(source, message, to_end=to_end), message.transfer_codings, most=most)
 
 
 def framed(source: Source, message: Head, *, to_end: bool = False) -> Iterator[bytes]:

@@ -132,7 +132,7 @@ def test_a_long_url_is_read_back(store: Store, size: int) -> None:
     for number in range(2):
         store.put(store.fut(pdf(number), futli=futli, at=START + timedelta(days=number)))
     store.end([store.fut(pdf(2), futli=futli, at=START + timedelta(days=2))])
-    dead, store.raw = store.raw, Store(store.root, run="run-2").raw
+    dead, store.raw = store.raw, Store(store.root, run="2").raw
     dead._files.close()
     os.close(dead._lock)
     [found] = recover(store.archive)
@@ -527,7 +527,7 @@ def test_raw_bytes_that_changed_are_not_copied(store: Store) -> None:
             store.append([fut])
         assert store.warc().read_bytes() == before
         store.raw.close()
-        store.raw = Store(store.root, run=f"run-{kind}").raw
+        store.raw = Store(store.root, run=kind).raw
     sound(store)
 
 
@@ -823,7 +823,7 @@ def test_random_kills_of_a_busy_writer(tmp_path: Path) -> None:
     for round_ in range(12):
 
         def work() -> None:
-            store = Store(root, run=f"run-{round_:02}")  # noqa: B023
+            store = Store(root, run=f"{round_:02}")  # noqa: B023
             out = os.open(acknowledged, os.O_WRONLY | os.O_APPEND)
             for n in range(10_000):
                 pid, name = f"RePEc:abc:wpaper:{n % 3}", f"{round_}-{n}"  # noqa: B023
@@ -933,7 +933,7 @@ def test_a_name_that_a_killed_writer_gave_is_synced_by_the_next(
 
 
 def write_some(root: Path, writer: int, pids: list[str]) -> None:
-    store = Store(root, run=f"run-{writer}")
+    store = Store(root, run=str(writer))
     for n in range(6):
         at = START + timedelta(seconds=n)
         fut = store.fut(pdf(f"{n}-{writer % 2}"), KINDS[n], pid=pids[n % len(pids)], at=at,

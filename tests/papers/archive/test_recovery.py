@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import gzip
 import multiprocessing
 import os
 import re
 import shutil
 import signal
 import threading
+import zlib
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,11 +19,11 @@ from lafka.capture.exchanges import Secured
 from lafka.capture.rawlog import RawLog
 from lafka.errors import ArchiveBusy, StorageTrouble
 from lafka.papers.archive.archives import Archive
-from lafka.papers.archive.recovery import Recovery, recover
+from lafka.papers.archive.recovery import Recovery, end_of, recover
 from lafka.papers.walk.asks import Capture
 from lafka.papers.walk.outcomes import Outcome
 from lafka.papers.walk.trails import Trail
-from lafka.warc.format import dates
+from lafka.warc.format import codings, dates
 from lafka.warc.reading.volumes import Volume
 from tests.stores import (
     FUTLI,
@@ -37,6 +40,7 @@ from tests.stores import (
     problems,
     quick_folder,
     redirect,
+    run_named,
     warcio_faults,
 )
 
@@ -46,15 +50,7 @@ def store() -> Iterator[Store]:
     with quick_folder() as root:
         made = Store(root / "archive")
         yield made
-        die(made)
-
-
-def die(store: Store) -> None:
-    """Let go of the run as a kill does: its files stay, its lock is free."""
-    store.raw._files.close()
-    if store.raw._lock >= 0:
-        os.close(store.raw._lock)
-        store.raw._lock = -1
+        made.die()
 
 
 def raw_files(store: Store) -> list[Path]:
@@ -125,7 +121,7 @@ def test_what_was_asked_for_no_paper_has_no_warcinfo_of_a_paper(store: Store) ->
     assert store.raw.record(exchange("http://x.example/", b"", started=None), None) is None
     data = raw_files(store)[0].read_bytes()
     assert b"Paper-Id" not in data
-    die(store)
+    store.die()
     [found] = recovered(store.archive)
     assert (found.trails, found.problems) == (0, ())
     assert list(store.archive.warcs()) == []
@@ -152,8 +148,8 @@ def test_what_tls_says_stands_on_requests_responses_and_revisits(store: Store) -
 
 def test_a_second_run_of_one_name_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lafka.capture.leftovers._TRIES", 3)
-    with pytest.raises(ArchiveBusy, match="run-1"):
-        RawLog(store.root / "raw", "run-1", config={})
+    with pytest.raises(ArchiveBusy, match=run_named(1)):
+        RawLog(store.root / "raw", run_named(1), config={})
 
 
 def test_a_raw_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
@@ -161,7 +157,7 @@ def test_a_raw_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (archive.root / "raw").rmdir()
     (archive.root / "raw").write_text("")
     with pytest.raises(StorageTrouble, match="raw"):
-        RawLog(archive.root / "raw", "run-1", config={})
+        RawLog(archive.root / "raw", run_named(1), config={})
 
 
 # Recovery
@@ -221,7 +217,7 @@ def test_a_dead_run_is_copied_as_the_pipeline_would_have(tmp_path: Path, copied:
             if number < count:
                 store.append(ended.captures)
                 store.raw.release(number)
-    die(dead)
+    dead.die()
     [found] = recovered(dead.archive)
     assert (found.trails, found.opened, found.problems) == (3, 0, ())
     assert as_copied(dead.root) == as_copied(whole.root)
@@ -237,7 +233,7 @@ def test_recovering_the_same_run_again_adds_nothing(store: Store, tmp_path: Path
     for number, trail in enumerate(some_trails(store)):
         store.number = number
         store.end(trail)
-    die(store)
+    store.die()
     shutil.copytree(store.raw.folder, tmp_path / "again")
     recovered(store.archive)
     before = papers(store.root)
@@ -249,7 +245,7 @@ def test_recovering_the_same_run_again_adds_nothing(store: Store, tmp_path: Path
 
 def test_open_trails_are_copied_and_marked_open(store: Store) -> None:
     some_trails(store)
-    die(store)
+    store.die()
     [found] = recovered(store.archive)
     assert (found.trails, found.opened) == (3, 3)
     for number in (1, 2, 3):
@@ -271,12 +267,12 @@ def test_a_dead_run_closes_what_its_trails_did(
     """Killed between the end of a trail that stored nothing and its note in the suwaf."""
     fut = store.fut(pdf())
     store.append([fut], opened=True)
-    die(store)
+    store.die()
     recovered(store.archive)
-    again = Store(store.root, run="run-2")
+    again = Store(store.root, run="2")
     assert store.archive.suwaf(PID).open == (FUTLI,)
     again.note_end(Trail(futli=fut.ask.futli, number=7, outcome=outcome))
-    die(again)
+    again.die()
     [found] = recovered(store.archive)
     assert (found.trails, found.problems) == (0, ())
     assert store.archive.suwaf(PID).open == stays
@@ -291,7 +287,7 @@ def test_retries_of_a_hop_s_target_are_not_copied(store: Store) -> None:
     for response in (busy, answer(pdf())[:-9], answer(pdf())):
         cut = {"truncated": "disconnect"} if len(response) < 100 else {}
         assert store.raw.record(exchange(FUTLI, response, **cut), ask.provenance, first)
-    die(store)
+    store.die()
     recovered(store.archive)
     assert list(cuts(store.archive).values()) == [pdf()]
     data = store.warc().read_bytes()
@@ -329,7 +325,7 @@ def test_a_raw_file_torn_anywhere_gives_what_was_whole(store: Store, tmp_path: P
     for number, trail in enumerate(trails):
         store.number = number
         store.end(trail)
-    die(store)
+    store.die()
     [raw] = raw_files(store)
     data = raw.read_bytes()
     marks = {record.end for record in Volume(raw)}
@@ -337,8 +333,8 @@ def test_a_raw_file_torn_anywhere_gives_what_was_whole(store: Store, tmp_path: P
     for place in sorted(places):
         root = tmp_path / f"cut-{place}"
         archive = Archive.create(root)
-        shutil.copytree(store.raw.folder, root / "raw" / "run-1")
-        (root / "raw" / "run-1" / raw.name).write_bytes(data[:place])
+        shutil.copytree(store.raw.folder, root / "raw" / run_named(1))
+        (root / "raw" / run_named(1) / raw.name).write_bytes(data[:place])
         [found] = recovered(archive)
         assert found.problems == ()
         assert problems(root) == []
@@ -357,7 +353,7 @@ def test_a_block_that_its_digest_denies_is_not_copied(store: Store, kind: str) -
     for number, trail in enumerate(([good], [bad])):
         store.number = number
         store.end(trail)
-    die(store)
+    store.die()
     [raw] = raw_files(store)
     span = bad.exchanges[-1].response
     assert span is not None
@@ -376,7 +372,7 @@ def test_a_capture_that_a_power_cut_tore_is_not_copied(store: Store, mark: bytes
     """Zeros in its warcinfo, its request, or a header."""
     store.end([store.fut(pdf(1), pid="RePEc:abc:wpaper:2")])
     bad = store.fut(pdf(2))
-    die(store)
+    store.die()
     [raw] = raw_files(store)
     place = raw.read_bytes().index(mark, bad.exchanges[0].warcinfo.offset) + 6
     with raw.open("r+b") as file:
@@ -396,7 +392,7 @@ def test_damage_in_the_middle_of_a_raw_file_is_told_and_kept(store: Store) -> No
     store.number = 1
     second = store.fut(pdf(2), pid="RePEc:abc:wpaper:2")
     store.end([second])
-    die(store)
+    store.die()
     [raw] = raw_files(store)
     data = raw.read_bytes()
     place = second.exchanges[0].warcinfo.offset
@@ -417,12 +413,12 @@ def test_bytes_of_a_site_never_pass_for_records(store: Store) -> None:
     other = Store(store.root / "elsewhere", run="forged")
     other.end([other.fut(pdf("forged"), pid="RePEc:abc:wpaper:666")])
     forged = raw_files(other)[0].read_bytes()
-    die(other)
+    other.die()
     shutil.rmtree(other.root)
     fut = store.fut(pdf() + b"\r\n\r\n" + forged)
     span = fut.exchanges[-1].response
     assert span is not None
-    die(store)
+    store.die()
     with raw_files(store)[0].open("r+b") as file:
         file.truncate(span.offset + span.length - 7)
     [found] = recovered(store.archive)
@@ -434,7 +430,7 @@ def test_a_paper_that_cannot_be_written_keeps_the_run(store: Store) -> None:
     for number in (1, 2):
         store.number = number
         store.end([store.fut(pdf(number), pid=f"RePEc:abc:wpaper:{number}")])
-    die(store)
+    store.die()
     suwaf = store.suwaf("RePEc:abc:wpaper:1")
     suwaf.parent.mkdir(parents=True, exist_ok=True)
     suwaf.write_text("not a suwaf")
@@ -452,7 +448,7 @@ def test_a_paper_that_cannot_be_written_keeps_the_run(store: Store) -> None:
 
 def test_a_kept_run_is_marked_as_copied(store: Store) -> None:
     store.end([store.fut(pdf())])
-    die(store)
+    store.die()
     [found] = recovered(store.archive, keep=True)
     assert found.trails == 1
     assert len(raw_files(store)) == 1
@@ -461,23 +457,23 @@ def test_a_kept_run_is_marked_as_copied(store: Store) -> None:
 
 def test_recovery_stops_between_runs(tmp_path: Path) -> None:
     for n in range(3):
-        die(Store(tmp_path / "a", run=f"run-{n}"))
+        Store(tmp_path / "a", run=str(n)).die()
     archive = Archive(tmp_path / "a")
     seen: list[Recovery] = []
     for found in recover(archive, stopped=lambda: len(seen) == 2):
         seen.append(found)  # noqa: PERF402  stopped looks at it
-    assert [found.run for found in seen] == ["run-0", "run-1"]
-    assert [path.name for path in (tmp_path / "a" / "raw").iterdir()] == ["run-2"]
+    assert [found.run for found in seen] == [run_named(0), run_named(1)]
+    assert [path.name for path in (tmp_path / "a" / "raw").iterdir()] == [run_named(2)]
 
 
 def test_two_recoveries_at_once(tmp_path: Path) -> None:
     root = tmp_path / "archive"
     for run in range(8):
-        store = Store(root, run=f"run-{run}")
+        store = Store(root, run=str(run))
         for n, kind in enumerate(KINDS):
             store.number = n
             store.end([store.fut(pdf(f"{run}-{n}"), kind, at=START + timedelta(seconds=run))])
-        die(store)
+        store.die()
     archive, failed = Archive(root), list[BaseException]()
 
     def work() -> None:
@@ -514,7 +510,7 @@ def test_new_runs_beside_a_recovery(tmp_path: Path) -> None:
     for thread in threads:
         thread.start()
     for n in range(60):
-        RawLog(archive.root / "raw", f"run-{n}", config={}).close()
+        RawLog(archive.root / "raw", run_named(n), config={}).close()
     done.set()
     for thread in threads:
         thread.join()
@@ -532,3 +528,85 @@ def test_captures_pass_between_processes(store: Store) -> None:
 def _same(capture: Capture) -> Capture:
     assert capture.ask.futli.pid.text == PID
     return capture
+
+
+# Answers that are made to hold up whoever reads them
+
+
+def bomb(codings: str, mib: int) -> bytes:
+    """An answer that names *codings*, gzip each, and makes *mib* MiB of zeros."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    body = b"".join(packer.compress(bytes(1 << 20)) for _ in range(mib)) + packer.flush()
+    for _ in codings.split(",")[1:]:
+        body = gzip.compress(body, mtime=0)
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {codings}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many bytes each piece has that any coding makes, from now on."""
+    made: list[int] = []
+    real = codings._undo
+
+    def counted(*args: Any) -> Iterator[bytes]:
+        for piece in real(*args):
+            made.append(len(piece))
+            yield piece
+
+    monkeypatch.setattr(codings, "_undo", counted)
+    return made
+
+
+@pytest.mark.parametrize("coding", ["gzip", "gzip, gzip"])
+def test_bombs_of_open_trails_cost_a_start_no_more_than_its_spare(
+    store: Store, decoded: list[int], coding: str
+) -> None:
+    store.raw._max_entity = 1 << 20  # the crawl that is killed is quick
+    answer = bomb(coding, 40)
+    for n in range(6):
+        store.number += 1
+        store.capture(store.ask(pid=f"RePEc:abc:wpaper:{n + 10}"), answer)
+    store.number += 1
+    store.put(store.fut(pdf(1)))
+    store.number += 1
+    store.fut(pdf(2), "gzip", pid="RePEc:abc:wpaper:2")
+    store.die()
+    stored = sum(path.stat().st_size for path in raw_files(store))
+    decoded.clear()
+    [found] = recovered(store.archive)
+    layers = 1 + coding.count(",")
+    assert sum(decoded) < layers * ((64 << 20) + 6 * (2 << 20) + 16 * stored)
+    assert found.problems == ()
+    assert list((store.root / "raw").iterdir()) == []
+    assert list(cuts(store.archive).values()) == [pdf(1)]
+    assert list(cuts(store.archive, "RePEc:abc:wpaper:2").values()) == [pdf(2)]
+    assert problems(store.root) == []
+
+
+def test_codings_that_make_nothing_in_the_end_cost_no_more(
+    store: Store, decoded: list[int]
+) -> None:
+    # A million empty members of gzip, packed twice: two layers make much, and the last one nothing.
+    body = gzip.compress(gzip.compress(gzip.compress(b"", mtime=0) * 5_000_000))
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip, gzip, gzip\r\nContent-Length: {len(body)}"
+    store.raw._max_entity = 1 << 20
+    store.capture(store.ask(), f"{head}\r\n\r\n".encode() + body)
+    store.die()
+    decoded.clear()
+    [found] = recovered(store.archive)
+    assert found.problems == ()
+    assert sum(decoded) < 80 << 20
+
+
+@pytest.mark.parametrize("most", [10_000, 1 << 30])
+def test_recovery_keeps_the_bound_of_the_crawl(store: Store, most: int) -> None:
+    """What ended as a fut, and is over the bound now, is asked for again."""
+    trail = Trail(futli=store.ask().futli, number=0, outcome=Outcome.FUT,
+                  captures=(store.fut(pdf(1, 50_000), "gzip"),))  # fmt: skip
+    store.raw.note(0, FUTLI, end_of(trail))
+    store.die()
+    [found] = recover(store.archive, max_entity=most)
+    assert (found.trails, found.opened) == ((0, 0) if most < 50_000 else (1, 0))
+    assert found.problems == ()
+    assert store.archive.warc_path(store.archive.pid(PID)).exists() == (most > 50_000)

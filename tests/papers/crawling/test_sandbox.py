@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import signal
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lafka.errors import Stopped
 from lafka.papers.candidates import Candidate
 from lafka.papers.crawling import sandbox as parsing
 from lafka.papers.crawling.sandbox import Pages, Unread
@@ -16,6 +19,7 @@ from lafka.papers.finders import Page
 from lafka.papers.walk import pages as reading
 from lafka.papers.walk.outcomes import Outcome
 from lafka.papers.walk.pages import PageReading
+from lafka.pids import SCHEMES
 
 URL = "http://journal.example/a/5512"
 LINKS = b"".join(b"<a href='/n/%d'>word</a>" % n for n in range(1000))
@@ -92,6 +96,33 @@ def test_a_child_that_has_gone_is_started_anew(pages):
     child._process.kill()
     child._process.wait()
     assert pages._ask(Page(URL, SPLAP)).candidates
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_is_sent_to_all_ends_no_child(pages, number):
+    assert pages._ask(Page(URL, SPLAP)).candidates
+    [child] = [c for c in pages._idle.queue if c._process]
+    process = child._process
+    process.send_signal(number)
+    assert pages._ask(Page(URL, SPLAP)).candidates
+    assert child._process is process
+
+
+def test_pages_that_are_given_up_are_not_told_as_unreadable(pages, monkeypatch):
+    monkeypatch.setattr(parsing, "MODULE", "tests.sites.parsers")
+    pid = SCHEMES["RePEc"].pid("RePEc:a:b:c")
+
+    async def read() -> None:
+        assert (await pages.read(Page(URL, SPLAP), pid)).candidates
+        waiting = [asyncio.ensure_future(pages.read(Page(URL + "/wait", SPLAP), pid))
+                   for _ in range(3)]  # fmt: skip
+        await asyncio.sleep(0)
+        pages.cut()
+        for each in waiting:
+            with pytest.raises(Stopped):
+                await asyncio.wait_for(each, 30)
+
+    asyncio.run(read())
 
 
 def test_children_end_with_the_crawl():

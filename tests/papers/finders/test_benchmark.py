@@ -47,3 +47,40 @@ def test_a_file_without_markers_is_left_alone(tmp_path):
     done = run("--splaps", folder(tmp_path), "--write", docs)
     assert done.returncode == 1
     assert docs.read_text() == "words\n"
+
+
+CITED = (
+    "<meta name=citation_pdf_url content=/f/5512.pdf><link type=application/pdf href=/f/5512.pdf>"
+)
+
+
+def test_stripped_pages_are_asked_without_what_named_the_pdf(tmp_path):
+    docs = tmp_path / "docs.md"
+    docs.write_text("<!-- finders-stripped -->\n<!-- /finders-stripped -->\n")
+    pages = folder(tmp_path)
+    (pages / "pages" / "one.html").write_text(
+        f"{CITED}<a href=/x/7>Word</a> and <a href=/f/5512.pdf>Tables</a>"
+    )
+    done = run("--splaps", pages, "--stripped", "--write", docs)
+    assert done.returncode == 0, done.stderr
+    rows = {r.split("|")[1].strip(): r for r in done.stdout.splitlines() if r.startswith("|")}
+    assert rows["nothing"].startswith("| nothing | 1 | 100.0% | 100.0% | 100.0% | 1.00 | 0 |")
+    assert rows["meta"].startswith("| meta | 1 | 100.0% | 100.0% | 100.0% |")
+    assert rows["all"].startswith("| all | 1 | 100.0% | 0.0% | 0.0% |")
+    assert "taken away" in docs.read_text()
+
+
+def test_own_pages_are_measured_by_the_verdict_on_top(tmp_path):
+    (tmp_path / "p.html").write_text(
+        "<!--\nurl: https://x.example/a/5512\nfirst: https://x.example/f/5512.pdf\n-->\n"
+        "<a href=/f/5512.pdf>PDF</a>"
+    )
+    done = run("--own", tmp_path, "--stripped", "--pages")
+    assert done.returncode == 0, done.stderr
+    assert "| bare | 1 | 100.0% | 100.0% | 100.0% | 1.00 | 0 | 0 | 0 |" in done.stdout
+
+
+def test_a_benchmark_without_pages_says_so():
+    done = run("--stripped")
+    assert done.returncode == 2
+    assert "say --splaps DIR or --own DIR" in done.stderr

@@ -221,9 +221,8 @@ def test_close_stops_a_load_in_another_thread(tmp_path) -> None:
     feeder.close()
 
 
-def test_nothing_is_left_on_disk_and_an_old_file_is_no_hindrance(tmp_path) -> None:
+def test_nothing_is_left_on_disk(tmp_path) -> None:
     path = tmp_path / "queue"
-    path.write_bytes(b"of another run")
     feeder = Feeder(path)
     # More than the cache holds, so that the file without a name is written and read.
     feeder.load(
@@ -239,6 +238,18 @@ def test_a_file_that_cannot_be_made_is_named(tmp_path) -> None:
     for path in (tmp_path / "no" / "queue", tmp_path):
         with pytest.raises(StorageTrouble, match=str(path)):
             Feeder(path)
+
+
+def test_a_file_or_link_of_somebody_else_is_told_and_stays(tmp_path) -> None:
+    path, link = tmp_path / "queue", tmp_path / "link"
+    path.write_bytes(b"of somebody")
+    link.symlink_to(tmp_path / "nothing")
+    for there in (path, link):
+        with pytest.raises(StorageTrouble, match=f"{there}: File exists"):
+            Feeder(there)
+    assert path.read_bytes() == b"of somebody"
+    assert link.is_symlink()
+    assert not (tmp_path / "nothing").exists()
 
 
 FULL_DISK = """

@@ -1,0 +1,35 @@
+"""The spider, with a page reader that comes to a standstill, and says when it has."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+from lafka.papers.crawling import sandbox as parsing
+from lafka.papers.crawling.sandbox import serve
+from lafka.papers.finders import Page, PageVerdict, describe
+from lafka.papers.walk import pages as reading
+from lafka.spiders.futli import FutliSpider
+
+BEGUN = "LAFKA_TESTS_BEGUN"
+"""Environment: a FIFO that is written to by the child that stands still."""
+
+
+def stand_still(page: Page) -> PageVerdict:
+    if page.url.endswith("/standstill"):
+        Path(os.environ[BEGUN]).write_bytes(b"begun")
+        threading.Event().wait()
+    return describe(page)
+
+
+__all__ = ["StandingSpider", "serve"]
+parsing.MODULE = __name__  # children read with the function above
+reading.describe = stand_still
+
+
+class StandingSpider(FutliSpider):
+    pass
+
+
+del FutliSpider  # Scrapy takes every spider in here

@@ -1,0 +1,164 @@
+"""Trouble of the disk is never told as a fault of a site, whoever meets and catches it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crawls.running import ROOT
+from tests.faults import invariants
+from tests.faults.crawls import Crawls
+from tests.faults.kills import Ordeal
+from tests.faults.sites import FaultSite
+
+SENTENCE = "The disk stopped the crawl: "
+ROOMS = ("politeness", "capture", "papers/crawling", "runs", "spiders", "pipelines.py")
+BROAD = {"Exception", "BaseException", "OSError", "StorageTrouble", "OperatorError", "LafkaError"}
+TAPS, ROBOTS = "lafka.capture.exchanges:Spool", "lafka.politeness.robots:RobotsMiddleware"
+# Where something broad is caught, and what is refused to see what becomes of it there.
+CATCHES: dict[str, tuple[str, ...]] = {
+    "politeness/robots.py _ask": (f"{ROBOTS}._fetch 2",),
+    "politeness/robots.py _fetch": (
+        f"{ROBOTS}._read 1",
+        "lafka.capture.rawlog:RawLog.record 1",
+        "scrapy.core.downloader.handlers.http11:HTTP11DownloadHandler.download_request 1",
+    ),
+    "capture/exchanges.py _write": (
+        "lafka.capture.exchanges:_write_at 1",
+        "tempfile:TemporaryFile 1",
+    ),
+    "capture/exchanges.py trim": ("lafka.capture.exchanges:Spool.trim 1",),
+    "capture/exchanges.py read": (f"{TAPS}.read 1", f"{TAPS}.read 12"),
+    "capture/handler.py download_request": (
+        "scrapy.core.downloader.handlers.http11:HTTP11DownloadHandler.download_request 4",
+    ),
+    "capture/leftovers.py leftovers": ("lafka.pipelines:recover 1",),
+    "capture/leftovers.py locked_folder": ("lafka.capture.rawlog:locked_folder 1",),
+    "capture/middlewares.py _record": ("lafka.capture.rawlog:RawLog.record 5",),
+    "capture/rawfiles.py room_for": ("lafka.warc.writing.appending:Appender.create 1",),
+    "capture/rawfiles.py append_group": ("lafka.capture.rawfiles:RawFiles.append_group 3",),
+    "capture/taps.py receive": (f"{TAPS}.append 1", f"{TAPS}.append 6"),
+    "spiders/futli.py start": (
+        "lafka.papers.lists.feeder:Feeder.take 2",
+        "lafka.papers.lists.feeder:Feeder._take_turns 1",
+    ),
+    "spiders/futli.py _load": ("lafka.papers.lists.feeder:Feeder._store_batch 1",),
+    "spiders/futli.py _verdict": ("lafka.papers.archive.archives:Archive.has_fut 2",),
+    "spiders/futli.py parse": (
+        "lafka.papers.crawling.sandbox:_started 1",
+        "lafka.papers.crawling.sandbox:Pages._ask 1",
+    ),
+    "pipelines.py open_spider": ("lafka.pipelines:PaperWarcPipeline._recover 1",),
+    "pipelines.py process_item": ("lafka.pipelines:PaperWarcPipeline._store 2",),
+    "runs/feed.py _work": ("lafka.runs.feed:write_all 1",),
+    "runs/reporting.py spider_opened": ("lafka.runs.reporting:close_killed 1",),
+}
+LATE = {
+    "capture/run.py spider_closed": "lafka.capture.rawlog:RawLog.close 1",
+    "runs/reporting.py engine_stopped": "lafka.runs.reports:OpenReport.save 2",
+}
+"""When all is stored: the trouble is told, and the run has ended before."""
+BY_OTHERS = {
+    "politeness/failures.py without_frames": "copies an error, in memory",
+    "capture/certificates.py verdict": "tests/capture/test_certificates.py",
+    "capture/taps.py secure": "tests/capture/test_certificates.py",
+    "capture/taps.py finish": "tests/capture/test_handler.py",
+    "capture/taps.py _ends_like_one": "tests/capture/test_handler.py",
+    "capture/leftovers.py remove": "another recovery has its lock there",
+    "capture/rawfiles.py load_settings": "before a crawl: a bad argument",
+    "papers/crawling/sandbox.py _closed": "a pipe to a child that has gone",
+    "runs/reporting.py peak_memory": "/proc",
+    "runs/reports.py _opening": "tests/runs/test_reports.py",
+    "runs/reports.py _read": "tests/runs/test_reports.py",
+    "runs/reports.py close_killed": "a draft that is none of ours to remove",
+}
+# Our own word for it where it is made within, else what the system says.
+WITHIN = re.compile(r"exchanges:Spool|RawFiles|Feeder|recover|close_killed|_store |has_fut")
+KINDS = ("ENOSPC", "EIO", "EDQUOT", "EROFS")
+
+
+def handlers() -> Iterator[str]:
+    """Each function of the rooms that catches something broad, by file and name."""
+    for room in ROOMS:
+        place = ROOT / "lafka" / room
+        for path in [place] if place.is_file() else sorted(place.rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_broad(node):
+                    yield f"{path.relative_to(ROOT / 'lafka')} {node.name}"
+
+
+def _is_broad(function: ast.AST) -> bool:
+    for node in ast.walk(function):
+        caught: list[ast.AST | None] = []
+        if isinstance(node, ast.ExceptHandler):
+            caught = [node.type]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("suppress"):
+            caught = [*node.args]
+        for each in caught:
+            if each is None or {n.id for n in ast.walk(each) if isinstance(n, ast.Name)} & BROAD:
+                return True
+    return False
+
+
+def test_whoever_catches_something_broad_is_tried() -> None:
+    assert set(handlers()) == {*CATCHES, *LATE, *BY_OTHERS}
+
+
+def troubles() -> Iterator[str]:
+    for place, each in enumerate(what for refused in CATCHES.values() for what in refused):
+        kind = "StorageTrouble" if WITHIN.search(each) else KINDS[place % len(KINDS)]
+        yield f"{each} {kind}"
+    yield f"{ROBOTS}._read 1 StorageTrouble"
+    yield "lafka.papers.archive.archives:Archive.has_fut 2 EIO"
+    yield "lafka.papers.crawling.sandbox:Pages._ask 1 StorageTrouble"
+
+
+@pytest.fixture(scope="module")
+def paged() -> Iterator[FaultSite]:
+    with FaultSite(1, pages=True) as site:
+        yield site
+
+
+@pytest.mark.parametrize("trouble", troubles())
+def test_it_stops_the_crawl_and_blames_no_site(
+    crawls: Crawls, paged: FaultSite, trouble: str
+) -> None:
+    ordeal = Ordeal(crawls, paged)
+    run = crawls.run(
+        ordeal.archive, ordeal.list_, ordeal.plan(),
+        SPIDER_MODULES="tests.crawls.troubled", TROUBLE=trouble,
+    )  # fmt: skip
+    ordeal.look(run)
+    assert run.code == 1, run.log
+    assert len(re.findall(SENTENCE, run.log)) == 1, run.log
+    assert "'finish_reason': 'storage-trouble'" in run.log, run.log
+    assert "Traceback" not in run.log, run.log
+    expected = {(line.pid, line.url): line.outcome for line in paged.lines}
+    for line in [line for told in invariants.acknowledged(ordeal.archive) for line in told]:
+        assert line["outcome"] == expected[line["pid"], line["futli"]], line
+    ordeal.finish()
+    assert ordeal.troubles == []
+
+
+@pytest.mark.parametrize("trouble", [f"{each} StorageTrouble" for each in LATE.values()])
+def test_it_is_told_although_the_list_has_ended(
+    crawls: Crawls, paged: FaultSite, trouble: str
+) -> None:
+    ordeal = Ordeal(crawls, paged, 3)
+    run = crawls.run(
+        ordeal.archive, ordeal.list_, ordeal.plan(),
+        SPIDER_MODULES="tests.crawls.troubled", TROUBLE=trouble,
+    )  # fmt: skip
+    assert run.code == 1, run.log
+    assert len(re.findall(SENTENCE, run.log)) == 1, run.log
+    ordeal.finish()
+    assert ordeal.troubles == []
+
+
+def test_reasons_that_name_a_test_name_one_that_is_there() -> None:
+    for reason in BY_OTHERS.values():
+        assert not reason.startswith("tests/") or Path(ROOT, reason).exists()
