@@ -14,7 +14,7 @@
 
 ``writing``:
 
-``builders``              groups of records into files, nothing overwritten
+``builders``, ``making``  groups of records into files, nothing overwritten, or onto a stream
 ``names``, ``sizes``      names of files by the guidelines, sizes with K, M, G, Ki, Mi, Gi
 ``encoding``              records as bytes of a file, plain or a gzip member each
 ``appending``             a group whole at the end of a file, or the file as it was before
@@ -44,6 +44,7 @@
 
 ``surts``                 keys under which indexes sort URLs
 ``collections``           many volumes and indexes as one: search, revisits, segments
+``events``                records of one capture, and where an answer led
 
 What most people need is here too, and is imported when it is first asked for:
 
