@@ -106,6 +106,11 @@ _PAYWALL = re.compile(
     r"|you do not have access|access (?:is )?restricted|embargo",
     re.IGNORECASE,
 )
+_PRICE = re.compile(
+    r"(?:[$€£¥]|\b(?:US\$|USD|EUR|GBP|CHF|JPY|CAD|AUD)) ?\d{1,5}"
+    r"|\b\d{1,5}(?:[.,]\d\d)? ?(?:[€£]|(?:USD|EUR|GBP|CHF|JPY|CAD|AUD|euros?|dollars)\b)"
+)
+_DENIED = re.compile(r"access (?:to this page has been )?denied", re.IGNORECASE)
 _VIEWER_SOURCE = (
     "pdfviewerapplication", 'id="viewercontainer"', "pdf.worker", "pdfjs-dist", "/pdf.js/",
     "pdfjsviewer", "pdfjs/web/viewer", "pdfjs.getdocument", "pdfjslib", "web/viewer.js",
@@ -156,11 +161,12 @@ def _challenge(page: Page, source: str) -> PageVerdict | None:
     if not _short(page):
         return None
     bare = _bare(page)
-    guards = CHALLENGES + GUARDS if bare and not _password(page) else CHALLENGES
+    sells = bare and _sells(page)
+    guards = CHALLENGES + GUARDS if bare and not (sells or _password(page)) else CHALLENGES
     guard = next((name for marker, name in guards if marker in source), "")
     if guard:
         return PageVerdict(kind="bot-challenge", reason=f"{guard}: its script and little else")
-    title = _CHALLENGE_TITLE.search(page.title) if bare else None
+    title = _CHALLENGE_TITLE.search(page.title) if bare and not sells else None
     if title:
         return PageVerdict(kind="bot-challenge", reason=f"the title says {title[0]!r}")
     said = _CHALLENGE_TEXT.search(page.visible)
@@ -173,6 +179,12 @@ def _password(page: Page) -> bool:
     return any(e.get("type").lower() == "password" for e in page.every("input"))
 
 
+def _sells(page: Page) -> bool:
+    """Whether a page names a price and a way to log in: who denies access for money does so."""
+    priced = _PRICE.search(page.visible)
+    return bool(priced) and (_password(page) or bool(_LOGIN_TITLE.search(page.visible)))
+
+
 def _login(page: Page) -> PageVerdict | None:
     form = _password(page)
     address = _LOGIN_ADDRESS.search(page.url.partition("://")[2].partition("?")[0])
@@ -181,6 +193,8 @@ def _login(page: Page) -> PageVerdict | None:
         return PageVerdict(kind="login", reason="asks for a password, as its title or address says")
     if form and _bare(page):
         return PageVerdict(kind="login", reason="a password form and little else")
+    if _DENIED.search(page.title) and _short(page) and _sells(page):
+        return PageVerdict(kind="login", reason="access denied, a price and a way to log in")
     if address and title and _short(page):
         return PageVerdict(kind="login", reason="an address and a title of a login, no form yet")
     return None
