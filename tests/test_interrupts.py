@@ -26,10 +26,16 @@ def root(tmp_path: Path) -> Path:
     return store.root
 
 
+def heeding() -> None:
+    """In the child: SIGINT does what it does, also where a shell's ``&`` had it ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def begun(root: Path, verb: str, **how: int) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "scrapy", verb, "-s", f"LAFKA_ARCHIVE={root}"]
     return subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True,
+        preexec_fn=heeding,  # noqa: PLW1509  no thread is about
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how},
     )  # fmt: skip
 

@@ -39,6 +39,7 @@ class Mongod:
     databases: int = 0
 
     def start(self) -> None:
+        """Start it, and wait until it answers: after a kill it first mends its files."""
         if not self.port:
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
@@ -50,6 +51,10 @@ class Mongod:
             env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
+        from pymongo import MongoClient
+
+        with MongoClient("127.0.0.1", self.port, serverSelectionTimeoutMS=60_000) as client:
+            client.admin.command("ping")
 
     def kill(self) -> None:
         assert self.process
@@ -75,8 +80,4 @@ def started() -> Mongod:
         pytest.fail(told) if os.environ.get("CI") else pytest.skip(told)
     server = Mongod(program)
     server.start()
-    from pymongo import MongoClient
-
-    with MongoClient("127.0.0.1", server.port, serverSelectionTimeoutMS=60_000) as client:
-        client.admin.command("ping")
     return server

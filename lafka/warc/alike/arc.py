@@ -227,8 +227,8 @@ class ArcScan(Scan):
 
     def _fit(self, body: int) -> int | None:
         """Where the HTTP answer at *body* ends by its own Content-Length; None where none says."""
-        if not self._can_read(body):
-            return None
+        if not self._can_read(body) or self._stream.read(body, 5) != b"HTTP/":
+            return None  # so that what is none costs a look, and not the longest head
         with suppress(BadHttp):
             head = http.head(MemorySource(self._stream.read(body, _HEAD_MAX)))
             if head.content_length is not None:
