@@ -59,7 +59,7 @@ def test_rebuild_makes_suwafs_behind_links(root: Path) -> None:
     for path in (root.parent / "disk/suwaf").rglob("*.json"):
         path.unlink()
     done = on(root, "rebuild")
-    assert (done.returncode, done.stderr) == (0, "3 suwafs made\n")
+    assert (done.returncode, done.stderr.splitlines()[1:]) == (0, ["3 suwafs made"])
     assert suwafs(root) == before
 
 
@@ -104,7 +104,7 @@ def test_a_disk_that_is_not_mounted_is_told_by_whoever_walks(root: Path) -> None
     assert sorted((d["deed"], d["path"]) for d in left) == [("left", link) for link in links]
     rebuilt = on(root, "rebuild")
     assert rebuilt.returncode == 1
-    assert rebuilt.stderr.splitlines() == [
+    assert rebuilt.stderr.splitlines()[1:] == [
         f"scrapy rebuild: {links[1]}: a link that leads nowhere",
         "1 suwafs made",
     ]

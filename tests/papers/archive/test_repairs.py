@@ -69,7 +69,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def repair(root: Path, *args: str, **settings: Any) -> tuple[int, list[dict[str, Any]], str]:
-    """Exit code, deeds, and what was said on standard error."""
+    """Exit code, deeds, and what was said on standard error behind the archive's name."""
     command = Command()
     command.settings = Settings({"LAFKA_ARCHIVE": str(root), **settings})
     parser = ArgumentParser()
@@ -79,7 +79,9 @@ def repair(root: Path, *args: str, **settings: Any) -> tuple[int, list[dict[str,
     with redirect_stdout(StringIO()) as told, redirect_stderr(StringIO()) as said:
         command.run(options.args, options)
     deeds = [json.loads(line) for line in told.getvalue().splitlines()]
-    return command.exitcode, deeds, said.getvalue().rstrip("\n")
+    first, _, rest = said.getvalue().rstrip("\n").partition("\n")
+    assert first.startswith(f"archive: {root} (")
+    return command.exitcode, deeds, rest
 
 
 def found(root: Path) -> set[str]:

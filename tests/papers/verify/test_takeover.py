@@ -174,7 +174,7 @@ def test_the_page_holds_word_by_word(project: Path, site: str) -> None:
     for script in (copying, rebuilding):
         done = run(project, script)
         assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "5 suwafs made\n"
+    assert done.stderr.splitlines()[1:] == ["5 suwafs made"]
     archive = project / "archive"
     marker = json.loads((archive / "lafka.json").read_bytes())
     assert marker == {"format": 1, "collection": "RePEc"}
@@ -225,7 +225,7 @@ def test_what_the_page_says_of_its_sentences(project: Path, site: str) -> None:
     before = (project / "archive" / NAME.format(1)).read_bytes()
     done = run(project, rebuilding)
     assert done.returncode == 1
-    told = done.stderr.splitlines()
+    told = done.stderr.splitlines()[1:]  # the first names the archive
     said = re.findall(r"(?m)^   \| (`.*`) \| ", PAGE.read_text())
     for line, words in zip(told[:-1], (said[0], said[2], said[1]), strict=True):
         patterns = [re.escape(each).replace(r"\.\.\.", ".*") for each in words.split("`")[1::2]]
@@ -245,7 +245,7 @@ def test_what_the_page_says_of_its_sentences(project: Path, site: str) -> None:
     (folder / "4S.warc").unlink()
     (project / "archive/suwaf/RePEc/aaa/bbbbbb/4%53.json").unlink()
     done = run(project, rebuilding)
-    assert (done.returncode, done.stderr) == (0, "5 suwafs made\n")
+    assert (done.returncode, done.stderr.splitlines()[1:]) == (0, ["5 suwafs made"])
     assert [*futs(project, "4S").values()] == [[pdf(9)], [pdf("4S")]]
     done = run(project, verifying)
     assert done.returncode == 0, done.stdout
