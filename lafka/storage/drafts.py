@@ -15,6 +15,8 @@ from pathlib import Path
 from lafka.errors import StorageTrouble
 from lafka.storage.folders import draft_of, put_in_place, sync_folder
 from lafka.storage.locks import lock_file
+from lafka.storage.steps import FileSync, FolderSync, Steps, done
+from lafka.warc.format.sources import write_all
 
 
 def write(path: Path, pieces: Iterable[bytes]) -> None:
@@ -40,10 +42,22 @@ def replace(path: Path, pieces: Iterable[bytes], *, draft: Path | None = None) -
     given, which admits one writer at a time. ``StorageTrouble`` where the disk refuses; then
     *path* is as it was, unless its folder could not be synced, and the draft is removed.
     """
+    done(replacing(path, pieces, draft=draft))
+
+
+def replacing(path: Path, pieces: Iterable[bytes], *, draft: Path | None = None) -> Steps[None]:
+    """:func:`replace`, in steps."""
     draft = draft or draft_of(path)
     with _drafted(draft, path):
-        write(draft, pieces)
-        put_in_place(draft, path)
+        fd = _made(draft)
+        try:
+            for piece in pieces:
+                write_all(fd, piece)
+            yield FileSync(fd)
+        finally:
+            os.close(fd)
+        draft.replace(path)
+        yield FolderSync(path.parent)
 
 
 def replace_locked(path: Path, data: bytes) -> int:

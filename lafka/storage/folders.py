@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 
 from lafka.errors import StorageTrouble
+from lafka.storage.steps import FolderSync, Steps, done
 from lafka.warc.writing.names import put_in_place as put_in_place  # noqa: PLC0414  asked for here
 from lafka.warc.writing.names import sync_folder as sync_folder  # noqa: PLC0414
 
@@ -31,6 +33,11 @@ def make_folders(folder: Path) -> None:
     The name of a folder that is there already is synced, too, once a process: who made it may have
     been killed before, or may just be about to.
     """
+    done(making_folders(folder))
+
+
+def making_folders(folder: Path) -> Steps[None]:
+    """:func:`make_folders`, in steps."""
     unsure = []
     try:
         while not (str(folder) in _NAMED and folder.is_dir()):
@@ -40,18 +47,18 @@ def make_folders(folder: Path) -> None:
             folder = folder.parent
         while unsure:
             folder = unsure.pop()
-            _make(folder)
+            yield from _making(folder)
     except OSError as error:
         raise StorageTrouble(folder, error) from error
 
 
-def _make(folder: Path) -> None:
+def _making(folder: Path) -> Steps[None]:
     there = folder.is_dir()
     if folder.is_symlink() and not there:
         raise OSError(errno.ENOENT, "a link that leads nowhere")
     folder.mkdir(exist_ok=True)
     try:
-        sync_folder(folder.parent)
+        yield FolderSync(folder.parent)
     except PermissionError:
         if not there:  # else its parent is not ours: /home, or what an operator prepared
             raise
@@ -71,22 +78,30 @@ def files_below(folder: Path, lost: Callable[[Path], object]) -> Iterator[Path]:
     Links are followed, but for one that leads into a folder it lies in (docs/adr/0013).
     *lost* is told of each that leads nowhere, *folder* itself included. ``OSError``.
     """
-    if not folder.is_dir():
-        if folder.is_symlink():
-            lost(folder)
+    return map(Path, names_below(str(folder), lost))
+
+
+def names_below(folder: str, lost: Callable[[Path], object]) -> Iterator[str]:
+    """As ``files_below``, the paths as text: to make a Path of each costs as much as to read it."""
+    if not os.path.isdir(folder):  # noqa: PTH112
+        if os.path.islink(folder):  # noqa: PTH114
+            lost(Path(folder))
         return
     with os.scandir(folder) as entries:
-        found = sorted(entries, key=lambda entry: entry.name)
+        found = sorted(entries, key=_name)
     for entry in found:
-        path = Path(entry.path)
-        if entry.is_symlink() and not os.path.exists(path):  # noqa: PTH110  a Path raises for loops
-            lost(path)
+        is_link = entry.is_symlink()
+        if is_link and not os.path.exists(entry.path):  # noqa: PTH110  a Path raises for loops
+            lost(Path(entry.path))
         elif not entry.is_dir():
-            yield path
-        elif not (entry.is_symlink() and _leads_back(path)):
-            yield from files_below(path, lost)
+            yield entry.path
+        elif not (is_link and leads_back(Path(entry.path))):
+            yield from names_below(entry.path, lost)
 
 
-def _leads_back(link: Path) -> bool:
+_name = attrgetter("name")
+
+
+def leads_back(link: Path) -> bool:
     target = link.stat()
     return any(os.path.samestat(target, above.stat()) for above in link.absolute().parents)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lafka.errors import BadWarc, StorageTrouble
-from lafka.storage.folders import draft_of, make_folders, sync_folder
+from lafka.storage.folders import draft_of, make_folders, making_folders
+from lafka.storage.steps import FileLock, FolderSync, Steps, done
 
 
 def lock_file(path: Path, flags: int, *, wait: bool = True) -> int | None:
@@ -80,12 +81,12 @@ class Lock:
         """Where the file stands now."""
         return draft_of(self.warc) if self.is_draft else self.warc
 
-    def name_for_good(self) -> None:
+    def naming_for_good(self) -> Steps[None]:
         """Give a draft, which is synced, its final name, durably."""
         if self.is_draft:
             self.path.rename(self.warc)
             self.is_draft = False  # whether or not the name is on the disk
-            sync_folder(self.warc.parent)
+            yield FolderSync(self.warc.parent)
 
     def release(self) -> None:
         try:
@@ -99,9 +100,7 @@ class Lock:
 def held(warc: Path) -> Iterator[Lock]:
     """The lock of *warc*, waited for; any ``OSError`` meanwhile is ``StorageTrouble``."""
     try:
-        lock = None
-        while lock is None:
-            lock = _try_lock(warc)
+        lock = done(locking(warc))
         try:
             yield lock
         finally:
@@ -110,16 +109,22 @@ def held(warc: Path) -> Iterator[Lock]:
         raise StorageTrouble(error.filename or warc, error) from error
 
 
-def _try_lock(warc: Path) -> Lock | None:
-    """Wait for the lock; None where the file got another name meanwhile: then try again."""
+def tried(warc: Path) -> Lock | None:
+    """The lock of *warc*, to be released; None where another has it just now.
+
+    Any ``OSError`` is ``StorageTrouble``.
+    """
     is_draft = not warc.exists()
-    if is_draft:
-        make_folders(warc.parent)
     path = draft_of(warc) if is_draft else warc
     try:
-        fd = lock_file(path, os.O_RDWR | (is_draft and os.O_CREAT | os.O_NOFOLLOW))
+        if is_draft:
+            make_folders(warc.parent)
+        flags = os.O_RDWR | (is_draft and os.O_CREAT | os.O_NOFOLLOW)
+        fd = lock_file(path, flags, wait=False)
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise StorageTrouble(error.filename or warc, error) from error
     if fd is None:
         return None
     lock = Lock(warc=warc, fd=fd, is_draft=is_draft)
@@ -127,6 +132,42 @@ def _try_lock(warc: Path) -> Lock | None:
         lock.release()
         return None
     return lock
+
+
+def locking(warc: Path) -> Steps[Lock]:
+    """The lock of *warc*, to be released by who has it; ``OSError``, ``StorageTrouble``."""
+    while True:
+        is_draft = not warc.exists()
+        if is_draft:
+            yield from making_folders(warc.parent)
+        path = draft_of(warc) if is_draft else warc
+        fd = yield from _locked(path, os.O_RDWR | (is_draft and os.O_CREAT | os.O_NOFOLLOW))
+        if fd is None:
+            continue
+        lock = Lock(warc=warc, fd=fd, is_draft=is_draft)
+        if not (is_draft and warc.exists()):
+            return lock
+        lock.release()
+
+
+def _locked(path: Path, flags: int) -> Steps[int | None]:
+    """Open the file at *path* by *flags* and lock it: its descriptor.
+
+    None where the file is gone or has got another name once it is locked: then try again.
+    """
+    try:
+        fd = os.open(path, flags | os.O_CLOEXEC, 0o666)
+    except FileNotFoundError:
+        return None
+    try:
+        yield FileLock(fd)
+        if is_at(fd, path):
+            return fd
+    except BaseException:
+        os.close(fd)
+        raise
+    os.close(fd)
+    return None
 
 
 @contextmanager

@@ -24,8 +24,12 @@ STOPPING_STAT = "lafka/stopping"
 """Stat: the reason for which the crawl stops, there before the spider is closed."""
 TROUBLE_STAT = "lafka/storage_trouble"
 """Stat: the sentence about the disk, which may have refused after the crawl had finished."""
+SOURCE_STAT = "lafka/source/error"
+"""Stat: the sentence about what a crawl pulled from, which went away."""
 LIST_STAT = "lafka/list/error"
 """Stat: the sentence about a list that could not be read to its end."""
+HOPELESS_STAT = "lafka/list/hopeless"
+"""Stat: there where no line of the list can be asked for."""
 
 _AGAIN = 0.02  # seconds until it is looked again whether a spider that opens is open
 
@@ -55,6 +59,15 @@ def stop_for_storage(crawler: Crawler, error: StorageTrouble) -> None:
     """Stop the open spider: the same command goes on when there is room."""
     if note_storage_trouble(crawler, error):
         close_for_storage(crawler)
+
+
+def stop_for(crawler: Crawler, reason: str, sentence: str) -> None:
+    """Stop the open spider, and say why, once: the same command goes on."""
+    assert crawler.stats is not None
+    if not crawler.stats.get_value(SOURCE_STAT):
+        crawler.stats.set_value(SOURCE_STAT, sentence)
+        logger.error("%s. The same command goes on afterwards.", sentence)
+    stop_crawl(crawler, reason)
 
 
 def close_for_storage(crawler: Crawler) -> None:

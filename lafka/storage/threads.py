@@ -1,11 +1,15 @@
-"""Threads for slow work, awaited from the crawl: Scrapy's asyncio loop, or any Twisted reactor."""
+"""Threads for slow work, and the keeper, awaited from the crawl.
+
+In Scrapy's asyncio loop, or by any reactor of Twisted.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
@@ -13,6 +17,9 @@ from typing import Any, ParamSpec, TypeVar
 from scrapy.utils.asyncio import is_asyncio_available
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
+
+from lafka.storage.keeper import Call, Commit, Keeper, Work
+from lafka.storage.steps import Steps
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,11 +37,135 @@ class Threads:
         It is done even where its caller is cancelled meanwhile. ``RuntimeError`` after ``stop``.
         """
         call = partial(copy_context().run, work, *args, **kwargs)
-        return await _told(self._executor.submit(call))
+        return await awaited(self._executor.submit(call))
 
     def stop(self) -> None:
         """Wait for what was begun or waits to be; no work is taken any more."""
         self._executor.shutdown()
+
+
+class _Promise:
+    """Awaited from the crawl, kept in the thread of its loop."""
+
+    __slots__ = ("awaited",)
+
+    def __init__(self) -> None:
+        self.awaited: asyncio.Future[Any] | Deferred[Any] = (
+            asyncio.get_running_loop().create_future() if is_asyncio_available() else Deferred()
+        )
+
+    def keep(self, result: Any = None, error: BaseException | None = None) -> None:
+        """Give who waits what came of it; nobody does where the caller was cancelled meanwhile."""
+        awaited = self.awaited
+        if isinstance(awaited, Deferred):
+            if not awaited.called:
+                awaited.callback(result if error is None else Failure(error))  # type: ignore[no-untyped-call]
+        elif not awaited.done():
+            awaited.set_result(result) if error is None else awaited.set_exception(error)
+
+
+class Keeping:
+    """A keeper's works, awaited from the crawl: those that come together wake it once.
+
+    *syncers*: see :class:`lafka.storage.keeper.Keeper`.
+    """
+
+    def __init__(self, syncers: int = 4) -> None:
+        self._keeper = Keeper(self._told_in_thread, syncers=syncers)
+        self._promises: dict[Work, _Promise] = {}
+        self._waiting: list[Work] = []
+        self._from_thread: Callable[..., object] | None = None
+
+    async def call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What *work* returns or raises, done after all calls that came before it.
+
+        It is done even where its caller is cancelled meanwhile. ``RuntimeError`` after ``stop``.
+        """
+        result: T = await self._put(Call(work=partial(work, *args, **kwargs)))
+        return result
+
+    async def commit(
+        self, key: Hashable, begin: Callable[P, Steps[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """What comes of the steps that *begin* gives, side by side with those of other keys.
+
+        As for :meth:`call`.
+        """
+        result: T = await self._put(Commit(key=key, begin=partial(begin, *args, **kwargs)))
+        return result
+
+    def _put(self, work: Work) -> Awaitable[Any]:
+        promise = self._promises[work] = _Promise()
+        self._waiting.append(work)
+        if len(self._waiting) == 1:
+            self._flush_soon()
+        return promise.awaited
+
+    def _flush_soon(self) -> None:
+        """Hand the keeper what comes until the loop has gone round."""
+        if is_asyncio_available():
+            loop = asyncio.get_running_loop()
+            self._from_thread = loop.call_soon_threadsafe
+            loop.call_soon(self._flush)
+            return
+        from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
+
+        self._from_thread = reactor.callFromThread
+        reactor.callLater(0, self._flush)  # type: ignore[arg-type]
+
+    def _flush(self) -> None:
+        works, self._waiting = self._waiting, []
+        if not works:
+            return
+        try:
+            self._keeper.put(works)
+        except RuntimeError as error:
+            for work in works:
+                work.error = error
+            self._tell(works)
+
+    def _told_in_thread(self, works: Sequence[Work]) -> None:
+        assert self._from_thread is not None
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._from_thread(self._tell, works)
+
+    def _tell(self, works: Sequence[Work]) -> None:
+        for work in works:
+            self._promises.pop(work).keep(work.result, work.error)
+
+    def stop(self) -> None:
+        """Wait for what was begun or waits to be; no work is taken any more."""
+        self._flush()
+        self._keeper.stop()
+
+
+class Room:
+    """Bytes in somebody's hands, of which there shall be no more than *most* before others come."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held = 0
+        self._waiting: list[_Promise] = []
+
+    async def wait(self) -> None:
+        """Come back when there is room."""
+        while self._held >= self._most:
+            promise = _Promise()
+            self._waiting.append(promise)
+            await promise.awaited
+
+    @contextmanager
+    def holding(self, count: int) -> Iterator[None]:
+        """Hold *count* bytes."""
+        self._held += count
+        try:
+            yield
+        finally:
+            self._held -= count
+            if self._held < self._most:
+                waiting, self._waiting = self._waiting, []
+                for promise in waiting:
+                    promise.keep()
 
 
 async def run_aside(name: str, work: Callable[[], T]) -> T:
@@ -54,10 +185,10 @@ async def run_aside(name: str, work: Callable[[], T]) -> T:
             future.set_result(result)
 
     threading.Thread(target=run, name=name, daemon=True).start()
-    return await _told(future)
+    return await awaited(future)
 
 
-def _told(future: Future[T]) -> Awaitable[T]:
+def awaited(future: Future[T]) -> Awaitable[T]:
     """What comes of *future*, told in the thread of the loop; its work cannot be called off."""
     if is_asyncio_available():
         return asyncio.shield(asyncio.wrap_future(future))

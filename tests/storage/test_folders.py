@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lafka.errors import StorageTrouble
-from lafka.storage import folders
+from lafka.storage import folders, steps
 from lafka.storage.folders import draft_of, free_name, make_folders
 from lafka.warc.writing.names import numbered, or_numbered
 
@@ -68,7 +68,7 @@ def test_a_folder_that_is_not_ours_needs_no_sync(
         raise PermissionError(13, "Permission denied", str(folder))
 
     monkeypatch.setattr(folders, "_NAMED", set())
-    monkeypatch.setattr(folders, "sync_folder", refused)
+    monkeypatch.setattr(steps, "sync_folder", refused)
     make_folders(tmp_path)
     with pytest.raises(StorageTrouble, match="Permission denied"):
         make_folders(tmp_path / "a")

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from lafka.errors import BadWarc, StorageTrouble
-from lafka.storage import locks
+from lafka.storage import steps
 from lafka.storage.folders import draft_of
 from lafka.storage.locks import held, is_at, is_locked, is_locked_at, lock_file, vacant
+from lafka.storage.steps import done
 
 
 @pytest.fixture
@@ -115,7 +116,7 @@ def test_a_paper_that_is_not_there_is_locked_by_its_draft(tmp_path: Path) -> Non
         assert lock.path == draft_of(warc)
         assert is_locked_at(draft_of(warc))
         os.write(lock.fd, b"bytes")
-        lock.name_for_good()
+        done(lock.naming_for_good())
         assert lock.path == warc
         assert is_locked_at(warc)
     assert [path.name for path in warc.parent.iterdir()] == ["1.warc"]
@@ -160,11 +161,11 @@ def test_trouble_while_a_paper_is_locked_is_told_with_its_name(
     def refused(folder: Path) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    monkeypatch.setattr(locks, "sync_folder", refused)
     draft_of(tmp_path / "1.warc").write_bytes(b"bytes")
     trouble = pytest.raises(StorageTrouble, match=r"1\.warc: Input/output error")
     with trouble, held(tmp_path / "1.warc") as lock:
-        lock.name_for_good()
+        monkeypatch.setattr(steps, "sync_folder", refused)
+        done(lock.naming_for_good())
     assert not lock.is_draft
 
 

@@ -6,10 +6,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextvars import ContextVar
+from pathlib import Path
 
 import pytest
 
-from lafka.storage.threads import Threads, run_aside
+from lafka.storage.steps import FolderSync, Steps
+from lafka.storage.threads import Keeping, Room, Threads, run_aside
 
 LIMIT = 30
 asked = ContextVar("asked", default="")
@@ -191,7 +193,8 @@ install_reactor(sys.argv[1])
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from scrapy.utils.defer import deferred_from_coro
-from lafka.storage.threads import Threads, run_aside
+from lafka.storage.steps import Aside
+from lafka.storage.threads import Keeping, Room, Threads, run_aside
 import threading
 
 threads = Threads("lafka-test", 2)
@@ -209,6 +212,24 @@ async def main():
         except LookupError as error:
             print(error, threading.current_thread() is loop)
     threads.stop()
+    await kept(loop)
+
+def steps():
+    yield Aside(int)
+    return "kept"
+
+async def kept(loop):
+    keeping, room = Keeping(), Room(1)
+    with room.holding(1):
+        waiting = room.wait()
+        call, commit = keeping.call(threading.current_thread), keeping.commit("a", steps)
+        print(await call is not loop, await commit)
+    await waiting
+    try:
+        await keeping.call(fail)
+    except LookupError as error:
+        print(error, threading.current_thread() is loop)
+    keeping.stop()
 
 def started():
     deferred_from_coro(main()).addBoth(lambda result: (print(result), reactor.stop()))
@@ -237,5 +258,107 @@ def test_what_blocks_for_ever_aside_does_not_hold_the_end_of_the_process() -> No
     ],
 )
 def test_work_is_awaited_from_any_reactor(reactor: str) -> None:
-    told = ["True", "lafka-aside", "nothing True", "nothing True", "None"]
+    told = ["True", "lafka-aside", "nothing True", "nothing True", "True kept",
+            "nothing True", "None"]  # fmt: skip
     assert output_of(REACTOR, reactor) == told
+
+
+# The keeper, awaited
+
+
+@pytest.fixture
+def keeping() -> Iterator[Keeping]:
+    made = Keeping()
+    yield made
+    made.stop()
+
+
+def test_calls_and_commits_of_a_keeper_are_awaited(keeping: Keeping, tmp_path: Path) -> None:
+    def synced(text: str) -> Steps[str]:
+        (tmp_path / text).write_text(text)
+        yield FolderSync(tmp_path)
+        return text
+
+    async def ask() -> list[str]:
+        return await asyncio.gather(
+            keeping.call("{}{}".format, "a", 1),
+            *(keeping.commit(name, synced, text=name) for name in "bc"),
+        )
+
+    assert asyncio.run(ask()) == ["a1", "b", "c"]
+
+
+def test_what_a_call_or_a_commit_raises_is_raised(keeping: Keeping) -> None:
+    def fails(text: str) -> Steps[None]:
+        fail(text)
+        yield FolderSync(Path())
+
+    async def ask() -> list[BaseException | None]:
+        return await asyncio.gather(
+            keeping.call(fail, "one"),
+            keeping.commit("key", fails, "two"),
+            return_exceptions=True,
+        )
+
+    assert [str(error) for error in asyncio.run(ask())] == ["one", "two"]
+
+
+def test_what_comes_together_wakes_the_loop_once(
+    keeping: Keeping, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[int] = []
+    tell = Keeping._tell
+    monkeypatch.setattr(Keeping, "_tell", lambda *of: told.append(len(of[1])) or tell(*of))  # type: ignore[func-returns-value]
+
+    async def ask() -> None:
+        await asyncio.gather(*(keeping.call(int) for _ in range(100)))
+
+    asyncio.run(ask())
+    assert told == [100]
+
+
+def test_a_call_whose_caller_was_cancelled_is_done_all_the_same(keeping: Keeping) -> None:
+    gate, done = threading.Event(), threading.Event()
+
+    async def ask() -> None:
+        asked = asyncio.ensure_future(keeping.call(lambda: gate.wait(LIMIT) and done.set()))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        gate.set()
+        await keeping.call(int)
+
+    asyncio.run(ask())
+    assert done.is_set()
+
+
+def test_a_keeper_that_has_stopped_takes_no_work() -> None:
+    made = Keeping()
+    made.stop()
+    with pytest.raises(RuntimeError, match="stopped"):
+        asyncio.run(made.call(int))
+
+
+def test_who_asks_for_room_waits_until_there_is_some() -> None:
+    async def ask() -> list[str]:
+        log: list[str] = []
+        room = Room(100)
+
+        async def other(name: str) -> None:
+            await room.wait()
+            log.append(name)
+
+        await room.wait()
+        with room.holding(60):
+            await room.wait()
+            with room.holding(60):
+                others = [asyncio.ensure_future(other(name)) for name in "ab"]
+                for _ in range(5):
+                    await asyncio.sleep(0)
+                log.append("full")
+            await asyncio.gather(*others)
+        return log
+
+    assert asyncio.run(ask()) == ["full", "a", "b"]

@@ -1,0 +1,218 @@
+"""Child processes with bounds, for what foreign bytes could make stop, fill memory or crash.
+
+A child runs ``serve()`` of a module, which hands its tasks to :func:`serve` here; it answers one
+question at a time and is started anew when it dies. A question is a name, a JSON object and bytes;
+an answer is JSON: a child has read what a site wrote, so nothing of it is unpickled. On the pipe, a
+question is two lengths of eight bytes, its JSON and its bytes; an answer a length and its JSON.
+
+The methods of :class:`Children` block: a crawl calls them in its threads.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import resource
+import select
+import signal
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from lafka.errors import LafkaError
+from lafka.warc.format.sources import write_all
+
+MEMORY = 1 << 30
+"""Bytes of address space of a child."""
+PATIENCE = 6
+"""Seconds of the clock for a second of work: a machine has other things to do, too."""
+
+Task = Callable[[dict[str, Any], bytes], Any]
+"""A question and its bytes -> what ``json.dumps`` takes."""
+
+_CODE = """\
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from importlib import import_module
+import_module(sys.argv[2]).serve()
+"""
+_ASKED = struct.Struct(">QQ")
+_LENGTH = struct.Struct(">Q")
+
+
+class ChildDied(LafkaError):
+    """A child took too long or died over what it was asked; ``str`` says which."""
+
+
+class Children:
+    """At most *count* children that run ``serve()`` of *module*, started when there is work."""
+
+    def __init__(self, module: str, count: int) -> None:
+        self._all = [_Child(module) for _ in range(count)]
+        self._idle: queue.LifoQueue[_Child] = queue.LifoQueue()
+        for child in self._all:
+            self._idle.put(child)
+        self.is_cut = False
+
+    def ask(self, name: str, question: dict[str, Any], data: bytes = b"", *, seconds: int) -> Any:
+        """What the task *name* answers to *question* and *data*, after *seconds* of CPU at most.
+
+        ``ChildDied`` where there is no answer, and after ``cut``.
+        """
+        child = self._idle.get()
+        try:
+            if self.is_cut:
+                raise ChildDied("not begun")
+            return child.ask({**question, "task": name, "seconds": seconds}, data, seconds)
+        finally:
+            self._idle.put(child)
+
+    def cut(self) -> None:
+        """Answer nothing any more; whoever waits for an answer gets ``ChildDied`` at once."""
+        self.is_cut = True
+        for child in self._all:
+            child.give_up()
+
+    def stop(self) -> None:
+        """End the children, after what they were asked last."""
+        for _ in self._all:
+            self._idle.get().stop()
+
+
+class _Child:
+    """A process that answers one question at a time; it ends with its standard input."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+        self._process: subprocess.Popen[bytes] | None = None
+        self._given_up = False
+
+    def ask(self, question: dict[str, Any], data: bytes, seconds: int) -> Any:
+        head = json.dumps(question).encode()
+        process = self._process
+        if process is None or process.poll() is not None:
+            process = self._process = _started(self._module)
+        if self._given_up:
+            process.kill()
+        deadline = monotonic() + PATIENCE * seconds
+        try:
+            for part in (_ASKED.pack(len(head), len(data)) + head, data):
+                _send(process, part, deadline)
+            return json.loads(_message(process, deadline))
+        except (BrokenPipeError, EOFError, TimeoutError) as error:
+            raise ChildDied(self._ended(error, seconds)) from None
+
+    def _ended(self, error: Exception, seconds: int) -> str:
+        process, self._process = self._process, None
+        assert process is not None
+        late = isinstance(error, TimeoutError)
+        if late:
+            process.kill()
+        code = _closed(process)
+        if late:
+            return f"no answer after {PATIENCE * seconds} seconds"
+        if code == -signal.SIGXCPU:
+            return f"more than {seconds} seconds of work"
+        return f"its reader ended with {code}"
+
+    def give_up(self) -> None:
+        self._given_up = True
+        process = self._process
+        if process is not None:
+            process.kill()
+
+    def stop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            _closed(process)
+
+
+def _started(module: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-c", _CODE, json.dumps(sys.path), module]
+    process = subprocess.Popen(command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603  our own code
+    assert process.stdin is not None
+    os.set_blocking(process.stdin.fileno(), False)
+    return process
+
+
+def _closed(process: subprocess.Popen[bytes]) -> int:
+    """The exit code of *process*, after the end of its standard input."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with suppress(OSError):
+        process.stdin.close()
+    process.stdout.close()
+    try:
+        return process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
+def _send(process: subprocess.Popen[bytes], data: bytes, deadline: float) -> None:
+    assert process.stdin is not None
+    fd = process.stdin.fileno()
+    left = memoryview(data)
+    while left:
+        _await(fd, select.POLLOUT, deadline)
+        left = left[os.write(fd, left) :]
+
+
+def _message(process: subprocess.Popen[bytes], deadline: float) -> bytes:
+    assert process.stdout is not None
+    fd = process.stdout.fileno()
+    (length,) = _LENGTH.unpack(_exactly(fd, _LENGTH.size, deadline))
+    return _exactly(fd, length, deadline)
+
+
+def _exactly(fd: int, length: int, deadline: float) -> bytes:
+    pieces = bytearray()
+    while len(pieces) < length:
+        _await(fd, select.POLLIN, deadline)
+        piece = os.read(fd, length - len(pieces))
+        if not piece:
+            raise EOFError
+        pieces += piece
+    return bytes(pieces)
+
+
+def _await(fd: int, event: int, deadline: float) -> None:
+    poll = select.poll()  # select.select knows descriptors up to 1023 alone
+    poll.register(fd, event)
+    if not poll.poll(max(0.0, deadline - monotonic()) * 1000):
+        raise TimeoutError
+
+
+# In the child -----------------------------------------------------------------------------
+
+
+def serve(tasks: Mapping[str, Task]) -> None:
+    """Answer questions until standard input ends. Runs in the child."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # A terminal and systemd send them to us, too. The crawl ends us when it has its answer;
+        # were we to end before, what it asked for would be told as what cannot be read.
+        signal.signal(number, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    answers = os.dup(1)
+    with Path(os.devnull).open("wb") as nothing:
+        os.dup2(nothing.fileno(), 1)
+    asked = sys.stdin.buffer
+    while lengths := asked.read(_ASKED.size):
+        head, data = map(asked.read, _ASKED.unpack(lengths))
+        question = json.loads(head)
+        _allow(question["seconds"])
+        answer = json.dumps(tasks[question["task"]](question, data)).encode()
+        write_all(answers, _LENGTH.pack(len(answer)) + answer)
+
+
+def _allow(seconds: int) -> None:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limit = int(used.ru_utime + used.ru_stime) + seconds + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))

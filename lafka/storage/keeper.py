@@ -1,0 +1,344 @@
+"""The keeper: one thread that records what comes, and stores with group commit.
+
+Works come to its queue in order. A *call* is done at once. A *commit* is work in steps
+(:mod:`lafka.storage.steps`): those that wait are taken as a batch and go side by side. All of them
+do what leads to their next step, then these steps are done together, by other threads, a folder's
+once for all; then all go on. Calls are done meanwhile, however long the disk takes.
+
+One commit's order is that of its lines, and two of one key come one after the other. What a commit
+raises ends that one alone; trouble of the disk is raised in all that are under way, so that they
+roll back what they had begun. Locks are tried. Who cannot have one leaves the batch, and so does
+who has long work to do; of locks only one is waited for at a time. So no process ever waits for a
+lock while others wait for what it has (docs/adr/0021-the-keeper.md).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import Any, Generic, TypeVar
+
+from lafka.errors import StorageTrouble
+from lafka.storage.steps import Aside, FileLock, Step, Steps
+
+T = TypeVar("T")
+
+BATCH_MAX = 16
+"""Commits that go side by side; each has two files open."""
+GATHERING = 0.05
+"""Seconds in which commits gather behind the first that waits, to go side by side."""
+SHARE = 4
+"""Steps that one thread does one after the other, before it is worth waking another."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Call(Generic[T]):
+    """Work that is done at once, in its turn; ``result`` or ``error`` is what came of it."""
+
+    work: Callable[[], T]
+    result: T | None = None
+    error: BaseException | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Commit(Generic[T]):
+    """Work in steps, side by side with others of other keys; ``result`` or ``error`` as above."""
+
+    key: Hashable
+    begin: Callable[[], Steps[T]]
+    result: T | None = None
+    error: BaseException | None = None
+    since: float = field(default_factory=monotonic)
+    _steps: Steps[T] | None = None
+    step: Step | None = None
+    """What has to be done before it goes on; None once it has ended."""
+
+    def go_on(self, error: BaseException | None = None) -> None:
+        """Go to the next step; *error* is what the last one raised."""
+        try:
+            if self._steps is None:
+                self._steps = self.begin()
+            self.step = self._steps.throw(error) if error else next(self._steps)
+        except StopIteration as end:
+            self.step, self.result = None, end.value
+        except BaseException as raised:
+            self.step, self.error = None, raised
+
+    @property
+    def trouble(self) -> OSError | None:
+        """The disk's error that ended it."""
+        if isinstance(self.error, StorageTrouble):
+            return self.error.error
+        return self.error if isinstance(self.error, OSError) else None
+
+
+Work = Call[Any] | Commit[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Returned:
+    """The step of a commit that had left the batch was done, or raised *error*."""
+
+    commit: Commit[Any]
+    error: BaseException | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """A share of the batch's steps was done; what steps raised, by their keys."""
+
+    errors: dict[Hashable, BaseException]
+
+
+class Keeper:
+    """One thread, begun with its first work.
+
+    *told* gets works that have ended, in that thread. *syncers*: threads that do steps side by
+    side.
+    """
+
+    def __init__(self, told: Callable[[Sequence[Work]], object], *, syncers: int = 4) -> None:
+        self._told = told
+        self._most = syncers
+        self._syncers = ThreadPoolExecutor(syncers, thread_name_prefix="lafka-sync")
+        self._aside = ThreadPoolExecutor(syncers + 1, thread_name_prefix="lafka-aside")
+        self._queue: SimpleQueue[Iterable[Work] | _Returned | _Shared | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._stopped = False
+        self._open: set[Work] = set()  # what somebody waits for
+        self._ended: list[Work] = []
+        self._waiting: deque[Commit[Any]] = deque()
+        self._batch: list[Commit[Any]] = []
+        self._errors: dict[Hashable, BaseException] = {}
+        self._shares = 0  # how many of the batch's steps threads have in hand
+        self._locked_out: list[Commit[Any]] = []  # another process has the lock
+        self._away: set[Commit[Any]] = set()  # a thread does its step
+        self._returned: list[_Returned] = []
+        self._trouble: OSError | None = None
+
+    def put(self, works: Iterable[Work]) -> None:
+        """Let *works* be done, in order. ``RuntimeError`` after ``stop``."""
+        if self._stopped:
+            raise RuntimeError("the keeper has stopped")
+        if self._thread is None:
+            # A crawl that breaks down and never stops us shall end all the same, as by a kill.
+            self._thread = threading.Thread(target=self._run, name="lafka-keeper", daemon=True)
+            self._thread.start()
+        self._queue.put(works)
+
+    def stop(self) -> None:
+        """Wait for what was begun or waits to be; no work is taken any more."""
+        self._stopped = True
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+        self._syncers.shutdown()
+        self._aside.shutdown()
+
+    # In its thread ---------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            while not (self._stopped and self._is_idle and self._queue.empty()):
+                for message in self._messages():
+                    self._take(message)
+                self._go_on()
+                self._tell()
+        except BaseException as error:
+            self._give_up(error)
+            raise
+
+    def _tell(self) -> None:
+        if self._ended:
+            ended, self._ended = self._ended, []
+            self._open.difference_update(ended)
+            self._told(ended)
+
+    def _give_up(self, error: BaseException) -> None:
+        """A fault of ours: nobody shall wait for ever."""
+        self._stopped = True
+        while not self._queue.empty():
+            message = self._queue.get()
+            if message is not None and not isinstance(message, _Returned | _Shared):
+                self._open.update(message)
+        left = self._open.difference(self._ended)
+        for work in left:
+            work.error = error
+        self._ended += left
+        self._tell()
+
+    @property
+    def _is_idle(self) -> bool:
+        return not (self._waiting or self._batch or self._locked_out or self._away)
+
+    def _messages(self) -> list[Any]:
+        """All that has come; waited for where nothing else can be done."""
+        try:
+            messages = [self._queue.get(timeout=self._patience())]
+        except Empty:
+            return []
+        while not self._queue.empty():
+            messages.append(self._queue.get())
+        return messages
+
+    def _take(self, message: Iterable[Work] | _Returned | _Shared | None) -> None:
+        if isinstance(message, _Shared):
+            self._shares -= 1
+            self._errors |= message.errors
+        elif isinstance(message, _Returned):
+            self._returned.append(message)
+        elif message is not None:
+            works = list(message)
+            self._open.update(works)
+            for work in works:
+                self._take_work(work)
+
+    def _take_work(self, work: Work) -> None:
+        if isinstance(work, Commit):
+            self._waiting.append(work)
+            return
+        try:
+            work.result = work.work()
+        except BaseException as error:
+            work.error = error
+        self._ended.append(work)
+
+    # Batches
+
+    def _patience(self) -> float | None:
+        """Seconds until a batch is to be begun; None: a message has to come first."""
+        busy = self._busy()
+        first = next((c for c in self._waiting if c.key not in busy), None)
+        if self._batch or first is None:
+            return None
+        return 0.0 if self._stopped else max(0.0, first.since + GATHERING - monotonic())
+
+    def _busy(self) -> set[Hashable]:
+        """The keys of all commits that were begun and have not ended."""
+        return {commit.key for commit in (*self._batch, *self._locked_out, *self._away)}
+
+    def _begin_batch(self) -> bool:
+        """Take who comes back, who can have its lock now, and who waits; whether there is any."""
+        returned, self._returned = self._returned, []
+        for message in returned:
+            self._away.remove(message.commit)
+            self._advance(message.commit, message.error)
+        locked_out, self._locked_out = self._locked_out, []
+        for commit in locked_out:
+            self._try_lock(commit)
+        if len(self._waiting) >= BATCH_MAX or self._patience() == 0:
+            for commit in self._next():
+                self._advance(commit)
+        self._await_lock()
+        return bool(self._batch)
+
+    def _next(self) -> list[Commit[Any]]:
+        """Those that are to be begun, in order, one of each key; they wait no longer."""
+        busy, found = self._busy(), list[Commit[Any]]()
+        for commit in self._waiting:
+            if len(self._batch) + len(found) == BATCH_MAX:
+                break
+            if commit.key not in busy:
+                busy.add(commit.key)
+                found.append(commit)
+        for commit in found:
+            self._waiting.remove(commit)
+        return found
+
+    def _advance(self, commit: Commit[Any], error: BaseException | None = None) -> None:
+        """Let *commit* go on to its next step, in the batch, or beside it where that is long."""
+        commit.go_on(error)
+        step = commit.step
+        if step is None:
+            self._ended.append(commit)
+            self._trouble = self._trouble or commit.trouble
+        elif isinstance(step, FileLock):
+            self._try_lock(commit)
+        elif isinstance(step, Aside):
+            self._leave(commit)
+        else:
+            self._batch.append(commit)
+
+    def _try_lock(self, commit: Commit[Any]) -> None:
+        assert isinstance(commit.step, FileLock)
+        try:
+            if not commit.step.tried():
+                self._locked_out.append(commit)
+                return
+        except BaseException as error:
+            self._advance(commit, error)
+            return
+        self._advance(commit)
+
+    def _await_lock(self) -> None:
+        """Let a thread wait for the lock of the first that could not have it, and of no other."""
+        if self._locked_out and not any(isinstance(c.step, FileLock) for c in self._away):
+            self._leave(self._locked_out.pop(0))
+
+    def _leave(self, commit: Commit[Any]) -> None:
+        """Let *commit* come back when its step is done; the batch does not wait for it."""
+        self._away.add(commit)
+        self._aside.submit(self._do_aside, commit)
+
+    def _go_on(self) -> None:
+        """Let the batch go as far as it can without its steps, and begin the next one."""
+        while not self._shares:
+            if self._batch:
+                self._resume()
+            elif not self._begin_batch():
+                return
+            self._roll_back()
+            self._hand_out()
+
+    def _resume(self) -> None:
+        """The batch's steps are done."""
+        batch, self._batch = self._batch, []
+        errors, self._errors = self._errors, {}
+        for commit in batch:
+            assert commit.step is not None
+            self._advance(commit, errors.get(commit.step.key))
+
+    def _roll_back(self) -> None:
+        """Where the disk refused one of them something, it is the end of all that are under way."""
+        while self._trouble is not None:
+            trouble, self._trouble = self._trouble, None
+            batch, self._batch = self._batch, []
+            for commit in batch:
+                self._advance(commit, type(trouble)(*trouble.args))
+
+    def _hand_out(self) -> None:
+        """Give the batch's steps to threads, one of each key."""
+        steps = list(
+            {commit.step.key: commit.step for commit in self._batch if commit.step}.values()
+        )
+        if not steps:
+            return
+        count = min(self._most, -(-len(steps) // SHARE))
+        self._shares = count
+        for first in range(count):
+            self._syncers.submit(self._do_share, steps[first::count])
+
+    # In threads of its own -------------------------------------------------------------------
+
+    def _do_share(self, steps: Sequence[Step]) -> None:
+        errors: dict[Hashable, BaseException] = {}
+        for step in steps:
+            try:
+                step.do()
+            except BaseException as error:
+                errors[step.key] = error
+        self._queue.put(_Shared(errors))
+
+    def _do_aside(self, commit: Commit[Any]) -> None:
+        assert commit.step is not None
+        raised: BaseException | None = None
+        try:
+            commit.step.do()
+        except BaseException as error:
+            raised = error
+        self._queue.put(_Returned(commit, raised))

@@ -1,0 +1,118 @@
+"""A child answers within its bounds; what stops it costs that one answer."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from lafka.storage import children as module
+from lafka.storage.children import ChildDied, Children
+
+
+@pytest.fixture
+def children() -> Iterator[Children]:
+    made = Children("tests.storage.served", 1)
+    yield made
+    made.stop()
+
+
+def echoed(children: Children, text: str = "a", data: bytes = b"") -> bool:
+    answer = children.ask("echo", {"text": text}, data, seconds=5)
+    return bool(answer == {"asked": text, "size": len(data), "data": data[-9:].decode()})
+
+
+def process_of(children: Children) -> subprocess.Popen[bytes]:
+    process = children._all[0]._process
+    assert process is not None
+    return process
+
+
+def test_questions_and_answers_of_any_length_come_whole(children: Children) -> None:
+    assert echoed(children)
+    process = process_of(children)
+    assert echoed(children, "\udc80 \0 é", b"x" * 5_000_000 + b"the end")
+    assert len(children.ask("chat", {}, seconds=5)) == 3_000_000
+    assert process_of(children) is process
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        ("die", "its reader ended with 7"),
+        ("work", "more than 1 seconds of work"),
+        ("fill", "its reader ended with 1"),
+        ("none such", "its reader ended with 1"),
+    ],
+)
+def test_what_stops_a_child_costs_one_answer(children: Children, task: str, said: str) -> None:
+    assert echoed(children)
+    with pytest.raises(ChildDied, match=f"^{said}$"):
+        children.ask(task, {}, b"data", seconds=1)
+    assert echoed(children)
+
+
+@pytest.mark.parametrize("data", [b"", b"x" * 1_000_000], ids=["that waits", "that takes nothing"])
+def test_a_child_gives_up_after_some_time_of_the_clock(
+    children: Children, monkeypatch: pytest.MonkeyPatch, data: bytes
+) -> None:
+    assert echoed(children)
+    process = process_of(children)
+    if data:
+        os.kill(process.pid, signal.SIGSTOP)
+    monkeypatch.setattr(module, "PATIENCE", 0)  # no time at all: whatever is asked is late
+    with pytest.raises(ChildDied, match="no answer after 0 seconds"):
+        children.ask("wait", {}, data, seconds=10)
+    assert process.returncode == -signal.SIGKILL
+    monkeypatch.undo()
+    assert echoed(children)
+
+
+def test_a_child_that_has_gone_is_started_anew(children: Children) -> None:
+    assert echoed(children)
+    process_of(children).kill()
+    process_of(children).wait()
+    assert echoed(children)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_is_sent_to_all_ends_no_child(children: Children, number: int) -> None:
+    assert echoed(children)
+    process = process_of(children)
+    process.send_signal(number)
+    assert echoed(children)
+    assert process_of(children) is process
+
+
+def test_children_that_are_cut_answer_nothing_any_more() -> None:
+    made = Children("tests.storage.served", 1)
+    assert echoed(made)
+    errors: list[ChildDied] = []
+
+    def ask() -> None:
+        try:
+            made.ask("wait", {}, seconds=100)
+        except ChildDied as error:
+            errors.append(error)
+
+    waiting = [threading.Thread(target=ask) for _ in range(3)]
+    for each in waiting:
+        each.start()
+    made.cut()
+    for each in waiting:
+        each.join(60)
+    assert len(errors) == 3
+    assert made.is_cut
+    made.stop()
+
+
+def test_a_child_ends_with_its_standard_input() -> None:
+    made = Children("tests.storage.served", 2)
+    assert echoed(made)
+    [process] = [child._process for child in made._all if child._process]
+    made.stop()
+    assert process.returncode == 0
