@@ -208,7 +208,7 @@ def test_conversions_say_what_came_of_it(warc, tmp_path):
         ((), f"scrapy warc: say a verb: {', '.join(VERBS)}"),
         (("ls",), "scrapy warc ls: the following arguments are required: FILE"),
         (("ls", "/none/such"), "scrapy warc ls: /none/such: no such file"),
-        (("cdx", "/"), "scrapy warc cdx: /: not a file"),
+        (("ls", "/"), "scrapy warc ls: /: not a file"),
         (("check", "x", "--slow"), "scrapy warc check: unknown option --slow"),
         (("get", "x", "-1"), "scrapy warc get: argument OFFSET: invalid place value: '-1'"),
         (("get", "x", "9" * 30), "scrapy warc get: argument OFFSET: invalid place value"),
@@ -252,3 +252,61 @@ def test_scrapy_runs_the_verbs_and_a_reader_may_go_away(path):
         out, err = done.communicate()
         assert (done.returncode, out) == (2, b"")
         assert err == b"scrapy warc ls: /none/such: no such file\n"
+
+
+@pytest.fixture
+def folder(path, tmp_path) -> Path:
+    """A folder with two volumes of the same base name, and a file that is none."""
+    folder = tmp_path / "warcs"
+    for name in ("a", "b"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "1.warc").write_bytes(path.read_bytes())
+    (folder / "a" / "notes.txt").write_text("none")
+    return folder
+
+
+def test_indexes_and_check_take_folders_and_lists(warc, folder, tmp_path):
+    names = [str(folder / "a/1.warc"), str(folder / "b/1.warc")]
+    by_name = warc("cdxj", "--folder", folder, *names)
+    assert by_name[0] == 0
+    assert by_name[1].count(b'"filename": "a/1.warc"') == 2
+    (tmp_path / "list").write_text("\n".join(names) + "\n\n")
+    assert warc("cdxj", "--folder", folder, folder)[1] == by_name[1]
+    assert warc("cdxj", "--folder", folder, "--list", tmp_path / "list")[1] == by_name[1]
+    assert warc("cdx", folder)[1].count(b"1.warc") == 4
+    assert warc("check", folder)[2].count("records") == 2
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        ((), "say which files: none is named"),
+        (("--list", "/none/such"), "/none/such: no such file"),
+        (("/none/such",), "/none/such: no such file"),
+    ],
+)
+def test_files_that_are_not_there_are_one_sentence(warc, args, sentence):
+    assert refused(warc("check", *args)) == f"scrapy warc check: {sentence}"
+
+
+def test_a_folder_without_a_volume_is_one_sentence(warc, tmp_path):
+    said = refused(warc("check", tmp_path))
+    assert said == f"scrapy warc check: {tmp_path}: no WARC or like file is below it"
+
+
+def test_links_have_names_of_their_own_in_one_folder(warc, folder, tmp_path):
+    flat = tmp_path / "flat"
+    for told in ("2 links made, 0 there already\n", "0 links made, 2 there already\n"):
+        assert warc("link", folder, flat) == (0, b"", told)
+    assert sorted(link.name for link in flat.iterdir()) == ["a,1.warc", "b,1.warc"]
+    assert (flat / "b,1.warc").read_bytes() == (folder / "b/1.warc").read_bytes()
+    assert not (flat / "b,1.warc").readlink().is_absolute()
+
+
+def test_a_link_goes_over_no_file(warc, folder, tmp_path):
+    (tmp_path / "flat").mkdir()
+    (tmp_path / "flat/b,1.warc").write_text("mine")
+    assert "b,1.warc: there already, and no link" in refused(
+        warc("link", folder, tmp_path / "flat")
+    )
+    assert (tmp_path / "flat/b,1.warc").read_text() == "mine"

@@ -36,6 +36,7 @@
 ``repairing``             what is whole of a damaged volume, in a new one
 ``recompressing``         all of a sound one, a gzip member for each record or plain
 ``arc2warc``, ``warc2arc`` ARC to WARC, header lines kept, and back
+``packing``               WARCs with an index and pages as one WACZ
 
 ``alike``, other files that hold what WARCs hold, read as if they were WARCs: ``arc`` with
 ``archeaders``, WACZ, MAFF, MHTML.

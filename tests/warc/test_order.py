@@ -22,7 +22,8 @@ FLOORS = (
     ("format",),
     ("reading",),
     ("writing", "alike"),
-    ("converting", "indexes"),
+    ("indexes",),
+    ("converting",),
 )
 FLOOR_OF = {home: number for number, homes in enumerate(FLOORS) for home in homes}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

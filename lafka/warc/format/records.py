@@ -32,6 +32,11 @@ def uuid_urn() -> str:
     return f"<urn:uuid:{uuid.uuid4()}>"
 
 
+def named_urn(name: str) -> str:
+    """The record id that *name* has each time: UUID version 5, namespace URL."""
+    return f"<urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, name)}>"
+
+
 def digest_text(digest: hashlib._Hash) -> str:
     """``sha256:`` and hex, as it stands in digests of WARC headers and suwafs."""
     return "sha256:" + digest.hexdigest()

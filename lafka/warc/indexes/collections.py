@@ -28,14 +28,11 @@ from lafka.warc.indexes.lines import word
 from lafka.warc.indexes.sqlite import SqliteBuilder, SqliteIndex
 from lafka.warc.indexes.surts import surt
 from lafka.warc.problems import Problem
+from lafka.warc.reading.folders import OPEN, files_below, is_volume
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.reading.volumes import Volume
 from lafka.warc.writing import segments
 
-VOLUMES = (".warc", ".arc", ".wacz", ".maff", ".mhtml", ".mht")
-PACKED = (".gz", ".bz2", ".zst")
-"""What the names of volumes in a folder end with, and what may follow."""
-OPEN = ".open"
 _OPENED_MAX = 16
 _ORIGINALS = ("response", "resource", "conversion")
 
@@ -79,7 +76,7 @@ class Collection:
         for path in map(Path, paths):
             if path.is_dir():
                 volumes.append(path)
-                indexes.extend(file for file in _files(path) if _is_index(file))
+                indexes.extend(file for file in files_below(path) if _is_index(file))
             else:
                 (indexes if _is_index(path) else volumes).append(path)
         return cls(volumes, indexes, opened_max=opened_max)
@@ -121,7 +118,7 @@ class Collection:
                     yield self._located(index, name)
         for path in self._given:
             if path.is_dir():
-                yield from (file for file in _files(path) if _is_volume(file))
+                yield from (file for file in files_below(path) if is_volume(file))
             else:
                 yield path
 
@@ -389,26 +386,6 @@ def _is_of(entry: Entry, record: StoredRecord) -> bool:
 def _around(volume: Volume, place: int) -> StoredRecord | None:
     """The record in which the byte *place* of a plain volume lies."""
     return next((one for one in volume if one.offset <= place < one.offset + one.length), None)
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    """The files below *folder*, sorted within each, without those whose names begin with a dot."""
-    with os.scandir(folder) as entries:
-        found = sorted(entries, key=lambda entry: entry.name)
-    for entry in found:
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir(follow_symlinks=False):
-            yield from _files(Path(entry.path))
-        elif entry.is_file():
-            yield Path(entry.path)
-
-
-def _is_volume(path: Path) -> bool:
-    name = path.name.lower().removesuffix(OPEN)
-    for packed in PACKED:
-        name = name.removesuffix(packed)
-    return name.endswith(VOLUMES)
 
 
 def _is_index(path: Path) -> bool:

@@ -14,7 +14,7 @@ import os
 import sqlite3
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -133,14 +133,14 @@ class SqliteIndex(Index):
         try:
             return self._db.execute(question, tuple(values)).fetchall()
         except _FAULTS as error:
-            raise _raised(error, self._path) from error
+            raise as_error(error, self._path) from error
 
     def _rows(self, question: str, values: Iterable[Any] = ()) -> Iterator[Row]:
         try:
             # Not the cursor itself, which a generator left early would close behind its database.
             yield from iter(self._db.execute(question, tuple(values)).fetchone, None)
         except _FAULTS as error:
-            raise _raised(error, self._path) from error
+            raise as_error(error, self._path) from error
 
     def _volume(self, number: int) -> str:
         name = self._volumes.get(number)
@@ -276,10 +276,10 @@ def _connected(path: Path) -> sqlite3.Connection:
     assert fault is not None
     if not path.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    raise _raised(fault, path)
+    raise as_error(fault, path)
 
 
-def _raised(error: Exception, path: Path) -> Exception:
+def as_error(error: Exception, path: Path) -> Exception:
     """What is raised in place of SQLite's *error*: what the disk says is an ``OSError``."""
     number = _OF_THE_DISK.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
     if number is None:
@@ -306,7 +306,7 @@ class SqliteBuilder(IndexBuilder):
             )
             self._prepare()
         except _FAULTS as error:
-            raise _raised(error, path) from error
+            raise as_error(error, path) from error
         self._last: tuple[str | None, int] = (None, 0)
         self._volumes: dict[str, int] = {}
 
@@ -359,6 +359,38 @@ class SqliteBuilder(IndexBuilder):
         )
         self._run(_ADDED, values)
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What is added meanwhile is there at once, or, where something is raised, not at all."""
+        self._run("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._last, self._volumes = (None, 0), {}
+            self._run("ROLLBACK")
+            raise
+        self._run("COMMIT")
+
+    def volumes(self) -> list[str]:
+        """The names of all volumes that were ever added and not dropped."""
+        return [_loaded(name) for (name,) in self._run("SELECT name FROM volumes")]
+
+    def drop(self, names: Iterable[str]) -> None:
+        """Forget the records of the volumes of these *names*; it looks at every record there is."""
+        stored = [(_stored(name),) for name in names]
+        if not stored:
+            return
+        number = "SELECT id FROM volumes WHERE name IN (SELECT name FROM temp.dropped)"
+        self._run("CREATE TEMP TABLE dropped (name)")
+        try:
+            self._db.executemany("INSERT INTO temp.dropped VALUES (?)", stored)
+            self._run(f"DELETE FROM captures WHERE volume IN ({number})")  # noqa: S608
+            self._run("DELETE FROM urls WHERE id NOT IN (SELECT url FROM captures)")
+            self._run("DELETE FROM volumes WHERE name IN (SELECT name FROM temp.dropped)")
+        finally:
+            self._run("DROP TABLE temp.dropped")
+        self._last, self._volumes = (None, 0), {}
+
     def _url(self, url: str, key: str) -> int:
         """The number of *url*: its hash, or the first free one behind it."""
         if url == self._last[0]:  # as a response's is after its request
@@ -390,7 +422,7 @@ class SqliteBuilder(IndexBuilder):
         try:
             return self._db.execute(statement, values)
         except _FAULTS as error:
-            raise _raised(error, self.path) from error
+            raise as_error(error, self.path) from error
 
     def _row(self, question: str, value: Text | int) -> Row | None:
         row: Row | None = self._run(question, (value,)).fetchone()
