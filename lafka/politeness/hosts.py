@@ -72,6 +72,12 @@ class Hosts:
             return 0.0
         return left
 
+    @property
+    def parked_now(self) -> int:
+        """How many hosts have to wait at this moment."""
+        now = self._clock()
+        return sum(until > now for until in self._parked.values())
+
     def answered(self, slot: str) -> None:
         """An answer of any kind ends the row of failures."""
         self._failures.pop(slot, None)

@@ -19,6 +19,7 @@ from scrapy.utils.asyncio import CallLaterResult, call_later
 
 from lafka.politeness.hosts import Hosts
 from lafka.politeness.retries import RetryAfterMiddleware
+from lafka.politeness.standings import Standing, Standings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,6 +46,9 @@ class HostQueue(DownloaderAwarePriorityQueue):
     that waits for robots.txt has not got there yet. Among slots that can go, the highest priority
     goes first, start requests after others, and slots of one rank take turns. ``pop`` costs the
     same however many slots wait: one that cannot go is looked at again when something changes.
+
+    Hosts that are new, or that keep us waiting, have a share of the places where the downloader
+    has ``standings``; beyond it they wait, in turn.
     """
 
     def __init__(
@@ -62,12 +66,18 @@ class HostQueue(DownloaderAwarePriorityQueue):
         self._one_slot = self._downloader_interface = _OneSlot(crawler)
         self._downloader = self._one_slot.downloader
         self._hosts = _hosts_of(crawler)
+        standings = getattr(self._downloader, "standings", None)
+        self._standings: Standings = standings or Standings(places=0)
         self._length = sum(len(queue) for queue in self.pqueues.values())
         self._ready: dict[int, OrderedDict[str, None]] = {}  # rank -> slots, next one first
         self._ranks: dict[str, int] = {}  # slot in _ready -> rank
         self._held: set[str] = set()  # slots that cannot go now
         self._timers: list[tuple[float, str]] = []  # heap: when a held slot may go
         self._blocked: list[str] = []  # held, by requests that did not come from here
+        # Held, for their share is full.
+        self._crowded: dict[Standing, OrderedDict[str, None]] = {
+            standing: OrderedDict() for standing in Standing
+        }
         self._sent: dict[Request, str] = {}
         self._sending: Counter[str] = Counter()
         self._wake_up: tuple[float, CallLaterResult] | None = None
@@ -82,7 +92,9 @@ class HostQueue(DownloaderAwarePriorityQueue):
     def push(self, request: Request) -> None:
         super().push(request)
         self._length += 1
-        self._offer(self._one_slot.get_slot_key(request))
+        slot = self._one_slot.get_slot_key(request)
+        self._let_rise(slot)
+        self._offer(slot)
 
     def pop(self) -> Request | None:
         self._release()
@@ -91,6 +103,8 @@ class HostQueue(DownloaderAwarePriorityQueue):
             wait = self._wait(slot)
             if wait > 0:
                 self._hold(slot, wait)
+                continue
+            if self._is_crowded(slot):
                 continue
             request = self._pop_from(slot)
             if request is not None:
@@ -152,6 +166,25 @@ class HostQueue(DownloaderAwarePriorityQueue):
         # The slot itself draws a delay around this one (jitter) and waits for what is left of it.
         return live.lastseen + live.delay - monotonic()
 
+    def _is_crowded(self, slot: str) -> bool:
+        """Whether hosts of that standing have all the places that they may have; it waits then."""
+        if self._hosts.set_aside(slot) is not None:
+            return False
+        standing = self._standings.standing(slot)
+        if self._standings.room(standing) > 0:
+            return False
+        self._crowded[standing][slot] = None
+        self._held.add(slot)
+        return True
+
+    def _let_rise(self, slot: str) -> None:
+        """Let a slot go that waits for a share, and has another standing by now."""
+        now = self._standings.standing(slot)
+        for standing, slots in self._crowded.items():
+            if slot in slots and standing is not now:
+                del slots[slot]
+                self._held.discard(slot)
+
     def _concurrency(self, slot: str) -> int:
         live = self._downloader.slots.get(slot)
         if live is not None:
@@ -180,6 +213,11 @@ class HostQueue(DownloaderAwarePriorityQueue):
         now = monotonic()
         while self._timers and self._timers[0][0] <= now:
             changed.append(heapq.heappop(self._timers)[1])
+        for standing, slots in self._crowded.items():
+            room = self._standings.room(standing) if slots else 0
+            while slots and room > 0:
+                changed.append(slots.popitem(last=False)[0])
+                room -= 1
         for slot in changed:
             self._held.discard(slot)
             if slot in self.pqueues:
@@ -187,9 +225,11 @@ class HostQueue(DownloaderAwarePriorityQueue):
 
     def _set_wake_up(self) -> None:
         """Have the engine ask again when the first timer is due: its own heartbeat is 5 s."""
-        if not self._timers:
+        due = self._timers[0][0] if self._timers else math.inf
+        if any(self._crowded.values()):
+            due = min(due, monotonic() + self._standings.next_look)
+        if due == math.inf:
             return
-        due = self._timers[0][0]
         if self._wake_up and self._wake_up[0] <= due:
             return
         self._cancel_wake_up()
@@ -202,11 +242,17 @@ class HostQueue(DownloaderAwarePriorityQueue):
 
     def _wake_engine(self) -> None:
         self._wake_up = None
-        engine = self.crawler.engine
-        # No public way to it; where the name is gone, the heartbeat comes soon enough.
-        slot = getattr(engine, "_slot", None)
-        if slot is not None:
-            slot.nextcall.schedule()
+        wake(self.crawler)
+
+
+def wake(crawler: Crawler) -> None:
+    """Have the engine ask for the next request now.
+
+    No public way to it; where the name is gone, its heartbeat comes soon enough.
+    """
+    slot = getattr(crawler.engine, "_slot", None)
+    if slot is not None:
+        slot.nextcall.schedule()
 
 
 def _hosts_of(crawler: Crawler) -> Hosts:

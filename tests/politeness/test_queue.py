@@ -13,6 +13,7 @@ from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
 from lafka.politeness import HostQueue
 from lafka.politeness.hosts import Hosts
+from lafka.politeness.standings import Standings
 from tests.sites.hosts import Answer, hosts
 from tests.sites.polite_crawl import crawl
 
@@ -117,6 +118,43 @@ def test_a_parked_slot_waits_and_one_set_aside_fails_fast(world):
     world.hosts.failed("b", ValueError())
     push(world, *(request(slot) for slot in "aabbbc"))
     assert [send(world) for _ in range(5)] == ["b", "c", "b", "b", None]
+
+
+def test_hosts_that_drip_hold_a_share_of_the_places_and_wait_in_turn(world):
+    now = [100.0]
+    standings = Standings(places=2, beside=2, clock=lambda: now[0])
+    world.queue._standings = standings
+    going = []
+
+    def sent() -> str | None:
+        if standings.full or (popped := world.queue.pop()) is None:
+            return None
+        standings.sent(popped, popped.meta["download_slot"])
+        world.downloader.active.add(popped)
+        going.append(popped)
+        return popped.meta["download_slot"]
+
+    def over(request: Request) -> None:
+        world.downloader.active.remove(request)
+        standings.ended(request)
+
+    push(world, *(request(f"drip{n}", start=True) for n in range(6)))
+    push(world, request("good", start=True))
+    assert [sent() for _ in range(3)] == ["drip0", "drip1", None]
+    now[0] += 2.1
+    assert [sent() for _ in range(3)] == ["drip2", None, None]  # the other one is for who answers
+    standings.answered("robots.txt", "good")
+    push(world, request("good", 1))
+    assert sent() == "good"
+    now[0] += 2.1
+    standings.answered(going[-1], "good")
+    over(going[-1])
+    assert [sent(), sent()] == ["good", None]
+    over(going[-1])
+    over(going[0])
+    over(going[1])
+    assert [sent(), sent()] == ["drip3", None]
+    assert len(world.queue) == 2
 
 
 def test_everything_comes_out_once(world):
