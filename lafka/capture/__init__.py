@@ -6,3 +6,16 @@ it to the raw log of the ``run`` (``rawlog``, ``rawfiles``, ``config``), and lea
 needs of it, small and picklable (``logged``). What killed runs left is found by ``leftovers``;
 ``replay`` lets WARCs answer in the network's place.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lafka.capture.addons import Addon as Addon
+
+
+def __getattr__(name: str) -> object:
+    if name != "Addon":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = import_module("lafka.capture.addons").Addon
+    return value

@@ -48,6 +48,11 @@ class Spool:
         self.size = 0
         """How many bytes it holds."""
 
+    @property
+    def in_memory(self) -> int:
+        """How many bytes of it are in memory."""
+        return self.size if self.file is None else 0
+
     def append(self, data: bytes) -> None:
         if self.file is None and self.size + len(data) <= IN_MEMORY:
             self._pieces.append(data)
@@ -172,6 +177,10 @@ class Exchange:
     """We stopped reading because it was no PDF."""
     too_big: bool = False
     """The entity is, or was announced to be, over the limit."""
+    diverted: bool = False
+    """The body went to a sink: ``response`` ends with the head."""
+    secrets: tuple[bytes, ...] = ()
+    """Names of further header fields, in small letters, whose values ``request`` does not show."""
 
     @property
     def tls(self) -> bool:
@@ -188,13 +197,15 @@ class Exchange:
         self.response.trim(self.response.size)
 
 
-def without_secrets(request: bytes) -> bytes:
+def without_secrets(request: bytes, more: tuple[bytes, ...] = ()) -> bytes:
     """The request with ``[removed]`` as the value of each Authorization and Proxy-Authorization.
 
-    All other bytes, and the body, are as they were.
+    So of the fields *more*, in small letters. All other bytes, and the body, are as they were.
     """
     head, gap, body = request.partition(b"\r\n\r\n")
-    if b"authorization" not in head.lower():
+    names = (*_SECRET_FIELDS, *more)
+    lower = head.lower()
+    if not any(name in lower for name in names):
         return request
     lines: list[bytes] = []
     secret = False
@@ -202,7 +213,7 @@ def without_secrets(request: bytes) -> bytes:
         if line[:1] in (b" ", b"\t") and secret:
             continue  # the value goes on in a folded line
         name, colon, _ = line.partition(b":")
-        secret = bool(colon) and name.strip().lower() in _SECRET_FIELDS
+        secret = bool(colon) and name.strip().lower() in names
         lines.append(name + b": " + _REMOVED if secret else line)
     return b"\r\n".join(lines) + gap + body
 

@@ -20,6 +20,7 @@ refused.
 
 from __future__ import annotations
 
+import errno
 import logging
 import re
 from collections.abc import Callable, Sequence
@@ -37,7 +38,7 @@ from scrapy.exceptions import (
     StopDownload,
 )
 from scrapy.utils.misc import build_from_crawler, load_object
-from twisted.internet.error import ConnectionDone
+from twisted.internet.error import ConnectError, ConnectionDone, ConnectionLost
 from twisted.web._newclient import ParseError
 from twisted.web.client import HTTPConnectionPool
 from twisted.web.http import _MalformedChunkedDataError
@@ -50,7 +51,14 @@ from lafka.capture.exchanges import (
 )
 from lafka.capture.guard import AddressRefused
 from lafka.capture.inflight import InFlight
-from lafka.capture.taps import HEAD_LIMIT, BadCertificate, BadTls, Limits, Tap
+from lafka.capture.taps import (
+    HEAD_LIMIT,
+    BadCertificate,
+    BadTls,
+    HandshakeCut,
+    Limits,
+    Tap,
+)
 from lafka.capture.tee import TAP, tee
 from lafka.errors import BadHttp, BadUrl
 from lafka.politeness.failures import causes
@@ -68,6 +76,10 @@ EXCHANGE_KEY = "lafka_exchange"
 """Key of ``request.meta``: the Exchange of the last download of this request."""
 READ_MAX_KEY = "lafka_read_max"
 """Key of ``request.meta``: bytes after which a body that is no PDF is not read on; 0 to its end."""
+SECRETS_KEY = "lafka_secrets"
+"""Key of ``request.meta``: names of header fields, small letters, whose values no record shows."""
+SINK_KEY = "lafka_sink"
+"""Key of ``request.meta``: a BodySink that takes the body past the raw WARC."""
 CANNOT_BE_TEED = "its connections cannot be teed, so nothing could be kept as the wire carried it"
 
 
@@ -77,7 +89,7 @@ class ExactDownloadHandler:
     It is there on success and on failure, and nothing is added to it once ``download_request``
     has returned or raised. Raises what the wrapped handler raises, and:
 
-    - AddressRefused, BadTls and BadCertificate, see there;
+    - AddressRefused, BadTls, HandshakeCut and BadCertificate, see there;
     - BadHttp where the answer is no HTTP, or its head is over 256 KiB (not retried);
     - DownloadTimeoutError also where no byte came for LAFKA_STALL_TIMEOUT seconds, or in five
       times that fewer than LAFKA_MIN_RATE bytes a second;
@@ -86,6 +98,8 @@ class ExactDownloadHandler:
     """
 
     lazy = False
+    whole = False
+    """Whether bodies are handed on to their ends, and not only as much of them as anyone reads."""
 
     def __init__(
         self,
@@ -134,7 +148,12 @@ class ExactDownloadHandler:
     async def download_request(self, request: Request) -> Response:
         self._in_flight.judge(request.url)
         url = urldefrag(request.url)[0]
-        exchange = Exchange(url=url, method=request.method, response=Spool(self._spool_dir))
+        exchange = Exchange(
+            url=url,
+            method=request.method,
+            response=Spool(self._spool_dir),
+            secrets=request.meta.get(SECRETS_KEY, ()),
+        )
         request.meta[EXCHANGE_KEY] = exchange
         self._judge_url(request)
         miss_max = request.meta.get(READ_MAX_KEY, 0)
@@ -144,6 +163,8 @@ class ExactDownloadHandler:
             self._clock,
             miss_max=miss_max,
             tls_strict=self._tls_strict,
+            sink=request.meta.get(SINK_KEY),
+            whole=self.whole,
         )
         token = TAP.set(tap)
         try:
@@ -164,7 +185,8 @@ class ExactDownloadHandler:
     def _limits_of(self, request: Request) -> Limits:
         """The limits, with Scrapy's own ``download_maxsize`` of a request: robots.txt has one."""
         own = request.meta.get("download_maxsize") or self._limits.payload
-        size = min(own, self._limits.payload or own)
+        sunk = SINK_KEY in request.meta  # past the raw WARC, so its limit does not bind
+        size = own if sunk else min(own, self._limits.payload or own)
         return replace(self._limits, payload=size)
 
     def _unlimited(self, request: Request) -> Request:
@@ -219,12 +241,23 @@ def _raise_what_it_is(error: BaseException, tap: Tap, request: Request) -> NoRet
             raise cause
         if isinstance(cause, SSL.Error) and not came:
             raise BadTls(f"{request.url}: no TLS connection ({cause})") from error
+        if _is_handshake_cut(cause, tap):
+            raise HandshakeCut(f"{request.url}: hung up before TLS was agreed upon") from error
         if isinstance(cause, _NO_HTTP) and came and not tap.answered:
             said = f"{type(cause).__name__} {cause}"[:200]
             raise BadHttp(f"{request.url}: the answer is no HTTP ({said})") from error
         if isinstance(cause, ConnectionDone) and not tap.answered and _is_no_head(tap.exchange):
             raise BadHttp(f"{request.url}: closed after {came} bytes that are no answer") from error
     raise error
+
+
+def _is_handshake_cut(cause: BaseException, tap: Tap) -> bool:
+    """Whether a connection was there and is gone before TLS was agreed upon."""
+    if not tap.exchange.tls or tap.exchange.secured is not None:
+        return False
+    if isinstance(cause, ConnectError):  # reset so early that we have not seen it connected
+        return bool(cause.osError == errno.ECONNRESET)
+    return tap.connected and isinstance(cause, ConnectionLost | ConnectionDone)
 
 
 def _is_no_head(exchange: Exchange) -> bool:

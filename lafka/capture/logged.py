@@ -13,11 +13,13 @@ class Provenance:
     """Whom an exchange is recorded for, and what its warcinfo says of that.
 
     ``owner`` is a number that the crawl gives: files of the raw log stay until their owners are
-    released. ``fields`` are the warcinfo's, names and values, each on one line.
+    released. ``fields`` are the warcinfo's, names and values, each on one line. What is pulled for
+    one ``key`` has the same record ids each time, so that it is known when it comes again.
     """
 
     owner: int
     fields: tuple[tuple[str, str], ...] = ()
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,13 +37,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedExchange:
-    """One request and its answer in the raw log.
+    """One request and its answer in the raw log; or a memento that was pulled: a resource.
 
     ``time`` is their WARC-Date. ``warcinfo`` and ``warcinfo_id`` are of the record that says whom
     they are for: one for all hops of a redirect, none and empty where they are nobody's.
     ``response`` is None where no byte came, ``payload`` where that is no HTTP. ``truncated`` is the
     WARC-Truncated reason where reading stopped early; ``dropped``: because the first bytes were not
-    what is looked for; ``too_big``: because the entity is, or was announced to be, over the limit.
+    what is looked for; ``diverted``: its body went to a sink, past the log; ``too_big``: because
+    the entity is, or was announced to be, over the limit.
     """
 
     url: str
@@ -54,6 +57,7 @@ class LoggedExchange:
     truncated: str = ""
     too_big: bool = False
     dropped: bool = False
+    diverted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

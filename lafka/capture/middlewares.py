@@ -13,9 +13,10 @@ from scrapy import Request
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
-from lafka.capture.exchanges import Exchange
+from lafka.capture.exchanges import Exchange, Spool
 from lafka.capture.handler import EXCHANGE_KEY
 from lafka.capture.logged import LoggedExchange, LoggedHops, Provenance
+from lafka.capture.pulled import Pulled
 from lafka.capture.run import Run
 from lafka.errors import BadHttp, StorageTrouble
 from lafka.storage.stopping import stop_for_storage, storage
@@ -42,6 +43,10 @@ class RawWarcMiddleware:
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler, Run.of(crawler))
 
+    async def process_request(self, request: Request) -> None:  # noqa: ARG002
+        """Let nobody be asked while too much of what came waits for the disk."""
+        await self._raw.waiting.wait()
+
     async def process_response(self, request: Request, response: Response) -> Response:
         await self._record(request)
         return response
@@ -50,7 +55,7 @@ class RawWarcMiddleware:
         await self._record(request)
 
     async def _record(self, request: Request) -> None:
-        exchange: Exchange | None = request.meta.pop(EXCHANGE_KEY, None)
+        exchange: Exchange | Pulled | None = request.meta.pop(EXCHANGE_KEY, None)
         if exchange is None:
             return
         provenance: Provenance | None = request.meta.get(PROVENANCE_KEY)
@@ -58,7 +63,8 @@ class RawWarcMiddleware:
         before = hops.exchanges[: len(request.meta.get("redirect_urls", ()))]
         first = before[0] if before else None
         try:
-            logged = await self._raw.in_order(self._write, exchange, provenance, first)
+            with self._raw.waiting.holding(_spool(exchange).in_memory):
+                logged = await self._raw.in_order(self._write, exchange, provenance, first)
         except StorageTrouble as error:
             stop_for_storage(self._crawler, error)
             raise
@@ -70,14 +76,25 @@ class RawWarcMiddleware:
         )
 
     def _write(
-        self, exchange: Exchange, provenance: Provenance | None, first: LoggedExchange | None
+        self,
+        exchange: Exchange | Pulled,
+        provenance: Provenance | None,
+        first: LoggedExchange | None,
     ) -> LoggedExchange | None:
         try:
             log = self._raw.log()
             with storage(log.folder):
+                if isinstance(exchange, Pulled):
+                    assert provenance is not None  # robots.txt is never pulled
+                    return log.pulled(exchange, provenance, first)
                 return log.record(exchange, provenance, first)
         finally:
-            exchange.response.close()
+            _spool(exchange).close()
+
+
+def _spool(exchange: Exchange | Pulled) -> Spool:
+    """Where the bytes that came are."""
+    return exchange.body if isinstance(exchange, Pulled) else exchange.response
 
 
 class ContentCodingMiddleware:

@@ -21,9 +21,10 @@ from typing import Any
 from lafka.capture.exchanges import Exchange, Secured
 from lafka.capture.leftovers import locked_folder, mark, remove, remove_file
 from lafka.capture.logged import LoggedExchange, Provenance, Span
+from lafka.capture.pulled import Pulled
 from lafka.capture.rawfiles import RawFiles
 from lafka.errors import BadHttp
-from lafka.payloads import Payload, decoded_max, identified_type, inspect
+from lafka.payloads import Payload, decoded_max, identified_type, inspect, inspect_entity
 from lafka.warc.format import dates
 from lafka.warc.format.fields import Fields, one_line
 from lafka.warc.format.records import (
@@ -31,6 +32,7 @@ from lafka.warc.format.records import (
     HTTP_RESPONSE,
     Record,
     header,
+    named_urn,
     sha256,
     start,
     uuid_urn,
@@ -39,6 +41,10 @@ from lafka.warc.format.records import (
 from lafka.warc.format.sources import Source
 
 CERTIFICATE = "Lafka-Certificate"
+PULLED = ("WARC-Source-URI", "WARC-Creation-Date")
+"""Header fields of what was pulled: from which memento, and on which day."""
+UNENDED = "Lafka-Truncated"
+"""Of a response whose payload has no end; the block has all that was sent."""
 NOTE_TYPE = "application/json"
 SOFTWARE = "Lafka"
 # warcio takes the first head of a block for the only one, and so another payload than ours.
@@ -98,7 +104,7 @@ class RawLog:
         info_id = made.id if made else first.warcinfo_id if first else ""
         group = _group(exchange, date, info_id, payload)
         if made:
-            group.insert(0, (made.header(), made.block))
+            group.insert(0, (_header(made), made.block))
         size = exchange.response.size + len(exchange.request) + 4096
         spans = self._write(group, provenance.owner if provenance else None, size=size)
         info = first.warcinfo if first else spans.pop(0)
@@ -113,6 +119,36 @@ class RawLog:
             truncated=exchange.truncated or "",
             too_big=exchange.too_big,
             dropped=exchange.dropped,
+            diverted=exchange.diverted,
+        )
+
+    def pulled(
+        self, pulled: Pulled, provenance: Provenance, first: LoggedExchange | None = None
+    ) -> LoggedExchange:
+        """Append what was *pulled*: its warcinfo and a resource, at the memento's own time.
+
+        Their ids follow from whom it is for and what it is: pulled again, they are the same. What
+        a page led to at once shares the warcinfo of the *first*. ``StorageTrouble``.
+        """
+        payload = inspect_entity(pulled.body, pulled.media_type)
+        date = dates.to_text(pulled.time)
+        name = f"{provenance.key} {pulled.url} {date} {payload.payload_digest}"
+        info = self._warcinfo(provenance, date, named_urn(f"{name} warcinfo"))
+        info_id = first.warcinfo_id if first else info.id
+        resource = _resource(pulled, date, info_id, named_urn(f"{name} resource"), payload)
+        group: list[tuple[bytes, Source | bytes]] = [(resource, pulled.body)]
+        if first is None:
+            group.insert(0, (info.header(), info.block))
+        *own, last = self._write(group, provenance.owner, size=pulled.body.size + 4096)
+        return LoggedExchange(
+            url=pulled.url,
+            time=pulled.time,
+            response=last,
+            warcinfo=first.warcinfo if first else own[0],
+            warcinfo_id=info_id,
+            payload=replace(payload, prefix=b""),
+            truncated="length" if pulled.too_big else "",
+            too_big=pulled.too_big,
         )
 
     def _inspected(self, exchange: Exchange) -> Payload | None:
@@ -143,18 +179,18 @@ class RawLog:
             for (path, offset, length), (head, _) in zip(places, group, strict=True)
         ]
 
-    def _warcinfo(self, provenance: Provenance | None, date: str) -> Record:
+    def _warcinfo(self, provenance: Provenance | None, date: str, record_id: str = "") -> Record:
         body = Fields([("software", self._software), ("format", "WARC File Format 1.1")])
         for name, value in provenance.fields if provenance else ():
             body.add(name, value)
-        return warcinfo(uuid_urn(), date, body)
+        return warcinfo(record_id or uuid_urn(), date, body)
 
     def note(self, owner: int, url: str, values: Mapping[str, Any]) -> None:
         """Say *values* of *owner*, as JSON in a metadata record about *url*."""
         fields = start("metadata", uuid_urn(), dates.to_text(dates.now()), one_line(url))
         fields.add("Content-Type", NOTE_TYPE)
         record = Record(fields=fields, block=json.dumps(values).encode())
-        self._write([(record.header(), record.block)], owner, size=0)
+        self._write([(_header(record), record.block)], owner, size=0)
 
     def release(self, owner: int) -> None:
         """What is here of *owner* lies elsewhere now, or need not: no file waits for it."""
@@ -193,11 +229,22 @@ def _group(
 ) -> list[tuple[bytes, Source | bytes]]:
     """The request record and, where something came, that of the response: headers and blocks."""
     request = _request(exchange, date, info_id)
-    group: list[tuple[bytes, Source | bytes]] = [(request.header(), request.block)]
+    group: list[tuple[bytes, Source | bytes]] = [(_header(request), request.block)]
     if exchange.response.size:
         head = _response(exchange, date, info_id, request.id, payload)
         group.append((head, exchange.response))
     return group
+
+
+def _header(record: Record) -> bytes:
+    """As ``Record.header()``, without its check: what it may have is settled in this module."""
+    block = record.block
+    assert isinstance(block, bytes)
+    fields = record.fields
+    if "WARC-Block-Digest" not in fields:
+        fields.add("WARC-Block-Digest", sha256(block))
+    fields.add("Content-Length", str(len(block)))
+    return header(fields)
 
 
 def _request(exchange: Exchange, date: str, info_id: str) -> Record:
@@ -217,16 +264,41 @@ def _response(
     fields.add("WARC-Warcinfo-ID", info_id)
     fields.add("WARC-Concurrent-To", request_id)
     _add_connection(fields, exchange)
-    if payload and not payload.chunked and not _INTERIM.match(block.read(0, 16)):
+    if (
+        payload
+        and not payload.chunked
+        and not exchange.diverted
+        and not _INTERIM.match(block.read(0, 16))
+    ):
         fields.add("WARC-Payload-Digest", payload.payload_digest)
-    if payload and (media_type := identified_type(payload)):
+    if payload and not exchange.diverted and (media_type := identified_type(payload)):
         fields.add("WARC-Identified-Payload-Type", media_type)
     if exchange.truncated:
         fields.add("WARC-Truncated", exchange.truncated)
+    elif payload and payload.is_unended:
+        fields.add(UNENDED, "payload")
     fields.add("Content-Type", HTTP_RESPONSE)
     digest = payload.block_digest if payload else sha256(block.read(0, block.size))
     fields.add("WARC-Block-Digest", digest)
     fields.add("Content-Length", str(block.size))
+    return header(fields)
+
+
+def _resource(pulled: Pulled, date: str, info_id: str, record_id: str, payload: Payload) -> bytes:
+    """The header of the resource record; its block is the payload (WARC/1.1 section 6.4)."""
+    fields = start("resource", record_id, date, one_line(pulled.url))
+    fields.add("WARC-Warcinfo-ID", info_id)
+    fields.add("WARC-Payload-Digest", payload.payload_digest)
+    media_type = identified_type(payload)
+    if media_type:
+        fields.add("WARC-Identified-Payload-Type", media_type)
+    for name, value in zip(PULLED, (pulled.source, f"{pulled.day:%Y-%m-%d}"), strict=True):
+        fields.add(name, value)
+    if pulled.too_big:
+        fields.add("WARC-Truncated", "length")
+    fields.add("Content-Type", media_type or "application/octet-stream")
+    fields.add("WARC-Block-Digest", payload.block_digest)
+    fields.add("Content-Length", str(pulled.body.size))
     return header(fields)
 
 

@@ -36,13 +36,14 @@ from lafka.storage.threads import Threads
 from lafka.warc.errors import BadHttp, BadValue, BadWarc, NotFound
 from lafka.warc.format.dates import WarcDate
 from lafka.warc.format.http import Head, request_head
-from lafka.warc.indexes.collections import Collection
 from lafka.warc.problems import Problem
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.writing.segments import Joined
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
+
+    from lafka.warc.indexes.collections import Collection
 
 TIME_KEY = "wayback_time"
 """Key of ``request.meta``: the time to be near to, in place of LAFKA_WAYBACK_TIME."""
@@ -103,6 +104,8 @@ class Wayback:
     @property
     def _collection(self) -> Collection:
         if self._opened is None:
+            from lafka.warc.indexes.collections import Collection  # noqa: PLC0415  most need none
+
             self._opened = Collection.of(self._paths)
         return self._opened
 

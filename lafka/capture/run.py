@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -13,10 +13,13 @@ from scrapy.exceptions import NotConfigured
 
 import lafka
 from lafka.capture.config import raw_config, run_name
+from lafka.capture.pulled import GatewayClient
+from lafka.capture.pulling import Pulling
 from lafka.capture.rawlog import RawLog
 from lafka.errors import StorageTrouble
+from lafka.storage.steps import Steps
 from lafka.storage.stopping import note_storage_trouble, storage
-from lafka.storage.threads import Threads
+from lafka.storage.threads import Keeping, Room
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -25,21 +28,29 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class RawWriter:
-    """The raw log of a run, and the one thread in which it is written.
+WAITING_MAX = 32 << 20
+"""Bytes of answers in memory that may wait to be recorded before others are asked for."""
 
-    It is made when something is first to be written. *options* are those of :class:`RawLog`.
+
+class RawWriter:
+    """The raw log of a run, and the keeper, in whose thread alone it is written.
+
+    It is made when something is first to be written. *options* are those of :class:`RawLog`,
+    *syncers* the keeper's. ``waiting``: the bytes of answers that wait to be recorded.
     """
 
-    def __init__(self, folder: Path, name: str, options: dict[str, Any]) -> None:
+    def __init__(
+        self, folder: Path, name: str, options: dict[str, Any], *, syncers: int = 4
+    ) -> None:
         self.name = name
+        self.waiting = Room(WAITING_MAX)
         self._folder = folder
         self._options = options
-        self._threads = Threads("lafka-raw", 1)  # one: the records of a file come one by one
+        self._keeping = Keeping(syncers)
         self._log: RawLog | None = None
 
     def log(self) -> RawLog:
-        """The raw log, made when it is first asked for; to be called :meth:`in_order`."""
+        """The raw log, made when it is first asked for; for calls and commits of the keeper."""
         if self._log is None:
             with storage(self._folder):
                 self._log = RawLog(self._folder, self.name, **self._options)
@@ -47,7 +58,13 @@ class RawWriter:
 
     async def in_order(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Do *work* in the one thread that writes, after all that came before."""
-        return await self._threads.run(work, *args, **kwargs)
+        return await self._keeping.call(work, *args, **kwargs)
+
+    async def commit(
+        self, key: Hashable, begin: Callable[P, Steps[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Do the steps of *begin* there, side by side with those of other keys."""
+        return await self._keeping.commit(key, begin, *args, **kwargs)
 
     def as_json(self) -> dict[str, Any]:
         """What the run's report says of it: files, bytes, whether some are left."""
@@ -60,9 +77,9 @@ class RawWriter:
         """End the log, where there is one; ``StorageTrouble``."""
         try:
             if self._log is not None:
-                await self._threads.run(self._close, self._log)
+                await self._keeping.call(self._close, self._log)
         finally:
-            self._threads.stop()
+            self._keeping.stop()
 
     def _close(self, log: RawLog) -> None:
         with storage(log.folder):
@@ -72,7 +89,8 @@ class RawWriter:
 class Run:
     """One crawl: its ``name``, that no other has, and the ``root`` of the store it writes to.
 
-    ``raw`` writes its raw log, below ``root``. *lock* is a descriptor of the store's own lock,
+    ``raw`` writes its raw log, below ``root``; ``pulling`` is what asks a gateway in place of the
+    web, None in most. *lock* is a descriptor of the store's own lock,
     where it has one that a whole run holds; it is closed when the engine has stopped.
     """
 
@@ -80,12 +98,25 @@ class Run:
         self.name = raw.name
         self.root = root
         self.raw = raw
+        self.pulling: Pulling | None = None
         self._crawler = crawler
         self._lock = lock
 
     @classmethod
-    def begin(cls, crawler: Crawler, root: Path, *, lock: int | None = None) -> Run:
-        """The run of *crawler*: its spider keeps it as ``run``, for :meth:`of` to find."""
+    def begin(
+        cls,
+        crawler: Crawler,
+        root: Path,
+        *,
+        raw: Path | None = None,
+        lock: int | None = None,
+        gateway: str | None = None,
+    ) -> Run:
+        """The run of *crawler*: its spider keeps it as ``run``, for :meth:`of` to find.
+
+        *raw*: the folder of its raw logs, where it is not ``raw/`` below *root*. *gateway*: the
+        ``http://host:port`` of the one that is asked in place of the web.
+        """
         settings = crawler.settings
         options = {
             "config": raw_config(settings),
@@ -93,7 +124,13 @@ class Run:
             "keep": settings.getbool("LAFKA_KEEP_RAW"),
             "max_entity": settings.getint("LAFKA_MAX_PAYLOAD"),
         }
-        run = cls(crawler, root, RawWriter(root / "raw", run_name(), options), lock)
+        folder, syncers = raw or root / "raw", settings.getint("LAFKA_WRITERS", 4)
+        writer = RawWriter(folder, run_name(), options, syncers=syncers)
+        run = cls(crawler, root, writer, lock)
+        if gateway:
+            most, spool_dir = settings.getint("LAFKA_MAX_PAYLOAD"), settings.get("LAFKA_SPOOL_DIR")
+            client = GatewayClient(gateway, most=most, spool_dir=spool_dir)
+            run.pulling = Pulling(crawler, client)
         crawler.signals.connect(run.spider_closed, signal=signals.spider_closed)
         crawler.signals.connect(run.engine_stopped, signal=signals.engine_stopped)
         return run
@@ -107,6 +144,8 @@ class Run:
         return run
 
     async def spider_closed(self) -> None:
+        if self.pulling is not None:
+            self.pulling.close()
         try:
             await self.raw.close()
         except StorageTrouble as error:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from math import inf
@@ -11,7 +13,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from OpenSSL import SSL
-from scrapy.exceptions import DownloadTimeoutError
+from scrapy.exceptions import DownloadFailedError, DownloadTimeoutError
 from twisted.internet.defer import Deferred
 from twisted.internet.error import ConnectionDone
 from twisted.python.failure import Failure
@@ -28,7 +30,10 @@ from lafka.capture.exchanges import (
     kind_of_opening,
     without_secrets,
 )
+from lafka.capture.sinks import BodySink
 from lafka.errors import BadHttp, SiteError, StorageTrouble
+from lafka.warc.format.fields import Fields
+from lafka.warc.format.http import head
 
 TOO_BIG = "lafka-too-big"
 """Flag of a response whose body is, or was announced to be, over LAFKA_MAX_PAYLOAD."""
@@ -53,6 +58,13 @@ class BadTls(SiteError):
     """No TLS connection came about, so nothing was asked: versions, ciphers, keys, no TLS at all.
 
     Raised by the download handler. Not retried: the next try would end the same way.
+    """
+
+
+class HandshakeCut(BadTls, DownloadFailedError):
+    """The other side hung up before TLS was agreed upon; servers of TLS 1.0 alone do so.
+
+    Raised by the download handler. Retried, unlike others: a server may have been starting.
     """
 
 
@@ -97,13 +109,20 @@ class Tap:
         *,
         miss_max: int,
         tls_strict: bool = False,
+        sink: BodySink | None = None,
+        whole: bool = False,
     ) -> None:
+        self.whole = whole
         self.exchange = exchange
+        self.sink = sink
+        self.paused = False
+        self._past = 0
         self.limits = limits
         self.miss_max = miss_max
         self.tls_strict = tls_strict
         self.deferred: Deferred[Any] | None = None
         self.guarded = False
+        self.connected = False
         self.flags: list[str] = []
         self.error: Exception | None = None
         self.answered = False
@@ -128,6 +147,7 @@ class Tap:
 
     def bind(self, connection: Any) -> Any:
         """Hang on to the connection that the pool gave for this exchange."""
+        self.connected = True
         protocol = getattr(connection, "_clientProtocol", connection)
         if protocol is not connection:  # a kept connection, with one silent retry if it is stale
             again = connection._newConnection
@@ -150,17 +170,29 @@ class Tap:
             self._timer.cancel()
             self._timer = None
         exchange = self.exchange
-        exchange.request = without_secrets(b"".join(self._written))
+        exchange.request = without_secrets(b"".join(self._written), exchange.secrets)
         if exchange.started is not None and not exchange.ended and not exchange.truncated:
             exchange.truncated = truncated
         shortened = self._limiter is not None and self._limiter.shortened
+        self._trim_to_head()
         said = {TOO_BIG: exchange.too_big, DROPPED: exchange.dropped, SHORTENED: shortened}
         self.flags = [flag for flag, is_so in said.items() if is_so]
         # The spool goes when its last user lets go of it, not when cycles are looked for.
         self.deferred = self._limiter = None
 
+    def _trim_to_head(self) -> None:
+        """Of a body that went to a sink, what came with the head stands in the spool."""
+        exchange = self.exchange
+        if not exchange.diverted:
+            return
+        with suppress(BadHttp, StorageTrouble):
+            exchange.response.trim(exchange.response.size - head(exchange.response).end)
+        exchange.truncated = exchange.truncated or "length"
+
     def begin(self, peer: Any, secured: Secured | None) -> None:
         self._written.clear()
+        self._past = 0
+        self.exchange.diverted = False
         self._last = monotonic()
         self._window = self._last, 0
         self.exchange.begin(self._clock(), getattr(peer, "host", None), secured)
@@ -186,7 +218,10 @@ class Tap:
 
     def receive(self, data: bytes, deliver: Callable[[bytes], None]) -> None:
         try:
-            self.exchange.response.append(data)
+            if self.exchange.diverted:
+                self._past += len(data)
+            else:
+                self.exchange.response.append(data)
         except StorageTrouble as error:
             self.fail(error)
             return
@@ -202,6 +237,8 @@ class Tap:
     def answer(self, response: Any) -> Any:
         """The head is there: stand between the body and who asked for it."""
         self.answered = True
+        if self.sink is not None:
+            self.exchange.diverted = self.sink.wants(response.code, _fields(response))
         deliver = response.deliverBody
 
         def deliver_body(reader: Any) -> None:
@@ -245,7 +282,7 @@ class Tap:
             self.lose(lost)
             if self._limiter is not None and self._limiter.is_pdf and self._ends_like_one():
                 exchange.truncated = None  # reset where the end alone would have told: all is there
-        if rest:
+        if rest and not exchange.diverted:
             try:
                 exchange.response.trim(len(rest))
             except StorageTrouble as error:
@@ -283,6 +320,8 @@ class Tap:
     def _look(self) -> None:
         self._timer = None
         now = monotonic()
+        if self.paused:  # the disk is what is slow
+            self._last = now
         idle = now - self._last
         if idle >= self.limits.stall:
             said = f"no byte for {self.limits.stall:g} seconds"
@@ -298,13 +337,24 @@ class Tap:
         begun, had = self._window
         if now - begun < RATE_WINDOW * self.limits.stall:
             return inf
-        size = self.exchange.response.size
+        size = self.exchange.response.size + self._past
         self._window = now, size
+        if self.paused:
+            return inf
         return (size - had) / (now - begun)
 
 
 DONE = Failure(ResponseDone("the rest is not wanted"))  # type: ignore[no-untyped-call]
 """How a connection ends that nobody reads on from."""
+
+
+def _fields(response: Any) -> Fields:
+    """The fields of the head, as Twisted has them."""
+    return Fields(
+        (name.decode("latin-1"), value.decode("latin-1"))
+        for name, values in response.headers.getAllRawHeaders()
+        for value in values
+    )
 
 
 def _secured(connection: SSL.Connection, host: str) -> Secured:
@@ -326,16 +376,22 @@ class Limiter:
         self._reader = reader
         self._opening: bytes | None = b""  # None once it has told what the body is
         self._size = 0
-        self._left = BODY_HANDED_ON
+        self._left = sys.maxsize if tap.whole else BODY_HANDED_ON
         self._read_max = 0  # bytes after which this body is not read on; 0 to its end
+        self._transport: Any = None
 
     def makeConnection(self, transport: Any) -> None:  # noqa: N802
+        self._transport = transport
+        tap = self._tap
+        if tap.exchange.diverted and tap.sink is not None:
+            tap.sink.begin(self._pause, self._resume)
         self._reader.makeConnection(transport)
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802
         if self._opening is not None:
             self._look(self._opening + data)
         self._size += len(data)
+        self._sink(data)
         self._tap.refuse_bigger(self._size)
         if 0 < self._read_max <= self._size:
             self._tap.halting = True
@@ -345,12 +401,30 @@ class Limiter:
             self.shortened = True
         self._left = max(self._left - len(data), 0)
 
+    def _pause(self) -> None:
+        self._tap.paused = True
+        self._transport.pauseProducing()
+
+    def _resume(self) -> None:
+        self._tap.paused = False
+        if self._reader is not None:
+            self._transport.resumeProducing()
+
+    def _sink(self, data: bytes) -> None:
+        tap = self._tap
+        try:
+            if tap.exchange.diverted and tap.sink is not None:
+                tap.sink.receive(data)
+        except StorageTrouble as error:
+            tap.fail(error)
+
     def _look(self, data: bytes) -> None:
         """What a body is decides how much of it is handed on, or even read."""
         opening = decoded_opening(data, self._field(b"Content-Encoding"))
         kind = kind_of_opening(opening, self._field(b"Content-Type"))
         self.is_pdf = kind == "pdf"
-        self._left = max((TEXT_HANDED_ON if kind == "text" else BODY_HANDED_ON) - self._size, 0)
+        if not self._tap.whole:
+            self._left = max((TEXT_HANDED_ON if kind == "text" else BODY_HANDED_ON) - self._size, 0)
         certain = opening is None or kind == "pdf" or len(opening) >= OPENING
         self._opening = None if certain or len(data) >= BODY_HANDED_ON else data
         if certain and kind in ("text", "binary"):

@@ -161,3 +161,12 @@ def test_what_cannot_be_decoded_is_unknown(coding):
 def test_a_bomb_is_decoded_no_further_than_asked(coding):
     coded = CODINGS[coding](bytes(50_000_000))
     assert decoded_opening(coded, coding) == bytes(1024)
+
+
+def test_bytes_in_memory_are_told_until_they_lie_on_the_disk(tmp_path):
+    spool = Spool(tmp_path)
+    spool.append(b"bytes")
+    assert spool.in_memory == 5
+    spool.append(bytes(IN_MEMORY))
+    assert spool.in_memory == 0
+    spool.close()

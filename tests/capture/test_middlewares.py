@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import zlib
 from dataclasses import replace
@@ -14,10 +15,14 @@ from scrapy import Request
 from scrapy.exceptions import DownloadTimeoutError
 from scrapy.http import HtmlResponse, Response
 from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
 
 from lafka.capture.config import raw_config, run_name
+from lafka.capture.exchanges import Exchange
+from lafka.capture.handler import EXCHANGE_KEY
 from lafka.capture.logged import LoggedExchange, LoggedHops, Span
-from lafka.capture.middlewares import PAGE_MAX, ContentCodingMiddleware
+from lafka.capture.middlewares import PAGE_MAX, ContentCodingMiddleware, RawWarcMiddleware
+from lafka.capture.run import Run
 from lafka.errors import StorageTrouble
 from lafka.papers.crawling.captures import capture_of
 from lafka.papers.lists.futlis import Futli
@@ -26,6 +31,7 @@ from lafka.papers.walk.outcomes import Outcome
 from lafka.payloads import Kind, Payload, inspect
 from lafka.pids import SCHEMES
 from lafka.storage.stopping import storage
+from lafka.storage.threads import Room
 from lafka.warc.format.sources import MemorySource
 
 ASK = Ask(
@@ -175,3 +181,50 @@ def test_an_error_of_the_disk_names_its_file(tmp_path: Path) -> None:
             path.open("rb")
     with pytest.raises(StorageTrouble, match=str(tmp_path)), storage(tmp_path):
         raise OSError(28, "No space left on device")
+
+
+class Writer:
+    """What the middleware knows of a run: the bytes that wait, and who may write."""
+
+    name = "run"
+
+    def __init__(self) -> None:
+        self.waiting = Room(100)
+        self.gate = asyncio.Event()
+
+    async def in_order(self, *_: object) -> None:
+        await self.gate.wait()
+
+
+def test_nobody_is_asked_while_too_much_waits_for_the_disk() -> None:
+    async def ask() -> list[str]:
+        log: list[str] = []
+        writer = Writer()
+        run = Run(get_crawler(), Path(), writer, None)  # type: ignore[arg-type]
+        middleware = RawWarcMiddleware(get_crawler(), run)
+        exchange = Exchange(url="http://a.example/", method="GET")
+        exchange.response.append(bytes(100))
+        answered = Request(exchange.url, meta={EXCHANGE_KEY: exchange})
+
+        async def record() -> None:
+            await middleware.process_response(answered, Response(exchange.url))
+            log.append("recorded")
+
+        async def request() -> None:
+            await middleware.process_request(Request(exchange.url))
+            log.append("asked")
+
+        await request()
+        recording = asyncio.ensure_future(record())
+        await asyncio.sleep(0)
+        asking = asyncio.ensure_future(request())
+        for _ in range(5):
+            await asyncio.sleep(0)
+        log.append("the disk is slow")
+        writer.gate.set()
+        await asyncio.gather(recording, asking)
+        return log
+
+    told = asyncio.run(ask())
+    assert told[:2] == ["asked", "the disk is slow"]
+    assert sorted(told[2:]) == ["asked", "recorded"]

@@ -1,0 +1,91 @@
+"""Scrapy's downloader, with places that hosts which keep us waiting do not hold."""
+
+from __future__ import annotations
+
+import math
+import resource
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+from scrapy.core.downloader import Downloader
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.asyncio import CallLaterResult, call_later
+
+from lafka.capture.handler import EXCHANGE_KEY
+from lafka.politeness.queue import wake
+from lafka.politeness.standings import BESIDE, Standings
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from twisted.internet.defer import Deferred
+
+
+class SharedDownloader(Downloader):
+    """CONCURRENT_REQUESTS is the number of places, which ``standings`` gives to hosts.
+
+    A component's own request (``engine.download_async``) holds none: it is made for one that does,
+    and that waits for it, as a page for its robots.txt.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self.standings = Standings(
+            places=self.total_concurrency,
+            beside=_beside_max(self.total_concurrency),
+            received=_received,
+        )
+        self._next_look: CallLaterResult | None = None
+        crawler.signals.connect(self._answered, signals.response_downloaded)
+
+    def fetch(self, request: Request, spider: Any = None) -> Deferred[Response | Request]:  # noqa: ARG002
+        if request.callback is not NO_CALLBACK:
+            self.standings.sent(request, self.get_slot_key(request))
+        fetched: Deferred[Response | Request] = super().fetch(request)
+        return fetched.addBoth(self._ended, request)
+
+    def needs_backout(self) -> bool:
+        full = self.standings.full
+        if full and self._next_look is None:
+            self._set_look()
+        return full
+
+    def close(self) -> None:
+        if self._next_look is not None:
+            self._next_look.cancel()
+            self._next_look = None
+        super().close()
+
+    def _ended(self, result: Any, request: Request) -> Any:
+        self.standings.ended(request)
+        return result
+
+    def _answered(self, request: Request) -> None:
+        self.standings.answered(request, self.get_slot_key(request))
+
+    def _set_look(self) -> None:
+        """Nobody asks for a request while all places are taken, and time alone may free one."""
+        seconds = self.standings.next_look
+        if seconds < math.inf:
+            self._next_look = call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        self._next_look = None
+        if not self.needs_backout():
+            wake(self.crawler)
+
+
+def _received(request: Hashable) -> int:
+    exchange = request.meta.get(EXCHANGE_KEY)  # type: ignore[attr-defined]
+    return 0 if exchange is None else int(exchange.response.size)
+
+
+def _beside_max(places: int) -> int:
+    """As many connections as leave half of the files that may be open to all else."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files == resource.RLIM_INFINITY:
+        return BESIDE * places
+    return max(0, min(BESIDE * places, files // 2 - places))
