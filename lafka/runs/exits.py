@@ -6,13 +6,23 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from lafka.runs.signals import STOPPED, Shutdown
-from lafka.storage.stopping import LIST_STAT, SHUTDOWN, TROUBLE_STAT, stop_crawl
+from lafka.storage.stopping import (
+    HOPELESS_STAT,
+    LIST_STAT,
+    SHUTDOWN,
+    SOURCE_STAT,
+    TROUBLE_STAT,
+    stop_crawl,
+)
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 FELL_SHORT = 1
-"""Exit code where the disk stopped the crawl, or its list could not be read to the end."""
+"""Exit code where the disk or a gateway stopped the crawl, or its list was not read to the end."""
+
+REFUSED = 2
+"""Exit code where no line of the list can be asked for, as for one that is refused at the start."""
 
 
 async def crawled(
@@ -33,7 +43,9 @@ async def crawled(
 def _code(crawler: Crawler) -> int:
     if crawler.stats is None:
         return 0
-    if any(crawler.stats.get_value(stat) for stat in (TROUBLE_STAT, LIST_STAT)):
+    if crawler.stats.get_value(HOPELESS_STAT):
+        return REFUSED
+    if any(crawler.stats.get_value(stat) for stat in (TROUBLE_STAT, LIST_STAT, SOURCE_STAT)):
         return FELL_SHORT
     stopped = crawler.stats.get_value("finish_reason") == SHUTDOWN
     return STOPPED if stopped else 0

@@ -59,10 +59,13 @@ _UNSAFE = re.compile(
 )
 
 
-def add_outcome_feed(settings: BaseSettings) -> None:
-    """Put the outcome feed among FEEDS, beside those that ``-o`` or scrapyd set."""
+def add_outcome_feed(settings: BaseSettings, **options: Any) -> None:
+    """Put the outcome feed among FEEDS, beside those that ``-o`` or scrapyd set.
+
+    *options* go over those of the feed, as Scrapy has them.
+    """
     feeds = dict(settings.getdict("FEEDS"))
-    feeds.setdefault(URI, OPTIONS)
+    feeds.setdefault(URI, OPTIONS | options)
     # Above the user's own: Scrapy puts those over a crawler's settings once more.
     settings.set("FEEDS", feeds, priority=(settings.getpriority("FEEDS") or 0) + 1)
 
@@ -70,7 +73,8 @@ def add_outcome_feed(settings: BaseSettings) -> None:
 class OutcomeFeedStorage:
     """Storage of the feed ``lafka:outcomes``: ``runs/<run>.jsonl`` of the archive.
 
-    Where the file cannot be made or written, nothing can be acknowledged: the crawl stops.
+    Where the file cannot be made or written, nothing can be acknowledged: the crawl stops. A spider
+    that has a method ``acknowledged`` is told of lines that are on the disk, in the feed's thread.
     """
 
     def __init__(self, crawler: Crawler, *, chained: bool = True) -> None:
@@ -91,7 +95,14 @@ class OutcomeFeedStorage:
         run = Run.of(self._crawler)
         path = run.root / "runs" / f"{run.name}.jsonl"
         reports = self._crawler.get_extension(RunReports)
-        synced = reports.tally.add if reports else None
+        heard = [reports.tally.add] if reports else []
+        if acknowledged := getattr(self._crawler.spider, "acknowledged", None):
+            heard.append(acknowledged)
+
+        def synced(lines: bytes) -> None:
+            for hear in heard:
+                hear(lines)
+
         lines = SyncedLines(path, self._refused, synced, chained=self._chained)
         return cast("IO[bytes]", lines)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
+import sys
 from collections import Counter
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,8 @@ from itemadapter import ItemAdapter
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
+
+from lafka.runs.terminals import Terminal
 
 if TYPE_CHECKING:
     from typing import Self
@@ -64,7 +68,8 @@ class TrailStats:
             return
         fields = ItemAdapter(item)
         self.stats.inc_value(f"lafka/trails/{outcome}")
-        self.stats.inc_value("lafka/futs/new", sum(_is_new_fut(f) for f in fields["futs"]))
+        if "futs" in fields:
+            self.stats.inc_value("lafka/futs/new", sum(is_new_fut(f) for f in fields["futs"]))
         self.stats.inc_value("lafka/requests", fields["requests"])
 
 
@@ -92,6 +97,8 @@ class Progress:
         interval = crawler.settings.getfloat("LAFKA_PROGRESS_INTERVAL", 30)
         if interval <= 0:
             raise NotConfigured  # silently: with a reason Scrapy warns, and 0 is a choice
+        if Terminal.at(sys.stderr, os.environ) and not crawler.settings.get("LOG_FILE"):
+            raise NotConfigured  # the live line tells more
         extension = cls(crawler, interval)
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.item_scraped, signals.item_scraped)
@@ -164,6 +171,6 @@ class ContactCheck:
             )
 
 
-def _is_new_fut(entry: dict[str, Any]) -> bool:
+def is_new_fut(entry: dict[str, Any]) -> bool:
     """Whether an entry of ``futs`` was stored just now, and is thought to be a fut."""
     return bool(entry["new"]) and not entry.get("label")

@@ -7,14 +7,14 @@ import os
 import platform
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from scrapy import signals
 from scrapy.exceptions import CloseSpider
@@ -25,8 +25,15 @@ from lafka import settings as our_settings
 from lafka.capture.run import Run
 from lafka.errors import StorageTrouble, printable
 from lafka.politeness import RetryAfterMiddleware
+from lafka.runs.live import LiveLine
 from lafka.runs.reports import FINISHED, OpenReport, Tally, close_killed
-from lafka.storage.stopping import LIST_STAT, STORAGE_TROUBLE, TROUBLE_STAT, note_storage_trouble
+from lafka.storage.stopping import (
+    LIST_STAT,
+    SOURCE_STAT,
+    STORAGE_TROUBLE,
+    TROUBLE_STAT,
+    note_storage_trouble,
+)
 from lafka.storage.threads import Threads
 from lafka.warc.format import dates
 
@@ -39,9 +46,21 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PACKAGES = ("Scrapy", "Twisted", "lxml", "parsel", "warcio")
+_TROUBLES = (TROUBLE_STAT, LIST_STAT, SOURCE_STAT)
 UNTOLD = frozenset(("FEEDS",))  # ours is in it always; the URIs of others can hold passwords
 _SECRET = re.compile(r"PASS|SECRET|TOKEN|KEY|CREDENTIAL|AUTH(?!ORITY)")
 _USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
+
+
+class Summed(Protocol):
+    """A run summed up: as JSON, for people, and what has to be said as a warning, or ""."""
+
+    def as_json(self) -> dict[str, Any]: ...
+
+    def told(self) -> Iterable[str]: ...
+
+    @property
+    def warning(self) -> str: ...
 
 
 class RunReports:
@@ -50,7 +69,9 @@ class RunReports:
     What the spider has to say in it is a mapping: its method ``told`` gives it at the start, and
     :meth:`tell` takes more. Where that speaks of a ``list``, the run is done only when the list was
     read as a ``whole`` and each of its ``lines`` has one in the outcome feed. ``tally`` counts
-    those that are on the disk.
+    those that are on the disk. Its method ``heard``, where it has one, is called with each line of
+    the feed that is, in the feed's thread; ``summary``, in a thread too, makes of the closing
+    report what stands under that key, and the lines that are told at the end, whatever the end.
     """
 
     def __init__(self, crawler: Crawler, run: Run) -> None:
@@ -63,6 +84,7 @@ class RunReports:
         self._begun = monotonic()
         self._running = False
         self._reason = ""
+        self._summarise: Callable[[Mapping[str, Any]], Summed] | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -79,6 +101,8 @@ class RunReports:
     async def spider_opened(self, spider: Spider) -> None:
         told = getattr(spider, "told", None)
         self._told = dict(told()) if told else {}
+        self.tally.heard = getattr(spider, "heard", None)
+        self._summarise = getattr(spider, "summary", None)
         try:
             await self._threads.run(self._open)
         except StorageTrouble as error:
@@ -122,8 +146,14 @@ class RunReports:
         report, self._report = self._report, None
         try:
             if report is not None:
-                await self._threads.run(report.save, **self._closing())
-                logger.info("%s", self._sentence(report))
+                closing = self._closing()
+                summed = await self._threads.run(self._summed, report.values | closing)
+                if summed is not None:
+                    closing["summary"] = summed.as_json()
+                try:
+                    await self._threads.run(report.save, **closing)
+                finally:
+                    self._tell_people(report.values | closing, summed)
         except StorageTrouble as error:
             note_storage_trouble(self._crawler, error)
         finally:
@@ -131,11 +161,14 @@ class RunReports:
                 report.close()
             self._threads.stop()
 
+    def _summed(self, values: Mapping[str, Any]) -> Summed | None:
+        return self._summarise(values) if self._summarise else None
+
     def _closing(self) -> dict[str, Any]:
         stats = self._crawler.stats
         assert stats is not None
         retries = self._crawler.get_downloader_middleware(RetryAfterMiddleware)
-        troubles = [str(t) for t in map(stats.get_value, (TROUBLE_STAT, LIST_STAT)) if t]
+        troubles = [str(t) for t in map(stats.get_value, _TROUBLES) if t]
         told = self.tally.as_json()
         of = self._told.get("list")
         all_told = of is None or (of["whole"] and told["lines"] == of["lines"])
@@ -159,12 +192,26 @@ class RunReports:
             "memory": peak_memory(),
         }
 
-    def _sentence(self, report: OpenReport) -> str:
-        values = report.values
-        of = values.get("list", {}).get("lines")
-        lines = f"{values['lines']:,}{'' if of is None else f' of {of:,}'} lines"
-        then = "" if values["done"] else "; the same command goes on"
-        return f"The run {values['run']} ends, {values['reason']}: {lines} have their outcome{then}"
+    def _tell_people(self, values: Mapping[str, Any], summed: Summed | None) -> None:
+        """Say how the run ended: in the log, and on a terminal, whatever its log level shows."""
+        sentence = _sentence(values)
+        text = "\n".join([sentence, *(f"  {line}" for line in (summed.told() if summed else ()))])
+        live = self._crawler.get_extension(LiveLine)
+        if live is not None:
+            live.terminal.say(text)
+        if live is None or not live.terminal.has_log:
+            logger.info("%s", text)
+        if summed is not None and summed.warning:
+            logger.warning("%s", summed.warning)
+            if live is not None and not live.terminal.has_log:
+                live.terminal.say(summed.warning)
+
+
+def _sentence(values: Mapping[str, Any]) -> str:
+    of = values.get("list", {}).get("lines")
+    lines = f"{values['lines']:,}{'' if of is None else f' of {of:,}'} lines"
+    then = "" if values["done"] else "; the same command goes on"
+    return f"The run {values['run']} ends, {values['reason']}: {lines} have their outcome{then}"
 
 
 def versions() -> dict[str, str]:

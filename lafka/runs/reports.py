@@ -12,7 +12,7 @@ import json
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -155,6 +155,27 @@ def reports(root: Path) -> Iterator[Report | BadReport]:
             continue
 
 
+def last_of_list(root: Path, path: str, *, before: str) -> Report | None:
+    """The report of the last run before *before* that read lines of the list at *path*.
+
+    None where there is none, or the list was standard input. A report that is none is passed over.
+    """
+    for name in reversed(_paths(root) if path != "-" else []):
+        if name.name.removesuffix(SUFFIX) >= before:
+            continue
+        with suppress(BadReport, FileNotFoundError, StorageTrouble):
+            report = Report.load(name)
+            of = report.values.get("list")
+            if isinstance(of, dict) and of.get("path") == path and _has_lines(name):
+                return report
+    return None
+
+
+def _has_lines(report: Path) -> bool:
+    feed = report.with_suffix(".jsonl")
+    return feed.is_file() and feed.stat().st_size > 0
+
+
 def _paths(root: Path) -> list[Path]:
     found = (root / "runs").glob(f"*{SUFFIX}")
     return sorted(path for path in found if not path.name.startswith("."))
@@ -228,7 +249,7 @@ class Tally:
     """What the lines of the outcome feed add up to, in constant memory.
 
     ``size``: bytes of new futs; ``labelled``: PDFs, new or held, that are thought not to be futs;
-    ``chain``: that of the last line, None where lines have none.
+    ``chain``: that of the last line, None where lines have none. ``heard`` is called with each.
     """
 
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -239,6 +260,7 @@ class Tally:
     requests: int = 0
     errors: int = 0
     chain: str | None = None
+    heard: Callable[[Values], object] | None = None
 
     def add(self, lines: bytes) -> None:
         """Count whole *lines* of the feed, which are on the disk."""
@@ -247,7 +269,11 @@ class Tally:
                 self._add(json.loads(line))
 
     def _add(self, item: dict[str, Any]) -> None:
-        outcome, futs, error = item["outcome"], item["futs"], item["error"]
+        if "status" in item:
+            self._add_result(item)
+            return
+        outcome, error = item["outcome"], item["error"]
+        futs = item.get("futs", ())  # of a crawl that looks for none, there are none
         self.requests += item["requests"]
         self.outcomes[outcome] += 1
         self.errors += error is not None
@@ -259,8 +285,22 @@ class Tally:
             self.held += not fut["new"]
             self.size += fut["length"] if fut["new"] else 0
         self.chain = item.get("chain")
-        # A line whose fut was held already is not asked, and names no fut.
+        # A line of a feed of before whose fut was held names no fut.
         self.held += outcome == "fut" and not futs
+        if self.heard:
+            self.heard(item)
+
+    def _add_result(self, result: dict[str, Any]) -> None:
+        """A fileset's result: its status stands for its outcome, its files for futs."""
+        self.outcomes[result["status"]] += 1
+        self.errors += "error_message" in result
+        self.chain = result.get("chain")
+        account = result.get("lafka", {})
+        self.requests += account.get("requests", 0)
+        self.size += account.get("bytes", 0)
+        files = Counter(file.get("status") for file in result.get("manifest", ()))
+        self.new += files["success"]
+        self.held += files["exists"]
 
     def as_json(self) -> Values:
         return {

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+SCRIPT = """
+import gc, json
+before = gc.get_threshold()
+from lafka.runs import garbage
+garbage.look_rarely()
+cycle = []
+cycle.append(cycle)
+del cycle
+garbage.keep_what_stands()
+kept = [list(range(2)) for _ in range(garbage.OBJECTS // 2)]
+collections = gc.get_stats()[0]["collections"]
+more = [list(range(2)) for _ in range(garbage.OBJECTS)]
+print(json.dumps([before, gc.get_threshold(), gc.get_freeze_count(), gc.garbage,
+                  gc.get_stats()[0]["collections"] - collections]))
+"""
+
+
+def test_the_collector_looks_rarely_and_not_at_what_stood() -> None:
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, check=True)
+    before, now, frozen, garbage, looks = json.loads(done.stdout)
+    assert now[0] > 10 * before[0]
+    assert now[1:] == before[1:]
+    assert frozen > 1000
+    assert garbage == []
+    assert looks == 1
