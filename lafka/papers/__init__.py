@@ -20,14 +20,26 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lafka.papers.archive.archives import Archive as Archive
     from lafka.papers.archive.archives import StoredFut as StoredFut
+    from lafka.papers.archive.catalogue import Ended as Ended
+    from lafka.papers.archive.catalogue import Paper as Paper
+    from lafka.papers.archive.exporting import package as package
+    from lafka.papers.archive.exporting import pieces as pieces
     from lafka.papers.archive.suwafs import Suwaf as Suwaf
+    from lafka.papers.lists.excludes import Excludes as Excludes
+    from lafka.papers.walk.outcomes import Group as Group
     from lafka.papers.walk.outcomes import Outcome as Outcome
     from lafka.pids import Pid as Pid
 
 _HOMES = {
     "Archive": "lafka.papers.archive.archives",
     "StoredFut": "lafka.papers.archive.archives",
+    "Ended": "lafka.papers.archive.catalogue",
+    "Paper": "lafka.papers.archive.catalogue",
+    "package": "lafka.papers.archive.exporting",
+    "pieces": "lafka.papers.archive.exporting",
     "Suwaf": "lafka.papers.archive.suwafs",
+    "Excludes": "lafka.papers.lists.excludes",
+    "Group": "lafka.papers.walk.outcomes",
     "Outcome": "lafka.papers.walk.outcomes",
     "Pid": "lafka.pids",
 }

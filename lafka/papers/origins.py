@@ -14,6 +14,8 @@ from lafka.warc.format.fields import Fields, one_line
 
 PAPER_ID = "Paper-Id"
 FUTLI = "Futli"
+LEGACY_SOURCE = "Legacy-Source"
+"""Of a capture that was pulled: the gateway. No suwaf has it: the time is that of the memento."""
 NAMES = {
     "found_by": "Found-By",
     "html_url": "HTML-Url",

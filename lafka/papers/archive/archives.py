@@ -9,123 +9,49 @@
       raw/<run>/           raw WARCs of runs that are not wholly copied; empty after a clean run
       runs/<run>.jsonl     outcome feed, one line per futli that was tried
       runs/<run>.json      report: whether the run is done, and what came of it
+      index/               what lafka.index makes of the above; no writer reads it
 
 >>> Archive("archive").fut("RePEc:abc:wpaper:1").read()  # doctest: +SKIP
 """
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from lafka.errors import BadArchive, BadPid, BadWarc, NotHeld, ShortWarc, StorageTrouble
-from lafka.papers.archive.contents import paper_ids
-from lafka.papers.archive.inuse import PapersInUse
-from lafka.papers.archive.paperwarc import PaperWarc, locked
-from lafka.papers.archive.suwafs import Suwaf
-from lafka.papers.lists.futlis import Futli
+from lafka.errors import (
+    BadArchive,
+    BadPid,
+    BadWarc,
+    NotHeld,
+    StorageTrouble,
+)
+from lafka.papers.archive import entries
+from lafka.papers.archive.storedfuts import StoredFut as StoredFut  # noqa: PLC0414
+from lafka.papers.archive.suwafs import Fut, Suwaf
 from lafka.pids import SCHEMES, Pid, Scheme
 from lafka.storage import drafts
 from lafka.storage.folders import files_below, make_folders, sync_folder
 from lafka.storage.locks import vacant
+from lafka.storage.steps import Steps, done
+
+if TYPE_CHECKING:
+    from lafka.papers.archive.catalogue import Ended, Paper
+    from lafka.papers.archive.inuse import PapersInUse
+    from lafka.papers.archive.paperwarc import PaperWarc, Place, StoredCapture
+    from lafka.papers.lists.futlis import Futli
+    from lafka.papers.origins import Origin
+    from lafka.papers.walk.asks import Capture
 
 FORMAT = 1
 MARKER = "lafka.json"
 DEFAULT_COLLECTION = "RePEc"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredFut:
-    """A fut in an archive: ``length`` bytes at ``start`` of the file ``warc``.
-
-    ``time`` is as in the suwaf, ``digest`` is ``sha256:`` and hex of the bytes, ``url`` is what the
-    fut was fetched from, ``futli`` what the list said. ``label`` is empty for what is thought to be
-    the fut, else ``supplement`` or ``other``.
-    """
-
-    pid: Pid
-    futli: str
-    time: str
-    url: str
-    digest: str
-    warc: Path
-    start: int
-    length: int
-    label: str = ""
-
-    def read(self) -> bytes:
-        """The whole PDF, by one positioned read; ``ShortWarc`` where the file is too short."""
-        with _warc_file(self.warc, self.pid) as file:
-            data = os.pread(file.fileno(), self.length, self.start)
-            while len(data) < self.length:  # one read gives at most 2 GiB
-                more = os.pread(file.fileno(), self.length - len(data), self.start + len(data))
-                if not more:
-                    raise ShortWarc(self.warc, "ends inside a fut of its suwaf", self.start)
-                data += more
-            return data
-
-    def open(self) -> io.BufferedReader:
-        """A binary file object over the PDF alone, seekable; the caller closes it."""
-        return io.BufferedReader(_Range(self))
-
-
-def _warc_file(path: Path, pid: Pid) -> io.FileIO:
-    try:
-        return io.FileIO(path)
-    except FileNotFoundError:
-        raise NotHeld(f"{pid}: its suwaf is here, but {path} is missing") from None
-    except OSError as error:
-        raise StorageTrouble(path, error) from error
-
-
-class _Range(io.RawIOBase):
-    """The bytes of a fut as a file of their own."""
-
-    _file: io.FileIO | None = None  # where opening fails, closing still works
-
-    def __init__(self, fut: StoredFut) -> None:
-        self._file = _warc_file(fut.warc, fut.pid)
-        self._fut = fut
-        self._place = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        bases = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._fut.length}
-        if whence not in bases or bases[whence] + offset < 0:
-            raise ValueError(f"cannot seek to {offset} from {whence}")
-        self._place = bases[whence] + offset
-        return self._place
-
-    def tell(self) -> int:
-        return self._place
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        if self._file is None or self.closed:
-            raise ValueError("I/O operation on closed file")
-        size = max(0, min(len(buffer), self._fut.length - self._place))
-        data = os.pread(self._file.fileno(), size, self._fut.start + self._place)
-        if size and not data:
-            raise ShortWarc(self._fut.warc, "ends inside a fut of its suwaf", self._fut.start)
-        buffer[: len(data)] = data
-        self._place += len(data)
-        return len(data)
-
-    def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-        super().close()
 
 
 class Archive:
@@ -144,7 +70,12 @@ class Archive:
         if marked and collection and collection != marked:
             raise BadArchive(f"{self.root}: an archive of {marked}, not of {collection}")
         self.scheme = _scheme(marked or collection or DEFAULT_COLLECTION)
-        self._in_use = PapersInUse()
+
+    @cached_property
+    def _in_use(self) -> PapersInUse:
+        from lafka.papers.archive.inuse import PapersInUse  # noqa: PLC0415  one fut needs it not
+
+        return PapersInUse()
 
     @classmethod
     def create(cls, root: Path | str, collection: str | None = None) -> Archive:
@@ -234,34 +165,126 @@ class Archive:
         ``NotHeld``, which says what labelled PDFs there are.
         """
         pid = self.pid(pid)
-        name, key, fut = self.suwaf(pid).fut(futli, time, label=label)
+        entry = entries.found(f"{self._base}/suwaf/{pid.path}.json", pid, futli, time, label)
+        if entry is None:
+            entry = entries.of_suwaf(self.suwaf(pid), futli, time, label)
         return StoredFut(
             pid=pid,
-            futli=name,
-            time=key,
-            url=fut.url,
-            digest=fut.digest,
+            futli=entry.futli,
+            time=entry.time,
+            url=entry.url,
+            digest=entry.digest,
             warc=self.warc_path(pid),
-            start=fut.s,
-            length=fut.l,
-            label=fut.label,
+            start=entry.start,
+            length=entry.length,
+            label=entry.label,
         )
+
+    def futs_of(self, pid: str | Pid) -> Iterator[tuple[StoredFut, Origin]]:
+        """Every fut of a paper, in the order of its suwaf, and how each was found; as ``suwaf``."""
+        pid = self.pid(pid)
+        warc = self.warc_path(pid)
+        for futli, times in self.suwaf(pid).futlis.items():
+            for key, fut in times.items():
+                stored = StoredFut(
+                    pid=pid, futli=futli, time=key, url=fut.url, digest=fut.digest,
+                    warc=warc, start=fut.s, length=fut.l, label=fut.label,
+                )  # fmt: skip
+                yield stored, fut.origin
+
+    def __iter__(self) -> Iterator[Paper]:
+        return self.papers()
+
+    def papers(
+        self,
+        pids: Iterable[str | Pid] | None = None,
+        *,
+        problem: Callable[[Exception], object] | None = None,
+    ) -> Iterator[Paper]:
+        """All papers, or those of *pids*, in constant memory; of all, sorted within each folder.
+
+        ``BadSuwaf`` where one is none, ``BadPid``, ``NotHeld``; or *problem* is told of each such
+        error, and the next paper comes.
+        """
+        from lafka.papers.archive import catalogue  # noqa: PLC0415  one fut is read without it
+
+        if pids is None:
+            return catalogue.papers(self.root, self.scheme, problem)
+        return catalogue.papers_of(self.root, map(self._pid_or_error, pids), problem)
+
+    def _pid_or_error(self, text: str | Pid) -> Pid | BadPid:
+        try:
+            return self.pid(text)
+        except BadPid as error:
+            return error
+
+    def futs(
+        self,
+        pids: Iterable[str | Pid] | None = None,
+        *,
+        since: datetime | str | None = None,
+        host: str | None = None,
+        label: str | None = "fut",
+        latest: bool = True,
+        problem: Callable[[Exception], object] | None = None,
+    ) -> Iterator[StoredFut]:
+        """The futs of all papers, or of *pids*, in constant memory.
+
+        *since*: had then or later, an aware time or text as in :meth:`fut`; *host*: that of the
+        futli; *label*: ``fut`` for what is thought to be one, ``supplement``, ``other``, or
+        ``any``; *latest*: of each futli the last one alone. Errors as of :meth:`papers`, and
+        ``CallerError`` for a *since* that is no time.
+        """
+        from lafka.papers.archive import catalogue  # noqa: PLC0415  one fut is read without it
+
+        wanted = catalogue.Wanted.parse(since, host, label, latest=latest)
+        for paper in self.papers(pids, problem=problem):
+            for futli, time, fut in paper.chosen(wanted):
+                yield StoredFut(
+                    pid=paper.pid,
+                    futli=futli,
+                    time=time,
+                    url=fut.url,
+                    digest=fut.digest,
+                    warc=paper.warc,
+                    start=fut.s,
+                    length=fut.l,
+                    label=fut.label,
+                )
+
+    def outcomes(self, *, problem: Callable[[Exception], object] | None = None) -> Iterator[Ended]:
+        """How each line of all runs ended at last, the oldest first; some 200 bytes a line.
+
+        All feeds as one: of a pid and futli the last line alone. A line whose fut was held names
+        it. Errors as of :meth:`papers`.
+        """
+        from lafka.papers.archive import catalogue  # noqa: PLC0415  one fut is read without it
+
+        return catalogue.outcomes(self.root, self.scheme, problem=problem)
 
     def has_fut(self, futli: Futli, since: datetime | None = None) -> bool:
         """Whether *futli* has its fut, had not before *since*, and was not left open.
 
         ``BadSuwaf``, and ``ShortWarc`` where the WARC is missing or shorter than its suwaf says.
         """
+        return self.held(futli, since) is not None
+
+    def held(self, futli: Futli, since: datetime | None = None) -> Fut | None:
+        """The fut of *futli*, where :meth:`has_fut`; raises as that."""
+        from lafka.papers.archive import catalogue  # noqa: PLC0415  one fut is read without it
+
         suwaf = self._in_use.suwaf(self.suwaf_path(futli.pid), futli.pid)
         if suwaf is None:
-            return False
+            return None
         self._check_length(futli.pid, suwaf)
         if futli.url in suwaf.open:
-            return False
-        times = [time for time, fut in suwaf.futlis.get(futli.url, {}).items() if not fut.label]
-        if not times or since is None:
-            return bool(times)
-        return max(times)[:19] >= since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+            return None
+        found = [*catalogue.Wanted().of(suwaf.futlis.get(futli.url, {}))]
+        if not found:
+            return None
+        time, fut = found[-1]
+        held = since is None or time[:19] >= since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        return fut if held else None
 
     def _check_length(self, pid: Pid, suwaf: Suwaf) -> None:
         warc, size = self.warc_path(pid), 0
@@ -271,18 +294,41 @@ class Archive:
 
     def paper(self, pid: Pid, *, recover: bool = True) -> AbstractContextManager[PaperWarc]:
         """The paper's WARC, locked for writing: ``paperwarc.locked``."""
-        warc, suwaf = self.warc_path(pid), self.suwaf_path(pid)
-        return locked(warc, suwaf, pid, self.scheme, self._in_use, recover=recover)
+        from lafka.papers.archive.paperwarc import locked  # noqa: PLC0415  one fut needs it not
+
+        return locked(self._place(pid), recover=recover)
+
+    def _place(self, pid: Pid) -> Place:
+        from lafka.papers.archive.paperwarc import Place  # noqa: PLC0415  one fut needs it not
+
+        return Place(
+            warc=self.warc_path(pid),
+            suwaf=self.suwaf_path(pid),
+            pid=pid,
+            scheme=self.scheme,
+            in_use=self._in_use,
+        )
+
+    def storing(self, pid: Pid, captures: Sequence[Capture]) -> Steps[list[StoredCapture]]:
+        """Copy *captures*, of a trail of *pid*, by ``PaperWarc.appending``; see :meth:`paper`."""
+        from lafka.papers.archive.paperwarc import storing  # noqa: PLC0415  one fut needs it not
+
+        return storing(self._place(pid), lambda paper: paper.appending(captures))
 
     def close(self, futli: Futli) -> None:
+        """:meth:`closing`, at once."""
+        done(self.closing(futli))
+
+    def closing(self, futli: Futli) -> Steps[None]:
         """Note that a trail of *futli* ended with nothing to store: it is not open any longer.
 
         Raises as :meth:`paper`; nothing is written where the futli was not open.
         """
         suwaf = self._in_use.suwaf(self.suwaf_path(futli.pid), futli.pid)
         if suwaf and futli.url in suwaf.open:
-            with self.paper(futli.pid) as paper:
-                paper.close(futli.url)
+            from lafka.papers.archive.paperwarc import storing  # noqa: PLC0415  one fut needs it not
+
+            yield from storing(self._place(futli.pid), lambda paper: paper.closing(futli.url))
 
     def warcs(self, lost: Callable[[Path], object] | None = None) -> Iterator[Path]:
         """The paths of all paper WARCs, sorted within each folder, found as they are asked for.
@@ -305,6 +351,8 @@ class Archive:
         return pid
 
     def _pid_inside(self, warc: Path, relative: str) -> Pid:
+        from lafka.papers.archive.contents import paper_ids  # noqa: PLC0415  one fut needs it not
+
         for text in (*_pids_of(self.root / "suwaf" / f"{relative}.json"), *paper_ids(warc)):
             with suppress(BadPid):
                 pid = self.scheme.pid(text)
@@ -330,6 +378,8 @@ class Archive:
 
         ``BadPid`` where it names none or several, ``BadWarc`` where the place is taken.
         """
+        from lafka.papers.archive.contents import paper_ids  # noqa: PLC0415  one fut needs it not
+
         pids = {self.scheme.pid(text) for text in paper_ids(warc)}
         if len(pids) != 1:
             raise BadPid(f"{warc}: {len(pids)} Paper-Ids in it, so it is no paper's")
@@ -374,6 +424,8 @@ def _refuse_lost(link: Path) -> None:
 def _refuse_foreign(root: Path) -> None:
     known = {"warc", "suwaf", "raw", "runs", MARKER}
     names = {path.name for path in root.iterdir() if not path.name.startswith(".")}
+    if (root / "index" / "archive.sqlite").is_file():  # of an archive that was moved away
+        names.discard("index")
     if "archec.json" in names:  # it has a folder runs/, too
         raise BadArchive(f"{root}: an obi store, the archive needs a folder of its own")
     if names and not names & known:

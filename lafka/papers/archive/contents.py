@@ -8,25 +8,24 @@ in the record's header tells what is needed and may be trusted.
 from __future__ import annotations
 
 import hashlib
-import os
-import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
+from lafka.capture.rawlog import UNENDED
+from lafka.capture.readback import opened, time_of
 from lafka.errors import BadHttp, BadWarc
 from lafka.papers.archive.suwafs import Fut, Suwaf
 from lafka.papers.origins import FUTLI, FUTLI_ITSELF, PAPER_ID, Origin
 from lafka.payloads import SNIFF, Kind, Payload, inspect, kind_of, pdf_start
 from lafka.pids import Pid
-from lafka.warc.format import dates, http
+from lafka.warc.format import http
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import sha256_of
-from lafka.warc.format.sources import CHUNK, FileSource, Readable, Source
+from lafka.warc.format.sources import CHUNK, Readable, Source
 from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.volumes import WarcVolume
 
 NO_CHAIN = bytes(32)
 _CAPTURED = frozenset(("request", "response", "resource", "revisit"))
@@ -234,6 +233,10 @@ class Scanner:
             return
         if record.fields.first("WARC-Truncated"):
             return
+        if record.fields.first(UNENDED):
+            held = HeldPayload(record_id=record.id, url=record.url, date=time_of(record))
+            self.contents.payloads.setdefault(inspect(block).digest, held)
+            return
         stated = record.fields.first("WARC-Payload-Digest")
         trusted = record.offset < self._trusted_to and stated.startswith("sha256:")
         prefix = block.read(head.end, SNIFF)
@@ -278,10 +281,14 @@ class Scanner:
         return self._conversions
 
     def _take_resource(self, record: StoredRecord) -> None:
-        """A resource is its own payload: what wget kept of an ftp futli."""
+        """A resource is its own payload: a memento, or what wget kept of an ftp futli."""
         block = record.block()
         start = pdf_start(block.read(0, SNIFF))
         if start < 0 or record.url.startswith("metadata:"):
+            stated = record.fields.first("WARC-Payload-Digest")
+            if stated.startswith("sha256:"):  # wget's own have another, or none
+                held = HeldPayload(record_id=record.id, url=record.url, date=time_of(record))
+                self.contents.payloads.setdefault(stated, held)
             return
         digest = sha256_of(block.chunks(start))
         self._visit(record, digest)
@@ -313,45 +320,11 @@ class Scanner:
         )
 
 
-def opened(path: Path, fd: int | None = None) -> WarcVolume:
-    """The WARC at *path*, or open as *fd*, read strictly; ``BadWarc`` where it is compressed.
-
-    Paper WARCs and raw ones are plain: places in them are bytes of the file.
-    """
-    volume = WarcVolume(path, fd=fd, strict=True)
-    if not volume.is_plain:
-        raise BadWarc(path, "no WARC record begins here (it is compressed)", 0)
-    return volume
-
-
-def time_of(record: StoredRecord) -> datetime:
-    """WARC-Date; ``BadWarc`` where it is none."""
-    try:
-        return dates.parse(record.fields.first("WARC-Date"))
-    except ValueError as error:
-        raise BadWarc(record.path, str(error), record.offset) from None
-
-
 def paper_ids(warc: Path) -> Iterator[str]:
     """The Paper-Ids in the WARC at *warc*, as they stand there, up to any trouble in it."""
     with suppress(BadWarc), opened(warc) as volume:  # what was read before trouble names it
         for record in volume.records(types=["warcinfo"]):
             yield from filter(None, [Info.of(record).pid_text])
-
-
-def begins_record(fd: int, offset: int) -> bool:
-    """Whether a record seems to begin at *offset* of the open file *fd*, or anywhere behind."""
-    tail = FileSource(fd, offset, max(0, os.fstat(fd).st_size - offset))
-    last = b""
-    for data in tail.chunks():
-        if _RECORD_BEGINS.search(last + data):
-            return True
-        last = data[-_OVERLAP:]
-    return False
-
-
-_RECORD_BEGINS = re.compile(rb"\r\n\r\nWARC/1\.[01]\r?\n[A-Za-z-]{1,60}:")
-_OVERLAP = 80
 
 
 def literal_place(block: Source, payload: Payload) -> int:

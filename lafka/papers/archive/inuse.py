@@ -61,6 +61,8 @@ class PapersInUse:
 
     def __init__(self) -> None:
         self._papers: OrderedDict[Pid, _Paper] = OrderedDict()
+        self._entries: dict[Pid, int] = {}  # of each, as they were when it was put here
+        self._sum = 0
         self._turn = Lock()
 
     def suwaf(self, path: Path, pid: Pid) -> Suwaf | None:
@@ -109,7 +111,7 @@ class PapersInUse:
 
     def forget(self, pid: Pid) -> None:
         with self._turn:
-            self._papers.pop(pid, None)
+            self._drop(pid)
 
     def _find(self, pid: Pid) -> _Paper | None:
         with self._turn:
@@ -119,11 +121,16 @@ class PapersInUse:
             return known
 
     def _put(self, pid: Pid, paper: _Paper) -> None:
+        self._drop(pid)
         self._papers[pid] = paper
-        self._papers.move_to_end(pid)
-        entries = sum(paper.entries for paper in self._papers.values())
-        while len(self._papers) > PAPERS_MAX or (entries > ENTRIES_MAX and len(self._papers) > 1):
-            entries -= self._papers.popitem(last=False)[1].entries
+        entries = self._entries[pid] = paper.entries
+        self._sum += entries
+        while len(self._papers) > PAPERS_MAX or (self._sum > ENTRIES_MAX and len(self._papers) > 1):
+            self._drop(next(iter(self._papers)))
+
+    def _drop(self, pid: Pid) -> None:
+        if self._papers.pop(pid, None):
+            self._sum -= self._entries.pop(pid)
 
 
 def _stamp_at(path: Path) -> _Stamp | None:

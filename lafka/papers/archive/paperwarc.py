@@ -3,29 +3,42 @@
 Nothing is lost at any kill: the lock dies with its process, the next writer rolls whole records
 forward and keeps a torn tail aside, and only a WARC that was synced is named by a suwaf. A new WARC
 is a draft until its first commit, so that bytes under a final name were always synced once.
+
+All of it is work in steps (:mod:`lafka.storage.steps`): papers can be stored side by side, each in
+its own order (:func:`storing`), or one by one (:func:`locked`).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from lafka.errors import BadPid, BadSuwaf, BadWarc, ShortWarc, StorageTrouble, TornWarc
-from lafka.papers.archive.contents import Contents, Scanner, begins_record, fut_of
+from lafka.papers.archive.contents import Contents, Scanner, fut_of
 from lafka.papers.archive.inuse import PapersInUse
-from lafka.papers.archive.plans import Files, Plan, visit_of
+from lafka.papers.archive.plans import Plan, visit_of
 from lafka.papers.archive.suwafs import Fut, Suwaf
 from lafka.papers.walk.asks import Capture
 from lafka.pids import Pid, Scheme
 from lafka.storage import drafts
-from lafka.storage.folders import DRAFT, free_name, make_folders, sync_folder
-from lafka.storage.locks import Lock, held
+from lafka.storage.folders import DRAFT, free_name, making_folders
+from lafka.storage.locks import Lock, held, locking
+from lafka.storage.steps import Aside, DataSync, FolderSync, Steps, done
 from lafka.warc.format.sources import FileSource
+from lafka.warc.reading.tails import begins_record
 from lafka.warc.writing.appending import Appender
+from lafka.warc.writing.copying import Files
 from lafka.warc.writing.names import or_numbered
+
+T = TypeVar("T")
+
+LONG = 4 << 20
+"""What reads or writes more bytes than this is done aside: it shall not hold up others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +70,18 @@ class PaperWarc:
     def contents(self) -> Contents:
         """What the WARC holds; read from its headers when first asked for, unless it is known."""
         if self._contents is None:
-            known = self._in_use.contents(self.suwaf, os.fstat(self._fd))
-            self._contents = known or self._scanner(self.suwaf.end).read()
+            done(self._knowing())
+        assert self._contents is not None
         return self._contents
+
+    def _knowing(self) -> Steps[None]:
+        if self._contents is None:
+            status = os.fstat(self._fd)
+            self._contents = self._in_use.contents(self.suwaf, status)
+        if self._contents is None:
+            scanner = self._scanner(self.suwaf.end)
+            yield from _reading(scanner, status.st_size)
+            self._contents = scanner.contents
 
     def _scanner(self, trusted_to: int) -> Scanner:
         chain = self.suwaf.chain if trusted_to else ""
@@ -73,41 +95,47 @@ class PaperWarc:
             return self._scheme.pid(text).path == self.pid.path
         return False
 
-    def recover(self) -> None:
+    def recovering(self) -> Steps[None]:
         """Make WARC and suwaf one again after a killed writer.
 
         ``ShortWarc`` where the WARC is shorter than its suwaf says, ``BadSuwaf`` where that is
         none, ``BadWarc`` where bytes before its end are no records: then nothing is changed.
         """
-        self.load_suwaf()
-        if os.fstat(self._fd).st_size > self.suwaf.end:
-            self.rebuild(trusted_to=self.suwaf.end)
+        size = self.load_suwaf()
+        if size > self.suwaf.end:
+            yield from self._rebuilding(trusted_to=self.suwaf.end)
 
-    def load_suwaf(self, *, lenient: bool = False) -> None:
-        """Read the suwaf; *lenient*: as if there were none where it is damaged."""
+    def load_suwaf(self, *, lenient: bool = False) -> int:
+        """Read the suwaf; *lenient*: as if there were none where it is damaged. The WARC's size."""
         try:
             if known := self._in_use.suwaf(self.suwaf_path, self.pid):
                 self.suwaf = known.copy()
         except BadSuwaf:
             if not lenient:
                 raise
-        self.suwaf.check_length(self.path, os.fstat(self._fd).st_size)
+        size = os.fstat(self._fd).st_size
+        self.suwaf.check_length(self.path, size)
+        return size
 
-    def rebuild(self, *, trusted_to: int = 0) -> None:
+    def rebuild(self) -> None:
+        """Make the suwaf again from the WARC, reading every byte."""
+        done(self._rebuilding())
+
+    def _rebuilding(self, *, trusted_to: int = 0) -> Steps[None]:
         """Make the suwaf again from the WARC; a tail that is no record of it is kept aside.
 
         Digests in headers are believed before byte *trusted_to*, the bytes are read after it.
         """
         scanner = self._scanner(trusted_to)
         try:
-            scanner.read()
+            yield from _reading(scanner, os.fstat(self._fd).st_size)
         except BadWarc as error:
             tail = scanner.contents.end
             if tail < self.suwaf.end and isinstance(error, TornWarc):
                 raise ShortWarc(self.path, "records that its suwaf knows are torn", tail) from None
             if tail < self.suwaf.end or not (self._is_watched() or self._is_last(tail)):
                 raise
-            self._set_tail_aside(tail)
+            yield from self._setting_tail_aside(tail)
         self._contents = scanner.contents
         if self._lock.is_draft and not self._contents.end:
             return
@@ -116,17 +144,18 @@ class PaperWarc:
             plan = Plan(self.contents, files)
             for unconverted in list(self._contents.unconverted.values()):
                 plan.convert_stored(unconverted)
-            self._write(plan, sync=True)  # what a killed writer left may not be on the disk yet
-        self._keep_name(self.path)
+            # What a killed writer left may not be on the disk yet.
+            yield from self._writing(plan, sync=True)
+        yield from self._keeping_name(self.path)
         self.suwaf = self._contents.suwaf(self.pid)
         self.suwaf.open = opened
-        self._commit()
+        yield from self._committing()
 
-    def _keep_name(self, path: Path) -> None:
+    def _keeping_name(self, path: Path) -> Steps[None]:
         """Make sure of the name of *path*: who gave it may have been killed before its sync."""
         try:
             if path.exists():
-                sync_folder(path.parent)
+                yield FolderSync(path.parent)
         except OSError as error:
             raise StorageTrouble(path, error) from error
 
@@ -137,19 +166,25 @@ class PaperWarc:
     def _is_last(self, offset: int) -> bool:
         return not begins_record(self._fd, offset + 1)
 
-    def _set_tail_aside(self, offset: int) -> None:
+    def _setting_tail_aside(self, offset: int) -> Steps[None]:
         """Keep the bytes from *offset* on as ``<name>.torn-<offset>`` and cut them off."""
         torn = self.path.with_name(f"{self.path.name}.torn-{offset}")
         aside = free_name(or_numbered(torn, "."))
         draft = aside.with_name(f"{DRAFT}{self.path.name}.torn")
         tail = FileSource(self._fd, offset, os.fstat(self._fd).st_size - offset)
-        drafts.replace(aside, tail.chunks(), draft=draft)
+        yield from drafts.replacing(aside, tail.chunks(), draft=draft)
         try:
             os.ftruncate(self._fd, offset)  # synced with what is appended next
         except OSError as error:
             raise StorageTrouble(aside, error) from error
 
     def append(self, captures: Sequence[Capture], *, opened: bool = False) -> list[StoredCapture]:
+        """:meth:`appending`, at once."""
+        return done(self.appending(captures, opened=opened))
+
+    def appending(
+        self, captures: Sequence[Capture], *, opened: bool = False
+    ) -> Steps[list[StoredCapture]]:
         """Copy *captures*, a trail's, and commit; the futs among them as the suwaf now names them.
 
         A payload that is held already becomes a revisit; a page that is held already adds nothing
@@ -157,23 +192,27 @@ class PaperWarc:
         over. *opened* marks the futli as one to be asked again.
         """
         had_fut = any(capture.is_pdf for capture in captures)
+        yield from self._knowing()
         with Files() as files:
             plan = Plan(self.contents, files)
             for capture in captures:
                 plan.add(capture, had_fut=had_fut)
-            marked = captures and self._mark(captures[0].ask.futli.url, opened=opened)
+            marked = captures and self._mark(
+                captures[0].ask.futli.url, opened=opened or self._stays_open(captures)
+            )
             if marked or plan.pieces:
-                self._write(plan)
-                self._commit()
+                yield from self._writing(plan)
+                yield from self._committing()
             else:
-                self._keep_name(self.suwaf_path)
+                yield from self._keeping_name(self.suwaf_path)
         self._keep()
         return [self._named(entry) for entry in plan.added]
 
-    def close(self, futli: str) -> None:
+    def closing(self, futli: str) -> Steps[None]:
         """Note that a trail of *futli* has ended and has nothing to store: it is open no longer."""
         if self._mark(futli, opened=False):
-            self._commit()
+            yield from self._knowing()
+            yield from self._committing()
             self._keep()
 
     def _keep(self) -> None:
@@ -185,6 +224,11 @@ class PaperWarc:
         held = self.contents.futs[digest]
         return StoredCapture(capture=capture, fut=fut_of(visit_of(capture, digest), held), new=new)
 
+    def _stays_open(self, captures: Sequence[Capture]) -> bool:
+        """Whether their futli is open, and nothing among them is the site's last word."""
+        is_open = captures[0].ask.futli.url in self.suwaf.open
+        return is_open and not any(capture.outcome.is_stored for capture in captures)
+
     def _mark(self, futli: str, *, opened: bool) -> bool:
         """Note whether *futli* is to be asked again; whether that changed."""
         others = tuple(name for name in self.suwaf.open if name != futli)
@@ -193,54 +237,87 @@ class PaperWarc:
         self.suwaf.open = wanted
         return changed
 
-    def _write(self, plan: Plan, *, sync: bool = False) -> None:
+    def _writing(self, plan: Plan, *, sync: bool = False) -> Steps[None]:
         """Append what *plan* holds; rolled back to the known end where the disk refuses."""
         out = Appender(self._fd, self.contents.end)
         try:
             with out.group():
-                for piece in plan.pieces:
-                    piece(out)
+                if plan.end - out.position > LONG:
+                    yield Aside(partial(plan.write, out))
+                else:
+                    plan.write(out)
                 if plan.pieces or sync:
-                    out.sync()
+                    yield DataSync(self._fd)
         except OSError as error:
             raise StorageTrouble(self.path, error) from error
         plan.taken_into(self.contents)
         for visit in plan.visits:
             self.suwaf.add(visit.info.futli, visit.time, fut_of(visit, plan.held[visit.digest]))
 
-    def _commit(self) -> None:
+    def _committing(self) -> Steps[None]:
         self.suwaf.end = self.contents.end
         self.suwaf.chain = self.contents.chain_text
         try:
-            self._lock.name_for_good()
+            yield from self._lock.naming_for_good()
         except OSError as error:
             raise StorageTrouble(self.path, error) from error
-        make_folders(self.suwaf_path.parent)
-        self.suwaf.save(self.suwaf_path)
+        yield from making_folders(self.suwaf_path.parent)
+        yield from self.suwaf.saving(self.suwaf_path)
+
+
+def _reading(scanner: Scanner, size: int) -> Steps[None]:
+    """Let *scanner* read its WARC of *size* bytes."""
+    if size > LONG:
+        yield Aside(scanner.read)
+    else:
+        scanner.read()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where the files of the paper *pid* lie, by the *scheme*, and what is known of papers."""
+
+    warc: Path
+    suwaf: Path
+    pid: Pid
+    scheme: Scheme
+    in_use: PapersInUse
+
+    def paper(self, lock: Lock) -> PaperWarc:
+        return PaperWarc(self.suwaf, self.pid, self.scheme, lock, self.in_use)
 
 
 @contextmanager
-def locked(
-    warc: Path,
-    suwaf: Path,
-    pid: Pid,
-    scheme: Scheme,
-    in_use: PapersInUse,
-    *,
-    recover: bool = True,
-) -> Iterator[PaperWarc]:
-    """The paper at *warc*, locked against every other writer, and recovered.
+def locked(place: Place, *, recover: bool = True) -> Iterator[PaperWarc]:
+    """The paper at *place*, locked against every other writer, and recovered.
 
-    What *in_use* has of it is not read again, and forgotten where anything is raised. A paper that
-    is not here yet comes to be with its first commit. Raises as :meth:`PaperWarc.recover` does, and
+    What is known of it is not read again, and forgotten where anything is raised. A paper that is
+    not here yet comes to be with its first commit. Raises as :meth:`PaperWarc.recovering` does, and
     ``StorageTrouble`` for any ``OSError`` while it is locked.
     """
-    with held(warc) as lock:
-        paper = PaperWarc(suwaf, pid, scheme, lock, in_use)
+    with held(place.warc) as lock:
+        paper = place.paper(lock)
         try:
             if recover:
-                paper.recover()
+                done(paper.recovering())
             yield paper
         except BaseException:
-            in_use.forget(pid)
+            place.in_use.forget(place.pid)
             raise
+
+
+def storing(place: Place, work: Callable[[PaperWarc], Steps[T]]) -> Steps[T]:
+    """*work* on the paper at *place*, as within :func:`locked`, in steps."""
+    try:
+        lock = yield from locking(place.warc)
+        try:
+            paper = place.paper(lock)
+            yield from paper.recovering()
+            return (yield from work(paper))
+        except BaseException:
+            place.in_use.forget(place.pid)
+            raise
+        finally:
+            lock.release()
+    except OSError as error:
+        raise StorageTrouble(error.filename or place.warc, error) from error

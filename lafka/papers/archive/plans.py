@@ -7,14 +7,11 @@ a trail a second time finds what is there already, record by record.
 from __future__ import annotations
 
 import hashlib
-import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Self
 
-from lafka.capture.logged import Span
-from lafka.capture.rawlog import CONNECTION
+from lafka.capture.rawlog import CONNECTION, PULLED
+from lafka.capture.readback import time_of
 from lafka.errors import BadWarc
 from lafka.papers.archive.contents import (
     Contents,
@@ -25,10 +22,8 @@ from lafka.papers.archive.contents import (
     answer_in,
     chained,
     literal_place,
-    time_of,
 )
 from lafka.papers.walk.asks import Capture
-from lafka.payloads import Kind
 from lafka.warc.format import dates, http
 from lafka.warc.format.fields import one_line
 from lafka.warc.format.records import (
@@ -38,16 +33,17 @@ from lafka.warc.format.records import (
     Record,
     digest_text,
     header,
+    named_urn,
     start,
 )
 from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.volumes import WarcVolume
 from lafka.warc.writing.appending import Appender
+from lafka.warc.writing.copying import Copy, Files
 
 Piece = Callable[[Appender], None]
 
 # Header fields of a response that hold for its revisit record too.
-_OF_THE_VISIT = ("WARC-Warcinfo-ID", "WARC-Concurrent-To", *CONNECTION)
+_OF_THE_VISIT = ("WARC-Warcinfo-ID", "WARC-Concurrent-To", *CONNECTION, *PULLED)
 
 
 class Plan:
@@ -65,6 +61,11 @@ class Plan:
         self.visits: list[Visit] = []
         self.added: list[tuple[Capture, str, bool]] = []
 
+    def write(self, out: Appender) -> None:
+        """Append all that is planned; ``OSError``, ``BadWarc`` where it cannot be copied."""
+        for piece in self.pieces:
+            piece(out)
+
     def taken_into(self, contents: Contents) -> None:
         contents.end, contents.chain = self.end, self.chain
         contents.ids |= self.ids
@@ -80,6 +81,7 @@ class Plan:
         digest = capture.payload.digest
         if not capture.is_pdf:
             held = self.payloads.get(digest) or self._contents.payloads.get(digest)
+            held = held or self._contents.futs.get(digest)  # once it was taken for one
             if held and not had_fut:
                 return
             self._copy(capture, held)
@@ -109,9 +111,9 @@ class Plan:
         way = [span for hop in hops for span in (hop.request, hop.response)]
         for span in (capture.exchanges[0].warcinfo, *way, last.request):
             if span:
-                self._span(self._stored(span))
+                self._span(self._files.stored(span))
         assert last.response is not None
-        record = self._stored(last.response)
+        record = self._files.stored(last.response)
         if self._is_here(record.id) or self._is_here(_derived_id(record, "revisit")):
             return False
         if held:
@@ -119,17 +121,6 @@ class Plan:
         else:
             self._response(capture, record)
         return True
-
-    def _stored(self, span: Span) -> StoredRecord:
-        """The record at *span* of a raw WARC; ``BadWarc`` where none is there."""
-        path, head = self._files.path(span.path), span.head
-        if head:
-            record = self._files.volume(path).with_header(head, span.offset)
-        else:
-            record = self._files.volume(path).at(span.offset)
-        if record.length != span.length:
-            raise BadWarc(path, "not the record that was written here", span.offset)
-        return record
 
     def _span(self, record: StoredRecord) -> int:
         """Plan a record's bytes as they stand in the raw WARC; their place here, -1 if they are."""
@@ -159,7 +150,7 @@ class Plan:
         assert payload is not None
         block = self._span(record) + len(record.header)
         held = HeldPayload(record_id=record.id, url=record.url, date=time_of(record))
-        if payload.kind is not Kind.PDF:
+        if not capture.is_pdf:
             self.payloads.setdefault(payload.digest, held)
             return
         place = payload.body + payload.start
@@ -198,7 +189,7 @@ class Plan:
         self.ids.add(fields.first("WARC-Record-ID"))
 
     def _revisit(self, capture: Capture, record: StoredRecord, held: HeldPayload) -> None:
-        """Plan a revisit, identical-payload-digest, whose block is the answer's HTTP head."""
+        """Plan a revisit, identical-payload-digest, whose block is the head that the answer has."""
         assert capture.payload is not None
         block = record.block().read(0, capture.payload.body)
         date = record.fields.first("WARC-Date")
@@ -211,7 +202,8 @@ class Plan:
         fields.add("WARC-Refers-To-Target-URI", held.url)
         fields.add("WARC-Refers-To-Date", dates.to_text(held.date))
         fields.add("WARC-Payload-Digest", capture.payload.digest)
-        fields.add("Content-Type", HTTP_RESPONSE)
+        if block:  # a resource has no head
+            fields.add("Content-Type", HTTP_RESPONSE)
         self._record(Record(fields=fields, block=block))
 
 
@@ -229,59 +221,7 @@ def visit_of(capture: Capture, digest: str) -> Visit:
 
 def _derived_id(record: StoredRecord, kind: str) -> str:
     """The id of the *kind* of record that is made of *record*: always the same."""
-    return f"<urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, f'{record.id} {kind}')}>"
-
-
-class Files:
-    """Files open for reading, few at a time however many a trail lies in; a context."""
-
-    MOST = 8
-
-    def __init__(self) -> None:
-        self._open: dict[Path, WarcVolume] = {}
-        self._paths: dict[str, Path] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        while self._open:
-            self._open.popitem()[1].close()
-
-    def path(self, name: str) -> Path:
-        """*name* as a path, made once for the many spans of a file."""
-        if name not in self._paths:
-            self._paths[name] = Path(name)
-        return self._paths[name]
-
-    def volume(self, path: Path) -> WarcVolume:
-        """The WARC at *path*, read strictly."""
-        if path not in self._open:
-            if len(self._open) == self.MOST:
-                self._open.pop(next(iter(self._open))).close()
-            self._open[path] = WarcVolume(path, strict=True)
-        return self._open[path]
-
-
-class Copy:
-    """Records that lie side by side in one file, to be copied byte for byte by one call."""
-
-    def __init__(self, files: Files, path: Path, offset: int) -> None:
-        self.end = offset
-        self._files = files
-        self._path = path
-        self._offset = offset
-
-    def goes_on_with(self, record: StoredRecord) -> bool:
-        return self._path == record.path and self.end == record.offset
-
-    def __call__(self, out: Appender) -> None:
-        try:
-            fd = self._files.volume(self._path).fd
-            out.copy(fd, self._offset, self.end - self._offset)
-        except EOFError:
-            message = "the raw WARC ends inside a record"
-            raise BadWarc(self._path, message, self._offset) from None
+    return named_urn(f"{record.id} {kind}")
 
 
 def _write_conversion(out: Appender, head: bytes, unconverted: Unconverted) -> None:

@@ -20,6 +20,7 @@ from lafka.errors import BadSuwaf, CallerError, NotHeld, ShortWarc, StorageTroub
 from lafka.papers.origins import FUTLI_ITSELF, Origin
 from lafka.pids import Pid
 from lafka.storage import drafts
+from lafka.storage.steps import Steps
 from lafka.warc.format import dates
 
 FORMAT = 1
@@ -149,12 +150,12 @@ class Suwaf:
             writer["open"] = list(self.open)
         return writer
 
-    def save(self, path: Path) -> None:
+    def saving(self, path: Path) -> Steps[None]:
         """Put the suwaf in place, durably, by the one writer that the WARC's lock admits.
 
         ``StorageTrouble`` where the disk refuses; then the old suwaf is still there.
         """
-        drafts.replace(path, self._pieces())
+        yield from drafts.replacing(path, (self.to_bytes(),))
 
     def check_length(self, warc: Path, size: int) -> None:
         """``ShortWarc`` where the file *warc*, of *size* bytes, is shorter than ``end``."""
@@ -210,14 +211,28 @@ def _labels(labels: Iterable[str]) -> str:
     return f", but PDFs are: {said}" if said else ""
 
 
+_flat = json.JSONEncoder(ensure_ascii=False).encode  # with an indent it is slower by far
+
+
 def _encoded(values: Any) -> bytes:
-    text = json.dumps(values, ensure_ascii=False, indent=1)
-    return text.encode("utf-8", "surrogatepass")
+    return _text(values, "\n").encode("utf-8", "surrogatepass")
+
+
+def _text(values: Any, margin: str) -> str:
+    """*values* as ``json.dumps`` has them with an indent of 1; *margin*: what begins its lines."""
+    inside = margin + " "
+    if values and isinstance(values, dict):
+        items = (f"{_flat(name)}: {_text(value, inside)}" for name, value in values.items())
+        return f"{{{inside}{f',{inside}'.join(items)}{margin}}}"
+    if values and isinstance(values, list):
+        return f"[{inside}{f',{inside}'.join(_text(value, inside) for value in values)}{margin}]"
+    return _flat(values)
 
 
 def _indented(futli: str, times: dict[str, Any]) -> bytes:
-    """An entry of an object as it stands one level deeper; a text of JSON has no line feed."""
-    return b" " + _encoded({futli: times})[2:-2].replace(b"\n", b"\n ")
+    """An entry of an object as it stands one level deeper."""
+    text = f"  {_flat(futli)}: {_text(times, chr(10) + '  ')}"
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _writer_of(values: dict[str, Any]) -> tuple[int, str, tuple[str, ...]]:

@@ -9,7 +9,9 @@ from datetime import UTC, datetime, timedelta
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
+from urllib.parse import urlsplit
 
+from lafka.capture.addresses import literal, networks
 from lafka.errors import BadArchive, BadArgument
 from lafka.papers.archive.archives import DEFAULT_COLLECTION, Archive
 from lafka.papers.lists import listfiles
@@ -20,9 +22,21 @@ from lafka.papers.walk.trails import Links, Policy
 from lafka.pids import SCHEMES, Scheme
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
     from scrapy.settings import BaseSettings
 
-ARGUMENTS = ("input", "collection", "links", "refresh", "exclude", "check")
+TOLD = {
+    "input": "LIST or - for standard input",
+    "collection": "RePEc|Socionet|any",
+    "links": "ranked|first|all",
+    "refresh": "all or an age such as 30d",
+    "exclude": "FILE of pids that are not asked for",
+    "legacy": "URL of a gateway that is asked in place of the web",
+    "check": "1 looks at the list and asks nothing",
+}
+"""The spider's arguments, and what ``crawl -h`` says of each."""
+ARGUMENTS = tuple(TOLD)
 GUESTS = ("_job",)  # scrapyd's
 _AGE = re.compile(r"(\d{1,6})([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -33,7 +47,7 @@ class Arguments:
     """What a crawl is asked to do.
 
     ``since``: a fut that was had before it is asked for again; None asks for no fut again. Times
-    are aware, UTC.
+    are aware, UTC. ``legacy``: the gateway that is asked in place of the web.
     """
 
     input: str
@@ -42,6 +56,7 @@ class Arguments:
     policy: Policy
     since: datetime | None = None
     excludes: Excludes | None = None
+    legacy: str | None = None
 
     @classmethod
     def parse(
@@ -73,6 +88,7 @@ class Arguments:
             ),
             since=_since(given["refresh"], datetime.now(UTC)) if given.get("refresh") else None,
             excludes=Excludes.load(exclude, scheme_of(settings, collection)) if exclude else None,
+            legacy=_gateway(given["legacy"], settings) if given.get("legacy") else None,
         )
         if arguments.input != "-":  # standard input can be opened only once, when it is read
             arguments.look(scheme_of(settings, collection), at_lines=looked_at)
@@ -102,6 +118,14 @@ class Arguments:
         return Archive.create(self.root, self.collection)
 
 
+def tell(parser: ArgumentParser) -> None:
+    """Say in the help of ``-a`` what the spider's arguments are."""
+    told = ", ".join(f"{name}={text}" for name, text in TOLD.items())
+    for action in parser._actions:
+        if "-a" in action.option_strings:
+            action.help = f"{action.help}. Those of futli are {told}"
+
+
 def scheme_of(settings: BaseSettings, name: str | None) -> Scheme:
     """The scheme called *name*, else that of the archive that is there, else the default."""
     if name:
@@ -124,6 +148,26 @@ def _links(text: str) -> Links:
         return Links(text)
     except ValueError:
         raise BadArgument(f"links={text!r} is none of {', '.join(Links)}") from None
+
+
+def _gateway(text: str, settings: BaseSettings) -> str:
+    """The gateway at *text*, ``http://host:port``; ``BadArgument`` for what may not be asked."""
+    try:
+        url = urlsplit(text.removesuffix("/"))
+        host, port = url.hostname or "", url.port
+    except ValueError:
+        host, port, url = "", None, urlsplit("")
+    if url.scheme != "http" or not host or "@" in url.netloc or url.path or url.query:
+        raise BadArgument(f"legacy={text!r} is not like http://127.0.0.1:8732")
+    address = literal(host)
+    allowed = networks(["127.0.0.0/8", "::1/128", *settings.getlist("LAFKA_ALLOWED_NETWORKS")])
+    if address is None or not any(address in network for network in allowed):
+        raise BadArgument(
+            f"legacy={text!r} is not on loopback, nor in LAFKA_ALLOWED_NETWORKS:"
+            " reach it through a tunnel, as ssh -L has it"
+        )
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{port or 80}"
 
 
 def _since(text: str, now: datetime) -> datetime:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from lafka.capture.failures import outcome_of
 from lafka.capture.logged import LoggedHops
-from lafka.papers.crawling.failures import outcome_of
 from lafka.papers.finders import Page
 from lafka.papers.walk.asks import MISS_MAX, Ask, Capture
 from lafka.papers.walk.outcomes import Outcome, judge
@@ -29,7 +29,7 @@ def capture_of(ask: Ask, hops: LoggedHops | None, error: BaseException | None = 
     last = hops.exchanges[-1]
     payload = last.payload
     outcome = judge(payload, truncated=last.truncated, too_big=last.too_big, dropped=last.dropped)
-    sentence = payload.trouble if payload else "the answer is no HTTP"
+    sentence = payload.fault if payload else "the answer is no HTTP"
     if error:
         outcome, sentence = outcome_of(error)
     elif not outcome.is_stored and payload and not sentence:

@@ -19,6 +19,7 @@ from lafka.papers.finders.scores import Score
 
 _SIZE = re.compile(r"\d\s*(?:[kmKM][bB]|[KMКМ][БB]|k[oi]b?|Mo|[kKM]i?[Bb]ytes?)\b", re.IGNORECASE)
 _URL_TEXT = re.compile(r"(?:https?://|www\.)\S+$", re.IGNORECASE)
+_SCHEME_LESS = re.compile(r"\s*www\.", re.IGNORECASE)
 _URLS = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
 _FILE_NAME = re.compile(r"^[^\s/]{1,120}\.pdf\b", re.IGNORECASE)
 _DATA_NAMES = (
@@ -30,7 +31,7 @@ MAX_INSIDE = 10  # pictures looked at in one link
 _SPOKEN = ("title", "aria-label", "download")
 _HINTS = frozenset({"class", "id", "rel", "name"})
 _ICON_NAMES = frozenset({"src", "class", "href", "xlink:href", "data-icon", "title"})
-_SEGMENT = re.compile(r"[/?&=.;:]+")
+_SEGMENTS = re.compile(r"[^/?&=.;:]+")
 _TOOLS = frozenset(weights.SEGMENTS.words)
 _DATA_SET = frozenset(_DATA_NAMES)
 _BLOCKS = frozenset({"tr", "li", "dd", "p", "figure"})
@@ -52,8 +53,10 @@ def anchors(page: Page) -> Iterator[Candidate]:
     for candidate, element in found:
         candidate = listed.get(element.place, candidate)
         yield candidate
-        if candidate.reasons != _UNSCORED:
-            yield from _meant(page, element.get("href"), candidate)
+        href = element.get("href")
+        broken = page.base_is_elsewhere or _SCHEME_LESS.match(href) is not None
+        if broken and candidate.reasons != _UNSCORED:
+            yield from _meant(page, href, candidate)
     for element in page.every("button", "option", "input"):
         url = _button(page, element)
         if url is not None:
@@ -67,7 +70,7 @@ def anchors(page: Page) -> Iterator[Candidate]:
 def _links(page: Page, scorer: Scorer) -> Iterator[tuple[Candidate, Element]]:
     looked_at = 0
     for count, element in enumerate(page.every("a", "area")):
-        href, found_by = element.get("href"), "anchor"
+        href, found_by = element.node.get("href"), "anchor"
         url = page.absolute(href) if href else None
         if url is None:
             url, found_by = _hidden(page, element), "script-link"
@@ -174,14 +177,14 @@ class Scorer:
         text, host = urls.path_and_query(url), urls.host(url)
         score, tools = Score(), weights.SEGMENTS
         whose = self._page.identity.judge(text)
-        against = self._against(text, host, whose)
+        tool = not _TOOLS.isdisjoint(_SEGMENTS.findall(text))
+        against = self._against(text, host, whose, tool=tool)
         if against is not None:
             score.add(*against, "other")
             return score
-        for rule in weights.HREF:
-            if rule.fits(text):
-                score.add(rule.name, rule.weight, rule.label)
-        if not _TOOLS.isdisjoint(_SEGMENT.split(text)):
+        for rule in weights.HREF.fitting(text):
+            score.add(rule.name, rule.weight, rule.label)
+        if tool:
             score.add(tools.name, tools.weight, tools.label)
         signs = score.value > 0
         for reason in whose:
@@ -194,7 +197,9 @@ class Scorer:
             score.add("no-href-sign", weights.NO_HREF_SIGN)
         return score
 
-    def _against(self, text: str, host: str, whose: tuple[str, ...]) -> tuple[str, float] | None:
+    def _against(
+        self, text: str, host: str, whose: tuple[str, ...], *, tool: bool
+    ) -> tuple[str, float] | None:
         if whose == ("other-identifier",):
             return "other-identifier", weights.OTHER_IDENTIFIER
         if host != self._page.host:
@@ -202,7 +207,7 @@ class Scorer:
                 return "never-host", weights.NEVER_HOST
             if host in _RESOLVERS:
                 return "resolver", weights.DOI_RESOLVER
-        if "pdf" not in text and not _TOOLS.isdisjoint(_SEGMENT.split(text)):
+        if tool and "pdf" not in text:
             return weights.SEGMENTS.name, weights.SEGMENTS.weight
         return ("home", weights.HOME) if text in _HOMES else None
 

@@ -57,7 +57,7 @@ def _shown(page: Page, url: str, mime: str, place: int) -> Iterator[Candidate]:
 
 def viewed_file(page: Page, url: str) -> str | None:
     """The PDF that a viewer's address names: ``viewer.html?file=/x.pdf`` -> ``/x.pdf``."""
-    query = urlsplit(url).query
+    query = urlsplit(url).query if "?" in url else ""
     if not query:
         return None
     for name, value in parse_qsl(query[:8192]):

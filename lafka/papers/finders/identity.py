@@ -85,7 +85,7 @@ class Identity:
             reasons.append("own-number")
         if self.stem and text.startswith(self.stem) and not _word_at(text, len(self.stem)):
             reasons.append("own-address")
-        if self.stem and _stem(text.partition("?")[0]) == self.stem:
+        if self._has_own_stem(text):
             reasons = [r for r in reasons if r != "own-address"] + ["own-view"]
         if not reasons and self._in_slot_of_another(text):
             return ("other-identifier",)
@@ -94,7 +94,7 @@ class Identity:
     def _without_digits(self, text: str) -> tuple[str, ...]:
         """Most links of a page: no identifier in them but perhaps the page's own slug."""
         if self.stem and text.startswith(self.stem) and not _word_at(text, len(self.stem)):
-            return ("own-view",) if _stem(text.partition("?")[0]) == self.stem else ("own-address",)
+            return ("own-view",) if self._has_own_stem(text) else ("own-address",)
         return ("own-number",) if self.slug and self.slug in text else ()
 
     def _named(self, text: str) -> str:
@@ -118,6 +118,12 @@ class Identity:
 
     def _own(self, text: str) -> str:
         return "own-view" if _stem(text.partition("?")[0]) == self.stem else "own-identifier"
+
+    def _has_own_stem(self, text: str) -> bool:
+        """Whether an address is the page's own but for the view that it names."""
+        # What a stem leaves out is whole segments, or the end of one.
+        last = self.stem.rpartition("/")[2]
+        return bool(last) and last in text and _stem(text.partition("?")[0]) == self.stem
 
     def _in_slot_of_another(self, text: str) -> bool:
         path, _, query = text.partition("?")

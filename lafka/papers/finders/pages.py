@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -68,7 +69,7 @@ class Element(NamedTuple):  # made for each link of a page: twice as quick as a 
     node: etree._Element
 
     def get(self, name: str) -> str:
-        return self.node.get(name) or ""
+        return self.node.get(name, "")
 
     @property
     def attributes(self) -> dict[str, str]:
@@ -129,13 +130,11 @@ class Page:
     @cached_property
     def elements(self) -> dict[str, tuple[Element, ...]]:
         """The first 20,000 elements of each tag that finders look at, in document order."""
-        found: dict[str, list[Element]] = {}
-        for place, node in enumerate(islice(self.root.iter(*_READ), MAX_PASSED)):
-            tag = str(node.tag)
-            same = found.setdefault(tag, [])
-            if len(same) == MAX_ELEMENTS:
-                continue
-            same.append(Element(place, node))
+        found: defaultdict[str, list[Element]] = defaultdict(list)
+        for element in map(Element._make, enumerate(islice(self.root.iter(*_READ), MAX_PASSED))):
+            same = found[element.node.tag]
+            if len(same) < MAX_ELEMENTS:
+                same.append(element)
         return {tag: tuple(nodes) for tag, nodes in found.items()}
 
     def every(self, *tags: str) -> Iterator[Element]:
@@ -168,9 +167,10 @@ class Page:
     def absolute(self, href: str) -> str | None:
         """*href* as an http URL without fragment; None where it is none, or the page itself."""
         found = urls.absolute(href, self.base, self.encoding)
-        if found is None or found.partition("://")[2] == self._itself:
+        if found is None:
             return None
-        return found
+        itself = self._itself
+        return None if found.endswith(itself) and found.partition("://")[2] == itself else found
 
     @cached_property
     def _itself(self) -> str:
@@ -272,7 +272,11 @@ def _goes_on(node: etree._Element) -> bool:
     if node.tail and len(node.tail.strip()) > MAX_BAR:
         return True
     for after in islice(node.itersiblings(), MAX_PIECES):
-        if after.tag == "a" or after.find(".//a") is not None or len(text_of(after)) > MAX_BAR:
+        if (
+            after.tag == "a"
+            or next(after.iter("a"), None) is not None
+            or len(text_of(after)) > MAX_BAR
+        ):
             return True
     return False
 
@@ -280,7 +284,10 @@ def _goes_on(node: etree._Element) -> bool:
 def text_of(node: etree._Element) -> str:
     """The text in *node*, blanks folded, cut at 300 characters."""
     text = node.text
-    if len(node) or text is None:
+    inside = len(node)
+    if inside == 1 and not len(child := node[0]):  # most links: quicker than to walk them
+        text = f"{text or ''} {child.text or ''} {child.tail or ''}"
+    elif inside or text is None:
         text = " ".join(map(str, islice(node.itertext(), MAX_PIECES)))
     return " ".join(text[: 4 * MAX_TEXT].split())[:MAX_TEXT]
 
@@ -297,7 +304,11 @@ def _guess(body: bytes) -> str:
 def _parsed(text: str) -> tuple[etree._Element | None, bool]:
     """The tree, and whether the parser went through to the end."""
     parser = etree.HTMLParser(
-        encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True
+        encoding="utf-8",
+        remove_comments=True,
+        remove_pis=True,
+        no_network=True,
+        collect_ids=False,
     )
     try:
         root = etree.fromstring(text.encode("utf-8", "replace"), parser)
@@ -327,9 +338,10 @@ def _trimmed(text: str) -> str:
 
 
 def _long_runs(text: str) -> Iterator[tuple[int, int]]:
-    lengths = list(map(len, text.split(">")))
-    if max(lengths) <= LONG_RUN:
+    half = LONG_RUN // 2  # a long run fills one of these; where none is without ">", there is none
+    if all(text.find(">", n, n + half) >= 0 for n in range(0, len(text) - half, half)):
         return
+    lengths = list(map(len, text.split(">")))
     position = 0
     for length in lengths:
         if length > LONG_RUN:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from operator import attrgetter
 from urllib.parse import urlsplit
 
 from lafka.papers.candidates import CITATION_PDF_URL, PLATFORM, Candidate
@@ -48,8 +49,11 @@ def _told_apart(found: list[Candidate]) -> Iterator[Candidate]:
         for c in found
         if c.score >= weights.PROMISING and not _OWN.isdisjoint(c.reasons)
     }
+    if not own:
+        yield from found
+        return
     for candidate in found:
-        other = own and candidate.score > 0 and _TOLD.isdisjoint(candidate.reasons)
+        other = candidate.score > 0 and _TOLD.isdisjoint(candidate.reasons)
         if other and candidate.found_by != CITATION_PDF_URL and _pattern(candidate.url) in own:
             yield replace(
                 candidate,
@@ -114,7 +118,7 @@ def promised(ranked: list[Candidate]) -> list[Candidate]:
     Promising are the surest one and its siblings: other files of the same paper, addressed in the
     same way. Other ways to the same file are not: they are asked when the surest one misses.
     """
-    places = {c.url: n for n, c in enumerate(sorted(ranked, key=lambda c: c.place))}
+    places = {c.url: n for n, c in enumerate(sorted(ranked, key=attrgetter("place")))}
     asked: list[Candidate] = []
     answer = []
     for rank, candidate in enumerate(ranked):

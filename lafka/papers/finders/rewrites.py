@@ -23,10 +23,14 @@ _NEXT_PARAMETER = re.compile(r";\w{1,8}=.*$")  # some separate parameters by a s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewrite:
-    """A viewer's address -> the file's address. ``example`` proves it: from, to."""
+    """A viewer's address -> the file's address. ``example`` proves it: from, to.
+
+    ``stem`` stands, in lower case, in every address that fits.
+    """
 
     name: str
     why: str
+    stem: str
     pattern: re.Pattern[str] = field(repr=False)
     replace: str | Callable[[re.Match[str]], str]
     example: tuple[str, str]
@@ -36,6 +40,7 @@ REWRITES: tuple[Rewrite, ...] = (
     Rewrite(
         name="doi-epdf",
         why="Atypon's viewers stand beside the file under the same DOI",
+        stem="/doi/",
         pattern=re.compile(r"/doi/(?:epdf|reader|epub|pdfplus)/(10\.\d{4,9}/[^?#]+).*"),
         replace=r"/doi/pdf/\1",
         example=("https://x.example/doi/epdf/10.1000/1", "https://x.example/doi/pdf/10.1000/1"),
@@ -43,6 +48,7 @@ REWRITES: tuple[Rewrite, ...] = (
     Rewrite(
         name="pdf-html",
         why="HighWire frames the file in a page of its own",
+        stem=".pdf+html",
         pattern=re.compile(r"\.pdf\+html(?:\?[^#]*)?$"),
         replace=".pdf",
         example=("https://x.example/content/1/2/3.full.pdf+html", "https://x.example/content/1/2/3.full.pdf"),
@@ -50,6 +56,7 @@ REWRITES: tuple[Rewrite, ...] = (
     Rewrite(
         name="embed-query",
         why="the query asks for a viewer around the file",
+        stem="/pdf",
         pattern=re.compile(r"(/pdf/?)\?embed=true(?:&[^#]*)?$", re.IGNORECASE),
         replace=r"\1",
         example=("https://x.example/a/PDF/?embed=true", "https://x.example/a/PDF/"),
@@ -57,6 +64,7 @@ REWRITES: tuple[Rewrite, ...] = (
     Rewrite(
         name="ojs-view",
         why="OJS shows a galley under view and sends its file under download",
+        stem="/article/view",
         pattern=re.compile(r"/article/view(?:File|Article)?/([\w.-]+)/(\w[\w.-]*)(?:/\d+)?/?(?:\?[^#]*)?$"),
         replace=r"/article/download/\1/\2",
         example=(
@@ -67,6 +75,7 @@ REWRITES: tuple[Rewrite, ...] = (
     Rewrite(
         name="ojs-book",
         why="OMP, the same for chapters of books",
+        stem="/catalog/view/",
         pattern=re.compile(r"/catalog/view/(\d+/\d+/\d+)(?:-\d+)?/?$"),
         replace=r"/catalog/download/\1",
         example=("https://x.example/catalog/view/1/2/3", "https://x.example/catalog/download/1/2/3"),
@@ -74,6 +83,7 @@ REWRITES: tuple[Rewrite, ...] = (
     Rewrite(
         name="bitstream-page",
         why="DSpace 7 shows a page at /bitstreams/UUID and sends the file below it",
+        stem="/bitstreams/",
         pattern=re.compile(r"(/bitstreams/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/?(?:details)?$"),
         replace=r"\1/download",
         example=(
@@ -84,6 +94,7 @@ REWRITES: tuple[Rewrite, ...] = (
     Rewrite(
         name="blob-raw",
         why="repositories of code show a file under blob and send it under raw",
+        stem="/blob/",
         pattern=re.compile(r"(//github\.com/[^/]+/[^/]+)/blob/([^?#]+\.pdf)$", re.IGNORECASE),
         replace=r"\1/raw/\2",
         example=("https://github.com/a/b/blob/main/p.pdf", "https://github.com/a/b/raw/main/p.pdf"),
@@ -91,6 +102,7 @@ REWRITES: tuple[Rewrite, ...] = (
     Rewrite(
         name="record-file-preview",
         why="Invenio: the preview of a record's file and the file",
+        stem="/preview/",
         pattern=re.compile(r"/(records?)/(\d+)/preview/([^?#]+\.pdf).*", re.IGNORECASE),
         replace=r"/\1/\2/files/\3",
         example=(
@@ -101,6 +113,7 @@ REWRITES: tuple[Rewrite, ...] = (
     Rewrite(
         name="datastream-view",
         why="Islandora shows OBJ under view with other heads; without a verb it is a page",
+        stem="/islandora/object/",
         pattern=re.compile(r"(/islandora/object/[^/?#]+)(?:/datastream/OBJ)?/?$", re.IGNORECASE),
         replace=r"\1/datastream/OBJ/view",
         example=(
@@ -111,6 +124,7 @@ REWRITES: tuple[Rewrite, ...] = (
     Rewrite(
         name="pdf-url-suffix",
         why="a file's address with a word hung on it",
+        stem=".pdf-url",
         pattern=re.compile(r"\.pdf-url$"),
         replace=".pdf",
         example=("https://x.example/1.full-text.pdf-url", "https://x.example/1.full-text.pdf"),
@@ -137,7 +151,10 @@ def rewritten(page: Page, found: list[Candidate]) -> Iterator[Candidate]:
 
 def _steps(page: Page, candidate: Candidate) -> Iterator[tuple[str, str]]:
     url = candidate.url
+    lower = url.lower()
     for rewrite in REWRITES:
+        if rewrite.stem not in lower:
+            continue
         made = rewrite.pattern.sub(rewrite.replace, url, count=1)
         if made != url:
             yield rewrite.name, made
@@ -151,9 +168,9 @@ def _steps(page: Page, candidate: Candidate) -> Iterator[tuple[str, str]]:
 
 def _target(url: str) -> str | None:
     """The address that a redirecting link carries: ``/redir?u=https%3A%2F%2F...``."""
-    query = urlsplit(url).query
-    if "http" not in query:
+    if "http" not in url.partition("?")[2]:
         return None
+    query = urlsplit(url).query
     for name, value in parse_qsl(query[:8192]):
         if name.lower() in _TARGET_KEYS and value.startswith(("http://", "https://")):
             return urls.absolute(_NEXT_PARAMETER.sub("", value), url)

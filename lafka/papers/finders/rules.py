@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 
@@ -21,7 +22,8 @@ class Words:
 class Pattern:
     """A regular expression over a path and query in lower case, with escapes read.
 
-    ``stems`` are a cheap look before it: an address without any of them fits not.
+    ``stems`` are a cheap look before it: an address without any of them fits not. None where the
+    pattern itself is as cheap.
     """
 
     name: str
@@ -32,5 +34,35 @@ class Pattern:
     label: str = "fut"
 
     def fits(self, text: str) -> bool:
-        seen = any(map(text.__contains__, self.stems))
-        return seen and self.pattern.search(text) is not None
+        for stem in self.stems:
+            if stem in text:
+                return self.pattern.search(text) is not None
+        return not self.stems and self.pattern.search(text) is not None
+
+
+class Patterns:
+    """Rows of a table that are tried together: most addresses have no stem of any."""
+
+    def __init__(self, *rows: Pattern) -> None:
+        self._rows = rows
+        self._stem = re.compile(_tree({stem for row in rows for stem in row.stems}))
+        self._without = tuple(row for row in rows if not row.stems)
+
+    def __iter__(self) -> Iterator[Pattern]:
+        return iter(self._rows)
+
+    def fitting(self, text: str) -> list[Pattern]:
+        """The rows that fit, in their order."""
+        rows = self._rows if self._stem.search(text) else self._without
+        return [row for row in rows if row.fits(text)]
+
+
+def _tree(words: Iterable[str]) -> str:
+    """An expression for any of *words* that tries each letter once: ``ab``, ``ac`` as ``a[bc]``."""
+    tails: dict[str, set[str]] = {}
+    for word in words:
+        if not word:
+            return ""
+        tails.setdefault(word[0], set()).add(word[1:])
+    branches = (re.escape(letter) + _tree(tails[letter]) for letter in sorted(tails))
+    return f"(?:{'|'.join(branches)})"

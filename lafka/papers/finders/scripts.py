@@ -14,7 +14,7 @@ from lafka.papers.finders.pages import Page
 MAX_SCRIPT = 2_000_000  # characters; above it is an application, not a statement
 MAX_FOUND = 200
 _NAMED = re.compile(
-    r"""["']?\w*pdf\w*["']?\s*[:=]\s*["'](?!#)((?:https?:|[./])[^"'\s<>\\]*(?:\\/[^"'\s<>\\]*)*|[\w%.-]+(?:\\?/[\w%.,()+-]+)+)["']""",
+    r"""["']?(?<!\w)\w*pdf\w*["']?\s*[:=]\s*["'](?!#)((?:https?:|[./])[^"'\s<>\\]*(?:\\/[^"'\s<>\\]*)*|[\w%.-]+(?:\\?/[\w%.,()+-]+)+)["']""",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(
@@ -61,7 +61,7 @@ def _addresses(text: str, *, json_first: bool) -> Iterator[tuple[str, str]]:
     for piece in _around_pdf(text):
         for found in _NAMED.finditer(piece):
             yield found[1].replace("\\/", "/"), "script-names-pdf"
-        for found in _QUOTED.finditer(piece):
+        for found in _QUOTED.finditer(piece) if ".pdf" in piece.lower() else ():
             if "/" in found[1]:
                 yield found[1].replace("\\/", "/"), "script-quotes-pdf"
 

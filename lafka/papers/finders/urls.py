@@ -15,8 +15,8 @@ MAX_LOOKED = 800  # characters at either end of an address that rules look at
 _SAFE = re.compile(r"[!#$%&'()*+,\-./0-9:;=?@A-Z_a-z~\[\]]*\Z")
 _BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _PLAIN = re.compile(
-    r"https?://[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)*(?::[0-9]{1,4})?"
-    r"(?:[/?](?:[!$&'()*+,\-./0-9:;=?@A-Z_a-z~]|%[0-9A-Fa-f]{2})*)?\Z"
+    r"https?://[A-Za-z0-9\-]++(?:\.[A-Za-z0-9\-]++)*+(?::[0-9]{1,4})?"
+    r"(?:[/?](?:[!$&'()*+,\-./0-9:;=?@A-Z_a-z~]++|%[0-9A-Fa-f]{2})*+)?\Z"
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _DROPPED = str.maketrans("", "", "\t\n\r")  # the URL standard removes them anywhere

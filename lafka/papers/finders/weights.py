@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from lafka.papers.finders.rules import Pattern, Words
+from lafka.papers.finders.rules import Pattern, Patterns, Words
 
 PROMISING = 4.0  # one strong sign (PDF in text, .pdf in href) and another that agrees
 FUT_ELSEWHERE = 2.0  # below it a PDF is `other`: nothing said that it is this paper's
@@ -210,7 +210,7 @@ TEXT: tuple[Words, ...] = (
 CJK_NEGATIVE = ("引用", "参考", "补充", "附录", "著作権", "規約", "指南", "须知")
 
 
-HREF: tuple[Pattern, ...] = (
+HREF = Patterns(
     Pattern(
         name="ends-in-pdf",
         weight=3.0,
@@ -324,9 +324,7 @@ HREF: tuple[Pattern, ...] = (
         name="other-type",
         weight=-6.0,
         why="an ending that is not PDF",
-        stems=(
-            ".",
-        ),
+        stems=(),
         pattern=re.compile(
             r"\.(?:jpe?g|png|gif|svg|webp|tiff?|ico|css|js|json|xml|rdf|ris|bib|enw|nbib|csv|tsv|xlsx?"
             r"|docx?|odt|rtf|txt|tex|pptx?|odp|zip|gz|tgz|rar|7z|tar|epub|mobi|azw3?|mp[34]|avi|mov|wav"

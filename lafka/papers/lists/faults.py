@@ -13,12 +13,12 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from lafka.errors import BadList, BadPid, printable
+from lafka.errors import BadList, BadPid, HopelessList, printable
 from lafka.papers.lists.rows import beginning
 from lafka.pids import SCHEMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from lafka.papers.lists.futlis import Line
 
@@ -39,9 +39,9 @@ _NOTHING = re.compile(r"(?:n/?a|null|none|nan|nil|-+|\?+|tbd)\Z", re.IGNORECASE)
 _URLS: tuple[tuple[re.Pattern[str], str], ...] = (
     (_NOTHING, "an empty value written out: leave such lines out"),
     (re.compile(r"[\"'<“‘]"), "quotes or brackets around the URL: take them away, or name it .csv"),
-    (re.compile(r"(?:doi:\s*)?10\.\d+/", re.I), "a DOI: https://doi.org/10... meant?"),
-    (re.compile(r"hdl:", re.I), "a handle: https://hdl.handle.net/... meant?"),
-    (re.compile(r"arxiv:", re.I), "an arXiv id: https://arxiv.org/abs/... meant?"),
+    (re.compile(r"(?:doi:\s*|doi\s+)?10\.\d+", re.I), "a DOI: doi:10.../... meant?"),
+    (re.compile(r"hdl:", re.I), "a handle: hdl:PREFIX/NAME meant?"),
+    (re.compile(r"arxiv:", re.I), "an arXiv id: arXiv:2101.00001 meant?"),
     (re.compile(r"ftp://", re.I), "ftp is not asked: has the server https:// too?"),
     (re.compile(r"file:|/|[a-z]:\\|\.{1,2}/", re.I), "a file of one computer: its web address?"),
     (re.compile(r"repec:", re.I), "a pid where the URL should be: columns shifted?"),
@@ -116,8 +116,31 @@ def _told(kind: Kind) -> str:
     return f"line {kind.number}{more}: {why}"
 
 
+def hopeful(name: str, lines: Iterable[Line]) -> Iterator[Line]:
+    """*lines* of the list *name*, which may come only once; ``HopelessList`` as below.
+
+    The first are kept until there is a sound one among them.
+    """
+    coming = iter(lines)
+    first: list[Line] = []
+    error: BadList | None = None
+    try:
+        for line in islice(coming, FIRST):
+            first.append(line)
+            if line.outcome not in _BAD:
+                break
+    except BadList as cut:
+        error = cut
+    if error is None:
+        refuse_all_bad(name, first)
+    yield from first
+    if error is not None:
+        raise error
+    yield from coming
+
+
 def refuse_all_bad(name: str, lines: Iterable[Line]) -> None:
-    """``BadList`` where none of the first 100 *lines* of the list *name* can be asked for.
+    """``HopelessList`` where none of the first 100 *lines* of the list *name* can be asked for.
 
     No more of them are read than are needed to tell.
     """
@@ -130,10 +153,10 @@ def refuse_all_bad(name: str, lines: Iterable[Line]) -> None:
     except BadList:
         return  # cut short: what it holds is crawled, and the crawl tells
     if not account.lines:
-        raise BadList(f"{name}: an empty list, no line of it is a pid and a URL")
+        raise HopelessList(f"{name}: an empty list, no line of it is a pid and a URL")
     those = "its first 100" if account.lines == FIRST else f"its {account.lines}"
     faults = "; ".join(account.told())
-    raise BadList(f"{name}: none of {those} lines can be asked for: {faults}")
+    raise HopelessList(f"{name}: none of {those} lines can be asked for: {faults}")
 
 
 def fault(line: Line) -> tuple[str, str] | None:

@@ -28,9 +28,17 @@ class Futli:
     @property
     def host(self) -> str:
         """Host name in lower case, without port: the slot in which Scrapy asks for the URL."""
-        if plain := _PLAIN_HOST.match(self.url):
-            return plain[1]
-        return urlsplit(self.url).hostname or ""
+        return host_of(self.url)
+
+
+def host_of(url: str) -> str:
+    """The host name of *url* in lower case, without port; empty where it has none."""
+    if plain := _PLAIN_HOST.match(url):
+        return plain[1]
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,3 +57,8 @@ class Line:
     futli: Futli | None = None
     outcome: str | None = None
     problem: str | None = None
+
+    @property
+    def host(self) -> str:
+        """Whom to ask for it; empty where it needs no request."""
+        return self.futli.host if self.futli and self.outcome is None else ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lafka.errors import BadPid, BadUrl
 from lafka.papers.lists.futlis import Futli, Line
+from lafka.papers.lists.resolvers import resolved
 from lafka.papers.lists.rows import Row, beginning
 from lafka.urls import check_url
 
@@ -56,5 +57,6 @@ def _url(row: Row, url: str) -> str:
         raise BadUrl(row.broken_url)
     if _SURROGATE.search(row.url):
         raise BadUrl("not UTF-8")
+    url = resolved(url) or url
     check_url(url)
     return url

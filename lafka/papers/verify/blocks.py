@@ -182,7 +182,7 @@ def is_whole(
     fields: Mapping[str, str], block: Block, entity: HttpEntity | None, place: int, end: int
 ) -> bool:
     """Whether nothing speaks against a PDF at ``file[place:end]`` having come whole."""
-    if "warc-truncated" in fields:
+    if "warc-truncated" in fields or "lafka-truncated" in fields:
         return False
     if entity is not None:
         if entity.status is None or not 200 <= entity.status < 300 or entity.status == 206:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _FORMAT = 1
 _SUFFIX = ".jsonl"
+_DEAD = ".dead.jsonl"
+"""What ends the names of messages that were no requests: no feed."""
 _CHAINED = re.compile(rb'(\{.*), "chain": "(sha256:[0-9a-f]{64})"\}\n', re.S)
 _KEYS = frozenset(
     ("pid", "futli", "outcome", "time", "futs", "splap", "candidates", "capped", "requests",
@@ -119,6 +121,8 @@ class FeedCheck:
     ) -> Iterator[FileProblem]:
         try:
             item = json.loads(line)
+            if isinstance(item, dict) and isinstance(item.get("hit"), bool):
+                return  # a result of a fileset, which its own checker looks at
             futs = frozenset((fut["digest"], fut["s"], fut["l"]) for fut in item["futs"] or ())
             pid = self.scheme.pid(item["pid"]) if futs else None
         except (ValueError, LookupError, TypeError, RecursionError):
@@ -139,7 +143,8 @@ def verify_feeds(
     places = lru_cache(256)(lambda pid: places_in(suwaf_of(pid)))
     folder = root / "runs"
     names = {path.with_suffix(_SUFFIX).name for path in folder.glob("*.json")}
-    names |= {path.name for path in folder.glob(f"*{_SUFFIX}")}
+    found = {path.name for path in folder.glob(f"*{_SUFFIX}")}
+    names |= {name for name in found if not name.endswith(_DEAD)}
     for name in sorted(names):
         if not name.startswith("."):
             yield from FeedCheck(path=folder / name, scheme=scheme, places=places).problems()

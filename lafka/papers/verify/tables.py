@@ -24,6 +24,7 @@ DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?Z")
 SHORT_DATE = re.compile(
     r"\d{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01])(?:T\d\d:\d\dZ)?)?)?"
 )
+DAY = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]+")
 MEDIA_TYPE = re.compile(
     r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(?:\s*;\s*[\w!#$&^.+-]+=(?:[^\s;\"]+|\"[^\"]*\"))*"
@@ -76,9 +77,12 @@ FIELDS = frozenset(
         "warc-segment-number",
         "warc-segment-origin-id",
         "warc-segment-total-length",
+        "warc-source-uri",
+        "warc-creation-date",
         "warc-protocol",
         "warc-cipher-suite",
         "lafka-certificate",
+        "lafka-truncated",
     )
 )
 SPELLINGS = {
@@ -102,8 +106,11 @@ SYNTAX: Mapping[str, tuple[re.Pattern[str], str]] = {
     "warc-profile": (PROFILE, "bad-value"),
     "warc-segment-number": (DIGITS, "bad-value"),
     "warc-segment-total-length": (DIGITS, "bad-value"),
+    "warc-source-uri": (URI, "bad-uri"),
+    "warc-creation-date": (DAY, "bad-value"),
     "warc-cipher-suite": (TOKENS, "bad-value"),
     "lafka-certificate": (TOKENS, "bad-value"),
+    "lafka-truncated": (re.compile("payload"), "bad-value"),
 }
 """What the value of a field has to match, and the code where it does not."""
 
@@ -129,6 +136,8 @@ _PLAIN_VALUES = {
     "Refers-To-Date": _TIME,
     "Profile": PROFILE.pattern,
     "Truncated": TRUNCATED.pattern,
+    "Source-URI": r"[a-z][a-z0-9+.-]*:[!-~]+",
+    "Creation-Date": DAY.pattern,
 }
 _PLAIN_FIELDS = "|".join(f"{name}: (?:{value})" for name, value in _PLAIN_VALUES.items())
 PLAIN_HEADER = re.compile(
@@ -137,6 +146,7 @@ PLAIN_HEADER = re.compile(
         rf"WARC-(?:{_PLAIN_FIELDS})"
         rf"|Content-(?:Length: [0-9]{{1,18}}|Type: {_TYPE}(?:; ?msgtype=[a-z]+)?)"
         rf"|Lafka-Certificate: (?:{TOKENS.pattern})"
+        r"|Lafka-Truncated: payload"
         r")\r\n)+\r\n"
     ).encode(),
     re.ASCII,

@@ -8,7 +8,7 @@ from datetime import datetime
 from lafka.capture.logged import LoggedExchange, Provenance
 from lafka.papers.candidates import Candidate
 from lafka.papers.lists.futlis import Futli
-from lafka.papers.origins import FUTLI, FUTLI_ITSELF, PAPER_ID, Origin
+from lafka.papers.origins import FUTLI, FUTLI_ITSELF, LEGACY_SOURCE, PAPER_ID, Origin
 from lafka.papers.walk.outcomes import Outcome
 from lafka.payloads import Payload
 from lafka.warc.format.fields import one_line
@@ -18,11 +18,23 @@ VIEWER_MAX = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """A gateway is asked in place of the web: for what was there at ``time``.
+
+    ``source`` is the gateway, ``http://host:port``.
+    """
+
+    time: datetime
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """One URL to fetch for a futli; what of this is not the futli's goes into its warcinfo.
 
     ``number`` is the list line's, and names the trail within its run. A body that is no PDF is read
-    to its end where ``miss_max`` is 0, else no further than that many bytes.
+    to its end where ``miss_max`` is 0, else no further than that many bytes. ``past`` is None where
+    the web is asked.
     """
 
     futli: Futli
@@ -30,12 +42,20 @@ class Ask:
     url: str
     origin: Origin = FUTLI_ITSELF
     miss_max: int = 0
+    past: Past | None = None
 
     @property
     def provenance(self) -> Provenance:
         """What the warcinfo of its capture says (requirement paper, section 4)."""
         paper = ((PAPER_ID, one_line(str(self.futli.pid))), (FUTLI, one_line(self.futli.url)))
-        return Provenance(owner=self.number, fields=(*paper, *self.origin.fields()))
+        if self.past is None:
+            return Provenance(owner=self.number, fields=(*paper, *self.origin.fields()))
+        source = (LEGACY_SOURCE, one_line(self.past.source))
+        return Provenance(
+            owner=self.number,
+            fields=(*paper, *self.origin.fields(), source),
+            key=f"{self.futli.pid} {self.futli.url}",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +82,18 @@ class Capture:
     @property
     def is_page(self) -> bool:
         return self.outcome is Outcome.SPLAP_ONLY
+
+    @property
+    def is_unended(self) -> bool:
+        """Whether it is a PDF that came as it was sent, and has no end."""
+        if self.payload is None or self.outcome is not Outcome.TRUNCATED:
+            return False
+        return self.payload.is_unended and not self.exchanges[-1].truncated
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether its bytes go into the paper WARC: what was asked for, or a PDF without an end."""
+        return self.outcome.is_stored or self.is_unended
 
     @property
     def warcinfo_id(self) -> str:

@@ -14,7 +14,7 @@ from itertools import islice
 from lafka.papers.candidates import CITATION_PDF_URL, Candidate
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.origins import Origin
-from lafka.papers.walk.asks import MISS_MAX, VIEWER_MAX, Ask, Attempt, Capture
+from lafka.papers.walk.asks import MISS_MAX, VIEWER_MAX, Ask, Attempt, Capture, Past
 from lafka.papers.walk.outcomes import Outcome
 from lafka.warc.format import dates
 
@@ -44,6 +44,9 @@ class Trail:
     order, those of a viewer in ``viewer_pending``; ``asked`` is the one whose answer is awaited.
     ``partly``: the splap has more candidates than were looked for so far. ``outcome`` is None until
     the trail has ended.
+
+    Of a futli whose past is pulled from a gateway there is a trail a version: ``past`` is that of
+    this one, ``later`` are those to come, ``earlier`` the trails that have ended, oldest first.
     """
 
     futli: Futli
@@ -62,10 +65,47 @@ class Trail:
     outcome: Outcome | None = None
     error: str = ""
     no_fut: Outcome = Outcome.SPLAP_ONLY
+    past: Past | None = None
+    later: tuple[Past, ...] = ()
+    earlier: tuple[Trail, ...] = ()
 
     @classmethod
-    def begin(cls, futli: Futli, number: int, policy: Policy | None = None) -> Trail:
-        return cls(futli=futli, number=number, policy=policy or Policy())
+    def begin(
+        cls, futli: Futli, number: int, policy: Policy | None = None, past: tuple[Past, ...] = ()
+    ) -> Trail:
+        """A trail; with *past*, versions oldest first, the first of so many."""
+        first, *later = past or (None,)
+        return cls(
+            futli=futli, number=number, policy=policy or Policy(), past=first,
+            later=tuple(one for one in later if one),
+        )  # fmt: skip
+
+    def next_version(self) -> Trail | None:
+        """The trail of the next version, once this one has ended; None after the last."""
+        if not self.later:
+            return None
+        begun = Trail.begin(self.futli, self.number, self.policy, self.later)
+        return replace(begun, earlier=(*self.earlier, replace(self, earlier=(), later=())))
+
+    def whole(self) -> Trail:
+        """What all versions together led to, as one trail: a fut where one did, else the last."""
+        trails = (*self.earlier, replace(self, earlier=()))
+        if len(trails) == 1:
+            return trails[0]
+        once: dict[str, Capture] = {}
+        for capture in (capture for trail in trails for capture in trail.captures):
+            once.setdefault(capture.warcinfo_id, capture)
+        had = any(trail.has_fut for trail in trails)
+        return replace(
+            trails[-1],
+            captures=tuple(once.values()),
+            splap=next((trail.splap for trail in reversed(trails) if trail.splap), None),
+            tried=tuple(tried for trail in trails for tried in trail.tried),
+            capped=any(trail.capped for trail in trails),
+            requests=sum(trail.requests for trail in trails),
+            outcome=Outcome.FUT if had else trails[-1].outcome,
+            error="" if had else trails[-1].error,
+        )
 
     @property
     def has_fut(self) -> bool:
@@ -103,7 +143,8 @@ class Trail:
         if self.outcome is not None:
             return self, None
         if self.splap is None:
-            return self, Ask(futli=self.futli, number=self.number, url=self.futli.url)
+            first = Ask(futli=self.futli, number=self.number, url=self.futli.url, past=self.past)
+            return self, first
         if self.viewer and self.viewer_pending and not self.has_fut:
             page, candidate = self.viewer, self.viewer_pending[0]
         elif found := next(filter(self._goes_on_to, self.pending), None):
@@ -126,6 +167,7 @@ class Trail:
                 label="" if candidate.label == "fut" else candidate.label,
             ),
             miss_max=VIEWER_MAX if self._may_be_viewer(candidate) else MISS_MAX,
+            past=self.past,
         )
 
     def _without(self, urls: set[str], asked: Candidate | None) -> Trail:
@@ -204,6 +246,8 @@ class Trail:
         trail = trail._without({capture.url, *(e.url for e in capture.exchanges)}, asked=None)
         if capture.is_pdf:
             return trail._found(capture)
+        if capture.is_unended:
+            trail = trail._found(capture)
         if _is_sure(candidate) and outcome in _NAMED and trail.no_fut is Outcome.SPLAP_ONLY:
             trail = replace(trail, no_fut=Outcome(outcome), error=_NAMED[Outcome(outcome)])
         if outcome == "html" and self._may_be_viewer(candidate) and not self._is_splap(capture):
@@ -238,7 +282,7 @@ class Trail:
             )
         return replace(
             self,
-            captures=(capture,) if capture.outcome.is_stored else (),
+            captures=(capture,) if capture.is_kept else (),
             outcome=capture.outcome,
             error=capture.error,
         )

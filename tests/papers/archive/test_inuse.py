@@ -164,7 +164,7 @@ def test_a_commit_that_the_disk_refuses_was_none(
         raise StorageTrouble(store.suwaf(), OSError(28, "No space left on device"))
 
     with monkeypatch.context() as patch:
-        patch.setattr(Suwaf, "save", refused)
+        patch.setattr(Suwaf, "saving", refused)
         with pytest.raises(StorageTrouble):
             store.append([second])
         assert not store.archive.has_fut(futli(store, 1))

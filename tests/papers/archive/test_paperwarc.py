@@ -595,7 +595,7 @@ from tests.memory import peak
 from tests.stores import *
 store = Store(Path(sys.argv[1]))
 made = exchange(FUTLI, b"HTTP/1.1 200 OK\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n")
-piece = b"%PDF-" + bytes((1 << 20) - 5)
+piece = b"%PDF-" + bytes((1 << 20) - 10) + b"%%EOF"
 for _ in range(100):
     made.response.append(b"100000\\r\\n" + piece + b"\\r\\n")
 made.response.append(b"0\\r\\n\\r\\n")
@@ -881,7 +881,8 @@ def short(calls: list[str]) -> list[str]:
     return found
 
 
-SUWAF = ["fsync .draft-1.json", "replace .draft-1.json 1.json", "fsync wpaper"]
+SUWAF = ["write .draft-1.json", "fsync .draft-1.json", "replace .draft-1.json 1.json",
+         "fsync wpaper"]  # fmt: skip
 
 
 def test_what_is_named_was_synced_before(store: Store, calls: list[str]) -> None:
@@ -909,7 +910,7 @@ def test_what_is_named_was_synced_before(store: Store, calls: list[str]) -> None
         pass
     aside, draft = f"1.warc.torn-{len(store.warc().read_bytes())}", ".draft-1.warc.torn"
     assert short(calls) == [
-        f"fsync {draft}", f"replace {draft} {aside}", "fsync wpaper",
+        f"write {draft}", f"fsync {draft}", f"replace {draft} {aside}", "fsync wpaper",
         "ftruncate 1.warc", "fdatasync 1.warc", "fsync wpaper", *SUWAF,
     ]  # fmt: skip
 

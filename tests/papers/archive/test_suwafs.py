@@ -4,15 +4,18 @@ import json
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.errors import BadSuwaf, NotHeld, StorageTrouble
+from lafka.papers.archive import suwafs
 from lafka.papers.archive.suwafs import Fut, Suwaf
 from lafka.papers.origins import Origin
 from lafka.pids import SCHEMES
+from lafka.storage.steps import done
 
 PID = SCHEMES["RePEc"].pid("RePEc:abc:wpaper:1")
 TIME = datetime(2026, 11, 20, 10, 11, 12, 250_000, tzinfo=UTC)
@@ -109,7 +112,7 @@ def test_what_is_written(tmp_path: Path) -> None:
                 origin=Origin(**found))  # fmt: skip
     suwaf.add("http://x.example/abs/1", TIME, entry)
     path = tmp_path / "1.json"
-    suwaf.save(path)
+    done(suwaf.saving(path))
     assert json.loads(path.read_bytes()) == {
         "RePEc:abc:wpaper:1": {
             "http://x.example/abs/1": {
@@ -150,7 +153,7 @@ def test_a_key_that_is_no_time_is_refused(tmp_path: Path, time: str) -> None:
 
 def test_a_leftover_draft_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / ".draft-1.json").write_bytes(b"x" * 10_000)
-    Suwaf(pid=PID).save(tmp_path / "1.json")
+    done(Suwaf(pid=PID).saving(tmp_path / "1.json"))
     assert [path.name for path in tmp_path.iterdir()] == ["1.json"]
     assert Suwaf.load(tmp_path / "1.json", PID) == Suwaf(pid=PID)
 
@@ -160,10 +163,10 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     taken.mkdir()
     (taken / "x").touch()
     with pytest.raises(StorageTrouble, match=r"1\.json"):
-        Suwaf(pid=PID).save(taken)
+        done(Suwaf(pid=PID).saving(taken))
     assert [path.name for path in tmp_path.iterdir()] == ["1.json"]
     with pytest.raises(StorageTrouble):
-        Suwaf(pid=PID).save(tmp_path / "missing" / "1.json")
+        done(Suwaf(pid=PID).saving(tmp_path / "missing" / "1.json"))
 
 
 def test_one_second_holds_any_number_of_futs() -> None:
@@ -187,3 +190,18 @@ def test_the_latest_fut_is_given() -> None:
     with pytest.raises(NotHeld, match=r"no fut of f by 2026-11-19 is held$"):
         suwaf.fut("f", "2026-11-19")
     assert suwaf.fut(time="2026-11-20")[1] == "2026-11-20T10:11:12.252Z"
+
+
+_JSON = st.recursive(
+    st.one_of(st.text(), st.integers(), st.booleans(), st.none()),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(st.dictionaries(st.text(), _JSON))
+def test_a_suwaf_is_written_as_json_writes_with_an_indent(values: dict[str, Any]) -> None:
+    expected = json.dumps(values, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
+    assert suwafs._encoded(values) == expected
+    deeper = json.dumps({"": {"f": values}}, ensure_ascii=False, indent=1)
+    lines = deeper.encode("utf-8", "surrogatepass").split(b"\n")[2:-2]
+    assert suwafs._indented("f", values) == b"\n".join(lines)

@@ -153,3 +153,41 @@ def test_an_archive_that_cannot_be_written_is_refused(
     with pytest.raises(BadArchive, match=Path(root).name):
         FutliSpider.check(settings(tmp_path / root), {"input": list_})
     assert Path(list_).read_text().startswith("RePEc:a:b:1")
+
+
+@pytest.mark.parametrize(
+    ("text", "gateway"),
+    [
+        ("http://127.0.0.1:8732", "http://127.0.0.1:8732"),
+        ("http://localhost:8732/", "http://localhost:8732"),
+        ("http://[::1]:8732", "http://[::1]:8732"),
+        ("http://127.1.2.3", "http://127.1.2.3:80"),
+        ("http://10.0.0.7:1", "http://10.0.0.7:1"),
+    ],
+)
+def test_a_gateway_is_on_loopback_or_in_a_network_that_is_allowed(
+    tmp_path: Path, list_: str, text: str, gateway: str
+) -> None:
+    given = {"input": list_, "legacy": text}
+    made = settings(tmp_path / "a", LAFKA_ALLOWED_NETWORKS="10.0.0.0/8")
+    assert Arguments.parse(made, given).legacy == gateway
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("http://192.0.2.1:8732", "is not on loopback, nor in LAFKA_ALLOWED_NETWORKS"),
+        ("http://archive.example:8732", "is not on loopback"),
+        ("https://127.0.0.1:8732", "is not like http://127.0.0.1:8732"),
+        ("http://127.0.0.1:8732/obi/", "is not like"),
+        ("http://127.0.0.1:8732?a=b", "is not like"),
+        ("http://me:secret@127.0.0.1:1", "is not like"),
+        ("8732", "is not like"),
+        ("http://127.0.0.1:99999", "is not like"),
+        ("http://[::1", "is not like"),
+        ("http://", "is not like"),
+    ],
+)
+def test_what_cannot_be_a_gateway(tmp_path: Path, list_: str, text: str, sentence: str) -> None:
+    with pytest.raises(BadArgument, match=sentence):
+        Arguments.parse(settings(tmp_path / "a"), {"input": list_, "legacy": text})

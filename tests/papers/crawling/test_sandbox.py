@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 from collections.abc import Iterator
 
 import pytest
@@ -14,12 +13,13 @@ from hypothesis import strategies as st
 from lafka.errors import Stopped
 from lafka.papers.candidates import Candidate
 from lafka.papers.crawling import sandbox as parsing
-from lafka.papers.crawling.sandbox import Pages, Unread
+from lafka.papers.crawling.sandbox import Pages
 from lafka.papers.finders import Page
 from lafka.papers.walk import pages as reading
 from lafka.papers.walk.outcomes import Outcome
 from lafka.papers.walk.pages import PageReading
 from lafka.pids import SCHEMES
+from lafka.storage.children import ChildDied
 
 URL = "http://journal.example/a/5512"
 LINKS = b"".join(b"<a href='/n/%d'>word</a>" % n for n in range(1000))
@@ -64,6 +64,16 @@ def pages() -> Iterator[Pages]:
     made.stop()
 
 
+@pytest.fixture
+def troubled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pages]:
+    """Pages whose reader some of them stop."""
+    monkeypatch.setattr(parsing, "MODULE", "tests.sites.parsers")
+    monkeypatch.setattr(parsing, "CPU_SECONDS", 1)
+    made = Pages(links_max=5)
+    yield made
+    made.stop()
+
+
 @pytest.mark.parametrize("body", [SPLAP, CITED, b"", b"\0\xff", b"<title>Just a moment...</title>"])
 def test_a_child_finds_what_we_would_find_as_far_as_a_trail_can_go(pages, body):
     page = Page(URL, body, "text/html; charset=utf-8", ("</h.pdf>; rel=item",))
@@ -75,59 +85,29 @@ def test_a_child_finds_what_we_would_find_as_far_as_a_trail_can_go(pages, body):
 
 @pytest.mark.parametrize(
     ("path", "said"),
-    [("/die", "its parser ended with 7"), ("/work", "more than"), ("/fill", "MemoryError")],
+    [("/die", "its reader ended with 7"), ("/work", "more than"), ("/fill", "MemoryError")],
 )
-def test_a_page_that_stops_its_parser_is_unread_and_the_next_is_read(
-    pages, monkeypatch, path, said
-):
-    monkeypatch.setattr(parsing, "MODULE", "tests.sites.parsers")
-    assert pages._ask(Page(URL, SPLAP)).candidates
+def test_a_page_that_stops_its_parser_is_unread_and_the_next_is_read(troubled, path, said):
+    assert troubled._ask(Page(URL, SPLAP)).candidates
     try:
-        reason = pages._ask(Page(URL + path, SPLAP)).reason
-    except Unread as error:
+        reason = troubled._ask(Page(URL + path, SPLAP)).reason
+    except ChildDied as error:
         reason = str(error)
     assert said in reason
-    assert pages._ask(Page(URL, SPLAP)).candidates
+    assert troubled._ask(Page(URL, SPLAP)).candidates
 
 
-def test_a_child_that_has_gone_is_started_anew(pages):
-    assert pages._ask(Page(URL, SPLAP)).candidates
-    [child] = [c for c in pages._idle.queue if c._process]
-    child._process.kill()
-    child._process.wait()
-    assert pages._ask(Page(URL, SPLAP)).candidates
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_that_is_sent_to_all_ends_no_child(pages, number):
-    assert pages._ask(Page(URL, SPLAP)).candidates
-    [child] = [c for c in pages._idle.queue if c._process]
-    process = child._process
-    process.send_signal(number)
-    assert pages._ask(Page(URL, SPLAP)).candidates
-    assert child._process is process
-
-
-def test_pages_that_are_given_up_are_not_told_as_unreadable(pages, monkeypatch):
-    monkeypatch.setattr(parsing, "MODULE", "tests.sites.parsers")
+def test_pages_that_are_given_up_are_not_told_as_unreadable(troubled):
     pid = SCHEMES["RePEc"].pid("RePEc:a:b:c")
 
     async def read() -> None:
-        assert (await pages.read(Page(URL, SPLAP), pid)).candidates
-        waiting = [asyncio.ensure_future(pages.read(Page(URL + "/wait", SPLAP), pid))
+        assert (await troubled.read(Page(URL, SPLAP), pid)).candidates
+        waiting = [asyncio.ensure_future(troubled.read(Page(URL + "/wait", SPLAP), pid))
                    for _ in range(3)]  # fmt: skip
         await asyncio.sleep(0)
-        pages.cut()
+        troubled.cut()
         for each in waiting:
             with pytest.raises(Stopped):
                 await asyncio.wait_for(each, 30)
 
     asyncio.run(read())
-
-
-def test_children_end_with_the_crawl():
-    made = Pages(links_max=5)
-    made._ask(Page(URL, SPLAP))
-    [child] = [c for c in made._idle.queue if c._process]
-    made.stop()
-    assert child._process.returncode == 0

@@ -53,6 +53,24 @@ def test_the_stems_let_through_all_that_the_pattern_fits(rule):
             assert rule.fits(text) == bool(rule.pattern.search(text)), text
 
 
+@pytest.mark.parametrize("rewrite", REWRITES, ids=lambda r: r.name)
+def test_a_rewrites_stem_stands_in_all_that_its_pattern_fits(rewrite):
+    assert rewrite.stem == rewrite.stem.lower()
+    assert rewrite.stem in rewrite.example[0].lower()
+    for path in PAGES.glob("*.html"):
+        for href in HREF.findall(path.read_bytes()):
+            url = f"https://x.example/{href.decode()}"
+            assert not rewrite.pattern.search(url) or rewrite.stem in url.lower(), url
+
+
+def test_rows_that_are_tried_together_fit_as_each_alone():
+    for path in PAGES.glob("*.html"):
+        for href in HREF.findall(path.read_bytes()):
+            text = urls.path_and_query(f"https://x.example/{href.decode().lower()}")
+            alone = [rule for rule in weights.HREF if rule.pattern.search(text)]
+            assert weights.HREF.fitting(text) == alone, text
+
+
 def test_every_number_has_its_reason():
     source = Path(weights.__file__).read_text("utf-8")
     for line in source.splitlines():

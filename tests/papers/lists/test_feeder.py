@@ -382,3 +382,62 @@ class AgainstAModel(RuleBasedStateMachine):
 
 
 TestAgainstAModel = AgainstAModel.TestCase
+
+
+@pytest.fixture
+def probing(tmp_path):
+    feeder = Feeder(tmp_path / "probing", per_host=2, probes=1)
+    yield feeder
+    feeder.close()
+
+
+def test_a_host_gets_one_line_until_it_has_answered_it(probing) -> None:
+    probing.load(line(n) for n in range(9))
+    [first] = probing.take(9)
+    assert not probing.answers(first)
+    probing.release(first, answered=False)
+    [second] = probing.take(9)
+    probing.release(second, answered=True)
+    third, fourth = probing.take(9)
+    assert probing.answers(third)
+    assert numbers([third, fourth]) == [2, 3]
+    probing.release(third, answered=False)  # and then it answers no more
+    assert probing.take(9) == []
+    probing.release(fourth)
+    assert numbers(probing.take(9)) == [4]
+
+
+def test_hosts_that_answer_come_alone_where_no_new_one_is_wanted(probing) -> None:
+    probing.load(line(n, f"h{n}.example" if n % 10 else "good.example") for n in range(50))
+    [good] = probing.take(1)
+    assert probing.take(9, new=0) == []
+    probing.release(good, answered=True)
+    assert numbers(probing.take(9, new=0)) == [10, 20]
+    assert numbers(probing.take(4, new=2)) == [1, 2]
+    assert probing.waiting_lines == 45
+    assert probing.waiting_hosts == 44
+
+
+def test_new_hosts_and_those_that_answer_take_turns(probing) -> None:
+    probing.load(line(n, f"h{n}.example" if n % 10 else "good.example") for n in range(50))
+    taken = []
+    while lines := probing.take(1):
+        taken += numbers(lines)
+        probing.release(lines[0], answered=lines[0].number % 10 == 0)
+    assert sorted(taken) == [*range(50)]
+    assert [n for n in taken if n % 10 == 0] == [0, 10, 20, 30, 40]
+    assert taken[:3] == [0, 1, 2]
+    assert taken[-3:] == [20, 30, 40]  # each time behind all hosts that were waiting
+
+
+def test_lines_that_come_late_for_a_host_that_answers_are_served_as_such(probing) -> None:
+    probing.load([line(0)])
+    [first] = probing.take(1)
+    probing.release(first, answered=True)
+    probing.load([line(1)])
+    [second] = probing.take(1)
+    assert not probing.answers(second)  # it had no lines here, so nothing was kept of it
+    probing.load([line(2), line(3)])
+    assert probing.take(9) == []
+    probing.release(second, answered=True)
+    assert numbers(probing.take(9, new=0)) == [2, 3]

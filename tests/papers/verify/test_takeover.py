@@ -170,7 +170,7 @@ def futs(project: Path, number: object) -> dict[str, list[bytes]]:
 
 
 def test_the_page_holds_word_by_word(project: Path, site: str) -> None:
-    copying, rebuilding, verifying, crawling = commands()
+    copying, rebuilding, verifying, crawling, reporting = commands()
     for script in (copying, rebuilding):
         done = run(project, script)
         assert (done.returncode, done.stdout) == (0, "")
@@ -206,10 +206,27 @@ def test_the_page_holds_word_by_word(project: Path, site: str) -> None:
     assert data.count(pdf(5)) == 1
     # The revisit has SHA-256, what it refers to has SHA-1.
     assert verified() == warnings
+    done = run(project, reporting)
+    assert done.returncode == 0, done.stderr
+    told = (project / "report.html").read_text("utf-8")
+    assert re.search(r"papers_with_fut</th><td class=\"n\">5<", told)
+    assert verified() == warnings
+
+
+def test_an_archive_that_was_never_crawled_has_a_report(project: Path) -> None:
+    copying, rebuilding, _, _, reporting = commands()
+    assert run(project, copying + rebuilding).returncode == 0
+    assert run(project, reporting.replace("html", "json")).returncode == 0
+    told = json.loads((project / "report.json").read_bytes())
+    assert (told["summary"]["papers"], told["summary"]["futlis_once_had"]) == (5, 5)
+    assert told["summary"]["futlis_never_asked_again"] == 5
+    assert [row["held"] for row in told["rot_by_archive"]] == [5]
+    assert sum(row["bytes"] for row in told["growth"]) > 1000
+    assert told["survival"] == told["runs"] == []
 
 
 def test_what_the_page_says_of_its_sentences(project: Path, site: str) -> None:
-    copying, rebuilding, verifying, _ = commands()
+    copying, rebuilding, verifying, *_ = commands()
     first = project / "first"
     middle = (first / NAME.format(1)).read_bytes()
     cut = middle.index(b"Content-Length", middle.index(b"WARC-Type: request"))

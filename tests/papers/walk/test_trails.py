@@ -25,7 +25,7 @@ Answer = Callable[[Ask], Capture]
 
 
 def answer(kind: bytes | None, status: int = 200, fields: bytes = b"") -> Payload:
-    body = {b"pdf": b"%PDF-1.4\n", b"html": b"<html>", b"other": b"PK\x03\x04"}.get(
+    body = {b"pdf": b"%PDF-1.4\n%%EOF", b"html": b"<html>", b"other": b"PK\x03\x04"}.get(
         kind or b"", b""
     )
     head = b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n" % (status, len(body))
@@ -409,6 +409,22 @@ def test_an_answer_is_judged_by_status_then_bytes(
     status: int, kind: bytes | None, outcome: Outcome
 ) -> None:
     assert judge(answer(kind, status)) is outcome
+
+
+def test_a_pdf_without_an_end_is_truncated_and_kept() -> None:
+    payload = replace(answer(b"pdf"), ended=False)
+    assert judge(payload) is Outcome.TRUNCATED
+    ask = Ask(futli=FUTLI, number=0, url=FUTLI.url)
+    exchanges = (LoggedExchange(url=FUTLI.url, time=TIME),)
+    half = Capture(
+        ask=ask, url=FUTLI.url, time=TIME, outcome=Outcome.TRUNCATED, payload=payload,
+        exchanges=exchanges,
+    )  # fmt: skip
+    assert half.is_kept
+    assert not half.is_pdf
+    cut = replace(half, exchanges=(replace(exchanges[0], truncated="disconnect"),))
+    assert not cut.is_kept
+    assert not replace(half, payload=replace(payload, whole=False)).is_kept
 
 
 def test_an_answer_that_is_none_is_bad_http() -> None:

@@ -1,0 +1,111 @@
+"""A fut in an archive: where it lies, and its bytes by one positioned read."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from lafka.errors import NotHeld, ShortWarc, StorageTrouble
+from lafka.pids import Pid
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFut:
+    """A fut in an archive: ``length`` bytes at ``start`` of the file ``warc``.
+
+    ``time`` is as in the suwaf, ``digest`` is ``sha256:`` and hex of the bytes, ``url`` is what the
+    fut was fetched from, ``futli`` what the list said. ``label`` is empty for what is thought to be
+    the fut, else ``supplement`` or ``other``.
+    """
+
+    pid: Pid
+    futli: str
+    time: str
+    url: str
+    digest: str
+    warc: Path
+    start: int
+    length: int
+    label: str = ""
+
+    def read(self) -> bytes:
+        """The whole PDF, by one positioned read; ``ShortWarc`` where the file is too short."""
+        fd = _opened(self, _descriptor)
+        try:
+            data = os.pread(fd, self.length, self.start)
+            while len(data) < self.length:  # one read gives at most 2 GiB
+                more = os.pread(fd, self.length - len(data), self.start + len(data))
+                if not more:
+                    raise ShortWarc(self.warc, "ends inside a fut of its suwaf", self.start)
+                data += more
+            return data
+        except OSError as error:
+            raise StorageTrouble(self.warc, error) from error
+        finally:
+            os.close(fd)
+
+    def open(self) -> io.BufferedReader:
+        """A binary file object over the PDF alone, seekable; the caller closes it."""
+        return io.BufferedReader(_Range(self))
+
+
+def _opened(fut: StoredFut, opener: Callable[[Path], T]) -> T:
+    try:
+        return opener(fut.warc)
+    except FileNotFoundError:
+        raise NotHeld(f"{fut.pid}: its suwaf is here, but {fut.warc} is missing") from None
+    except OSError as error:
+        raise StorageTrouble(fut.warc, error) from error
+
+
+def _descriptor(path: Path) -> int:
+    return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+
+class _Range(io.RawIOBase):
+    """The bytes of a fut as a file of their own."""
+
+    _file: io.FileIO | None = None  # where opening fails, closing still works
+
+    def __init__(self, fut: StoredFut) -> None:
+        self._file = _opened(fut, io.FileIO)
+        self._fut = fut
+        self._place = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        bases = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._fut.length}
+        if whence not in bases or bases[whence] + offset < 0:
+            raise ValueError(f"cannot seek to {offset} from {whence}")
+        self._place = bases[whence] + offset
+        return self._place
+
+    def tell(self) -> int:
+        return self._place
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        if self._file is None or self.closed:
+            raise ValueError("I/O operation on closed file")
+        size = max(0, min(len(buffer), self._fut.length - self._place))
+        data = os.pread(self._file.fileno(), size, self._fut.start + self._place)
+        if size and not data:
+            raise ShortWarc(self._fut.warc, "ends inside a fut of its suwaf", self._fut.start)
+        buffer[: len(data)] = data
+        self._place += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        super().close()

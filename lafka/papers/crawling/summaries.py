@@ -1,0 +1,307 @@
+"""The end of a run told to people: what came of its list, who failed, what to do next.
+
+``Heard`` counts the lines of the outcome feed as they reach the disk, ``Summary`` is made of it and
+of the closing report; it is the report's key ``summary`` (docs/formats.md), and some twenty lines.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from lafka.errors import printable
+from lafka.papers.walk.outcomes import Group, Outcome
+from lafka.runs.reports import Report, last_of_list
+
+HOSTS = 5
+"""Hosts that are told of."""
+HOSTS_KEPT = 100_000
+"""Pairs of host and outcome that are counted; a list has more only where nothing answers."""
+WORDS = 4
+"""Outcomes of a group or host that are told of."""
+FEED_MAX = 1 << 30
+"""Bytes of a feed of before that are read for what was lost; a stopped crawl has to end in time."""
+_HELD_LINE = re.compile(
+    rb'\{"pid": ("(?:[^"\\]|\\.)*"), "futli": ("(?:[^"\\]|\\.)*"), "outcome": "fut"'
+)
+_NOT_ASKED = frozenset((Outcome.EXCLUDED, Outcome.BAD_PID, Outcome.BAD_URL, Outcome.RESTRICTED))
+
+
+@dataclass(slots=True, kw_only=True)
+class Heard:
+    """What the feed's lines say beyond their counts: 8 bytes a line that ended without a fut."""
+
+    hosts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _without: array[int] = field(default_factory=lambda: array("Q"))
+    _sorted: bool = False
+
+    def add(self, item: Mapping[str, Any]) -> None:
+        """Count *item*, a line of the outcome feed."""
+        outcome = Outcome(item["outcome"])
+        if outcome is Outcome.FUT:
+            return
+        self._without.append(_key(item["pid"], item["futli"]))
+        self._sorted = False
+        if outcome in _NOT_ASKED:
+            return
+        name = (_host(item["futli"]), str(outcome))
+        if name in self.hosts or len(self.hosts) < HOSTS_KEPT:
+            self.hosts[name] += 1
+
+    def ended_without(self, pid: str, futli: str) -> bool:
+        """Whether a line of *pid* and *futli* ended, and without a fut."""
+        if not self._sorted:
+            self._without, self._sorted = array("Q", sorted(self._without)), True
+        key = _key(pid, futli)
+        place = bisect_left(self._without, key)
+        return place < len(self._without) and self._without[place] == key
+
+    def lost(self, feed: Path) -> int | None:
+        """How many futlis of *feed*, which had their futs then, ended without one now.
+
+        None where it cannot be said: it is too big, or cannot be read.
+        """
+        if not self._without:
+            return 0
+        lost = set()
+        try:
+            if feed.stat().st_size > FEED_MAX:
+                return None
+            with feed.open("rb") as lines:
+                for line in lines:
+                    if found := _HELD_LINE.match(line):
+                        pid, futli = json.loads(b"[%s,%s]" % found.groups())
+                        if self.ended_without(pid, futli):
+                            lost.add((pid, futli))
+        except OSError:
+            return None
+        return len(lost)
+
+
+def _key(pid: str, futli: str) -> int:
+    text = f"{pid}\t{futli}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest())
+
+
+def _host(futli: str) -> str:
+    with suppress(ValueError):
+        return urlsplit(futli).hostname or ""
+    return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailingHost:
+    """A host and how its lines ended that gave no fut: outcome to number, the most first."""
+
+    name: str
+    why: Mapping[str, int]
+
+    @property
+    def failures(self) -> int:
+        return sum(self.why.values())
+
+    def as_json(self) -> dict[str, Any]:
+        return {"host": self.name, "failures": self.failures, "why": dict(self.why)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """The last run of the same list; ``lost``: futs it had and this run had not, None: unknown."""
+
+    run: str
+    started: str
+    lost: int | None
+
+    def as_json(self) -> dict[str, Any]:
+        return {"run": self.run, "started": self.started, "lost": self.lost}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What came of a run. ``size`` is the bytes of new futs, ``total`` the list's lines, or None.
+
+    ``requests`` are those of trails; ``seconds``: how long the run took.
+    """
+
+    outcomes: Mapping[Outcome, int]
+    total: int | None
+    hosts: tuple[FailingHost, ...]
+    new: int
+    held: int
+    size: int
+    requests: int
+    seconds: float
+    before: Before | None
+    done: bool
+    feed: Path
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], heard: Heard, root: Path) -> Summary:
+        """Of the closing report *values* of a run of the archive at *root*."""
+        futs = values["futs"]
+        return cls(
+            outcomes={Outcome(word): count for word, count in values["outcomes"].items()},
+            total=values["list"]["lines"],
+            hosts=_failing(heard.hosts),
+            new=futs["new"],
+            held=futs["held"],
+            size=futs["bytes"],
+            requests=values["requests"],
+            seconds=values["seconds"],
+            before=_before(values, heard, root),
+            done=values["done"],
+            feed=(root / "runs" / f"{values['run']}.jsonl").absolute(),
+        )
+
+    @property
+    def lines(self) -> int:
+        return sum(self.outcomes.values())
+
+    def group(self, group: Group) -> dict[str, int]:
+        """The outcomes of *group* that there are, the most first."""
+        found = Counter({str(o): n for o, n in self.outcomes.items() if o.group is group})
+        return dict(found.most_common())
+
+    @property
+    def warning(self) -> str:
+        """Where lines ended and none has a fut: how most of them did; else empty."""
+        if not self.lines or self.outcomes.get(Outcome.FUT):
+            return ""
+        word, count = max(self.outcomes.items(), key=lambda one: one[1])
+        return f"Not one fut: {count:,} of {self.lines:,} lines ended as {word} ({word.group})"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "groups": {str(group): sum(self.group(group).values()) for group in Group},
+            "hosts": [host.as_json() for host in self.hosts],
+            "new": self.new,
+            "held": self.held,
+            "before": self.before.as_json() if self.before else None,
+            "bytes": self.size,
+            "requests_a_fut": round(self.requests / self.new, 2) if self.new else None,
+            "seconds": self.seconds,
+            "next": list(self.next()),
+            "feed": str(self.feed),
+        }
+
+    def told(self) -> Iterator[str]:
+        """The lines for people."""
+        of = "" if self.total is None else f" of {self.total:,}"
+        yield f"{self.lines:,}{of} lines in {_duration(self.seconds)}:"
+        for group in Group:
+            yield self._group_line(group)
+        if self.hosts:
+            yield "hosts with most failures:"
+        for host in self.hosts:
+            yield f"  {printable(host.name)}: {host.failures:,} ({_words(host.why)})"
+        yield self._futs_line()
+        a_fut = f", {self.requests / self.new:.1f} a new fut" if self.new else ""
+        yield f"{_bytes(self.size)} of new futs; {self.requests:,} requests{a_fut}"
+        yield "next:"
+        for sentence in self.next():
+            yield f"  {sentence}"
+        yield f"each line and how it ended: {self.feed}"
+
+    def _group_line(self, group: Group) -> str:
+        words = self.group(group)
+        count = sum(words.values())
+        share = f"{count / max(self.lines, 1):6.1%}"
+        return f"  {group:<10}{count:>9,} {share}  {_words(words)}".rstrip()
+
+    def _futs_line(self) -> str:
+        futs = f"{self.new:,} new futs, {self.held:,} held before"
+        if self.before is None:
+            return f"{futs}; the first run of this list"
+        lost = self.before.lost
+        told = "what was lost is not known" if lost is None else f"{lost:,} lost"
+        return f"{futs}, {told} since the last run of this list ({self.before.run})"
+
+    def next(self) -> Iterator[str]:
+        """What to do, a sentence each, the most urgent first."""
+        count = {group: sum(self.group(group).values()) for group in Group}
+        if not self.done:
+            yield "go on: the same command asks for what is left"
+        if damaged := self.outcomes.get(Outcome.DAMAGED):
+            yield f"look at {_count(damaged, 'damaged paper')}: lafka verify"
+        if self.outcomes.get(Outcome.BAD_PID) or self.outcomes.get(Outcome.BAD_URL):
+            yield "mend the list: lafka check-list says what is wrong with its lines"
+        if count[Group.TROUBLE]:
+            troubled = count[Group.TROUBLE]
+            yield f"crawl the list again later: {_count(troubled, 'line')} had trouble on the way"
+        if closed := self._closed():
+            lines = _count(closed.failures, "line")
+            yield f"write to {printable(closed.name)}, which closed {lines} to us"
+        if count[Group.NOT_THERE]:
+            yield f"tell who made the list: {_count(count[Group.NOT_THERE], 'dead link')}"
+        if self.done and self.held and not self.new:
+            yield "nothing was new; -a refresh=180d asks again for what was had longer ago"
+        elif self.done and count[Group.HELD]:
+            yield "read them: lafka fut --all --into FOLDER"
+
+    def _closed(self) -> FailingHost | None:
+        """Of the hosts with most failures the one that closed most lines."""
+        closed = [
+            FailingHost(name=host.name, why=why)
+            for host in self.hosts
+            if (why := {w: n for w, n in host.why.items() if _is_closed(w)})
+        ]
+        return max(closed, key=lambda host: host.failures, default=None)
+
+
+def _is_closed(word: str) -> bool:
+    return Outcome(word).group is Group.CLOSED or word == Outcome.BOT_CHALLENGE
+
+
+def _failing(counts: Counter[tuple[str, str]]) -> tuple[FailingHost, ...]:
+    hosts: dict[str, Counter[str]] = {}
+    for (host, word), count in counts.items():
+        hosts.setdefault(host, Counter())[word] += count
+    most = sorted(hosts, key=lambda name: (-hosts[name].total(), name))[:HOSTS]
+    return tuple(FailingHost(name=name, why=dict(hosts[name].most_common())) for name in most)
+
+
+def _before(values: Mapping[str, Any], heard: Heard, root: Path) -> Before | None:
+    last: Report | None = last_of_list(root, values["list"]["path"], before=values["run"])
+    if last is None:
+        return None
+    lost = heard.lost(root / "runs" / f"{last.run}.jsonl")
+    return Before(run=last.run, started=str(last.values.get("started", "")), lost=lost)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _words(counts: Mapping[str, int]) -> str:
+    """``not-found 12, dns 8``."""
+    told = [f"{word} {count:,}" for word, count in [*counts.items()][:WORDS]]
+    return ", ".join(told + ["..."] * (len(counts) > WORDS))
+
+
+def _duration(seconds: float) -> str:
+    """``2 h 5 min``, ``3 min 20 s`` or ``4.2 s``."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes = round(seconds) // 60
+    if minutes < 60:
+        return f"{minutes} min {round(seconds) % 60} s"
+    return f"{minutes // 60:,} h {minutes % 60} min"
+
+
+def _bytes(size: int) -> str:
+    """*size* in the unit that reads best, thousands apart."""
+    units = iter(("bytes", "kB", "MB", "GB"))
+    amount, unit = float(size), next(units)
+    while amount >= 999.95 and unit != "GB":
+        amount, unit = amount / 1000, next(units)
+    return f"{amount:,.0f} {unit}" if unit == "bytes" else f"{amount:,.1f} {unit}"
