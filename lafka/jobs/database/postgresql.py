@@ -1,0 +1,108 @@
+"""The tables of ingest results on a PostgreSQL server, by psycopg 3.
+
+Passwords come from where libpq looks for them (``PGPASSFILE``, ``~/.pgpass``) and are never told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Self
+
+from lafka.errors import BadArgument
+from lafka.jobs.database import Away, BadDatabase, Refused, Tables
+from lafka.jobs.database.statements import TABLES
+
+if TYPE_CHECKING:
+    import psycopg
+
+_CONNECT = 10  # seconds
+_SCHEMA = "schema.postgresql.sql"
+_PASSWORD = re.compile(r"(://[^:@/]*):[^@/]*@|\b(password=)[^&\s]*")
+
+
+def shown(url: str) -> str:
+    """*url* without its password."""
+    return _PASSWORD.sub(lambda m: f"{m[1]}:...@" if m[1] else f"{m[2]}...", url)
+
+
+class PostgresDatabase:
+    """The database at *url*, connected when it is first used, and again after it was away.
+
+    ``BadArgument`` where psycopg is missing.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._psycopg = _library()
+        self._url = url
+        self._inserts = [(table, table.insert("%s", "now()")) for table in TABLES]
+        self._open: psycopg.Connection[Any] | None = None
+
+    def _connection(self) -> psycopg.Connection[Any]:
+        if self._open is None or self._open.closed:
+            self._open = self._psycopg.connect(
+                self._url, connect_timeout=_CONNECT, application_name="lafka"
+            )
+        return self._open
+
+    def create(self) -> None:
+        script = files("lafka.jobs.database").joinpath(_SCHEMA).read_text("utf-8")
+        try:
+            with self._connection() as connection:
+                connection.execute(script)
+        except self._psycopg.Error as error:
+            raise self._told(error) from error
+        finally:
+            self.close()
+
+    def write(self, batch: Sequence[Tables]) -> None:
+        try:
+            connection = self._connection()
+            with connection.transaction(), connection.cursor() as cursor:
+                for table, insert in self._inserts:
+                    rows = (row for tables in batch for row in tables.get(table.name, ()))
+                    values = [[row.get(name) for name in table.columns] for row in rows]
+                    if values:
+                        cursor.executemany(insert, values)
+        except self._psycopg.Error as error:
+            raise self._told(error) from error
+
+    def _told(self, error: psycopg.Error) -> Exception:
+        """What *error* means; the connection goes where it may be broken."""
+        kinds = self._psycopg.errors
+        sentence = " ".join(str(error).split())
+        if isinstance(error, self._psycopg.IntegrityError | self._psycopg.DataError):
+            return Refused(sentence)
+        self.close()
+        place = shown(self._url)
+        if isinstance(error, kinds.UndefinedTable):
+            return BadDatabase(
+                f"{place}: its tables are missing: scrapy persist --create makes them"
+            )
+        if isinstance(error, kinds.UndefinedColumn | kinds.InvalidColumnReference):
+            return BadDatabase(f"{place}: its tables are others: {sentence}")
+        if isinstance(error, self._psycopg.OperationalError | self._psycopg.InterfaceError):
+            return Away(f"{place}: {shown(sentence)}")
+        return BadDatabase(f"{place}: {shown(sentence)}")
+
+    def close(self) -> None:
+        if self._open is not None:
+            with suppress(self._psycopg.Error):
+                self._open.close()
+            self._open = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _library() -> Any:
+    try:
+        import psycopg  # noqa: PLC0415
+    except ImportError:
+        raise BadArgument("PostgreSQL needs psycopg: pip install 'lafka[postgresql]'") from None
+    return psycopg

@@ -1,0 +1,66 @@
+"""Kafka: topics, offsets of what is done, a consumer in a thread of its own, a producer that waits.
+
+``places``     ``kafka://HOST[,HOST]/TOPIC``, and properties of librdkafka from a file
+``topics``     topics made on request, and held against what they should be
+``offsets``    up to where all is done, pure
+``consuming``  messages for a crawl: polled for ever, a bounded window, at least once
+``reading``    messages for a worker that does one batch after the other
+``producing``  every delivery awaited
+
+``confluent_kafka`` is imported in here alone; it is the extra ``lafka[kafka]``.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from lafka.errors import BadArgument, LafkaError
+
+_log = logging.getLogger(__name__)
+_MINUTE = 60.0
+
+
+class BrokerTrouble(LafkaError):
+    """The broker refuses for good, or does not answer; what was not acknowledged is not done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A message of a topic; ``token`` tells it from one of the same offset read again."""
+
+    topic: str
+    partition: int
+    offset: int
+    value: bytes
+    token: int = 0
+
+    @property
+    def place(self) -> str:
+        return f"{self.topic}/{self.partition}@{self.offset}"
+
+
+def library() -> ModuleType:
+    """confluent_kafka; ``BadArgument`` where it is missing."""
+    try:
+        import confluent_kafka  # noqa: PLC0415
+    except ImportError:
+        raise BadArgument("Kafka needs confluent-kafka: pip install 'lafka[kafka]'") from None
+    return confluent_kafka
+
+
+def quiet() -> dict[str, Any]:
+    """Properties with which brokers that are away are told once a minute, not at each try."""
+    told_at = -_MINUTE
+
+    def complain(error: Any) -> None:
+        nonlocal told_at
+        now = time.monotonic()
+        if now - told_at >= _MINUTE:
+            told_at = now
+            _log.warning("Kafka: %s", error.str())
+
+    return {"log_level": 0, "error_cb": complain}

@@ -1,0 +1,64 @@
+"""Lines of a file or a pipe, in batches that a slow pipe does not hold back."""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Iterator
+
+_PIECE = 1 << 20
+
+
+class Splitter:
+    """Makes lines, without their ends, of bytes that come in pieces.
+
+    Of a line of over *longest* bytes its first ``longest + 1`` are given, and the rest is dropped.
+    """
+
+    def __init__(self, longest: int) -> None:
+        self._most = longest + 1
+        self._rest = bytearray()
+
+    def lines(self, data: bytes) -> Iterator[bytes]:
+        """The lines that *data* ends."""
+        *ended, rest = data.split(b"\n")
+        for piece in ended:
+            self._keep(piece)
+            yield self.last()
+        self._keep(rest)
+
+    def last(self) -> bytes:
+        """The line that is begun, empty for none."""
+        line = bytes(self._rest).removesuffix(b"\r")
+        self._rest.clear()
+        return line
+
+    def _keep(self, piece: bytes) -> None:
+        self._rest += piece[: self._most - len(self._rest)]
+
+
+def batches(fd: int, size: int, seconds: float, longest: int) -> Iterator[list[tuple[int, bytes]]]:
+    """The lines of *fd* with their numbers from 1; those that are empty are left out.
+
+    A list has *size* lines, or fewer where another one does not come for *seconds*. Lines are cut
+    as :class:`Splitter` does. ``OSError``.
+    """
+    splitter = Splitter(longest)
+    held: list[tuple[int, bytes]] = []
+    number = 0
+    while True:
+        if held and not select.select([fd], [], [], seconds)[0]:
+            yield held
+            held = []
+        data = os.read(fd, _PIECE)
+        for line in splitter.lines(data) if data else (splitter.last(),):
+            number += 1
+            if line.strip():
+                held.append((number, line))
+            if len(held) == size:
+                yield held
+                held = []
+        if not data:
+            break
+    if held:
+        yield held

@@ -1,0 +1,59 @@
+"""Lines of pipes and files."""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lafka.jobs.lines import Splitter, batches
+
+TEXTS = st.binary(max_size=60).map(lambda data: data.replace(b"x", b"\n"))
+
+
+@given(TEXTS, st.lists(st.integers(0, 60), max_size=6))
+def test_lines_are_the_same_in_whatever_pieces_they_come(data: bytes, cuts: list[int]) -> None:
+    splitter = Splitter(100)
+    places = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
+    found = [line for a, b in pairwise(places) for line in splitter.lines(data[a:b])]
+    found.append(splitter.last())
+    assert found == [line.removesuffix(b"\r") for line in data.split(b"\n")]
+
+
+def test_a_line_that_is_too_long_is_cut_and_the_next_one_is_whole() -> None:
+    splitter = Splitter(5)
+    assert [
+        *splitter.lines(b"1234"),
+        *splitter.lines(b"5678901234"),
+        *splitter.lines(b"\nnext\n"),
+    ] == [
+        b"123456",
+        b"next",
+    ]
+
+
+def test_batches_number_lines_and_leave_empty_ones_out(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"one\n\n \nfour\r\nfive\nsix")
+    fd = os.open(tmp_path / "x", os.O_RDONLY)
+    try:
+        assert list(batches(fd, 2, 1.0, 100)) == [
+            [(1, b"one"), (4, b"four")],
+            [(5, b"five"), (6, b"six")],
+        ]
+    finally:
+        os.close(fd)
+
+
+def test_a_pipe_that_rests_gives_what_came() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"one\ntwo")
+    found = batches(reading, 500, 0.01, 100)
+    assert next(found) == [(1, b"one")]
+    os.write(writing, b"\n")
+    assert next(found) == [(2, b"two")]
+    os.close(writing)
+    assert list(found) == []
+    os.close(reading)
