@@ -1,0 +1,61 @@
+"""Which bytes of a representation are asked for (RFC 9110, 13 and 14), and whether they changed.
+
+Pure. One range is answered, several are not: then the whole is sent, as a server may.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_RANGE = re.compile(r"bytes[ \t]*=[ \t]*([0-9]*)-([0-9]*)[ \t]*", re.IGNORECASE)
+_TAG = re.compile(r'(W/)?("[\x21\x23-\x7e\x80-\xff]*")')
+_DIGITS_MAX = 18
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What to send: ``status`` and the bytes from ``start`` up to before ``end`` of ``size``."""
+
+    status: int
+    start: int
+    end: int
+    size: int
+
+    @property
+    def content_range(self) -> str:
+        """The value of Content-Range, empty where there is none."""
+        if self.status == 206:
+            return f"bytes {self.start}-{self.end - 1}/{self.size}"
+        return f"bytes */{self.size}" if self.status == 416 else ""
+
+
+def answer(headers: Mapping[str, str], etag: str, size: int) -> Answer:
+    """What a request with *headers*, names in lower case, gets of *size* bytes tagged *etag*.
+
+    304 where the client has them, 206 for a range that can be sent, 416 for one that cannot, else
+    200. *etag* is strong, with its quotes. What is no range by the grammar is passed over.
+    """
+    if "if-none-match" in headers and _names(headers["if-none-match"], etag):
+        return Answer(status=304, start=0, end=0, size=size)
+    whole = Answer(status=200, start=0, end=size, size=size)
+    found = _RANGE.fullmatch(headers.get("range", ""))
+    # A date says less than a strong tag does: it never is the same for sure.
+    if not found or headers.get("if-range", etag).strip() != etag:
+        return whole
+    first, last = found.groups()
+    if (not first and not last) or max(len(first), len(last)) > _DIGITS_MAX:
+        return whole
+    if first and last and int(first) > int(last):
+        return whole
+    start = int(first) if first else max(0, size - int(last))
+    end = min(size, int(last) + 1) if first and last else size
+    if start >= size:
+        return Answer(status=416, start=0, end=0, size=size)
+    return Answer(status=206, start=start, end=end, size=size)
+
+
+def _names(tags: str, etag: str) -> bool:
+    """Whether the list *tags* of If-None-Match has *etag*, weakly compared, or is ``*``."""
+    return tags.strip() == "*" or any(tag == etag for _, tag in _TAG.findall(tags))
