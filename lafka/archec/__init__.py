@@ -12,11 +12,15 @@ is a template as it stands in RePEc data; a *fobi* is what a ``File-URL`` points
         archec.json                        {"format": 1, "names": "exact"}
         032/184/2531/<escaped id>          an obi that was noted at 1352481230
         journal/1352481230.jsonl           what that gathering saw
+        evidence/1352481300.warc           heads of the exchanges behind its fobis
+        raw/<run>/                         the write-ahead log of a crawl
+        runs/<run>.jsonl, <run>.json       what became of each fobi; the report of a crawl
         runs/<run>.problems.jsonl          what was odd about the data
         records.sqlite                     the caching database
-        tobi.lock                          locked while a run lives
+        tobi.lock, fobi.lock               locked while a run of that kind lives
 
-Never changed: a file under its final name; a line of a journal that was synced; ``archec.json``.
+Never changed: a file under its final name; what was synced of journals and evidence;
+``archec.json``.
 Made again at need: the database, from the journals; and from the files alone what docs/archec.md
 says. Never removed: anything.
 
@@ -38,7 +42,12 @@ The store:
 Runs, and looking:
 
 ``sightings``, ``tobis``, ``losses``, ``running``   a run of ``scrapy tobi``
+``duefobis``, ``refreshing``, ``fobis``             which files to ask for, and what came of it
+``fobikeeping``, ``fobithread``, ``entities``, ``evidence``, ``fobirecovering``
+                             how a crawl of fobis keeps them
 ``looking``                  the history of an obi
+``statistics``, ``letters``  what a store adds up to; what a maintainer can be sent
+``withdrawing``              notes that a version is taken down
 ``checking``                 proves a store sound; shares no code with the rest
 
 >>> from lafka.archec import ObiStore

@@ -111,7 +111,7 @@ def _line(store: ObiStore, path: Path, obi: str, tist: int) -> dict[str, Any] | 
         return None
     data, kind = place.read_bytes(), Kind.of(obi)
     payload = kind_of(data[:SNIFF]) if kind is Kind.FOBI else None
-    is_page = payload is PayloadKind.HTML
+    is_page = payload is PayloadKind.HTML and len(data) <= texts.PAGE_MAX
     sums = texts.of_file(data, is_page=is_page) if payload else texts.of_template(data)
     values = {"md5": sums.md5, "sha256": sums.sha256, "length": len(data)}
     mtime = int(place.stat().st_mtime)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, Self
 
 from lafka.archec import tists
+from lafka.archec.fobis import Place
 from lafka.archec.journals import Journal, Line
 from lafka.archec.records import Content, Kind, Records
 from lafka.archec.store import ObiStore
@@ -32,6 +33,15 @@ AGE_MAX = 86_400
 """Seconds after which the next one begins."""
 
 
+class Pieces(Protocol):
+    """Bytes too many to be held at once; ``size`` of them."""
+
+    @property
+    def size(self) -> int: ...
+
+    def chunks(self) -> Iterator[bytes]: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
     """An obi to be stored: its bytes, the mtime of their file, and its line of the journal.
@@ -40,10 +50,18 @@ class Stored:
     added when it is stored.
     """
 
-    data: bytes
+    data: bytes | Pieces
     mtime: int
     checksums: Checksums
     line: Line
+
+    @property
+    def length(self) -> int:
+        return len(self.data) if isinstance(self.data, bytes) else self.data.size
+
+    def write(self, fd: int) -> None:
+        for piece in [self.data] if isinstance(self.data, bytes) else self.data.chunks():
+            write_all(fd, piece)
 
 
 @dataclass(slots=True)
@@ -76,7 +94,7 @@ class Gathering:
     def begin(
         cls, store: ObiStore, records: Records, kind: Kind, head: Mapping[str, Any], *,
         not_before: int, exactly: bool = False,
-    ) -> Gathering:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """The gathering that takes the first free tist from *not_before* on.
 
         ``BadArgument`` where it has to be *exactly* that and it is taken; ``StorageTrouble``.
@@ -101,22 +119,38 @@ class Gathering:
         """How many obis and lines the group has that is not stored yet."""
         return len(self._group.lines)
 
-    def put(self, obi: Stored) -> None:
-        """Take *obi* into the group; ``StorageTrouble``, and then the group is undone."""
+    def put(self, obi: Stored) -> Content:
+        """Take *obi* into the group; its content, where that lies.
+
+        ``StorageTrouble``, and then the group is undone.
+        """
         sums = obi.checksums
         held, key = self._held(sums)
         # In the order in which docs/archec.md has them.
         first = {name: obi.line[name] for name in ("e", "id")}
-        own = {"md5": key, "sha256": sums.sha256, "length": len(obi.data)}
+        own = {"md5": key, "sha256": sums.sha256, "length": obi.length}
         line = {**first, **own, **obi.line} | {"text_sha256": sums.text_sha256}
         place = self._store.path(self.tist, line["id"])
         if held is None:
             self._guarded(lambda: self._draft(obi, place))
-            self._remember(line)
+            content = self._remember(line)
         else:
+            content = held
             line |= {"held": [held.tist, held.id], "sha256": held.sha256, "length": held.length}
             self._group.links.append((place, self._store.link(self.tist, (held.tist, held.id))))
         self._group.lines.append(line)
+        self.stored += 1
+        return content
+
+    def link(self, line: Line, to: Place | None) -> None:
+        """Take an obi into the group whose content another one has, as ``held`` in *line* says.
+
+        Its place is a symlink *to* that one, or to one that leads there; None for no symlink.
+        """
+        if to is not None:
+            place = self._store.path(self.tist, line["id"])
+            self._group.links.append((place, self._store.link(self.tist, to)))
+        self._group.lines.append(dict(line))
         self.stored += 1
 
     def _held(self, checksums: Checksums) -> tuple[Content | None, str]:
@@ -135,7 +169,7 @@ class Gathering:
         """Whether its file is: where somebody took it away, it is stored anew."""
         return self._store.path(content.tist, content.id).is_file()
 
-    def _remember(self, line: Line) -> None:
+    def _remember(self, line: Line) -> Content:
         content = Content(
             kind=self._kind,
             md5=line["md5"],
@@ -146,6 +180,7 @@ class Gathering:
             length=line["length"],
         )
         self._group.contents.setdefault(content.md5[:32], []).append(content)
+        return content
 
     def _draft(self, obi: Stored, place: Path) -> None:
         if not self._drafts:
@@ -157,7 +192,7 @@ class Gathering:
         self._group.drafts.append((draft, place))
         fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444)
         try:
-            write_all(fd, obi.data)
+            obi.write(fd)
             os.utime(fd, (obi.mtime, obi.mtime))
         finally:
             os.close(fd)
@@ -202,6 +237,10 @@ class Gathering:
             group.named.append(place)
         if group.named:
             sync_folder(self._folder)
+        self._witness()
+
+    def _witness(self) -> None:
+        """Keep what else has to be on the disk before the journal speaks of the group."""
 
     def _apply(self, lines: list[dict[str, Any]]) -> None:
         self._records.apply(self.tist, self._journal.size, lines)

@@ -62,16 +62,13 @@ class Looking:
 
     def versions(self) -> list[str]:
         """A JSON line for each version and loss, oldest first."""
-        events: list[tuple[int, dict[str, Any]]] = [
-            (tist, {"e": "deletion", "tist": tist}) for tist in self._obi.past
-        ]
-        for place, (tist, md5) in enumerate(self._obi.versions):
-            before = self._obi.versions[place - 1][0] if place else 0
-            again = any(before < lost <= tist for lost in self._obi.past)
-            event = "appearance" if not place or again else "change"
-            told = {"e": event, "tist": tist, "md5": md5, **self._told(tist)}
-            events.append((tist, told))
-        return [json.dumps(_timed(told)) for _, told in sorted(events, key=lambda one: one[0])]
+        keys = dict(self._obi.versions)
+        told = (
+            {"e": event, "tist": tist}
+            | ({"md5": keys[tist], **self._told(tist)} if event != "deletion" else {})
+            for tist, event in incidences(self._obi)
+        )
+        return [json.dumps(_timed(one)) for one in told]
 
     def _told(self, tist: int) -> dict[str, Any]:
         """What else the journal says of the version."""
@@ -104,6 +101,17 @@ class Looking:
 
     def pointing(self) -> list[str]:
         return [json.dumps(asdict(one)) for one in self._records.pointing_at(self._id)]
+
+
+def incidences(obi: Obi) -> list[tuple[int, str]]:
+    """What became of *obi*, oldest first: tists with appearance, change or deletion."""
+    events = [(tist, "deletion") for tist in obi.past]
+    before = 0
+    for place, (tist, _) in enumerate(obi.versions):
+        again = any(before < lost <= tist for lost in obi.past)
+        events.append((tist, "appearance" if not place or again else "change"))
+        before = tist
+    return sorted(events, key=lambda one: one[0])
 
 
 def _timed(told: dict[str, Any]) -> dict[str, Any]:

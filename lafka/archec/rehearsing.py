@@ -6,6 +6,7 @@ from collections import Counter
 
 from lafka.archec.gathering import Gathering, Stored
 from lafka.archec.journals import Line
+from lafka.archec.records import Content, Kind
 
 
 class Rehearsal(Gathering):
@@ -20,9 +21,14 @@ class Rehearsal(Gathering):
     def waiting(self) -> int:
         return 0
 
-    def put(self, obi: Stored) -> None:
+    def put(self, obi: Stored) -> Content:
         self.note(obi.line)
         self.stored += 1
+        sums, obi_id = obi.checksums, obi.line["id"]
+        return Content(
+            kind=Kind.of(obi_id), md5=sums.md5, tist=self.tist, id=obi_id, sha256=sums.sha256,
+            text_sha256=sums.text_sha256, length=obi.length,
+        )  # fmt: skip
 
     def note(self, line: Line) -> None:
         self.counts[line["e"]] += 1

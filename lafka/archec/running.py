@@ -19,7 +19,7 @@ from lafka.archec.gathering import Gathering
 from lafka.archec.losses import LossRule
 from lafka.archec.problems import Problem
 from lafka.archec.records import Kind, Records, Told
-from lafka.archec.recovering import Recovered, recover
+from lafka.archec.recovering import Recovered, Unlisted, recover
 from lafka.archec.rehearsing import Rehearsal
 from lafka.archec.sightings import read_tobi
 from lafka.archec.sources import Source
@@ -68,7 +68,9 @@ def gather_tobis(store: ObiStore, records: Records, source: Source, plan: Plan) 
     with nullcontext() if plan.dry else store.locked(Kind.TOBI):
         report = TobiReport()
         if not plan.dry:
-            report.recovered = list(recover(store, records, Kind.TOBI, read_tobi))
+            report.recovered = list(
+                recover(store, records, Kind.TOBI, Unlisted(read_tobi=read_tobi))
+            )
         tist = _tist(records, plan, report)
         run = run_name(plan.clocks.now(), tist)
         with _problems(store, records, run, plan) as tell:

@@ -6,6 +6,8 @@
       archec.json                  {"format": 1, "names": "exact"}
       032/184/2531/<escaped id>    the obi that was noted at 1352481230; never changed
       journal/1352481230.jsonl     what that gathering saw; append-only
+      evidence/1352481300.warc     heads of the exchanges behind its fobis; append-only
+      raw/                         the write-ahead log of a crawl that lives, or was killed
       runs/                        what runs said; records.sqlite, *.lock: made again at need
 
 >>> ObiStore("archive").read(1352481230, "RePEc:nbr:nberwo:0001")  # doctest: +SKIP
@@ -22,6 +24,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lafka.archec import tists
+from lafka.archec.fobis import LINKS_MAX
 from lafka.archec.names import Names
 from lafka.errors import ArchiveBusy, BadStore, KeeperError, NotHeld, StorageTrouble
 from lafka.storage.drafts import replace
@@ -30,8 +33,6 @@ from lafka.storage.locks import lock_file
 
 FORMAT = 1
 MARKER = "archec.json"
-LINKS_MAX = 10
-"""Symlinks that a reader follows from an obi's place to its bytes."""
 _SHARD = re.compile(r"[0-9]{3}")
 _LAST = re.compile(r"[0-9]{3,5}")
 _JOURNAL = re.compile(r"([1-9][0-9]{8,10})\.jsonl")
@@ -151,10 +152,17 @@ class ObiStore:
 
     # One run of a kind at a time ---------------------------------------------------------------
 
+    def lock(self, kind: str) -> int:
+        """The lock of runs that gather obis of this *kind*, held until the descriptor is closed.
+
+        ``ArchiveBusy`` says who has it.
+        """
+        return _taken(self.root / f"{kind}.lock")
+
     @contextmanager
     def locked(self, kind: str) -> Iterator[None]:
-        """The lock of runs that gather obis of this *kind*; ``ArchiveBusy`` says who has it."""
-        fd = _taken(self.root / f"{kind}.lock")
+        """As :meth:`lock`, as long as a block lasts."""
+        fd = self.lock(kind)
         try:
             yield
         finally:

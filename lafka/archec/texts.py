@@ -6,6 +6,7 @@ encoding, line end or comment is no change. A function of the stored bytes alone
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import md5, sha256
 
@@ -15,6 +16,9 @@ from lafka.archec.redif import decoded, with_line_feeds
 
 HTML_TEXT = "html-1"
 """What journals call the text of a page: another way to make it gets another name."""
+PAGE_MAX = 16 << 20
+"""Bytes of a page whose text is made; of a longer one, which is data, the bytes are the text."""
+_AT_ONCE = 1 << 17
 _BOM = "\ufeff"
 _BLANKS = " \t\v\f"
 _UNREAD = ("script", "style", "noscript", "template", "head")
@@ -69,7 +73,21 @@ def of_template(data: bytes) -> Checksums:
 
 
 def of_file(data: bytes, *, is_page: bool) -> Checksums:
+    """Of a fobi; *is_page*: it is HTML, and of at most ``PAGE_MAX`` bytes."""
     return _checksums(data, page_text(data) if is_page else data)
+
+
+def of_pieces(pieces: Iterable[bytes]) -> tuple[Checksums, int]:
+    """Of a fobi that is no page, and how many bytes it has; in constant memory."""
+    name, whole, size = md5(usedforsecurity=False), sha256(), 0
+    for piece in pieces:
+        view = memoryview(piece)
+        for start in range(0, len(view), _AT_ONCE):  # so that the second one finds them at hand
+            name.update(view[start : start + _AT_ONCE])
+            whole.update(view[start : start + _AT_ONCE])
+        size += len(piece)
+    digest = whole.hexdigest()
+    return Checksums(md5=name.hexdigest(), text_sha256=digest, sha256=digest), size
 
 
 def _checksums(data: bytes, text: bytes) -> Checksums:

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-HOW = "pip install -r requirements-mongo.txt brings one (it needs AVX), or put mongod on the PATH"
+HOW = "make services brings one (it needs AVX), or put mongod on the PATH"
 
 
 def binary() -> Path | None:
-    """The mongod of the PATH, else of the wheel in requirements-mongo.txt."""
+    """The mongod of the PATH, else of the wheel in requirements-services.txt."""
     if found := shutil.which("mongod"):
         return Path(found)
     spec = importlib.util.find_spec("fiftyone")

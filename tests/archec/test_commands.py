@@ -51,7 +51,7 @@ class Operator:
     def refusal(self, *args: str | Path, code: int = 2) -> str:
         """The one sentence with which a command refused."""
         done = self.gives(*args)
-        told = done.stderr.splitlines()
+        told = [line for line in done.stderr.splitlines() if not line.startswith("store: ")]
         assert (done.returncode, len(told), done.stdout) == (code, 1, ""), done.stderr
         assert told[0].startswith("scrapy ")
         return told[0]

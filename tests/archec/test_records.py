@@ -162,6 +162,8 @@ class Conformance:
         (old,) = records.refipos(obi, START)
         assert (old.fobi, old.since, old.until, old.size) == (uris[0], START, later, 9)
         assert records.pointing_at(uris[0]) == [old]
+        every = {uri: records.pointing_at(uri) for uri in uris}
+        assert records.pointing_many([*uris, "http://x.example/"]) == every
         assert [(one.id, one.due) for one in records.due(last, 9)] == [
             (uris[0], START), (uris[1], later),
         ]  # fmt: skip
@@ -170,6 +172,52 @@ class Conformance:
         apply(records, last, [head(last), {"e": "deletion", "id": obi, "why": "gone"}])
         assert records.refipos(obi) == []
         assert [one.fobi for one in records.refipos(obi, later)] == uris[1:]
+
+    def test_what_is_due_comes_in_pages(self, records):
+        pointers = [refipo(n, f"http://h.example/{n}") for n in range(7)]
+        for tist in (START, START + DAY):
+            lines = stored("appearance", f"a:b:c:{tist}", "a", refipos=pointers[: tist % 100 % 8])
+            apply(records, tist, [head(tist), lines])
+        found, page = [], records.due(START + 9 * DAY, 3)
+        while page:
+            found += page
+            page = records.due(START + 9 * DAY, 3, (page[-1].due, page[-1].id))
+        expected = records.due(START + 9 * DAY, 99)
+        assert [(one.id, one.due) for one in found] == [(one.id, one.due) for one in expected]
+        assert len(found) == 6
+
+    def test_a_fobi_says_when_it_is_due_and_who_answered(self, records):
+        uri, day = "http://h.example/1", [START + n * DAY for n in range(9)]
+        way = {"way": [uri, "http://h.example/2"], "etag": '"1"', "interval": 40 * DAY}
+        apply(records, day[0], [head(day[0], "fobi"), stored("appearance", uri, "0", **way)])
+        one = records.history(uri)
+        assert (one.due, one.answered, one.churn) == (day[0] + 40 * DAY, way["way"][1], 0)
+        for n in (1, 2):
+            change = stored("change", uri, str(n), way=[uri], interval=DAY)
+            apply(records, day[n], [head(day[n], "fobi"), change])
+        one = records.history(uri)
+        assert (one.churn, one.answered, one.etag, one.due) == (2, None, None, day[3])
+        visit = {"e": "visit", "id": uri, "time": "t", "way": way["way"], "status": 304}
+        apply(records, day[3], [head(day[3], "fobi"), visit | {"interval": 0, "modified": "m"}])
+        one = records.history(uri)
+        assert (one.churn, one.answered, one.modified, one.due) == (0, way["way"][1], "m", day[3])
+
+    def test_what_is_lost_is_asked_for_twice_and_again_when_it_is_pointed_at(self, records):
+        uri, year = "http://h.example/1", 365 * DAY
+        gone = {"e": "deletion", "id": uri, "why": "410"}
+        apply(records, START, [head(START, "fobi"), stored("appearance", uri, "0", interval=0)])
+        apply(records, START + DAY, [head(START + DAY, "fobi"), gone])
+        dues = [records.history(uri).due]
+        for n in (1, 2):
+            tist = START + DAY + n * year
+            miss = {"e": "miss", "id": uri, "time": "t", "outcome": "gone"}
+            apply(records, tist, [head(tist, "fobi"), miss])
+            dues.append(records.history(uri).due)
+        assert dues == [START + DAY + year, START + DAY + 2 * year, None]
+        tist = START + 4 * year
+        pointer = stored("appearance", "a:b:c:1", "a", refipos=[refipo(1, uri)])
+        apply(records, tist, [head(tist), pointer])
+        assert (records.history(uri).due, records.history(uri).state) == (tist, State.LOST)
 
     def test_restricted_files_are_not_due(self, records):
         pointers = [refipo(1, "http://h.example/1", restriction="Access to subscribers")]
@@ -239,6 +287,9 @@ class Conformance:
         records.keep_problems("run-2", told[1:])
         assert list(records.problems()) == list(records.problems("abc")) == told[1:]
         assert list(records.problems("x")) == []
+        more = Told(archive="a", file="f", line=0, code="no-handle", sentence="s")
+        records.keep_problems("run-3", [*told, more])
+        assert records.problem_counts() == [("a", "no-handle", 1), ("abc", "bad-uri", 2)]
 
     def test_losses_that_were_withheld_are_known(self, records):
         lines = [head(START), {"e": "withheld", "archive": "a.b", "count": 12}]

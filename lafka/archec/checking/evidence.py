@@ -9,6 +9,7 @@ from pathlib import Path
 from lafka.archec.checking.problems import Problem
 
 _NAME = re.compile(r"([1-9][0-9]{8,10})\.warc")
+_KEPT = re.compile(r"[0-9]+\.warc\.torn-[0-9]+")
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,18})[ \t]*\r\n", re.IGNORECASE)
 _HEAD_MAX = 1 << 20
 
@@ -16,6 +17,8 @@ _HEAD_MAX = 1 << 20
 def check_evidence(folder: Path, gatherings: Collection[int]) -> Iterator[Problem]:
     """What is wrong with the WARCs in *folder*; *gatherings* have a journal."""
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+        if _KEPT.fullmatch(path.name):
+            continue
         found = _NAME.fullmatch(path.name)
         if not found or int(found[1]) not in gatherings:
             yield Problem(path=path, code="bad-evidence", sentence="of no gathering of this store")

@@ -49,7 +49,9 @@ class Obi:
     ``versions`` are tists and MD5 keys (hex, ``-2`` behind one that another text has), oldest
     first, ``past`` the tists lost; tists are seconds. ``length`` is that of the last version in
     bytes. ``payload`` to ``soft`` are of fobis alone: ``missed`` the last ten misses as tist and
-    outcome, ``seen`` the tist of the last gathering that asked. ``number`` is the database's own.
+    outcome, ``seen`` the tist of the last gathering that asked, ``churn`` how many visits in a row
+    found another content, ``answered`` who answered last, where that is another URL, which is
+    whose ``etag`` and ``modified`` are. ``number`` is the database's own.
     """
 
     id: str
@@ -72,6 +74,8 @@ class Obi:
     modified: str | None = None
     soft: bool = False
     seen: int | None = None
+    churn: int = 0
+    answered: str | None = None
     versions: list[tuple[int, str]] = field(default_factory=list)
     past: list[int] = field(default_factory=list)
 
@@ -172,8 +176,14 @@ class Records(Protocol):
     def pointing_at(self, fobi: str) -> list[Refipo]:
         """All that ever did."""
 
-    def due(self, now: int, limit: int) -> list[Obi]:
-        """Fobis to be asked for at *now*, the longest due first."""
+    def pointing_many(self, fobis: Iterable[str]) -> dict[str, list[Refipo]]:
+        """``pointing_at`` of each of *fobis* that any refipo ever pointed at."""
+
+    def due(self, now: int, limit: int, after: tuple[int, str] | None = None) -> list[Obi]:
+        """At most *limit* fobis to be asked for at *now*, the longest due first.
+
+        *after*: ``due`` and id of the last one of the page before.
+        """
 
     def counts(self, by: str) -> list[dict[str, Any]]:
         """Obis ``live``, ``lost`` and in all, ``versions``; *by* kind, archive, series or host."""
@@ -188,6 +198,9 @@ class Records(Protocol):
         """Keep what was *told*, in place of what an earlier run was told."""
 
     def problems(self, archive: str | None = None) -> Sequence[Told]: ...
+
+    def problem_counts(self) -> list[tuple[str, str, int]]:
+        """Archive, code, and how many problems were told of it; sorted."""
 
     def close(self) -> None: ...
 

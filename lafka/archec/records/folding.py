@@ -9,12 +9,11 @@ from urllib.parse import urlsplit
 
 from lafka.archec.journals import STORED, Line
 from lafka.archec.records import Content, Gathering, Kind, Known, Obi, Refipo, State
+from lafka.archec.refreshing import RefreshRule, after_miss
 
-DAY = 86_400
-REFRESH_MIN, REFRESH_MAX = 30 * DAY, 365 * DAY
-"""Seconds between two visits of a fobi that changes always, and of one that never does."""
-_AFTER_MISSES = (1, 7, 30, 90)
 _MISSES_KEPT = 10
+_RULE = RefreshRule()
+"""For lines that say neither ``interval`` nor ``due``: those that were derived from files."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -120,10 +119,19 @@ def _stored(changes: Changes, line: Line, known: Known) -> None:
         return
     obi.payload, obi.soft = line.get("kind"), bool(line.get("soft"))
     obi.etag, obi.modified, obi.missed = line.get("etag"), line.get("modified"), []
+    obi.answered = _answered(line)
     if obi.seen != tist:
-        half = (obi.interval or REFRESH_MIN) // 2
-        obi.interval = REFRESH_MIN if was is None else max(REFRESH_MIN, half)
-    obi.seen, obi.due = tist, tist + (obi.interval or REFRESH_MIN)
+        changed = line["e"] == "change"
+        default = _RULE.of_changed(obi) if changed else _RULE.of_new()
+        obi.interval = line.get("interval", default)
+        obi.churn = obi.churn + 1 if changed else 0
+    obi.seen, obi.due = tist, tist + (obi.interval or 0)
+
+
+def _answered(line: Line) -> str | None:
+    """Who answered, where that is not whom the line is about."""
+    *_, last = line.get("way") or [line["id"]]
+    return None if last == line["id"] else str(last)
 
 
 def _place(changes: Changes, obi: Obi, line: Line) -> None:
@@ -146,11 +154,16 @@ def _point(changes: Changes, obi: Obi, line: Line, known: Known) -> None:
         refipo = _refipo(obi.id, tist, values)
         changes.refipos.append(refipo)
         fobi = _obi(changes, refipo.fobi, known)
-        if fobi.state is State.NEW and fobi.due is None and not refipo.second:
-            if refipo.restriction:
-                fobi.state = State.RESTRICTED
-            else:
-                fobi.due = tist
+        if fobi.due is None and not refipo.second:
+            _await(fobi, refipo, tist)
+
+
+def _await(fobi: Obi, refipo: Refipo, tist: int) -> None:
+    """Let *fobi*, which nobody would ask for, be asked for unless *refipo* is restricted."""
+    if fobi.state in (State.NEW, State.RESTRICTED):
+        fobi.state = State.RESTRICTED if refipo.restriction else State.NEW
+    if fobi.state in (State.NEW, State.LOST) and not refipo.restriction:
+        fobi.due = tist
 
 
 def _refipo(tobi: str, tist: int, values: Mapping[str, Any]) -> Refipo:
@@ -172,33 +185,36 @@ def _refipo(tobi: str, tist: int, values: Mapping[str, Any]) -> Refipo:
 def _deleted(changes: Changes, obi: Obi, line: Line) -> None:  # noqa: ARG001
     tist = changes.gathering.tist
     if obi.noted is None:  # never got: there is nothing to lose
-        obi.state, obi.due = State.NEVER, tist + REFRESH_MAX
+        obi.state, obi.due = State.NEVER, tist + _RULE.most
         return
     obi.lost, obi.state = tist, State.LOST
     changes.losses.append((obi.id, tist))
     if obi.kind is Kind.TOBI:
         changes.closed.append((obi.id, tist))
     else:
-        obi.seen, obi.due = tist, tist + REFRESH_MAX
+        obi.seen, obi.due, obi.churn = tist, tist + _RULE.most, 0
 
 
 def _visited(changes: Changes, obi: Obi, line: Line) -> None:
     tist = changes.gathering.tist
     if obi.seen != tist:
-        obi.interval = min(REFRESH_MAX, 2 * (obi.interval or REFRESH_MIN))
+        obi.interval = line.get("interval", _RULE.of_same(obi))
+        obi.churn = 0
     obi.etag = line.get("etag", obi.etag)
     obi.modified = line.get("modified", obi.modified)
-    obi.missed, obi.seen, obi.due = [], tist, tist + (obi.interval or REFRESH_MIN)
+    obi.answered = _answered(line)
+    obi.missed, obi.seen, obi.due = [], tist, tist + (obi.interval or 0)
 
 
 def _missed(changes: Changes, obi: Obi, line: Line) -> None:
     tist = changes.gathering.tist
-    if obi.seen != tist:
-        obi.missed = [*obi.missed, [tist, line.get("outcome")]][-_MISSES_KEPT:]
     if obi.noted is None:
         obi.state = State.NEVER
-    days = [*_AFTER_MISSES, REFRESH_MAX // DAY][min(len(obi.missed), 5) - 1]
-    obi.seen, obi.due = tist, tist + days * DAY
+    if obi.seen != tist:
+        wait = after_miss(obi)
+        obi.missed = [*obi.missed, [tist, line.get("outcome")]][-_MISSES_KEPT:]
+        obi.due = None if wait is None else tist + wait
+    obi.seen = tist
 
 
 def _withdrawn(changes: Changes, obi: Obi, line: Line) -> None:  # noqa: ARG001

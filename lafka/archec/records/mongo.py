@@ -40,7 +40,8 @@ _V = {Kind.TOBI: "vi", Kind.FOBI: "vo"}
 _OWN = {*_M.values(), *_V.values(), "refipo", "gathering", "problem"}
 # Of a document and of an Obi: the paper's t, past and payload's kind have names of their own.
 _PLAIN = ("found", "noted", "lost", "type", "archive", "series", "host", "due", "interval",
-          "missed", "etag", "modified", "soft", "seen")  # fmt: skip
+          "missed", "etag", "modified", "soft", "seen", "churn",
+          "answered")  # fmt: skip
 _MARK = "version"
 _TIMEOUT = 5_000
 _Document = dict[str, Any]
@@ -108,7 +109,10 @@ class MongoRecords:
             collection.create_index("noted")
             collection.create_index("number")
             collection.create_index("lost", partialFilterExpression={"lost": {"$type": "number"}})
-        self._db.mo.create_index("due", partialFilterExpression={"due": {"$type": "number"}})
+        self._db.mo.create_index(
+            [("due", ASCENDING), ("_id", ASCENDING)],
+            partialFilterExpression={"due": {"$type": "number"}},
+        )
         self._db.mo.create_index("host")
         self._db.refipo.create_index([("tobi", ASCENDING), ("n", ASCENDING)])
         self._db.refipo.create_index("fobi")
@@ -210,14 +214,25 @@ class MongoRecords:
     def pointing_at(self, fobi: str) -> list[Refipo]:
         return self._refipos({"fobi": fobi})
 
+    @_told
+    def pointing_many(self, fobis: Iterable[str]) -> dict[str, list[Refipo]]:
+        found: dict[str, list[Refipo]] = {}
+        for some in in_batches(fobis, _ASKED):
+            for one in self._refipos({"fobi": {"$in": some}}):
+                found.setdefault(one.fobi, []).append(one)
+        return found
+
     def _refipos(self, asked: _Document) -> list[Refipo]:
         order = [("tobi", 1), ("n", 1), ("second", 1), ("since", 1)]
         return [_refipo(document) for document in self._db.refipo.find(asked).sort(order)]
 
     @_told
-    def due(self, now: int, limit: int) -> list[Obi]:
+    def due(self, now: int, limit: int, after: tuple[int, str] | None = None) -> list[Obi]:
         order = [("due", ASCENDING), ("_id", ASCENDING)]
-        found = self._db.mo.find({"due": {"$lte": now}}, {"t": 0, "past": 0}).sort(order)
+        due, obi = after or (0, "")
+        behind = {"$or": [{"due": {"$gt": due}}, {"due": due, "_id": {"$gt": obi}}]}
+        within = {"due": {"$gte": due, "$lte": now}}
+        found = self._db.mo.find({**within, **behind}, {"t": 0, "past": 0}).sort(order)
         return [_obi(Kind.FOBI, document) for document in found.limit(limit)]
 
     @_told
@@ -263,6 +278,12 @@ class MongoRecords:
         asked = {"archive": archive} if archive is not None else {}
         found = self._db.problem.find(asked).sort([("file", 1), ("line", 1), ("code", 1)])
         return [Told(**{name: one[name] for name in Told.__slots__}) for one in found]
+
+    @_told
+    def problem_counts(self) -> list[tuple[str, str, int]]:
+        group = {"_id": {"archive": "$archive", "code": "$code"}, "n": {"$sum": 1}}
+        found = self._db.problem.aggregate([{"$group": group}])
+        return sorted((one["_id"]["archive"], one["_id"]["code"], one["n"]) for one in found)
 
     def close(self) -> None:
         self._client.close()

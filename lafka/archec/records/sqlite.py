@@ -39,15 +39,16 @@ _KINDS = {Kind.TOBI: 0, Kind.FOBI: 1}
 _KIND_OF = {number: kind for kind, number in _KINDS.items()}
 _COLUMNS = (
     "key", "kind", "id", "found", "noted", "lost", "type", "archive", "series", "host", "payload",
-    "bytes", "state", "due", "interval", "missed", "etag", "modified", "soft", "seen",
+    "bytes", "state", "due", "interval", "missed", "etag", "modified", "soft", "seen", "churn",
+    "answered",
 )  # fmt: skip
 _MD5_TEXT = "lower(hex(substr(md5, 1, 16))) || CAST(substr(md5, 17) AS TEXT)"
 _SCHEMA = f"""
 CREATE TABLE obi (key INTEGER PRIMARY KEY, kind INTEGER, id TEXT, found INTEGER, noted INTEGER,
   lost INTEGER, type TEXT, archive TEXT, series TEXT, host TEXT, payload TEXT, bytes INTEGER,
   state TEXT, due INTEGER, interval INTEGER, missed TEXT, etag TEXT, modified TEXT, soft INTEGER,
-  seen INTEGER, UNIQUE (kind, id));
-CREATE INDEX obi_due ON obi (due) WHERE due IS NOT NULL;
+  seen INTEGER, churn INTEGER, answered TEXT, UNIQUE (kind, id));
+CREATE INDEX obi_due ON obi (due, id) WHERE due IS NOT NULL;
 CREATE INDEX obi_archive ON obi (archive, series) WHERE archive IS NOT NULL;
 CREATE INDEX obi_host ON obi (host) WHERE host IS NOT NULL;
 CREATE INDEX obi_noted ON obi (noted) WHERE noted IS NOT NULL;
@@ -203,6 +204,14 @@ class SqliteRecords:
     def pointing_at(self, fobi: str) -> list[Refipo]:
         return self._refipos("f.kind = 1 AND f.id = ?", fobi)
 
+    def pointing_many(self, fobis: Iterable[str]) -> dict[str, list[Refipo]]:
+        found: dict[str, list[Refipo]] = {}
+        for some in in_batches(fobis, _ASKED):
+            marks = ",".join("?" * len(some))
+            for one in self._refipos(f"f.kind = 1 AND f.id IN ({marks})", *some):
+                found.setdefault(one.fobi, []).append(one)
+        return found
+
     @_told
     def _refipos(self, where: str, *values: Any) -> list[Refipo]:
         asked = f"""SELECT t.id, n, second, since, until, f.id, raw, format, function, size,
@@ -211,9 +220,10 @@ class SqliteRecords:
         return [_refipo(row) for row in self._db.execute(asked, values)]
 
     @_told
-    def due(self, now: int, limit: int) -> list[Obi]:
-        asked = f"SELECT {','.join(_COLUMNS)} FROM obi WHERE due <= ? ORDER BY due, id LIMIT ?"
-        return list(map(_obi, self._db.execute(asked, [now, limit])))
+    def due(self, now: int, limit: int, after: tuple[int, str] | None = None) -> list[Obi]:
+        asked = f"""SELECT {",".join(_COLUMNS)} FROM obi WHERE due <= ? AND (due, id) > (?, ?)
+          ORDER BY due, id LIMIT ?"""
+        return list(map(_obi, self._db.execute(asked, [now, *(after or (0, "")), limit])))
 
     @_told
     def counts(self, by: str) -> list[dict[str, Any]]:
@@ -261,6 +271,11 @@ class SqliteRecords:
             Told(archive=row[0], file=row[1], line=row[2], code=row[3], sentence=row[4])
             for row in self._db.execute(asked, [archive])
         ]
+
+    @_told
+    def problem_counts(self) -> list[tuple[str, str, int]]:
+        asked = "SELECT archive, code, count(*) FROM problem GROUP BY 1, 2 ORDER BY 1, 2"
+        return list(self._db.execute(asked))
 
     def close(self) -> None:
         with suppress(sqlite3.Error):
@@ -322,7 +337,7 @@ def _row(obi: Obi) -> tuple[Any, ...]:
         obi.number, _KINDS[obi.kind], obi.id, obi.found, obi.noted, obi.lost, obi.type,
         obi.archive, obi.series, obi.host, obi.payload, obi.length, str(obi.state), obi.due,
         obi.interval, json.dumps(obi.missed) if obi.missed else None, obi.etag, obi.modified,
-        obi.soft or None, obi.seen,
+        obi.soft or None, obi.seen, obi.churn or None, obi.answered,
     )  # fmt: skip
 
 
@@ -332,7 +347,8 @@ def _obi(row: Sequence[Any]) -> Obi:
         type=row[6], archive=row[7], series=row[8], host=row[9], payload=row[10], length=row[11],
         state=State(row[12]), due=row[13], interval=row[14],
         missed=json.loads(row[15]) if row[15] else [], etag=row[16], modified=row[17],
-        soft=bool(row[18]), seen=row[19],
+        soft=bool(row[18]), seen=row[19], churn=row[20] or 0,
+        answered=row[21],
     )  # fmt: skip
 
 

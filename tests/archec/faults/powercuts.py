@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.archec.faults import ordeals
+from tests.archec.faults import fobis, ordeals
 from tests.archec.faults.ordeals import Ordeal
 from tests.faults.disks import DROPPED, Disk, Tree, cuts, put
 from tests.faults.storecalls import Call, Site, Which
@@ -47,6 +47,26 @@ def of_torn_journal(root: Path) -> tuple[Ordeal, int]:
     ordeal = ordeals.begun(root, 1)
     # A descriptor keeps the name that its file had: the first write is the head's.
     write = Which(nth=2, kinds=("write",), path=r"/journal/\.draft-tobi$")
+    assert ordeal.run(ordeal.plan(kill=write, how="half")).code == -signal.SIGKILL
+    return ordeal, 1
+
+
+def of_fobis(phase: int) -> Prepare:
+    return lambda root: (fobis.begun(root, phase), phase)
+
+
+def of_fobis_recovery(root: Path) -> tuple[Ordeal, int]:
+    """A crawl of fobis that was killed when the files of a group had their names."""
+    ordeal = fobis.begun(root, 1)
+    rename = Which(nth=2, kinds=("rename",), path=r"/\.draft-\d+$")
+    assert ordeal.run(ordeal.plan(kill=rename, how="after")).code == -signal.SIGKILL
+    return ordeal, 1
+
+
+def of_torn_evidence(root: Path) -> tuple[Ordeal, int]:
+    """A crawl of fobis that was killed in the middle of its evidence."""
+    ordeal = fobis.begun(root, 1)
+    write = Which(nth=2, kinds=("pwrite", "write"), path=r"/evidence/")
     assert ordeal.run(ordeal.plan(kill=write, how="half")).code == -signal.SIGKILL
     return ordeal, 1
 
@@ -86,7 +106,7 @@ def _moments(calls: Sequence[Call], rng: random.Random, points: int) -> set[int]
 def _after(tree: Tree, durable: Tree, before: Ordeal, phase: int) -> list[str]:
     """What is wrong in *tree* by what was *durable*, and when the run is begun again."""
     with ordeals.folder() as root:
-        again = Ordeal(root, runs=before.runs)
+        again = type(before)(root, runs=before.runs)
         archive = again.home.archive
         archive.mkdir(parents=True)
         put(tree, archive)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lafka.archec.checking import check_store
-from tests.archec.faults import ordeals, powercuts
+from tests.archec.faults import fobis, ordeals, powercuts
 from tests.faults import mutants
 from tests.faults.storecalls import Site, Which
 
@@ -20,6 +20,9 @@ PREPARED = {
     **{f"phase {n}": powercuts.of_phase(n) for n in range(ordeals.PHASES)},
     "recovery": powercuts.of_recovery,
     "torn journal": powercuts.of_torn_journal,
+    **{f"fobis {n}": powercuts.of_fobis(n) for n in range(fobis.PHASES)},
+    "fobis recovery": powercuts.of_fobis_recovery,
+    "torn evidence": powercuts.of_torn_evidence,
 }
 SITES = mutants.sites("archec")
 _calls: dict[str, set[Site]] = {}
@@ -87,6 +90,7 @@ EXEMPT = {
     "lock_file(path, os.O_RDWR | os.O_APPEND, wait=False)": "a second line behind tobi.lock",
     "replace(root / MARKER": "its name is synced with those of the folders that are made beside it",
     "replace(kept": "what was torn was never acknowledged; it is kept for whoever asks",
+    "os.fsync(fd)": "of evidence that is cut: torn again, it is cut again",
     "fdatasync(self._fd)": "of a journal that is cut: the line behind it syncs the same file",
     "lock_file(folder, os.O_RDONLY | os.O_DIRECTORY)": "two makers write the same marker",
 }

@@ -1,0 +1,187 @@
+"""An obi store as what a gateway serves: found through the records, never by a path that is asked.
+
+The records are read as they are at each question, so that a gathering that lives shows, and opened
+again where a rebuild has put others in their place.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from lafka.archec.journals import Line
+from lafka.archec.looking import incidences, the_id
+from lafka.archec.records import Content, Kind, Obi, Records, State
+from lafka.archec.records.sqlite import NAME
+from lafka.archec.store import ObiStore
+from lafka.errors import KeeperError, NotHeld
+from lafka.gateway.holdings import Elsewhere, Held, HeldFile, History, Version, Withdrawn
+from lafka.payloads import MEDIA_TYPES, SNIFF, kind_of
+
+_TEMPLATE = "text/plain"
+
+
+class StoreHoldings:
+    """The obi store *store* with the records that *opened* opens, read-only; for one thread."""
+
+    def __init__(self, store: ObiStore, opened: Callable[[], Records]) -> None:
+        self._store, self._open = store, opened
+        self._opened: Records | None = None
+        self._file = self._stamp()
+        self._line = lru_cache(maxsize=4096)(self._line_of)
+
+    @property
+    def _records(self) -> Records:
+        if self._opened is not None and self._stamp() != self._file:
+            self.close()
+        if self._opened is None:
+            self._file = self._stamp()
+            self._opened = self._open()
+        return self._opened
+
+    def _stamp(self) -> tuple[int, int]:
+        """Which file the database is, where it is one of the store."""
+        try:
+            state = (self._store.root / NAME).stat()
+        except FileNotFoundError:
+            return 0, 0
+        return state.st_dev, state.st_ino
+
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    def the_id(self, text: str) -> str:
+        return the_id(text)
+
+    def history(self, name: str, *, full: bool = False) -> History | None:
+        obi = self._obi(name)
+        if obi is None or not obi.versions:
+            return None
+        lost = obi.lost if obi.state is State.LOST else None
+        facts = {"found": obi.found, "noted": obi.noted, "lost": lost, "deletions": obi.past}
+        return History(
+            id=obi.id,
+            versions=tuple(self._versions(obi, full=full)),
+            lost=lost,
+            facts=facts if full else {},
+        )
+
+    def _obi(self, name: str) -> Obi | None:
+        # A redirect to the same URL with or without a slash has no place of its own (D14).
+        names = (name, name.removesuffix("/"), f"{name}/") if "://" in name else (name,)
+        found = (obi for each in names if (obi := self._records.history(each)) and obi.versions)
+        return next(found, None)
+
+    def _versions(self, obi: Obi, *, full: bool) -> Iterator[Version]:
+        events = dict(one for one in incidences(obi) if one[1] != "deletion")
+        for tist, md5 in obi.versions:
+            yield Version(tist=tist, facts=self._facts(obi, md5, events[tist]) if full else {})
+
+    def _facts(self, obi: Obi, key: str, event: str) -> dict[str, Any]:
+        content = self._content(obi.kind, key)
+        told = {"incidence": event, "md5": key}
+        return told | (
+            {"sha256": content.sha256, "length": content.length} if content is not None else {}
+        )
+
+    def _content(self, kind: Kind, key: str) -> Content | None:
+        held = self._records.held(kind, key.partition("-")[0])
+        return next((content for content in held if content.md5 == key), None)
+
+    def held(self, name: str, tist: int) -> Held:
+        obi = self._obi(name)
+        key = dict(obi.versions).get(tist) if obi else None
+        if obi is None or key is None:
+            raise NotHeld(f"{name}: nothing was noted at {tist}")
+        if obi.state is State.WITHDRAWN and (why := self._withdrawn(obi, tist)):
+            return Withdrawn(why=why)
+        if obi.kind is Kind.FOBI and (way := self._way(obi.id, tist)):
+            return way
+        content, path = self._content(obi.kind, key), self._store.find(tist, obi.id)
+        file = _opened_file(path, obi.kind, key, content.sha256 if content else "")
+        if content is None or file.size == content.length:
+            return file
+        os.close(file.fd)
+        if why := self._withdrawn(obi, tist):  # and it has come back since
+            return Withdrawn(why=why)
+        raise KeeperError(path, f"{file.size} bytes, and not the {content.length} of its journal")
+
+    def _way(self, name: str, tist: int) -> Elsewhere | None:
+        """Where a URL that redirected led to; None where it gave the bytes itself."""
+        if not self._store.path(tist, name).is_symlink():
+            return None  # a file of its own, or the slash exception, which find() follows
+        way = (self._line(name, tist) or {}).get("way") or [name]
+        answered = self._records.history(way[-1]) if way[-1] != name else None
+        there = [at for at, _ in answered.versions if at <= tist] if answered else []
+        # Else it is content that the store held already.
+        return Elsewhere(id=way[-1], tist=there[-1]) if there else None
+
+    def _withdrawn(self, obi: Obi, tist: int) -> str:
+        """Why the version was taken down; empty where it was not."""
+        for journal in self._store.journals():
+            for line in self._lines(journal, obi.id):
+                if line.get("e") == "withdrawn" and line.get("tist") in (tist, None):
+                    return str(line.get("why") or "no reason is told")
+        return ""
+
+    def _line_of(self, name: str, tist: int) -> Line | None:
+        stored = (line for line in self._lines(tist, name) if "md5" in line)
+        return next(stored, None)
+
+    def _lines(self, journal: int, name: str) -> Iterator[Line]:
+        """The lines about *name*, found without reading the others as JSON."""
+        wanted = json.dumps(name, ensure_ascii=False).encode()
+        with self._store.journal(journal).open("rb") as file:
+            for data in file:
+                if wanted in data and data.endswith(b"\n"):
+                    line = json.loads(data)
+                    if line.get("id") == name:
+                        yield line
+
+    def refipos(self, name: str, at: int | None) -> Iterable[Mapping[str, Any]] | None:
+        if "://" in name:
+            raise NotHeld(f"{name[:200]}: a URL, and refipos are of templates")
+        if self._records.history(name) is None:
+            raise NotHeld(f"{name[:200]}: not in the store")
+        return [asdict(one) | {"key": one.key} for one in self._records.refipos(name, at)]
+
+    def listed(self) -> None:
+        """No list: ``scrapy futlis`` makes one."""
+        return
+
+    def about(self) -> Mapping[str, Any]:
+        return {
+            "gateway": "an ArchEc obi store, by Memento (RFC 7089)",
+            "store": str(self._store.root),
+            "counts": self._records.counts("kind"),
+        }
+
+    def health(self) -> Mapping[str, Any]:
+        known = self._records.gatherings()
+        return {"gateway": "archec", "gatherings": len(known),
+                "last": known[-1].tist if known else None}  # fmt: skip
+
+
+def _opened_file(path: Path, kind: Kind, key: str, sha256: str) -> HeldFile:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise KeeperError(path, error.strerror or "cannot be read") from None
+    try:
+        media_type = _TEMPLATE if kind is Kind.TOBI else _by_bytes(os.pread(fd, SNIFF, 0))
+        size = os.fstat(fd).st_size
+    except BaseException:
+        os.close(fd)
+        raise
+    return HeldFile(fd=fd, size=size, md5=key, sha256=sha256, media_type=media_type)
+
+
+def _by_bytes(opening: bytes) -> str:
+    return MEDIA_TYPES.get(kind_of(opening), "application/octet-stream")

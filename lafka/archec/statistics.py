@@ -1,0 +1,181 @@
+"""What the records of an obi store add up to: by archive, series, host, and year of the first get.
+
+One pass over the tobis and one over the fobis; what is held is a tally a group, never an obi. The
+only clock is the store's: the tist of its last gathering. So one store gives the same each time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+
+from lafka.archec.looking import incidences
+from lafka.archec.records import Kind, Obi, Records, Refipo, State, in_batches
+from lafka.archec.refreshing import CHURNING
+from lafka.archec.tists import to_time
+
+AGES = (1, 2, 3, 5, 10)
+"""Years after its first get at which a fobi is looked at again."""
+YEAR = 31_556_952
+"""Seconds of a mean year of the Gregorian calendar."""
+TOBI_COLUMNS = ("tobis", "tobis_lost", "appeared", "changed", "gone")
+FOBI_COLUMNS = (
+    "refipos", "fobis", "held", "live", "lost", "never", "new", "restricted", "withdrawn", "soft",
+    "churning", "due", "to_https", "versions", "bytes",
+)  # fmt: skip
+_EVENTS = {"appearance": "appeared", "change": "changed", "deletion": "gone"}
+_BATCH = 500
+Tally = Counter[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What is counted: of the RePEc archive *archive*, empty for all; incidences since a tist."""
+
+    archive: str = ""
+    since: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rot:
+    """Of the *fobis* first got in *year*, *live* are there *years* later; ``n`` were old enough."""
+
+    year: int
+    fobis: int
+    years: int
+    n: int
+    live: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Statistics:
+    """Tallies by the names of ``TOBI_COLUMNS`` and ``FOBI_COLUMNS``, of the store at ``as_of``.
+
+    ``whole`` of all; ``series`` by archive and series; a fobi counts in each that points at it.
+    ``never``: outcome -> fobis that were never got; ``problems``: archive and code -> places.
+    """
+
+    as_of: int
+    whole: Tally = field(default_factory=Counter)
+    archives: dict[str, Tally] = field(default_factory=dict)
+    series: dict[tuple[str, str], Tally] = field(default_factory=dict)
+    hosts: dict[str, Tally] = field(default_factory=dict)
+    never: Counter[str] = field(default_factory=Counter)
+    problems: dict[tuple[str, str], int] = field(default_factory=dict)
+    first: Counter[int] = field(default_factory=Counter)
+    old: Counter[tuple[int, int]] = field(default_factory=Counter)
+    still: Counter[tuple[int, int]] = field(default_factory=Counter)
+
+    def rot(self) -> Iterator[Rot]:
+        """By year and age, where any fobi is that old."""
+        for year, years in sorted(self.old):
+            yield Rot(year=year, fobis=self.first[year], years=years, n=self.old[year, years],
+                      live=self.still[year, years])  # fmt: skip
+
+
+def as_of(records: Records) -> int:
+    """The tist of the last gathering; 0 for a store without one."""
+    return max((one.tist for one in records.gatherings()), default=0)
+
+
+def statistics(records: Records, scope: Scope) -> Statistics:
+    """What *records* add up to; ``RecordsAway``."""
+    told = Statistics(as_of=as_of(records))
+    prefix = f"RePEc:{scope.archive}:" if scope.archive else ""
+    own = records.history(f"RePEc:{scope.archive}") if scope.archive else None
+    for obi in chain([own] if own else [], records.walk(Kind.TOBI, prefix)):
+        _count_tobi(told, obi, scope)
+    for obis in in_batches(records.walk(Kind.FOBI), _BATCH):
+        pointing = records.pointing_many([obi.id for obi in obis])
+        for obi in obis:
+            _count_fobi(told, obi, pointing.get(obi.id, []), scope)
+    for archive, code, count in records.problem_counts():
+        if scope.archive in ("", archive):
+            told.problems[archive, code] = count
+    return told
+
+
+def _count_tobi(told: Statistics, obi: Obi, scope: Scope) -> None:
+    tally: Tally = Counter(_EVENTS[event] for tist, event in incidences(obi) if tist >= scope.since)
+    if obi.noted is not None:
+        tally["tobis_lost" if obi.lost is not None else "tobis"] += 1
+    archive = obi.archive or ""
+    groups = [told.whole, told.archives.setdefault(archive, Counter())]
+    if obi.series:
+        groups.append(told.series.setdefault((archive, obi.series), Counter()))
+    for group in groups:
+        group.update(tally)
+
+
+def _count_fobi(told: Statistics, obi: Obi, pointing: list[Refipo], scope: Scope) -> None:
+    series = {part: 0 for part in map(_series, pointing) if scope.archive in ("", part[0])}
+    if scope.archive and not series:
+        return
+    for one in pointing:
+        if one.until is None and _series(one) in series:
+            series[_series(one)] += 1
+    tally = _tally(obi, told.as_of)
+    archives: Counter[str] = Counter()
+    for (archive, code), refipos in series.items():
+        archives[archive] += refipos
+        if code:
+            _add(told.series.setdefault((archive, code), Counter()), tally, refipos)
+    for archive, refipos in archives.items():
+        _add(told.archives.setdefault(archive, Counter()), tally, refipos)
+    for group in (told.whole, told.hosts.setdefault(obi.host or "", Counter())):
+        _add(group, tally, sum(series.values()))
+    if obi.state is State.NEVER:
+        told.never[str(obi.missed[-1][1]) if obi.missed else ""] += 1
+    if series and obi.versions:
+        _count_rot(told, obi)
+
+
+def _series(refipo: Refipo) -> tuple[str, str]:
+    """Archive and series of the tobi that points."""
+    parts = refipo.tobi.split(":", 3)
+    return parts[1], parts[2] if len(parts) > 2 else ""
+
+
+def _add(group: Tally, tally: Tally, refipos: int) -> None:
+    group.update(tally)
+    group["refipos"] += refipos
+
+
+def _tally(obi: Obi, now: int) -> Tally:
+    """What one fobi adds to each group that it is in."""
+    held = obi.noted is not None
+    told: dict[str, int] = {
+        "fobis": 1,
+        "held": held,
+        str(obi.state): 1,
+        # A page where a file was is there, and is not what was pointed at.
+        "live": obi.state is State.LIVE and not obi.soft,
+        "soft": obi.state is State.LIVE and obi.soft,
+        "churning": obi.churn >= CHURNING,
+        "due": obi.due is not None and obi.due <= now,
+        "to_https": obi.id.startswith("http:") and (obi.answered or "").startswith("https:"),
+        "versions": len(obi.versions),
+        "bytes": (obi.length or 0) if held else 0,
+    }
+    return Counter({name: int(count) for name, count in told.items()})
+
+
+def _count_rot(told: Statistics, obi: Obi) -> None:
+    first = obi.versions[0][0]
+    year = to_time(first).year
+    told.first[year] += 1
+    for years in AGES:
+        then = first + years * YEAR
+        if then <= told.as_of:
+            told.old[year, years] += 1
+            told.still[year, years] += is_live(obi, then)
+
+
+def is_live(obi: Obi, then: int) -> bool:
+    """Whether *obi* was there at the tist *then*, as far as the store knew; soft is not there."""
+    events = [one for one in incidences(obi) if one[0] <= then]
+    if not events or events[-1][1] == "deletion":
+        return False
+    return not (obi.soft and events[-1][0] == obi.noted)

@@ -1,0 +1,41 @@
+"""``scrapy demo --archec``: RePEc data through three runs, served, and pulled."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from lafka.archec.checking import check_store
+from lafka.papers.archive.archives import Archive
+from lafka.papers.verify import Verifier
+from tests.sites.gateways import ROOT
+
+
+def test_the_example_goes_its_whole_way(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "lafka", "demo", "--archec"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    said = done.stdout
+    assert [said.count(f"\nRun {n}. ") for n in (1, 2, 3)] == [1, 1, 1]
+    assert said.count('"e": "appearance"') == said.count('"e": "change"') == 2
+    lost = re.findall(r'"e": "deletion", "id": "([^"]*)"', said)
+    assert "RePEc:dem:wpaper:2" in lost
+    assert all(name.endswith((":2", "/papers/2.pdf")) for name in lost)
+    [folder] = tmp_path.glob("lafka-demo-*")
+    assert list(check_store(folder / "archive")) == []
+    assert list(Verifier(folder / "pulled").verify_all()) == []
+    # Both versions, each at the time at which the store noted it, and what is gone by now.
+    papers = Archive(folder / "pulled")
+    texts = [fut.read() for n in (1, 2, 3) for fut, _ in papers.futs_of(f"RePEc:dem:wpaper:{n}")]
+    told = [re.search(rb"\((.*)\) Tj", text)[1].decode() for text in texts]  # type: ignore[index]
+    assert told == ["Costs, first version", "Costs, second version", "Benefits",
+                    "Both, behind a redirect"]  # fmt: skip
