@@ -1,6 +1,7 @@
 """Filesets: a dataset's landing page becomes its files, each held against what its platform says.
 
-What is here does no I/O but in ``children``: it says what to ask for and judges what came.
+What decides does no I/O: it says what to ask for and judges what came. ``crawling`` drives it, and
+``archive`` and ``targets`` keep what it says is to be kept.
 
 ``types``, ``statuses``     the types of the fileset proposal and its closed vocabularies
 ``requests``, ``results``   ingest requests and results, JSON in and out; ``rows`` for SQL
@@ -15,6 +16,9 @@ What is here does no I/O but in ``children``: it says what to ask for and judges
 ``slices``, ``children``    what foreign bytes could make stop is done in a bounded child
 ``summaries``, ``targets``  what a fileset WARC's summary and an item's ``item.json`` say
 ``ids``                     a fileset's id as a pid, with its path
+``archive``                 the fileset WARC, its summary, the index of hits, recovery, bags
+``crawling``                where the walk and Scrapy meet: ingests, downloads, mirrors, tokens
+``checking``                the proof; shares no code with the writers
 
 What most people need is here too, and is imported when it is first asked for:
 
@@ -25,6 +29,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from lafka.filesets.archive.filesets import Filesets as Filesets
     from lafka.filesets.platforms import PLATFORMS as PLATFORMS
     from lafka.filesets.requests import IngestRequest as IngestRequest
     from lafka.filesets.results import IngestResult as IngestResult
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
     from lafka.filesets.types import IngestStrategy as IngestStrategy
 
 _HOMES = {
+    "archive.filesets": ("Filesets",),
     "platforms": ("PLATFORMS",),
     "requests": ("IngestRequest",),
     "results": ("IngestResult",),

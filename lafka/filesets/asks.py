@@ -19,7 +19,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lafka.filesets.bundles import BundleContents, Member
-from lafka.filesets.types import ArchiveStrategyResult, FilesetManifestFile, FilesetPlatformItem
+from lafka.filesets.types import (
+    ArchiveStrategyResult,
+    FilesetManifestFile,
+    FilesetPlatformItem,
+    IngestStrategy,
+)
 from lafka.filesets.verifying import FileFacts
 from lafka.warc.format.fields import Fields
 
@@ -79,6 +84,17 @@ class Answer:
     body: bytes = b""
     trouble: str = ""
     too_long: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The fileset of *item* is to be this walk's alone from now on, to be stored by *strategy*.
+
+    It is answered by None, before anything is looked up of what is held.
+    """
+
+    item: FilesetPlatformItem
+    strategy: IngestStrategy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,11 +24,21 @@ class Rows:
     """What one result writes; ``dropped_urls`` counts terminal URLs that no column takes."""
 
     fileset: Row | None
-    request: Row
+    request: Row | None
     file_result: Row
     file_metas: tuple[Row, ...] = ()
     cdxs: tuple[Row, ...] = ()
     dropped_urls: int = 0
+
+    def tables(self) -> dict[str, tuple[Row, ...]]:
+        """The rows by the table that each goes to."""
+        return {
+            "ingest_request": (self.request,) if self.request else (),
+            "ingest_file_result": (self.file_result,),
+            "ingest_fileset_platform": (self.fileset,) if self.fileset else (),
+            "file_meta": self.file_metas,
+            "cdx": self.cdxs,
+        }
 
 
 def rows_of(result: Mapping[str, Any]) -> Rows:
@@ -72,10 +82,15 @@ def fileset_row(result: Mapping[str, Any]) -> Row | None:
 _PLATFORM = ("platform_name", "platform_domain", "platform_id")
 
 
-def request_row(request: Mapping[str, Any]) -> Row:
-    """The row of ``ingest_request``; what has no column goes to ``request``."""
+def request_row(request: Mapping[str, Any]) -> Row | None:
+    """The row of ``ingest_request``, None for a request that does not say where it comes from.
+
+    What has no column goes to ``request``.
+    """
     columns = ("link_source", "link_source_id", "ingest_type", "base_url", "ingest_request_source",
                "release_stage")  # fmt: skip
+    if not (_text(request.get("link_source")) and _text(request.get("link_source_id"))):
+        return None
     rest = {key: part for key, part in request.items() if key not in columns}
     return {
         **{key: _text(request.get(key)) for key in columns},
@@ -141,16 +156,6 @@ def _parts(result: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
         part = place.get(name) if isinstance(place, Mapping) else None
         if isinstance(part, Mapping):
             yield part
-
-
-def last_of_each(results: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Of results with one key (type and ``base_url``) the last, in the order of the last ones."""
-    found: dict[tuple[Any, Any], Mapping[str, Any]] = {}
-    for result in results:
-        key = tuple(_key(result).values())
-        found.pop((key[0], key[1]), None)
-        found[key[0], key[1]] = result
-    return list(found.values())
 
 
 def json_text(value: Any) -> str:

@@ -150,7 +150,7 @@ class FilesetVersion:
     """One version of a fileset, as far as it is held; ``complete``: all of its manifest is.
 
     ``time``: when it was ended, or begun where it is not complete; ``base_urls`` are those of the
-    requests that led to it.
+    requests that led to it. ``told``: ``fileset_file`` and ``fileset_bundle`` of its result.
     """
 
     complete: bool
@@ -159,6 +159,7 @@ class FilesetVersion:
     base_urls: tuple[str, ...] = ()
     splap: Splap | None = None
     files: Mapping[str, SummaryFile] = field(default_factory=dict)
+    told: Mapping[str, Any] | None = None
 
     def with_file(self, path: str, file: SummaryFile) -> Self:
         """With *file* under *path*."""
@@ -174,6 +175,8 @@ class FilesetVersion:
         if self.splap is not None:
             value["splap"] = without_none(self.splap)
         value["files"] = {path: file.as_json() for path, file in self.files.items()}
+        if self.told is not None:
+            value["told"] = dict(self.told)
         return value
 
     @classmethod
@@ -188,7 +191,7 @@ class FilesetVersion:
         time = _text(values, "time")
         if not _TIME.fullmatch(time):
             raise ValueError(f"{time!r} is no time")
-        splap = values.get("splap")
+        splap, told = values.get("splap"), values.get("told")
         files = _object(values.get("files", {}), "files")
         return cls(
             complete=complete,
@@ -197,6 +200,7 @@ class FilesetVersion:
             base_urls=tuple(urls),
             splap=None if splap is None else Splap.of_json(splap),
             files={path: SummaryFile.of_json(file) for path, file in files.items()},
+            told=None if told is None else _object(told, "told"),
         )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lafka.filesets.asks import Answer, Ask, Got, Resource, Want
+from lafka.filesets.asks import Answer, Ask, Claim, Got, Resource, Want
 from lafka.filesets.ids import fileset_pid
 from lafka.filesets.manifests import LIMITS, Judged, Limits, judge
 from lafka.filesets.pages import HtmlBiblio
@@ -22,7 +22,7 @@ from lafka.filesets.requests import IngestRequest
 from lafka.filesets.results import IngestResult, Landing
 from lafka.filesets.statuses import Status
 from lafka.filesets.strategies import STRATEGIES
-from lafka.filesets.strategies.strategy import Held, NothingHeld
+from lafka.filesets.strategies.strategy import Held, HeldVersion, NothingHeld
 from lafka.filesets.types import (
     ArchiveStrategyResult,
     FilesetManifestFile,
@@ -33,7 +33,7 @@ from lafka.filesets.types import (
     PlatformRestrictedError,
 )
 
-Walking = Generator[Ask | Want, Any, IngestResult]
+Walking = Generator[Ask | Claim | Want, Any, IngestResult]
 
 
 def _nothing(strategy: IngestStrategy) -> Held:  # noqa: ARG001  the callable's argument
@@ -47,7 +47,8 @@ class Rules:
     ``types`` are the ingest types that are done; ``blocked`` patterns are searched in ``base_url``.
     ``latest`` as in a request. ``partial``: open files are archived where others are restricted.
     ``token_hosts``: platforms whose restricted files the operator may have. ``strategy`` is taken
-    where a request names none. ``refresh``: what is held is fetched again.
+    where a request names none. ``refresh``: what is held is fetched again; ``refresh_before``: what
+    was had before that time, ``YYYY-MM-DDThh:mm:ssZ``.
     """
 
     helpers: tuple[FilesetPlatformHelper, ...] = field(default_factory=helpers)
@@ -59,6 +60,7 @@ class Rules:
     token_hosts: frozenset[str] = frozenset()
     strategy: IngestStrategy | None = None
     refresh: bool = False
+    refresh_before: str = ""
 
 
 def refused(request: IngestRequest, rules: Rules) -> IngestResult | None:
@@ -106,6 +108,7 @@ def walk(
             if judged.status is not None:
                 return replace(result, status=judged.status, error_message=judged.message)
         strategy = _strategy(helper, request, item, rules)
+        yield Claim(item=item, strategy=strategy)
         done = yield from _archived(request, item, strategy, rules, held(strategy))
     except PlatformError as error:
         return _failed(result, error)
@@ -121,7 +124,24 @@ def _told(request: IngestRequest, status: Status, message: str = "", **values: A
     )
 
 
+_COOKIE = re.compile(r"cookieabsent|[?&]cookieset=1", re.IGNORECASE)
+_CAPTCHA = re.compile(r"captcha", re.IGNORECASE)
+_WALL = re.compile(r"://[^/?#]+/(?:[^?#]*/)?(?:login|sign-?in|sso|idp)(?:[/?#.]|\Z)", re.IGNORECASE)
+
+
+def _blocked(resource: Resource) -> Status | None:
+    """Where the way ended before a guard, as its last URL or Cloudflare's own field says."""
+    url = resource.url
+    if _COOKIE.search(url):
+        return Status.BLOCKED_COOKIE
+    if _CAPTCHA.search(url) or resource.headers.first("cf-mitigated").strip() == "challenge":
+        return Status.BLOCKED_CAPTCHA
+    return Status.BLOCKED_WALL if _WALL.search(url) else None
+
+
 def _bad_landing(resource: Resource) -> Status | None:
+    if (blocked := _blocked(resource)) is not None:
+        return blocked
     if resource.status != 200:
         return Status.TERMINAL_BAD_STATUS
     return Status.EMPTY_BLOB if resource.size == 0 else None
@@ -176,6 +196,12 @@ def _strategy(
     return wanted
 
 
+def is_anew(request: IngestRequest, rules: Rules, held: HeldVersion | None) -> bool:
+    """Whether a version of which *held* is there is fetched whatever of it is held."""
+    is_old = held is not None and held.time < rules.refresh_before
+    return request.force_recrawl or rules.refresh or is_old
+
+
 def _archived(
     request: IngestRequest,
     item: FilesetPlatformItem,
@@ -188,7 +214,7 @@ def _archived(
     ``refresh`` fetches anew what is held, but never past other content under the same version; that
     is for ``force_recrawl`` alone.
     """
-    anew = request.force_recrawl or rules.refresh
+    anew = is_anew(request, rules, held.version(item))
     if not request.force_recrawl:
         existing = STRATEGIES[strategy](held).check_existing(item)
         if existing is not None and (existing.status == Status.MISMATCH_EXISTING or not anew):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from lafka.filesets import children as module
 from lafka.filesets.bundles import BundleLimits
 from lafka.filesets.children import Children
+from lafka.storage import children as module
 
 LIMITS = BundleLimits(max_members=50, max_total=1 << 30)
 
@@ -51,20 +49,10 @@ def test_a_child_reads_a_page(children: Children) -> None:
     assert (biblio.title, biblio.lang) == ("Regen", "de")
 
 
-def test_a_child_that_dies_costs_one_answer(children: Children, tmp_path: Path) -> None:
-    assert children.mimetype(b"GIF89a") == "image/gif"
-    process = children._idle.queue[0]._process
-    assert process is not None
-    os.kill(process.pid, signal.SIGSTOP)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    assert children.mimetype(b"GIF89a") == "image/gif"
-
-
 def test_a_child_that_works_too_long_is_ended(
     children: Children, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_PATIENCE", 0)  # no time at all: whatever is asked is late
+    monkeypatch.setattr(module, "PATIENCE", 0)  # no time at all: whatever is asked is late
     bundle = tmp_path / "all.zip"
     with zipfile.ZipFile(bundle, "w") as archive:
         archive.writestr("a.txt", b"hello")

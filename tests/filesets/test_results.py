@@ -22,7 +22,7 @@ from lafka.filesets.results import (
     file_result,
     manifest_of,
 )
-from lafka.filesets.rows import json_text, last_of_each, rows_of
+from lafka.filesets.rows import json_text, rows_of
 from lafka.filesets.statuses import FileStatus, Status
 from lafka.filesets.strategies.strategy import file_meta, terminal
 from lafka.filesets.types import (
@@ -257,10 +257,13 @@ def test_a_row_is_written_only_of_a_platform_that_is_known() -> None:
 
 
 def test_the_other_tables_get_their_rows() -> None:
-    rows = rows_of(result_of().as_json())
+    told = result_of().as_json()
+    assert rows_of(told).request is None  # it does not say of which source it is
+    told["request"] = {**told["request"], "link_source_id": "10.5281/zenodo.1"}
+    rows = rows_of(told)
     assert rows.request == {
         "link_source": "doi",
-        "link_source_id": None,
+        "link_source_id": "10.5281/zenodo.1",
         "ingest_type": "dataset",
         "base_url": REQUEST["base_url"],
         "ingest_request_source": None,
@@ -302,17 +305,6 @@ def test_a_time_that_is_none_is_left_out(dt: Any) -> None:
     assert rows.fileset is not None
     assert stored(rows.fileset)["web_bundle_dt"] is None
     assert rows.file_result["terminal_dt"] is None
-
-
-def test_of_repeated_keys_the_last_stays() -> None:
-    def of(url: str, status: str) -> dict[str, Any]:
-        return {"request": {"ingest_type": "dataset", "base_url": url}, "status": status}
-
-    found = last_of_each([of("a", "1"), of("b", "2"), of("a", "3")])
-    assert [(one["request"]["base_url"], one["status"]) for one in found] == [
-        ("b", "2"),
-        ("a", "3"),
-    ]
 
 
 ugly = st.recursive(

@@ -104,7 +104,7 @@ def told(result: IngestResult) -> dict[str, Any]:
 def test_the_whole_way_of_a_dataset() -> None:
     crawl = Crawl()
     value = crawl.ends({"our_own": 1})
-    assert crawl.wants == ["Ask", "Fetch", "Keep", "Fetch", "Keep"]
+    assert crawl.wants == ["Ask", "Claim", "Fetch", "Keep", "Fetch", "Keep"]
     assert (value["hit"], value["status"]) == (True, "success")
     assert value["request"]["our_own"] == 1
     assert value["ingest_strategy"] == "web-fileset"
@@ -267,7 +267,7 @@ def test_a_bundle_may_be_asked_for_where_the_platform_has_one() -> None:
     crawl = Crawl({"json": {**record(), "links": links}})
     value = crawl.ends({"ingest_strategy": "archiveorg-fileset-bundled"})
     assert value["status"] == "bundle-unreadable"
-    assert crawl.wants == ["Ask", "FetchBundle", "FetchBundle", "SetAside"]
+    assert crawl.wants == ["Ask", "Claim", "FetchBundle", "FetchBundle", "SetAside"]
 
 
 class Holding:
@@ -283,14 +283,14 @@ class Holding:
             )
             for path, body in BODIES.items()
         }
-        return HeldVersion(complete=True, files=files)
+        return HeldVersion(complete=True, files=files, time="2026-11-10T00:00:00Z")
 
 
 def test_what_is_held_costs_no_file_request() -> None:
     crawl, holding = Crawl(), Holding()
     value = crawl.ends(held=lambda strategy: holding)
     assert (value["hit"], value["status"]) == (True, "success-existing")
-    assert crawl.wants == ["Ask"]
+    assert crawl.wants == ["Ask", "Claim"]
     assert holding.asked[0].version == "7"
     assert [file["status"] for file in value["manifest"]] == ["exists", "exists"]
 
@@ -304,9 +304,36 @@ def test_a_refresh_fetches_again_but_never_over_other_content() -> None:
     crawl = Crawl()
     value = crawl.ends(rules=Rules(refresh=True), held=lambda strategy: other)
     assert value["status"] == "mismatch-existing"
-    assert crawl.wants == ["Ask"]
+    assert crawl.wants == ["Ask", "Claim"]
     value = Crawl().ends({"force_recrawl": True}, held=lambda strategy: other)
     assert value["status"] == "success"
+
+
+@pytest.mark.parametrize(
+    ("before", "status"),
+    [("", "success-existing"), ("2026-11-09T", "success-existing"), ("2026-11-11T", "success")],
+)
+def test_what_was_had_before_a_time_is_fetched_again(before: str, status: str) -> None:
+    rules = Rules(refresh_before=before)
+    value = Crawl().ends(rules=rules, held=lambda strategy: Holding())
+    assert value["status"] == status
+
+
+@pytest.mark.parametrize(
+    ("url", "status"),
+    [
+        ("https://x.example/cookieAbsent", "blocked-cookie"),
+        ("https://x.example/a?cookieSet=1", "blocked-cookie"),
+        ("https://x.example/captcha", "blocked-captcha"),
+        ("https://idp.x.example/idp/profile", "blocked-wall"),
+        ("https://x.example/login?to=1", "blocked-wall"),
+        ("https://zenodo.org/records/7?q=login", "success"),
+        ("https://zenodo.org/records/7#login", "success"),
+    ],
+)
+def test_a_way_that_ends_before_a_guard_is_told(url: str, status: str) -> None:
+    resource = replace(PAGE, url=url, hops=(URL, url))
+    assert Crawl().ends(resource=resource)["status"] == status
 
 
 def test_a_platforms_name_that_is_no_id_is_its_error() -> None:

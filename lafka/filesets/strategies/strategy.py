@@ -34,12 +34,13 @@ class HeldVersion:
     """What archive or target have of a fileset in one version, by the files' paths.
 
     ``complete``: all that its manifest had then. ``result`` is what was told of it, as far as it is
-    known: its ``file_*`` and ``bundle_*`` are told again.
+    known: its ``file_*`` and ``bundle_*`` are told again. ``time`` is when it was ended.
     """
 
     complete: bool
     files: Mapping[str, FilesetManifestFile] = field(default_factory=dict)
     result: ArchiveStrategyResult | None = None
+    time: str = ""
 
 
 class Held(Protocol):

@@ -1,0 +1,259 @@
+"""The inventory of a fileset WARC, read record by record: what a summary is made again from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from lafka.errors import BadHttp, BadWarc
+from lafka.filesets.archive.notes import NOTE_TYPE, What, read_note
+from lafka.filesets.summaries import FilesetSummary, FilesetVersion, Splap, SummaryFile
+from lafka.filesets.types import IngestStrategy
+from lafka.payloads import inspect
+from lafka.warc.format import http
+from lafka.warc.format.records import sha256_of
+from lafka.warc.reading.stored import StoredRecord
+from lafka.warc.reading.volumes import WarcVolume
+
+NO_CHAIN = bytes(32)
+NOTE_MAX = 256 << 20
+PAGE_MAX = 16 << 20
+"""Bytes of a chunked answer that are looked at to know it again."""
+_PLACED = frozenset(("response", "conversion"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldBytes:
+    """Bytes in the WARC: ``l`` of them ``at`` a byte of the block of a record."""
+
+    record_id: str
+    url: str
+    date: str
+    at: int
+    l: int  # noqa: E741  the summary's name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordPlace:
+    """A record in the WARC: ``length`` bytes at ``offset``, its block from byte ``block`` on."""
+
+    offset: int
+    length: int
+    block: int
+    url: str
+    date: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Contents:
+    """What a fileset WARC holds, grown record by record.
+
+    ``places``: records that files can stand in, by id. ``pages``: payloads of responses by digest,
+    None where one does not stand literally; they are not stored again. ``held``: files by digest.
+    ``end`` and ``chain`` as in the summary.
+    """
+
+    summary: FilesetSummary
+    ids: set[str] = field(default_factory=set)
+    places: dict[str, RecordPlace] = field(default_factory=dict)
+    pages: dict[str, HeldBytes | None] = field(default_factory=dict)
+    held: dict[str, HeldBytes] = field(default_factory=dict)
+    end: int = 0
+    chain: bytes = NO_CHAIN
+
+    @property
+    def chain_text(self) -> str:
+        return "sha256:" + self.chain.hex()
+
+    def told(self, values: Mapping[str, Any]) -> None:
+        """Take in what a metadata record says.
+
+        ``ValueError``, ``LookupError`` or ``TypeError`` where it says nothing that can be.
+        """
+        what, name = values["what"], str(values.get("version"))
+        if what == What.FAILED:
+            return
+        versions = dict(self.summary.versions)
+        if what == What.BEGIN:
+            versions[name] = self._begun(values, versions.get(name))
+        else:
+            versions[name] = self._changed(versions[name], values)
+        opened = tuple(key for key, version in versions.items() if not version.complete)
+        self.summary = replace(self.summary, versions=versions, open=opened)
+
+    def _begun(self, values: Mapping[str, Any], known: FilesetVersion | None) -> FilesetVersion:
+        urls = known.base_urls if known else ()
+        splap = values.get("splap")
+        return FilesetVersion(
+            complete=known.complete if known else False,
+            time=known.time if known else values["time"],
+            strategy=IngestStrategy(values["strategy"]),
+            base_urls=tuple(dict.fromkeys((*urls, values["base_url"]))),
+            splap=self._splap(splap) if splap else (known.splap if known else None),
+            files=known.files if known else {},
+        )
+
+    def _splap(self, values: Mapping[str, Any]) -> Splap:
+        return Splap(
+            s=self.places[values["record"]].block + values["at"],
+            l=values["l"],
+            url=values["url"],
+            digest=values["digest"],
+        )
+
+    def _changed(self, version: FilesetVersion, values: Mapping[str, Any]) -> FilesetVersion:
+        if base_url := values.get("base_url"):
+            urls = tuple(dict.fromkeys((*version.base_urls, base_url)))
+            version = replace(version, base_urls=urls)
+        if values["what"] == What.FILES:
+            files = {path: self._file(one) for path, one in values["files"].items()}
+            return replace(version, files={**version.files, **files})
+        if values["what"] == What.END:
+            told = {key: values["result"][key] for key in TOLD if key in values["result"]}
+            return replace(
+                version,
+                complete=bool(values["complete"]),
+                time=values["time"],
+                told=told or None,
+            )
+        return version
+
+    def _file(self, value: dict[str, Any]) -> SummaryFile:
+        """The summary's entry of a file, its place counted in the WARC."""
+        entry = dict(value)
+        record, at = entry.pop("record", None), entry.pop("at", 0)
+        if record is None:
+            return SummaryFile.of_json(entry)
+        stands = self.places[record]
+        start = stands.block + at
+        if bundle := entry.get("bundle"):
+            place = bundle.get("s")
+            entry["bundle"] = {**bundle, "s": None if place is None else place + start}
+            return SummaryFile.of_json(entry)
+        held = HeldBytes(record_id=record, url=stands.url, date=stands.date, at=at, l=entry["l"])
+        self.held.setdefault(entry["digest"], held)
+        return SummaryFile.of_json({**entry, "s": start})
+
+
+TOLD = ("fileset_file", "fileset_bundle")
+"""Keys of a result that are told again where the version exists."""
+
+
+def chained(chain: bytes, header: bytes) -> bytes:
+    """The chain after one more record header: SHA-256 of the chain so far and the header."""
+    return hashlib.sha256(chain + header).digest()
+
+
+class Scanner:
+    """Reads the records of the open file *fd* into ``contents``.
+
+    Before byte *trusted_to* headers are believed, and held against *chain* where it is known; from
+    there on every block is hashed, and ``BadWarc`` raised for one that is not what its header says.
+    """
+
+    def __init__(
+        self, fd: int, path: Path, fileset_id: str, *, trusted_to: int = 0, chain: str = ""
+    ) -> None:
+        self.contents = Contents(summary=FilesetSummary(fileset_id=fileset_id))
+        self._fd = fd
+        self._path = path
+        self._trusted_to = trusted_to
+        self._chain = chain
+
+    def read(self) -> Contents:
+        """All records; ``TornWarc`` or ``BadWarc`` after the whole ones were taken in."""
+        for record in opened(self._path, self._fd):
+            self._take(record)
+        return self.contents
+
+    def _take(self, record: StoredRecord) -> None:
+        trusted = record.offset < self._trusted_to
+        if not trusted:
+            self._check(record)
+        contents = self.contents
+        if record.type in _PLACED:
+            contents.places[record.id] = place_of(record, record.offset)
+        if record.type == "response":
+            digest, page = page_in(record)
+            contents.pages.setdefault(digest, page)
+        elif record.type == "metadata" and record.fields.first("Content-Type") == NOTE_TYPE:
+            self._take_note(record)
+        contents.chain = chained(contents.chain, record.header)
+        if self._chain and trusted and self._trusted_to <= record.end:
+            wrong = record.end != self._trusted_to or self._chain != contents.chain_text
+            if wrong:
+                raise BadWarc(self._path, "its record headers are not as they were", record.offset)
+        contents.ids.add(record.id)
+        contents.end = record.end
+
+    def _take_note(self, record: StoredRecord) -> None:
+        values = read_note(record.block().read(0, NOTE_MAX))
+        if values is None:
+            return
+        named = values["fileset"]
+        if named != self.contents.summary.fileset_id:
+            raise BadWarc(self._path, f"it is of {named}", record.offset)
+        try:
+            self.contents.told(values)
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            raise BadWarc(self._path, f"a note that says nothing: {error}", record.offset) from None
+
+    def _check(self, record: StoredRecord) -> None:
+        if b"\0" in record.header:  # a page of it never came to the disk
+            raise BadWarc(self._path, "there are zeros in its header", record.offset)
+        stated = record.fields.first("WARC-Block-Digest")
+        if stated != sha256_of(record.block().chunks()):
+            raise BadWarc(self._path, "the block is not what its digest says", record.offset)
+
+
+def place_of(record: StoredRecord, offset: int) -> RecordPlace:
+    """Where *record* stands, its first byte at *offset*."""
+    return RecordPlace(
+        offset=offset,
+        length=record.length,
+        block=offset + len(record.header),
+        url=record.url,
+        date=record.fields.first("WARC-Date"),
+    )
+
+
+def page_in(record: StoredRecord) -> tuple[str, HeldBytes | None]:
+    """Digest of the payload of a response, transfer coding undone; where it stands literally."""
+    stated = record.fields.first("WARC-Payload-Digest")
+    with suppress(BadHttp):
+        block = record.block()
+        head = http.head(block)
+        if head.chunked or head.transfer_codings:
+            return inspect(block).payload_digest if block.size < PAGE_MAX else "", None
+        size = block.size - head.end
+        held = HeldBytes(
+            record_id=record.id,
+            url=record.url,
+            date=record.fields.first("WARC-Date"),
+            at=head.end,
+            l=min(size, size if head.content_length is None else head.content_length),
+        )
+        return stated, held
+    return stated, None
+
+
+def opened(path: Path, fd: int | None = None) -> WarcVolume:
+    """The WARC at *path*, or open as *fd*, read strictly; ``BadWarc`` where it is compressed."""
+    volume = WarcVolume(path, fd=fd, strict=True)
+    if not volume.is_plain:
+        raise BadWarc(path, "no WARC record begins here (it is compressed)", 0)
+    return volume
+
+
+def fileset_id_in(warc: Path) -> str | None:
+    """The fileset that the notes of *warc* name; None where they name none."""
+    with suppress(BadWarc), opened(warc) as volume:
+        for record in volume.records(types=["metadata"]):
+            values = read_note(record.block().read(0, NOTE_MAX))
+            if values is not None:
+                return str(values["fileset"])
+    return None

@@ -1,0 +1,163 @@
+"""The folder ``fileset/`` of an archive: where a fileset lies, and how its files are read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lafka.errors import ArchiveBusy, BadPid, NotHeld, ShortWarc
+from lafka.filesets.archive.contents import fileset_id_in
+from lafka.filesets.archive.filesetwarc import FilesetWarc, load_summary
+from lafka.filesets.bundles import Member
+from lafka.filesets.slices import Slice
+from lafka.filesets.summaries import FilesetSummary, FilesetVersion, SummaryFile
+from lafka.filesets.unpacking import member_pieces
+from lafka.pids import SCHEMES, Pid
+from lafka.storage.folders import files_below
+from lafka.warc.format.sources import CHUNK
+
+FOLDER = "fileset"
+ITEMS = "items"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFile:
+    """A file of a fileset where it is held: all or a part of the file ``place``."""
+
+    path: str
+    entry: SummaryFile
+    place: Path
+
+    def pieces(self) -> Iterator[bytes]:
+        """Its bytes, a piece at a time; ``ShortWarc`` where there are fewer."""
+        with self.place.open("rb") as file:
+            bundle = self.entry.bundle
+            if bundle is not None:
+                size = os.fstat(file.fileno()).st_size
+                yield from member_pieces(
+                    Slice(file, 0, size).buffered(), _member(self.path, self.entry)
+                )
+                return
+            start, left = self.entry.s or 0, self.entry.l
+            while left:
+                data = os.pread(file.fileno(), min(left, CHUNK), start)
+                if not data:
+                    raise ShortWarc(self.place, "ends inside a file of its summary", start)
+                yield data
+                start += len(data)
+                left -= len(data)
+
+
+def _member(path: str, entry: SummaryFile) -> Member:
+    bundle = entry.bundle
+    assert bundle is not None
+    return Member(
+        path=path,
+        size=entry.size or 0,
+        md5=entry.md5 or "",
+        sha1=entry.sha1 or "",
+        sha256=entry.digest.partition(":")[2],
+        crc32=bundle.crc32,
+        s=bundle.s,
+        l=bundle.l,
+        method=bundle.method,
+        flags=bundle.flags,
+    )
+
+
+class Filesets:
+    """What the archive at *root* holds of filesets; *items*: where items stand.
+
+    Reading takes no lock.
+    """
+
+    def __init__(self, root: Path | str, items: Path | None = None) -> None:
+        self.root = Path(root)
+        self.folder = self.root / FOLDER
+        self.items = items or self.root / ITEMS
+
+    def pid(self, fileset_id: str) -> Pid:
+        """``BadPid`` where *fileset_id* is none."""
+        if not fileset_id.startswith("fileset:"):
+            raise BadPid(f"{fileset_id}: a fileset's id begins with fileset:")
+        return SCHEMES["any"].pid(fileset_id)
+
+    def warc_path(self, pid: Pid) -> Path:
+        return self.folder / "warc" / f"{pid.path}.warc"
+
+    def summary_path(self, pid: Pid) -> Path:
+        return self.folder / "suwaf" / f"{pid.path}.json"
+
+    def summary(self, fileset_id: str) -> FilesetSummary:
+        """``NotHeld`` where there is none, ``BadSuwaf`` where it is none."""
+        pid = self.pid(fileset_id)
+        summary = load_summary(self.summary_path(pid), fileset_id)
+        if summary is None:
+            raise NotHeld(f"{fileset_id}: not in the archive at {self.root}")
+        return summary
+
+    def locked(self, fileset_id: str, *, recover: bool = True) -> FilesetWarc | None:
+        """The fileset's WARC for writing; None where another process has it."""
+        pid = self.pid(fileset_id)
+        return FilesetWarc.locked(
+            self.warc_path(pid), self.summary_path(pid), fileset_id, recover=recover
+        )
+
+    def rebuild(self, fileset_id: str) -> FilesetSummary:
+        """Make a summary again from its WARC alone, reading every byte.
+
+        ``ArchiveBusy`` where another process has it, ``ShortWarc``, ``BadWarc``.
+        """
+        warc = self.locked(fileset_id, recover=False)
+        if warc is None:
+            raise ArchiveBusy(f"{fileset_id}: another process has it")
+        try:
+            return warc.rebuild()
+        finally:
+            warc.close()
+
+    def version(self, fileset_id: str, name: str | None = None) -> tuple[str, FilesetVersion]:
+        """The version *name*, else the latest that is complete, else the latest; ``NotHeld``."""
+        versions = self.summary(fileset_id).versions
+        if name is None and versions:
+            name = max(versions, key=lambda key: (versions[key].complete, versions[key].time))
+        if name not in versions:
+            known = ", ".join(versions) or "none"
+            raise NotHeld(f"{fileset_id}: no version {name}; the versions held are {known}")
+        assert name is not None
+        return name, versions[name]
+
+    def file(self, fileset_id: str, path: str, version: str | None = None) -> StoredFile:
+        """The file *path* of a fileset; ``NotHeld``."""
+        name, held = self.version(fileset_id, version)
+        if path not in held.files:
+            raise NotHeld(f"{fileset_id}: no file {path!r} in version {name}")
+        return self.stored(fileset_id, path, held.files[path])
+
+    def stored(self, fileset_id: str, path: str, entry: SummaryFile) -> StoredFile:
+        """The file that *entry* of a summary tells the place of."""
+        if entry.item is not None and entry.name is not None:
+            place = self.items / entry.item / entry.name
+        else:
+            place = self.warc_path(self.pid(fileset_id))
+        return StoredFile(path=path, entry=entry, place=place)
+
+    def warcs(self, lost: Callable[[Path], object] = lambda _: None) -> Iterator[Path]:
+        """The paths of all fileset WARCs, sorted within each folder."""
+        found = files_below(self.folder / "warc", lost)
+        return (path for path in found if path.suffix == ".warc" and not path.name.startswith("."))
+
+    def ids(self) -> Iterator[str]:
+        """The ids of all filesets that have a WARC."""
+        return (self.id_at(warc) for warc in self.warcs())
+
+    def id_at(self, warc: Path) -> str:
+        """The id of the fileset whose WARC is *warc*; ``BadPid`` where it is none's."""
+        relative = warc.relative_to(self.folder / "warc").as_posix().removesuffix(".warc")
+        pid = SCHEMES["any"].inverse(relative)
+        text = pid.text if pid else fileset_id_in(warc)
+        if text is None or not text.startswith("fileset:"):
+            raise BadPid(f"{warc}: no fileset has this path")
+        return text

@@ -1,0 +1,230 @@
+"""Each fileset's WARC against its summary, every file against its digests, items too."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lafka.filesets.checking.problems import FilesetProblem, problem
+from lafka.filesets.checking.records import NoRecord, Record, records, stretch, sums
+
+_PIECE = 1 << 20
+
+
+def check_filesets(
+    root: Path, items: Path | None = None, *, quick: bool = False
+) -> Iterator[FilesetProblem]:
+    """What is wrong with the filesets of the archive at *root*; *quick*: sizes and names only."""
+    warcs, suwafs = root / "fileset" / "warc", root / "fileset" / "suwaf"
+    names = {_name(warcs, path, ".warc") for path in sorted(warcs.rglob("*.warc"))}
+    names |= {_name(suwafs, path, ".json") for path in sorted(suwafs.rglob("*.json"))}
+    for name in sorted(name for name in names if "/.draft-" not in name):
+        warc, suwaf = warcs / f"{name}.warc", suwafs / f"{name}.json"
+        yield from _Fileset(warc, suwaf, items or root / "items").check(quick=quick)
+    yield from _results(root)
+    for part in sorted((items or root / "items").rglob(".part-*")):
+        if not part.name.endswith(".json"):
+            yield problem(part, "item-part", "a file on its way: the same request goes on with it")
+
+
+def _results(root: Path) -> Iterator[FilesetProblem]:
+    """No acknowledged result without its files: each digest it names stands in a summary."""
+    held = _held(root / "fileset" / "suwaf")
+    for feed in sorted((root / "runs").glob("*.jsonl")):
+        offset = 0
+        for line in feed.read_bytes().splitlines(keepends=True):
+            for fileset, path, digest in _acknowledged(line):
+                if f"sha256:{digest}" not in held.get(fileset, ()):
+                    sentence = f"{path!r} of {fileset} is in no summary"
+                    yield problem(feed, "result-lost", sentence, offset)
+            offset += len(line)
+
+
+def _held(suwafs: Path) -> dict[str, set[str]]:
+    """The digests that each fileset's summary names."""
+    found: dict[str, set[str]] = {}
+    for suwaf in suwafs.rglob("*.json"):
+        try:
+            values = json.loads(suwaf.read_bytes())
+            versions, _, _ = _summary(suwaf.read_bytes())
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+            continue  # told where the fileset is checked
+        files = (entry for version in versions.values() for entry in version["files"].values())
+        found[next(iter(values))] = {entry["digest"] for entry in files}
+    return found
+
+
+def _acknowledged(line: bytes) -> list[tuple[str, str, str]]:
+    """Fileset, path and SHA-256 of each file that a line of a feed says is held."""
+    try:
+        result = json.loads(line)
+        if result.get("hit") is not True or "fileset" not in result.get("lafka", {}):
+            return []
+        files = [file for file in result.get("manifest", ()) if "sha256" in file]
+        fileset = str(result["lafka"]["fileset"])
+        return [(fileset, str(file["path"]), str(file["sha256"])) for file in files]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return []
+
+
+def _name(base: Path, path: Path, suffix: str) -> str:
+    return path.relative_to(base).as_posix().removesuffix(suffix)
+
+
+class _Fileset:
+    """One fileset: its WARC, its summary, its items."""
+
+    def __init__(self, warc: Path, suwaf: Path, items: Path) -> None:
+        self._warc = warc
+        self._suwaf = suwaf
+        self._items = items
+        self._noted: dict[tuple[str, str], str] = {}
+        self._notes = False
+
+    def check(self, *, quick: bool) -> Iterator[FilesetProblem]:
+        if not self._warc.exists():
+            yield problem(self._suwaf, "no-fileset-warc", "a summary without its WARC")
+            return
+        if not self._suwaf.exists():
+            yield problem(self._warc, "no-summary", "a WARC without its summary: rebuild makes it")
+            return
+        try:
+            versions, end, chain = _summary(self._suwaf.read_bytes())
+        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+            yield problem(self._suwaf, "bad-summary", f"no summary: {error}")
+            return
+        size = self._warc.stat().st_size
+        if size < end:
+            yield problem(self._warc, "fileset-short", f"{size} bytes, and its summary knows {end}")
+            return
+        if size > end:
+            sentence = f"{size - end} bytes that no summary knows: recovery looks at them"
+            yield problem(self._warc, "fileset-tail", sentence, end)
+        if not quick:
+            yield from self._records(end, chain)
+        for name, version in versions.items():
+            yield from self._version(name, version, quick=quick)
+        if self._notes:
+            yield from self._differing(versions)
+
+    def _records(self, end: int, chain: str) -> Iterator[FilesetProblem]:
+        made = bytes(32)
+        try:
+            for record in records(self._warc):
+                if record.offset >= end:
+                    break
+                made = hashlib.sha256(made + record.header).digest()
+                yield from self._block(record)
+        except NoRecord as error:
+            if error.offset < end:
+                yield problem(self._warc, "bad-record", str(error), error.offset)
+                return
+        if chain and chain != f"sha256:{made.hex()}":
+            sentence = "its record headers are not as they were"
+            yield problem(self._warc, "fileset-headers", sentence)
+
+    def _block(self, record: Record) -> Iterator[FilesetProblem]:
+        _, digests = sums(stretch(self._warc, record.block, record.length))
+        stated = record.fields.get("warc-block-digest", "")
+        if stated != f"sha256:{digests['sha256']}":
+            sentence = "the block is not what its digest says"
+            yield problem(self._warc, "bad-block", sentence, record.offset)
+        elif record.fields.get("warc-type") == "metadata":
+            self._note(b"".join(stretch(self._warc, record.block, record.length)))
+
+    def _note(self, block: bytes) -> None:
+        try:
+            values = json.loads(block)
+            if values.get("what") == "files":
+                self._notes = True
+                for path, entry in values["files"].items():
+                    self._noted[values["version"], path] = entry["digest"]
+        except (ValueError, LookupError, TypeError, AttributeError):
+            return
+
+    def _differing(self, versions: dict[str, Any]) -> Iterator[FilesetProblem]:
+        told = {
+            (name, path): entry.get("digest")
+            for name, version in versions.items()
+            for path, entry in version["files"].items()
+        }
+        for name, path in sorted(set(told) ^ set(self._noted)):
+            sentence = f"{path!r} of version {name} stands in only one of WARC and summary"
+            yield problem(self._suwaf, "summary-differs", sentence)
+
+    def _version(
+        self, name: str, version: dict[str, Any], *, quick: bool
+    ) -> Iterator[FilesetProblem]:
+        for path, entry in version["files"].items():
+            try:
+                trouble = self._file(entry, quick=quick)
+            except (OSError, ValueError, LookupError, TypeError) as error:
+                trouble = ("fileset-digest", f"cannot be read: {error}")
+            if trouble:
+                code, sentence = trouble
+                yield problem(self._place(entry), code, f"{path!r} of version {name}: {sentence}")
+        items = {entry["item"] for entry in version["files"].values() if entry.get("item")}
+        for item in sorted(items) if version.get("complete") else ():
+            if not (self._items / item / "item.json").is_file():
+                sentence = "a whole version without its item.json"
+                yield problem(self._items / item, "item-description", sentence)
+
+    def _place(self, entry: dict[str, Any]) -> Path:
+        item, name = entry.get("item"), entry.get("name")
+        return self._items / item / name if item and name else self._warc
+
+    def _file(self, entry: dict[str, Any], *, quick: bool) -> tuple[str, str] | None:
+        """Code and sentence of what is wrong with one file; None where all is well."""
+        place = self._place(entry)
+        if not place.is_file():
+            return "item-missing", "the item has lost it"
+        if quick:
+            return None
+        size, digests = sums(_bytes(place, entry))
+        wanted = entry["size"] if entry.get("size") is not None else entry["l"]
+        if size != wanted:
+            return "fileset-digest", f"{size} bytes, and its summary says {wanted}"
+        stated = {"sha256": entry["digest"].partition(":")[2], **{
+            name: entry[name] for name in ("sha1", "md5") if entry.get(name)
+        }}  # fmt: skip
+        wrong = [name for name, value in stated.items() if digests[name] != value]
+        return ("fileset-digest", f"its {wrong[0]} is another") if wrong else None
+
+
+def _summary(data: bytes) -> tuple[dict[str, Any], int, str]:
+    """The versions, how far the WARC is committed, the chain; ``ValueError`` and its like."""
+    values = json.loads(data)
+    writer = values.pop("_warc")
+    (versions,) = values.values()
+    end, chain = int(writer["end"]), str(writer.get("chain", ""))
+    for version in versions.values():
+        for entry in version["files"].values():
+            entry["digest"].partition(":")
+    return versions, end, chain
+
+
+def _bytes(place: Path, entry: dict[str, Any]) -> Iterator[bytes]:
+    """The bytes of a file: a stretch of the WARC, an item's file, or a member of a bundle."""
+    bundle = entry.get("bundle")
+    if bundle is None:
+        if entry.get("s") is None:
+            return stretch(place, 0, place.stat().st_size)
+        return stretch(place, entry["s"], entry["l"])
+    if bundle.get("s") is None:
+        raise ValueError("it stands in no one place of its bundle")
+    packed = stretch(place, bundle["s"], bundle["l"])
+    return _inflated(packed) if bundle["method"] == "deflated" else packed
+
+
+def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
+    undo = zlib.decompressobj(-zlib.MAX_WBITS)
+    for piece in packed:
+        data = piece
+        while data:
+            yield undo.decompress(data, _PIECE)
+            data = undo.unconsumed_tail
+    yield undo.flush()

@@ -1,0 +1,247 @@
+"""What lies in the raw log of an answer, as the walk wants it. All of this blocks.
+
+Bodies are read where they were recorded, not where Scrapy handed on their beginning.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lafka.capture.logged import LoggedExchange, LoggedHops
+from lafka.errors import BadHttp
+from lafka.filesets.asks import Answer, Ask, Fetch, FetchBundle, Fetched, Resource
+from lafka.filesets.bundles import BundleContents, BundleLimits
+from lafka.filesets.children import MAX_PAGE, Children
+from lafka.filesets.crawling.bases import PlatformBases
+from lafka.filesets.crawling.failures import failure_of
+from lafka.filesets.statuses import FileStatus
+from lafka.filesets.types import OTHER_DIGESTS
+from lafka.filesets.verifying import Digester, FileFacts, facts_of
+from lafka.payloads import decoded_max
+from lafka.warc.format import http
+from lafka.warc.format.codings import decode
+from lafka.warc.format.fields import Fields
+from lafka.warc.format.sources import Source
+from lafka.warc.reading.volumes import WarcVolume
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Came:
+    """What came of a request: its exchanges in the raw log, and the error that ended it."""
+
+    hops: LoggedHops
+    error: BaseException | None = None
+
+    @property
+    def last(self) -> LoggedExchange | None:
+        """The last exchange; None where nothing was answered."""
+        last = self.hops.exchanges[-1] if self.hops.exchanges else None
+        return last if last is not None and last.payload is not None else None
+
+    @property
+    def trouble(self) -> tuple[str, str]:
+        """A word and a sentence for what went wrong; both empty where nothing did."""
+        if self.error is not None:
+            return failure_of(self.error)
+        last = self.last
+        if last is None:
+            return "bad-http", "the answer is no HTTP"
+        if last.too_big:
+            return "too-big", "more bytes than are allowed"
+        if last.truncated:
+            return "truncated", (last.payload and last.payload.trouble) or "the body ends early"
+        return "", ""
+
+    def moment(self) -> str:
+        """When the last exchange began, 14 digits, UTC."""
+        assert self.hops.exchanges
+        return self.hops.exchanges[-1].time.strftime("%Y%m%d%H%M%S")
+
+
+@contextmanager
+def _answer(exchange: LoggedExchange) -> Iterator[tuple[Source, http.Head]]:
+    """The block of an answer in the raw log, and its head; ``BadHttp``."""
+    span = exchange.response
+    if span is None:
+        raise BadHttp("no answer")
+    with WarcVolume(Path(span.path), strict=True) as volume:
+        record = volume.with_header(span.head, span.offset) if span.head else volume.at(span.offset)
+        block = record.block()
+        yield block, http.head(block)
+
+
+def _entity(block: Source, head: http.Head) -> Iterator[bytes]:
+    """The entity, bounded: a bomb is no page of a platform's."""
+    codings, most = head.content_codings, decoded_max(block.size)
+    yield from decode(map(bytes, http.payload(block, head)), codings, most=most)
+
+
+def _beginning(pieces: Iterator[bytes], most: int) -> bytes:
+    """At most *most* bytes; what came before a break is kept."""
+    found = bytearray()
+    try:
+        for piece in pieces:
+            found += piece[: most - len(found)]
+            if len(found) >= most:
+                break
+    except BadHttp:
+        pass
+    return bytes(found)
+
+
+def answer_of(ask: Ask, came: Came, bases: PlatformBases) -> Answer:
+    """What is sent for *ask*."""
+    word, sentence = came.trouble
+    last = came.last
+    if last is None or (word and word != "too-big"):
+        return Answer(status=0, url=ask.url, trouble=sentence)
+    try:
+        with _answer(last) as (block, head):
+            body = _beginning(_entity(block, head), ask.max_bytes + 1)
+            return Answer(
+                status=head.status,
+                url=bases.told(last.url),
+                headers=head.fields,
+                body=body,
+                too_long=word == "too-big" or len(body) > ask.max_bytes,
+            )
+    except BadHttp as error:
+        return Answer(status=0, url=ask.url, trouble=str(error))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LandingPage:
+    """The landing page read: what the walk is given, its bytes' facts, the links of its head."""
+
+    resource: Resource
+    facts: FileFacts
+    content_type: str
+    links: tuple[str, ...]
+    bad_coding: bool = False
+
+
+def landing_of(came: Came, bases: PlatformBases) -> LandingPage | None:
+    """The landing page that *came*; None where there is no answer."""
+    last = came.last
+    if last is None:
+        return None
+    seen = Digester()
+    bad_coding = False
+    with _answer(last) as (block, head):
+        body = bytearray()
+        try:
+            for piece in _entity(block, head):
+                seen.feed(piece)
+                body += piece[: MAX_PAGE - len(body)]
+        except BadHttp:
+            bad_coding = (
+                bool(head.content_codings) and last.payload is not None and not (last.truncated)
+            )
+        fields = head.fields
+    hops = tuple(bases.told(hop.url) for hop in came.hops.exchanges)
+    resource = Resource(
+        url=hops[-1],
+        hops=hops,
+        status=head.status,
+        headers=Fields(fields),
+        body=bytes(body),
+        size=seen.size,
+        dt=came.moment(),
+    )
+    return LandingPage(
+        resource=resource,
+        facts=seen.facts(),
+        content_type=fields.first("Content-Type"),
+        links=tuple(fields.all("Link")),
+        bad_coding=bad_coding,
+    )
+
+
+_DOWNLOAD = FileStatus.ERROR_PLATFORM_DOWNLOAD
+
+
+def fetched_of(
+    want: Fetch | FetchBundle,
+    came: Came,
+    children: Children,
+    bases: PlatformBases,
+    limits: BundleLimits,
+) -> Fetched:
+    """What is sent for *want*, whose bytes lie in the raw log; digests in one pass over them."""
+    last = came.last
+    url = bases.told(last.url) if last else want.url
+    word, sentence = came.trouble
+    if word == "too-big":
+        return Fetched(status=FileStatus.TOO_LARGE_FILE, url=url, trouble=sentence)
+    if last is None or last.payload is None or word or last.payload.status != 200:
+        broken = word == "bad-http" and last and last.payload and last.payload.chunked
+        status = FileStatus.TRANSFER_ENCODING_ERROR if broken else _DOWNLOAD
+        answered = f"HTTP status {last.payload.status}" if last and last.payload else "no answer"
+        return Fetched(status=status, url=url, trouble=sentence or answered)
+    try:
+        with _answer(last) as (block, head):
+            fetched = _read(want, block, head, children)
+            if isinstance(want, FetchBundle):
+                contents = _contents(want, last, block, head, children, limits)
+                fetched = replace(fetched, contents=contents)
+    except BadHttp as error:
+        coded = last.payload.chunked
+        status = FileStatus.TRANSFER_ENCODING_ERROR if coded else _DOWNLOAD
+        return Fetched(status=status, url=url, trouble=str(error))
+    return replace(fetched, url=url, dt=came.moment(), http_status=last.payload.status)
+
+
+def _read(want: Fetch | FetchBundle, block: Source, head: http.Head, children: Children) -> Fetched:
+    others = want.others if isinstance(want, FetchBundle) else _others(want)
+    facts = facts_of(http.payload(block, head), others)
+    decoded = None
+    if head.content_codings:
+        try:
+            decoded = facts_of(_entity(block, head), others)
+        except BadHttp:
+            decoded = None
+    return Fetched(
+        status=FileStatus.SUCCESS,
+        facts=_typed(facts, children),
+        decoded=_typed(decoded, children) if decoded else None,
+    )
+
+
+def _others(want: Fetch) -> tuple[str, ...]:
+    return tuple(name for name in OTHER_DIGESTS if name in want.file.digests)
+
+
+def _typed(facts: FileFacts, children: Children) -> FileFacts:
+    return replace(facts, mimetype=children.mimetype(facts.prefix))
+
+
+def _contents(  # noqa: PLR0917
+    want: FetchBundle,
+    last: LoggedExchange,
+    block: Source,
+    head: http.Head,
+    children: Children,
+    limits: BundleLimits,
+) -> BundleContents:
+    """What stands in a bundle, read where it lies; one that is chunked, in a nameless copy."""
+    span = last.response
+    assert span is not None
+    if not (head.chunked or head.transfer_codings):
+        start = span.offset + span.length - len(b"\r\n\r\n") - (block.size - head.end)
+        length = head.content_length
+        size = block.size - head.end if length is None else length
+        return children.bundle(
+            Path(span.path), limits, start=start, length=size, others=want.others
+        )
+    folder = Path(span.path).parent
+    fd = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        for piece in http.payload(block, head):
+            os.write(fd, piece)
+        return children.bundle(Path(f"/proc/{os.getpid()}/fd/{fd}"), limits, others=want.others)
+    finally:
+        os.close(fd)

@@ -1,0 +1,70 @@
+"""Mirrors of platforms: which URL is asked for another (``LAFKA_PLATFORM_BASES``).
+
+Scheme and authority of each URL of a named host are replaced, hops' and robots.txt's too; results
+tell the platform's own URL, WARCs what was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Self
+from urllib.parse import urlsplit
+
+from lafka.errors import BadArgument
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+
+class PlatformBases:
+    """Host -> base URL to ask in its place, ``http://127.0.0.2:8000``; ``BadArgument``."""
+
+    def __init__(self, bases: Mapping[str, str] | None = None) -> None:
+        self._asked = {str(host).lower(): _base(host, base) for host, base in (bases or {}).items()}
+        self._told = {base: host for host, base in self._asked.items()}
+        if len(self._told) < len(self._asked):
+            raise BadArgument("LAFKA_PLATFORM_BASES: two hosts have one base")
+
+    def __bool__(self) -> bool:
+        return bool(self._asked)
+
+    def asked(self, url: str) -> str:
+        """The URL that is asked for *url*."""
+        base = self._asked.get((urlsplit(url).hostname or "").lower())
+        return url if base is None else f"{base[0]}://{base[1]}{_target(url)}"
+
+    def told(self, url: str) -> str:
+        """The platform's own URL of what was asked for as *url*."""
+        parts = urlsplit(url)
+        host = self._told.get((parts.scheme, parts.netloc.lower()))
+        return url if host is None else f"https://{host}{_target(url)}"
+
+
+def _target(url: str) -> str:
+    """What stands behind the authority, char by char."""
+    rest = url.partition("://")[2]
+    place = min((rest.find(char) for char in "/?#" if char in rest), default=len(rest))
+    return rest[place:]
+
+
+def _base(host: str, base: str) -> tuple[str, str]:
+    parts = urlsplit(str(base))
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/"):
+        raise BadArgument(f"LAFKA_PLATFORM_BASES: {base!r} for {host} is no http://host:port")
+    return parts.scheme, parts.netloc.lower()
+
+
+class PlatformBasesMiddleware:
+    """Sends requests to a mirror that stands for their host, redirected ones too."""
+
+    def __init__(self, bases: PlatformBases) -> None:
+        self._bases = bases
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(PlatformBases(crawler.settings.getdict("LAFKA_PLATFORM_BASES")))
+
+    def process_request(self, request: Request) -> Request | None:
+        url = self._bases.asked(request.url)
+        return None if url == request.url else request.replace(url=url, dont_filter=True)

@@ -1,0 +1,249 @@
+"""Huge files streamed into parts of items: asked for again where they broke off, never in memory.
+
+The body goes from the wire to the disk, past the raw WARC; a thread hashes and writes it, and the
+connection waits for that thread where the disk is slower than the network.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from lafka.capture.logged import LoggedExchange
+from lafka.errors import StorageTrouble
+from lafka.filesets.asks import Fetch, FetchBundle, Fetched
+from lafka.filesets.bundles import BundleLimits
+from lafka.filesets.children import Children
+from lafka.filesets.crawling.answers import Came
+from lafka.filesets.statuses import FileStatus
+from lafka.filesets.targets.folder import SYNC_SECONDS, PartFile
+from lafka.filesets.targets.parts import Part, Step, begun, step_after
+from lafka.filesets.types import OTHER_DIGESTS
+from lafka.politeness.failures import is_final
+from lafka.warc.format.fields import Fields
+
+HIGH = 16 << 20
+LOW = 4 << 20
+"""Bytes that may wait to be written; the connection is stopped above the first until the second."""
+_AGAIN = (408, 425, 429)
+
+logger = logging.getLogger(__name__)
+
+
+class PartSink:
+    """Takes the body of one answer into *file*; *call* runs something in the reactor's thread.
+
+    ``step`` is what the answer meant, None before one came.
+    """
+
+    def __init__(
+        self, file: PartFile, url: str, most: int, call: Callable[[Callable[[], object]], object]
+    ) -> None:
+        self.step: Step | None = None
+        self.status = 0
+        self.start = file.part.offset
+        self._file = file
+        self._url = url
+        self._most = most
+        self._call = call
+        self._waiting: queue.SimpleQueue[bytes | Part | None] = queue.SimpleQueue()
+        self._size = 0
+        self._lock = threading.Lock()
+        self._paused = False
+        self._pause: Callable[[], object] = bool
+        self._resume: Callable[[], object] = bool
+        self._trouble: StorageTrouble | None = None
+        self._thread: threading.Thread | None = None
+
+    # ---- In the reactor's thread
+
+    def wants(self, status: int, fields: Fields) -> bool:
+        self.status = status
+        if 300 <= status < 400:
+            return False
+        asked = self._file.part.headers()
+        self.step = step_after(self._file.part, status, fields) if asked else _first(status)
+        if self.step is Step.BEGIN:
+            self.start = 0
+            self._waiting.put(begun(self._url, status, fields))
+        return self.step in (Step.BEGIN, Step.GO_ON)
+
+    def begin(self, pause: Callable[[], object], resume: Callable[[], object]) -> None:
+        self._pause, self._resume = pause, resume
+        self._thread = threading.Thread(target=self._work, name="lafka-part", daemon=True)
+        self._thread.start()
+
+    def receive(self, data: bytes) -> None:
+        if self._trouble is not None:
+            raise self._trouble
+        with self._lock:
+            self._size += len(data)
+            pauses = self._size > HIGH and not self._paused
+            self._paused = self._paused or pauses
+        self._waiting.put(data)
+        if pauses:
+            self._pause()
+
+    # ---- In the writer's
+
+    def _work(self) -> None:
+        while (piece := self._next()) is not None:
+            try:
+                if self._trouble is None:
+                    self._take(piece)
+            except StorageTrouble as error:
+                self._trouble = error
+            if isinstance(piece, bytes):
+                self._written(len(piece))
+
+    def _next(self) -> bytes | Part | None:
+        """What comes next, empty where nothing came for as long as a kill may lose."""
+        try:
+            return self._waiting.get(timeout=SYNC_SECONDS)
+        except queue.Empty:
+            return b""
+
+    def _take(self, piece: bytes | Part) -> None:
+        if isinstance(piece, Part):
+            self._file.begin(piece)
+        elif piece:
+            self._file.write(piece)
+        else:
+            self._file.sync()
+
+    def _written(self, size: int) -> None:
+        with self._lock:
+            self._size -= size
+            resumes = self._paused and self._size < LOW
+            self._paused = self._paused and not resumes
+        if resumes:
+            self._call(self._resume)
+
+    def finish(self) -> None:
+        """Wait until all that came is on the disk; ``StorageTrouble``. To be called in a thread."""
+        if self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join()
+        if self._trouble is not None:
+            with suppress(StorageTrouble):  # what was written before may do all the same
+                self._file.sync()
+            raise self._trouble
+        if self._thread is not None:
+            self._file.sync()
+
+
+def _first(status: int) -> Step:
+    return Step.BEGIN if status == 200 else Step.FAIL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """What a download needs of the crawl.
+
+    ``get`` asks with these header fields and this sink; ``aside`` works in a thread; ``call`` in
+    the reactor's.
+    """
+
+    get: Callable[[dict[str, str], PartSink], Awaitable[Came]]
+    aside: Callable[..., Awaitable[object]]
+    call: Callable[[Callable[[], object]], object]
+    told: Callable[[str], str]
+    tries: int
+
+
+@dataclass(slots=True)
+class Download:
+    """One file's download into *file*: its captures, and which bytes each brought."""
+
+    file: PartFile
+    captures: list[tuple[LoggedExchange, ...]] = field(default_factory=list)
+    ranges: list[tuple[int, int]] = field(default_factory=list)
+
+    async def run(self, want: Fetch | FetchBundle, way: Way) -> Fetched:
+        """Fetch what is missing; ``tries`` requests without a further byte end it."""
+        await way.aside(self.file.take_up, want.url)
+        left, came, status = way.tries, None, 200
+        while not self.file.part.is_whole:
+            before = self.file.size
+            sink = PartSink(self.file, want.url, want.max_bytes, way.call)
+            try:
+                came = await way.get(self.file.part.headers(), sink)
+            finally:
+                await way.aside(sink.finish)
+            self._note(came, sink)
+            status = sink.status or status
+            if came.last is not None and came.last.too_big:
+                return _failed(FileStatus.TOO_LARGE_FILE, want, "more bytes than are allowed")
+            word, sentence = _trouble(came, sink)
+            if not word:
+                break
+            if sink.step is Step.ASK_ANEW:
+                await way.aside(self.file.begin, Part(url=want.url))
+            left = way.tries if self.file.size > before else left - 1
+            if left <= 0 or _is_final(came, sink):
+                return _failed(FileStatus.ERROR_PLATFORM_DOWNLOAD, want, sentence)
+            logger.info("%s: broken off at byte %d: %s", want.url, self.file.size, sentence)
+        return Fetched(
+            status=FileStatus.SUCCESS,
+            url=way.told(came.last.url) if came and came.last else want.url,
+            dt=came.moment() if came and came.hops.exchanges else self.file.moment(),
+            http_status=status,
+            facts=self.file.facts(),
+        )
+
+    def _note(self, came: Came, sink: PartSink) -> None:
+        if came.hops.exchanges:
+            self.captures.append(came.hops.exchanges)
+            self.ranges.append((sink.start, self.file.size))
+
+
+def _trouble(came: Came, sink: PartSink) -> tuple[str, str]:
+    """Word and sentence for what went wrong with a request; both empty where nothing did."""
+    if came.error is not None:
+        return came.trouble
+    last = came.last
+    if sink.step is Step.VERIFY:
+        return "", ""
+    if sink.step not in (Step.BEGIN, Step.GO_ON):
+        return "status", f"HTTP status {sink.status}" if sink.status else "no answer"
+    if last is not None and last.truncated not in ("", "length"):
+        return "truncated", "the body ends early"
+    return "", ""
+
+
+def _is_final(came: Came, sink: PartSink) -> bool:
+    """Whether asking again cannot help."""
+    if came.error is not None:
+        return is_final(came.error)
+    refused = 400 <= sink.status < 500 and sink.status not in _AGAIN
+    return refused and sink.step is Step.FAIL
+
+
+def _failed(status: FileStatus, want: Fetch | FetchBundle, sentence: str) -> Fetched:
+    return Fetched(status=status, url=want.url, trouble=sentence)
+
+
+def others_of(want: Fetch | FetchBundle) -> tuple[str, ...]:
+    """Digests that are wanted beside the usual ones."""
+    if isinstance(want, FetchBundle):
+        return want.others
+    return tuple(name for name in OTHER_DIGESTS if name in want.file.digests)
+
+
+def looked_into(
+    fetched: Fetched, want: Fetch | FetchBundle, path: Path, children: Children,
+    limits: BundleLimits,
+) -> Fetched:  # fmt: skip
+    """*fetched* with the type of its bytes, and what stands in it where it is a bundle. Blocks."""
+    if fetched.facts is None:
+        return fetched
+    facts = replace(fetched.facts, mimetype=children.mimetype(fetched.facts.prefix))
+    contents = None
+    if isinstance(want, FetchBundle):
+        contents = children.bundle(path, limits, others=want.others)
+    return replace(fetched, facts=facts, contents=contents)

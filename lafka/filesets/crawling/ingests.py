@@ -1,0 +1,371 @@
+"""One request from its landing page to its result: what drives the walk through Scrapy.
+
+An ingest decides nothing about a fileset: it asks what the walk wants, sends it what came, and has
+stored what the walk says is to be kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from time import monotonic
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from lafka.errors import KeeperError
+from lafka.filesets.archive.filesetwarc import FilesetWarc
+from lafka.filesets.archive.notes import Role, warcinfo_fields
+from lafka.filesets.archive.storing import Exchanges, Page, Storing
+from lafka.filesets.asks import Ask, Claim, Fetch, FetchBundle, Fetched, Keep, Kept, SetAside
+from lafka.filesets.crawling.answers import Came, LandingPage, answer_of, fetched_of, landing_of
+from lafka.filesets.crawling.holding import HeldHere, free_bytes
+from lafka.filesets.crawling.itemstore import ItemStore
+from lafka.filesets.crawling.shops import Dry, Shop, Wanted
+from lafka.filesets.requests import IngestRequest
+from lafka.filesets.results import IngestResult, Landing
+from lafka.filesets.statuses import FileStatus, Status
+from lafka.filesets.strategies.strategy import Held
+from lafka.filesets.types import FilesetPlatformItem, IngestStrategy
+from lafka.filesets.walk import Walking, refused, walk
+
+logger = logging.getLogger(__name__)
+
+BUSY_SECONDS = 30.0
+"""Until a fileset is tried again that another process has."""
+_LANDING_STATUS = {
+    "too-big": Status.BODY_TOO_LARGE,
+    "loop": Status.REDIRECT_LOOP,
+}
+
+
+class Ingest:
+    """The ingest of *request*, whose captures belong to *owner*."""
+
+    def __init__(self, shop: Shop, request: IngestRequest, owner: int) -> None:
+        self._shop = shop
+        self._request = request
+        self._owner = owner
+        self._pages: list[Page] = []
+        self._item: FilesetPlatformItem | None = None
+        self._claim: Claim | None = None
+        self._store: Storing | None = None
+        self._held: HeldHere | None = None
+        self._landing: tuple[LandingPage, Came] | None = None
+        self._fetched: tuple[Exchanges, Fetched] | None = None
+        self._target: ItemStore | None = None
+        self._lock: asyncio.Lock | None = None
+        self._requests = self._bytes = 0
+        self._begun = monotonic()
+
+    async def run(self) -> dict[str, Any]:
+        """The result, as it is told; what came of it is stored. ``Dry`` where nothing is to be.
+
+        ``StorageTrouble``, ``Stopped``: it is nobody's result, and the next run asks again.
+        """
+        told = refused(self._request, self._shop.rules)
+        if told is None:
+            former = await self._former()
+            if former is not None:
+                return former
+            try:
+                told = await self._ingested()
+                return await self._ended(told)
+            except KeeperError as error:
+                logger.error("%s: nothing is stored: %s", self._request.base_url, error)
+                told = _plain(self._request, Status.DAMAGED, str(error))
+            finally:
+                await self._let_go()
+        return self._told(told)
+
+    # ---- Before anything is asked
+
+    async def _former(self) -> dict[str, Any] | None:
+        """The result of a request that had a hit before and is not to be asked again."""
+        shop, request = self._shop, self._request
+        if request.force_recrawl or shop.rules.refresh or shop.dry:
+            return None
+        hit = await shop.wire.aside(shop.index.former, request.ingest_type, request.base_url)
+        if hit is None or hit.time < shop.rules.refresh_before:
+            return None
+        result = {**hit.result, "request": dict(request.raw)}
+        if hit.told:
+            files = [{**file, "status": FileStatus.EXISTS} for file in result.get("manifest", [])]
+            result |= {"status": Status.SUCCESS_EXISTING, **({"manifest": files} if files else {})}
+        return {**result, "lafka": {**result.get("lafka", {}), **self._account()}}
+
+    # ---- The walk
+
+    async def _ingested(self) -> IngestResult:
+        shop = self._shop
+        wanted = self._wanted(self._request.url, None, shop.landing_max)
+        came = await self._get(wanted)
+        page = await shop.wire.aside(landing_of, came, shop.bases)
+        if page is not None:
+            self._pages.append(Page(role=Role.SPLAP, exchanges=came.hops.exchanges))
+        landing = await self._landed(page)
+        trouble = _landing_trouble(came, page)
+        if trouble is not None or page is None:
+            status, word, sentence = trouble or (Status.NO_CAPTURE, "", "")
+            told = _plain(self._request, status, sentence)
+            return replace(told, landing=landing, lafka={"outcome": word} if word else {})
+        self._landing = (page, came)
+        free = await shop.wire.aside(free_bytes, (shop.filesets.root, shop.filesets.items))
+        steps = walk(
+            self._request,
+            page.resource,
+            landing,
+            shop.rules,
+            held=self._view,
+            free=max(0, free - shop.keep_free),
+        )
+        return await self._driven(steps)
+
+    async def _landed(self, page: LandingPage | None) -> Landing:
+        if page is None:
+            return Landing()
+        shop, resource = self._shop, page.resource
+        facts = page.facts
+        if resource.media_type in ("text/html", "application/xhtml+xml", ""):
+            biblio = await shop.wire.aside(
+                shop.children.page, resource.url, resource.body, page.content_type, list(page.links)
+            )
+        else:
+            biblio = None
+        sniffed = await shop.wire.aside(shop.children.mimetype, facts.prefix)
+        meta = replace(facts, mimetype=sniffed).file_meta()
+        return Landing.of(resource, file_meta=meta, html_biblio=biblio)
+
+    async def _driven(self, steps: Walking) -> IngestResult:
+        got: Any = None
+        while True:
+            want, result = await self._shop.wire.aside(_step, steps, got)
+            if result is not None:
+                self._item = result.item
+                return result  # type: ignore[no-any-return]
+            got = await self._answered(want)
+
+    async def _answered(self, want: Any) -> Any:
+        if isinstance(want, Ask):
+            return await self._asked(want)
+        if isinstance(want, Claim):
+            return await self._claimed(want)
+        if isinstance(want, Fetch | FetchBundle):
+            return await self._fetch(want)
+        if isinstance(want, Keep):
+            return await self._keep(want)
+        assert isinstance(want, SetAside)
+        if self._target is not None:
+            await self._target.set_aside()
+        return None
+
+    async def _asked(self, want: Ask) -> Any:
+        came = await self._get(
+            self._wanted(want.url, want, want.max_bytes, robots=self._shop.robots_everywhere)
+        )
+        if came.last is not None:
+            self._pages.append(Page(role=Role.API, exchanges=came.hops.exchanges))
+        return await self._shop.wire.aside(answer_of, want, came, self._shop.bases)
+
+    def _wanted(
+        self, url: str, want: Ask | Fetch | FetchBundle | None, most: int, *, robots: bool = True
+    ) -> Wanted:
+        asked = self._shop.bases.asked(url)
+        return Wanted(
+            url=asked,
+            fields=tuple(warcinfo_fields(self._request, asked, want, self._item)),
+            most=most,
+            tries=self._shop.tries if isinstance(want, Fetch | FetchBundle) else 3,
+            robots=robots,
+            accept=want.accept if isinstance(want, Ask) else "",
+        )
+
+    async def _get(self, wanted: Wanted) -> Came:
+        came = await self._shop.wire.get(self._owner, wanted)
+        self._requests += came.hops.requests
+        return came
+
+    # ---- The fileset
+
+    async def _claimed(self, claim: Claim) -> None:
+        """Have the fileset alone, of all processes and of this one's ingests."""
+        self._item, self._claim = claim.item, claim
+        shop = self._shop
+        if shop.dry:
+            raise Dry(_dry(claim))
+        fileset = claim.item.fileset_id or ""
+        captures = [page.exchanges[0].warcinfo_id for page in self._pages]
+        await shop.wire.bind(self._owner, fileset, captures)
+        store = self._store = await self._locked(fileset)
+        if not claim.strategy.is_web:
+            anew = self._request.force_recrawl
+            self._target = ItemStore(shop, claim, self._get, anew=anew)
+        folder = self._target.folder if self._target else None
+        self._held = HeldHere(store, shop.filesets, folder)
+
+    async def _locked(self, fileset_id: str) -> Storing:
+        shop = self._shop
+        lock = shop.locks.setdefault(fileset_id, asyncio.Lock())
+        await lock.acquire()
+        self._lock = lock
+        warc: FilesetWarc | None = None
+        while warc is None:
+            warc = await shop.wire.aside(shop.filesets.locked, fileset_id)
+            if warc is None:
+                logger.info("%s: another process has it; tried again", fileset_id)
+                await asyncio.sleep(BUSY_SECONDS)
+        return Storing(warc, self._request, self._pages, root=shop.filesets.root)
+
+    async def _let_go(self) -> None:
+        if self._store is not None:
+            await self._shop.wire.aside(self._store.close)
+            self._store = None
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def _view(self, strategy: IngestStrategy) -> Held:  # noqa: ARG002  one view for all
+        assert self._held is not None
+        return self._held
+
+    def _named(self) -> Storing:
+        """The store, which knows by now under which name the version is kept."""
+        store, claim, held = self._store, self._claim, self._held
+        assert store is not None
+        assert claim is not None
+        assert held is not None
+        if not store.entry:
+            rules = self._shop.rules
+            anew = self._request.force_recrawl or rules.refresh or bool(rules.refresh_before)
+            store.version(claim.item, claim.strategy, anew=anew)
+        return store
+
+    # ---- Files
+
+    async def _fetch(self, want: Fetch | FetchBundle) -> Fetched:
+        shop = self._shop
+        robots = shop.robots_everywhere or self._is_web
+        wanted = self._wanted(want.url, want, want.max_bytes, robots=robots)
+        if self._target is not None:
+            return await self._target.fetch(want, wanted)
+        came = self._landed_as(want) or await self._get(wanted)
+        fetched: Fetched = await shop.wire.aside(
+            fetched_of, want, came, shop.children, shop.bases, shop.bundle_limits
+        )
+        self._fetched = (came.hops.exchanges, fetched)
+        self._bytes += fetched.facts.size if fetched.facts else 0
+        return fetched
+
+    @property
+    def _is_web(self) -> bool:
+        return self._item is not None and self._item.platform_name == "web"
+
+    def _landed_as(self, want: Fetch | FetchBundle) -> Came | None:
+        """The landing page where it is the file itself: it is not asked for twice."""
+        if self._landing is None or not self._is_web:
+            return None
+        page, came = self._landing
+        self._landing = None
+        return came if want.url == page.resource.url and isinstance(want, Fetch) else None
+
+    async def _keep(self, want: Keep) -> Kept:
+        if self._target is not None:
+            return await self._target.keep(want, self._named())
+        assert self._fetched is not None
+        exchanges, _ = self._fetched
+        store = self._named()
+        item = self._item
+        assert item is not None
+        kept: Kept = await self._shop.wire.store(
+            item.fileset_id or "", lambda: store.keep(want, exchanges)
+        )
+        return kept
+
+    # ---- The end
+
+    async def _ended(self, told: IngestResult) -> dict[str, Any]:
+        """Store *told* and what is left of the pages; the result with where its page stands."""
+        result = self._told(told)
+        if not self._pages or self._shop.dry:
+            return result
+        if self._store is None:
+            self._store = await self._locked(self._home(told))
+        store = self._store
+        if self._claim is not None and self._held is not None:
+            self._named()
+
+        target = self._target
+
+        def end() -> dict[str, Any]:
+            if target is not None and result["hit"] and not target.folder.is_described:
+                target.folder.describe()
+            ended = store.end(result)
+            if ended["hit"] and told.item is not None:
+                time = "" if (known := store.known()) is None else known.time
+                self._shop.index.note(ended, told.item.fileset_id or "", store.entry, time)
+            return ended
+
+        stored: dict[str, Any] = await self._shop.wire.store(self._home(told), end)
+        return stored
+
+    def _home(self, told: IngestResult) -> str:
+        """The fileset in whose WARC the landing page of *told* is kept."""
+        known = told.item.fileset_id if told.item is not None else None
+        return known or _web_home(told)
+
+    def _told(self, told: IngestResult) -> dict[str, Any]:
+        return replace(told, lafka={**(told.lafka or {}), **self._account()}).as_json()
+
+    def _account(self) -> dict[str, Any]:
+        return {
+            "run": self._shop.run,
+            "requests": self._requests,
+            "bytes": self._bytes + (self._target.fetched_bytes if self._target else 0),
+            "seconds": round(monotonic() - self._begun, 3),
+        }
+
+
+def _step(steps: Walking, got: Any) -> tuple[Any, IngestResult | None]:
+    """What the walk wants next, or its result: a StopIteration cannot come out of a thread."""
+    try:
+        return steps.send(got), None
+    except StopIteration as end:
+        return None, end.value
+
+
+def _plain(request: IngestRequest, status: Status, message: str) -> IngestResult:
+    raw: Mapping[str, Any] = request.raw
+    return IngestResult(request=raw, status=status, error_message=message or None)
+
+
+def _landing_trouble(came: Came, page: LandingPage | None) -> tuple[Status, str, str] | None:
+    """Status, word and sentence where there is no page to walk from; None where there is one."""
+    word, sentence = came.trouble
+    if page is not None and page.bad_coding:
+        return Status.BAD_GZIP_ENCODING, word, f"{page.resource.url}: its coding is broken"
+    if not word:
+        return None
+    return _LANDING_STATUS.get(word, Status.NO_CAPTURE), word, sentence
+
+
+def _web_home(told: IngestResult) -> str:
+    url = str((told.landing.terminal or {}).get("terminal_url") or "")
+    host = urlsplit(url).hostname or "unknown"
+    return f"fileset:web:{host}:{quote(url, safe=_PLAIN)}"
+
+
+_PLAIN = "".join(map(chr, range(0x21, 0x7F)))
+
+
+def _dry(claim: Claim) -> dict[str, Any]:
+    item = claim.item
+    return {
+        "fileset": item.fileset_id,
+        "version": item.version,
+        "platform_base_url": item.web_base_url,
+        "ingest_strategy": str(claim.strategy),
+        "file_count": len(item.manifest or ()),
+        "total_size": item.total_size,
+        "manifest": [file.as_json() for file in item.manifest or ()],
+    }

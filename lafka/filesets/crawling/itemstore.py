@@ -1,0 +1,132 @@
+"""The files of one ingest that go to an item: fetched into parts, kept under their final names."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+
+from lafka.filesets.archive.storing import ItemPlace, Storing
+from lafka.filesets.asks import Claim, Fetch, FetchBundle, Fetched, Keep, Kept
+from lafka.filesets.crawling.answers import Came
+from lafka.filesets.crawling.downloads import Download, PartSink, Way, looked_into, others_of
+from lafka.filesets.crawling.shops import Shop, Wanted
+from lafka.filesets.statuses import FileStatus
+from lafka.filesets.strategies.strategy import is_restricted
+from lafka.filesets.targets.folder import (
+    BUNDLE,
+    ForeignItem,
+    ItemFolder,
+    PartFile,
+    facts_on_disk,
+    moment_of,
+)
+from lafka.filesets.targets.item import FILES, ItemDescription
+
+
+class ItemStore:
+    """The item of *claim*; *get* asks for something. *anew*: what is there is fetched again."""
+
+    def __init__(
+        self, shop: Shop, claim: Claim, get: Callable[[Wanted], Awaitable[Came]], *, anew: bool
+    ) -> None:
+        self.folder = _item_folder(shop, claim)
+        self.fetched_bytes = 0
+        self._shop = shop
+        self._get = get
+        self._anew = anew
+        self._download: Download | None = None
+        self._fetching = ""
+
+    async def fetch(self, want: Fetch | FetchBundle, wanted: Wanted) -> Fetched:
+        """Have the file in a part of the item; it is on the disk already where a kill left it."""
+        wire, path = self._shop.wire, want.file.path if isinstance(want, Fetch) else BUNDLE
+        try:
+            await wire.aside(self.folder.make)
+        except ForeignItem as error:
+            status = FileStatus.ERROR_ARCHIVEORG_UPLOAD
+            return Fetched(status=status, url=want.url, trouble=str(error))
+        again, self._fetching = self._fetching == path, path
+        if again and self._download is not None:  # what came before was something else
+            await wire.aside(self._download.file.drop)
+        final = self.folder.final(path)
+        self._download = Download(PartFile(final, others_of(want)))
+        fetched = None if again else await wire.aside(self._on_disk, final, want)
+        if fetched is None:
+            fetched = await self._download.run(want, self._way(wanted))
+            self.fetched_bytes += sum(end - start for start, end in self._download.ranges)
+        looked: Fetched = await wire.aside(
+            looked_into,
+            fetched,
+            want,
+            self._download.file.path,
+            self._shop.children,
+            self._shop.bundle_limits,
+        )
+        return looked
+
+    def _on_disk(self, final: Path, want: Fetch | FetchBundle) -> Fetched | None:
+        """The file where it has its final name, but no note yet; None to ask for it."""
+        if self._anew or isinstance(want, FetchBundle) or not final.exists():
+            return None
+        facts, status = facts_on_disk(final, others_of(want)), FileStatus.SUCCESS
+        moment = moment_of(final)
+        return Fetched(status=status, url=want.url, dt=moment, http_status=200, facts=facts)
+
+    def _way(self, wanted: Wanted) -> Way:
+        shop = self._shop
+
+        async def get(headers: dict[str, str], sink: PartSink) -> Came:
+            asked = replace(wanted, tries=1, headers=tuple(headers.items()), sink=sink)
+            return await self._get(asked)
+
+        return Way(
+            get=get,
+            aside=shop.wire.aside,
+            call=shop.wire.call,
+            told=shop.bases.told,
+            tries=shop.tries,
+        )
+
+    async def keep(self, want: Keep, store: Storing) -> Kept:
+        """Give the part its final name, and note it in the WARC."""
+        download, folder = self._download, self.folder
+        assert download is not None
+        self._download = None
+        if want.members:  # the bundle's kind is known only now
+            files = {want.file.path: f"{FILES}/{want.file.path}"}
+            folder.description = replace(folder.description, files=files)
+        final = folder.final(want.file.path)
+        item, name = folder.description.identifier, folder.name_of(want.file.path)
+
+        def keep() -> Kept:
+            if download.file.path.exists() or not final.exists():
+                if not download.file.keep(final) and not _same(final, want):
+                    status = FileStatus.MISMATCH_EXISTING
+                    return Kept(status=status, trouble=f"{final}: other content is there")
+                download.file.drop()
+            place = ItemPlace(item=item, name=name)
+            return store.keep_item(want, download.captures, place, download.ranges)
+
+        kept: Kept = await self._shop.wire.store(item, keep)
+        return kept
+
+    async def set_aside(self) -> None:
+        """Keep what was fetched last as what is not the file."""
+        download, self._download = self._download, None
+        if download is not None:
+            await self._shop.wire.aside(download.file.set_aside)
+
+
+def _item_folder(shop: Shop, claim: Claim) -> ItemFolder:
+    item = claim.item
+    paths = [file.path for file in item.manifest or () if not is_restricted(file)]
+    if claim.strategy.is_bundled:
+        paths = [BUNDLE]
+    description = ItemDescription.of(item, paths, collection=shop.collection)
+    return ItemFolder(shop.filesets.items, description, item.fileset_id or "")
+
+
+def _same(final: Path, want: Keep) -> bool:
+    """Whether the file at *final* is that of *want*."""
+    return facts_on_disk(final).digests["sha256"] == want.file.sha256

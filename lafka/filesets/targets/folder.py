@@ -1,0 +1,248 @@
+"""Items in a folder: parts that are written as they come, final names that are whole.
+
+::
+
+    <items>/<item name>/
+      .lafka.json            which fileset the item is of; what has none is not Lafka's
+      item.json              last of all: what the internetarchive library's upload takes
+      files/<path>           a file, verified
+      files/.part-<name>     a file that comes, with .part-<name>.json: how far it is synced
+      files/<name>.mismatch  what twice was not the file
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+
+from lafka.errors import ArchiveBusy, StorageTrouble
+from lafka.filesets.targets.item import FILES, ItemDescription
+from lafka.filesets.targets.parts import Part
+from lafka.filesets.verifying import Digester, FileFacts
+from lafka.storage import drafts
+from lafka.storage.folders import free_name, make_folders, sync_folder
+from lafka.warc.format.sources import CHUNK
+from lafka.warc.writing.names import or_numbered
+
+MARKER = ".lafka.json"
+DESCRIPTION = "item.json"
+PART = ".part-"
+BUNDLE = "bundle"
+"""The name of a bundle before its kind is known."""
+SYNC_BYTES = 256 << 20
+SYNC_SECONDS = 2.0
+
+
+class ForeignItem(ArchiveBusy):
+    """A folder has an item's name and is not of its fileset: nothing is written there."""
+
+
+class ItemFolder:
+    """The folder of the item that *description* names, of the fileset *fileset_id*."""
+
+    def __init__(self, items: Path, description: ItemDescription, fileset_id: str) -> None:
+        self.path = items / description.identifier
+        self.description = description
+        self._fileset_id = fileset_id
+
+    @property
+    def is_described(self) -> bool:
+        """Whether ``item.json`` is there: the item was finished once."""
+        return (self.path / DESCRIPTION).is_file()
+
+    def make(self) -> None:
+        """Make the folder; ``ForeignItem`` where another's is there, ``StorageTrouble``."""
+        marker = self.path / MARKER
+        if self.path.exists() and not marker.exists() and any(self.path.iterdir()):
+            raise ForeignItem(f"{self.path}: a folder that is not Lafka's")
+        make_folders(self.path / FILES)
+        draft = self.path / f"{MARKER}-{os.getpid()}"
+        values = json.dumps({"fileset": self._fileset_id}).encode() + b"\n"
+        if drafts.create(marker, [values], draft=draft):
+            sync_folder(self.path)
+        elif self._marked() != self._fileset_id:
+            raise ForeignItem(f"{self.path}: an item of {self._marked()}")
+
+    def _marked(self) -> str:
+        try:
+            return str(json.loads((self.path / MARKER).read_bytes())["fileset"])
+        except (OSError, ValueError, LookupError, TypeError):
+            return "nobody"
+
+    def name_of(self, path: str) -> str:
+        """Where the file *path* of the manifest stands, below the item's folder."""
+        return self.description.files[path]
+
+    def final(self, path: str) -> Path:
+        return self.path / self.name_of(path)
+
+    def describe(self) -> None:
+        """Write ``item.json``, last of all."""
+        drafts.replace(self.path / DESCRIPTION, [self.description.to_bytes()])
+
+
+class PartFile:
+    """A file on its way to *final*; whoever has the fileset's lock is its only writer."""
+
+    def __init__(self, final: Path, others: Iterable[str] = ()) -> None:
+        self.final = final
+        self.path = final.with_name(PART + final.name)
+        self._told = final.with_name(f"{PART}{final.name}.json")
+        self._others = tuple(others)
+        self._digester = Digester(self._others)
+        self._fd = -1
+        self._synced = 0
+        self._synced_at = 0.0
+        self.part = Part(url="")
+
+    @property
+    def size(self) -> int:
+        """Bytes that were written."""
+        return self._digester.size
+
+    def take_up(self, url: str) -> None:
+        """Open what there is of it; the prefix that was synced is hashed again.
+
+        ``StorageTrouble``.
+        """
+        try:
+            make_folders(self.path.parent)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._fd = os.open(self.path, flags, 0o666)
+            self.part = self._known(url)
+            os.ftruncate(self._fd, self.part.offset)
+            self._digester = Digester(self._others)
+            for piece in _pieces(self._fd, self.part.offset):
+                self._digester.feed(piece)
+            self._synced, self._synced_at = self.part.offset, monotonic()
+        except OSError as error:
+            raise StorageTrouble(self.path, error) from error
+
+    def _known(self, url: str) -> Part:
+        try:
+            known = Part.parse(self._told.read_bytes())
+        except (OSError, ValueError):
+            return Part(url=url)
+        whole = os.fstat(self._fd).st_size >= known.offset
+        return known if whole else Part(url=url)
+
+    def begin(self, part: Part) -> None:
+        """Begin anew with the file that *part* tells of."""
+        try:
+            os.ftruncate(self._fd, 0)
+        except OSError as error:
+            raise StorageTrouble(self.path, error) from error
+        self.part = part
+        self._digester = Digester(self._others)
+        self._synced, self._synced_at = 0, monotonic()
+
+    def write(self, data: bytes) -> None:
+        """Append *data*; zeros alone are left as a hole. Synced now and then."""
+        try:
+            if data.count(0) < len(data):
+                rest, place = memoryview(data), self.size
+                while rest:
+                    written = os.pwrite(self._fd, rest, place)
+                    rest, place = rest[written:], place + written
+            self._digester.feed(data)
+        except OSError as error:
+            raise StorageTrouble(self.path, error) from error
+        late = monotonic() - self._synced_at >= SYNC_SECONDS
+        if late or self.size - self._synced >= SYNC_BYTES:
+            self.sync()
+
+    def sync(self) -> None:
+        """Have on the disk what was written, and say so: a kill loses nothing of it."""
+        if self.size == self.part.offset and self._told.exists():
+            return
+        try:
+            if os.fstat(self._fd).st_size < self.size:
+                os.ftruncate(self._fd, self.size)  # a hole at its end
+            os.fdatasync(self._fd)
+        except OSError as error:
+            raise StorageTrouble(self.path, error) from error
+        self._synced, self._synced_at = self.size, monotonic()
+        self.part = self.part.at(self.size)
+        drafts.replace(self._told, [self.part.to_bytes()])
+
+    def moment(self) -> str:
+        """When it was written last, 14 digits, UTC."""
+        return moment_of(self.path)
+
+    def facts(self) -> FileFacts:
+        """What was written, digests and all."""
+        return self._digester.facts()
+
+    def close(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def keep(self, final: Path | None = None) -> bool:
+        """Give the part its final name, durably; False where another file has it."""
+        final = final or self.final
+        try:
+            make_folders(final.parent)
+            try:
+                drafts.link(self.path, final)
+            except FileExistsError:
+                return False
+            self.drop()
+        except OSError as error:
+            raise StorageTrouble(final, error) from error
+        return True
+
+    def drop(self) -> None:
+        """Have no part any more."""
+        self.close()
+        try:
+            for path in (self._told, self.path):
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StorageTrouble(self.path, error) from error
+
+    def set_aside(self) -> Path:
+        """Keep the part as what is not the file."""
+        self.close()
+        aside = free_name(or_numbered(self.final.with_name(f"{self.final.name}.mismatch"), "."))
+        try:
+            drafts.link(self.path, aside)
+        except OSError as error:
+            raise StorageTrouble(aside, error) from error
+        self.drop()
+        return aside
+
+
+def moment_of(path: Path) -> str:
+    """When the file at *path* was written last, 14 digits, UTC; ``StorageTrouble``."""
+    try:
+        written = path.stat().st_mtime
+    except OSError as error:
+        raise StorageTrouble(path, error) from error
+    return datetime.fromtimestamp(written, UTC).strftime("%Y%m%d%H%M%S")
+
+
+def facts_on_disk(path: Path, others: Iterable[str] = ()) -> FileFacts:
+    """The facts of the file at *path*; ``StorageTrouble``."""
+    digester = Digester(tuple(others))
+    try:
+        with path.open("rb") as file:
+            for piece in _pieces(file.fileno(), os.fstat(file.fileno()).st_size):
+                digester.feed(piece)
+    except OSError as error:
+        raise StorageTrouble(path, error) from error
+    return digester.facts()
+
+
+def _pieces(fd: int, length: int) -> Iterator[bytes]:
+    place = 0
+    while place < length:
+        data = os.pread(fd, min(CHUNK, length - place), place)
+        if not data:
+            raise OSError("the file ends before its length")
+        yield data
+        place += len(data)

@@ -1,0 +1,164 @@
+"""The fileset WARC: wherever a kill left it, what was committed stands and the rest goes on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from lafka.capture.exchanges import Exchange
+from lafka.capture.logged import LoggedExchange, Provenance
+from lafka.capture.rawlog import RawLog
+from lafka.errors import BadSuwaf, BadWarc, ShortWarc
+from lafka.filesets.archive.filesets import Filesets
+from lafka.filesets.archive.filesetwarc import FilesetWarc
+from lafka.filesets.archive.notes import Role
+from lafka.filesets.archive.storing import Page, Storing
+from lafka.filesets.asks import Keep
+from lafka.filesets.checking.filesets import check_filesets
+from lafka.filesets.requests import IngestRequest
+from lafka.filesets.types import FilesetManifestFile, FilesetPlatformItem, IngestStrategy
+from lafka.filesets.verifying import facts_of, filled
+
+ID = "fileset:zenodo:zenodo.org:1"
+URL = "https://zenodo.org/records/1"
+TIME = datetime(2026, 11, 20, 10, 11, 12, tzinfo=UTC)
+BODIES = {"a.txt": b"first\n" * 9, "b.txt": b"second\n" * 9}
+ITEM = FilesetPlatformItem(
+    platform_name="zenodo", platform_domain="zenodo.org", platform_id="1", extra={"version": "1"}
+)
+
+
+class Store:
+    """A raw log with a page and two files, and an archive to store them in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.log = RawLog(folder / "raw", "20261120T101112000000Z-host-1", config={})
+        self.filesets = Filesets(folder)
+        pid = self.filesets.pid(ID)
+        self.warc = self.filesets.warc_path(pid)
+        self.summary = self.filesets.summary_path(pid)
+        self.page = self.logged(URL, b"<title>data</title>")
+        self.files = {path: self.logged(f"{URL}/{path}", body) for path, body in BODIES.items()}
+
+    def logged(self, url: str, body: bytes, *fields: bytes) -> LoggedExchange:
+        exchange = Exchange(url=url, method="GET")
+        exchange.begin(TIME, "127.0.0.1")
+        exchange.request = b"GET / HTTP/1.1\r\n\r\n"
+        lines = fields or (b"Content-Length: %d" % len(body),)
+        exchange.response.append(b"\r\n".join((b"HTTP/1.1 200 OK", *lines, b"", body)))
+        exchange.ended = "complete"
+        logged = self.log.record(exchange, Provenance(owner=1, fields=(("Role", "file"),)))
+        assert logged is not None
+        return logged
+
+    def locked(self) -> FilesetWarc:
+        warc = self.filesets.locked(ID)
+        assert warc is not None
+        return warc
+
+    def storing(self) -> Storing:
+        pages = [Page(role=Role.SPLAP, exchanges=(self.page,))]
+        storing = Storing(self.locked(), IngestRequest.of_url(URL), pages,
+                          root=self.filesets.root, clock=lambda: TIME)  # fmt: skip
+        storing.version(ITEM, IngestStrategy.WEB_FILESET, anew=False)
+        return storing
+
+    def keep(self, storing: Storing, path: str, *, decoded: bool = False) -> None:
+        file = filled(FilesetManifestFile(path=path), facts_of([BODIES[path]]))
+        storing.keep(Keep(file=file, decoded=decoded), (self.files[path],))
+
+    def held(self) -> dict[str, bytes]:
+        version = self.filesets.version(ID)[1]
+        return {path: b"".join(self.filesets.file(ID, path).pieces()) for path in version.files}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path)
+
+
+def ended(store: Store, storing: Storing) -> None:
+    storing.end({"hit": True, "status": "success", "request": {}})
+    storing.close()
+
+
+def test_at_any_cut_what_was_committed_stands_and_the_rest_goes_on(store: Store) -> None:
+    storing = store.storing()
+    store.keep(storing, "a.txt")
+    before, summary = store.warc.read_bytes(), store.summary.read_bytes()
+    store.keep(storing, "b.txt")
+    after, summary_after = store.warc.read_bytes(), store.summary.read_bytes()
+    storing.close()
+    for cut in (*range(len(before), len(after), 97), len(after) - 1, len(after)):
+        store.warc.write_bytes(after[:cut])
+        store.summary.write_bytes(summary)
+        store.locked().close()
+        assert store.held() == dict(list(BODIES.items())[: 1 + (cut == len(after))])
+        again = store.storing()
+        if cut < len(after):
+            store.keep(again, "b.txt")
+        ended(store, again)
+        assert store.held() == BODIES
+        assert list(check_filesets(store.filesets.root)) == []
+        for aside in store.warc.parent.glob("*.torn-*"):
+            aside.unlink()
+    assert summary_after != summary
+
+
+def test_two_writers_never_have_one_fileset(store: Store) -> None:
+    first = store.locked()
+    assert store.filesets.locked(ID) is None
+    first.close()
+    store.locked().close()
+    assert not store.warc.exists()  # nothing was stored, nothing is left
+    assert not list(store.warc.parent.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("damage", "error", "sentence"),
+    [
+        (lambda warc, _: warc.write_bytes(warc.read_bytes()[:-9]), ShortWarc, "its summary knows"),
+        (lambda _, summary: summary.write_bytes(b"[]"), BadSuwaf, "not a summary"),
+        (lambda warc, _: warc.write_bytes(warc.read_bytes().replace(b"splap", b"spla!", 1)
+                                          .replace(b"Target-URI: <", b"Target-URJ: <", 1)
+                                          .replace(b"WARC-Date: 2026", b"WARC-Date: 2025", 1)),
+         BadWarc, "its record headers are not as they were"),
+    ],
+)  # fmt: skip
+def test_what_is_damaged_is_never_written_to(
+    store: Store, damage: Callable[[Path, Path], object], error: type[Exception], sentence: str
+) -> None:
+    storing = store.storing()
+    store.keep(storing, "a.txt")
+    ended(store, storing)
+    damage(store.warc, store.summary)
+    before = store.warc.read_bytes(), store.summary.read_bytes()
+    with pytest.raises(error, match=sentence):
+        store.filesets.locked(ID)
+    assert (store.warc.read_bytes(), store.summary.read_bytes()) == before
+
+
+def test_a_chunked_file_gets_a_conversion_and_an_unchanged_one_a_revisit(store: Store) -> None:
+    body = BODIES["a.txt"]
+    chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+    store.files["a.txt"] = store.logged(f"{URL}/a.txt", chunks, b"Transfer-Encoding: chunked")
+    storing = store.storing()
+    store.keep(storing, "a.txt")
+    ended(store, storing)
+    assert store.held() == {"a.txt": body}
+    size = store.warc.stat().st_size
+    store.files["a.txt"] = store.logged(f"{URL}/a.txt", body)
+    again = store.storing()
+    store.keep(again, "a.txt")
+    ended(store, again)
+    data = store.warc.read_bytes()
+    assert data.count(b"WARC-Type: conversion") == data.count(b"WARC-Type: revisit") == 1
+    assert data[size:].count(body) == 0
+    before = store.summary.read_bytes()
+    assert store.filesets.rebuild(ID).to_bytes() == before
+    digest = hashlib.sha256(body).hexdigest()
+    assert f"sha256:{digest}".encode() in before

@@ -1,0 +1,34 @@
+"""``scrapy demo --filesets``: one dataset of each platform, offline, to reading a file back."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from lafka.demo.platforms import PLATFORMS, TABLE
+from tests.crawls.running import ROOT
+
+
+def test_the_demo_archives_a_dataset_of_each_platform(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "scrapy", "demo", "--filesets"],
+        cwd=ROOT, capture_output=True, text=True, timeout=100, check=False,
+        env={"TMPDIR": str(tmp_path), "PATH": "/usr/bin:/bin"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = re.findall(r"^  (success\S*) +(\S*) +https://", done.stdout, re.MULTILINE)
+    assert sorted(status for status, _ in told if _) == ["success"] * 3 + ["success-file"] * 2
+    assert len(set(told)) >= 3
+    assert len(PLATFORMS) == 5
+    place = re.search(r"open\('(.+)', 'rb'\)", done.stdout)
+    seek, read = (re.search(rf"warc\.{verb}\((\d+)\)", done.stdout) for verb in ("seek", "read"))
+    assert place
+    assert seek
+    assert read
+    with Path(place[1]).open("rb") as warc:
+        warc.seek(int(seek[1]))
+        assert warc.read(int(read[1])) == TABLE
+    shutil.rmtree(tmp_path)

@@ -1,0 +1,180 @@
+"""Huge files into items: streamed into parts, asked for again where they broke off."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.filesets.crawls.running import (
+    FilesetCrawl,
+    crawl,
+    held,
+    results,
+    warcio_check,
+)
+from tests.sites.platforms import PlatformSite, file_target, played, ranged
+from tests.sites.server import Reply, Seen, in_turn, reply
+
+BIG = bytes(range(256)) * 3000 + b"\0" * 700_000 + b"end"
+
+
+def items(archive: Path) -> list[str]:
+    """Every file in the items, by path, without the markers."""
+    found = (path for path in (archive / "items").rglob("*") if path.is_file())
+    return sorted(path.relative_to(archive / "items").as_posix() for path in found
+                  if path.name != ".lafka.json")  # fmt: skip
+
+
+def wait_for(so: Callable[[], bool]) -> None:
+    """Look until *so* is true; a crawl that never comes there fails the test."""
+    for _ in range(6_000):
+        if so():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never came to be so")
+
+
+def test_an_item_holds_what_its_description_names_and_the_warc_how_it_came(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    with PlatformSite() as site:
+        dataset = played(("big.bin", BIG), ("sub/Small name?.txt", b"small"))
+        url = site.play("archiveorg", dataset)
+        run = crawl(archive, "-a", f"url={url}", **site.settings)
+        assert (run.code, run.troubles()) == (0, []), run.log
+        [[result]] = results(archive)
+        assert result["status"] == "success", result
+        assert result["ingest_strategy"] == "archiveorg-fileset"
+        assert result["archiveorg_item_name"] == "played-4711"
+        site.forget()
+        again = crawl(archive, "-a", f"url={url}", "-a", "force=1", **site.settings)
+        assert again.code == 0, again.log
+        assert len(site.file_requests()) == 2
+        assert results(archive)[1][0]["status"] == "success"
+    assert {path: data for (_, _, path), data in held(archive).items()} == {
+        "big.bin": BIG, "sub/Small name?.txt": b"small"
+    }  # fmt: skip
+    folder = archive / "items" / "played-4711"
+    described = json.loads((folder / "item.json").read_bytes())
+    assert {(folder / local).read_bytes() for local in described["files"].values()} == {
+        BIG, b"small"
+    }  # fmt: skip
+    assert set(described["files"]) == {"big.bin", "sub/Small name?.txt"}
+    assert not any(".part-" in name for name in items(archive))
+    warcio_check(archive)
+    warcs = b"".join(p.read_bytes() for p in (archive / "fileset" / "warc").rglob("*.warc"))
+    assert len(warcs) < 60_000
+    assert b"GET /download/played-4711/big.bin HTTP/1.1" in warcs
+
+
+def test_a_broken_download_goes_on_at_its_byte(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    with PlatformSite() as site:
+        dataset = played(("big.bin", BIG), ("b", b"b"))
+        url = site.play("archiveorg", dataset)
+        target = file_target("archiveorg", dataset, 0)
+        cut = reply(BIG[:500_000], "application/octet-stream", 'ETag: "v1"', length=len(BIG),
+                    then="close")  # fmt: skip
+        rest = ranged(BIG)
+        asked: list[str] = []
+
+        def handle(seen: Seen) -> Reply:
+            asked.append(seen.headers.get("Range", ""))
+            return cut if len(asked) == 1 else rest(seen)
+
+        site.routes[target] = handle
+        run = crawl(archive, "-a", f"url={url}", **site.settings)
+        assert run.code == 0, run.log
+    assert results(archive)[0][0]["status"] == "success"
+    assert asked == ["", "bytes=500000-"]
+    assert held(archive)["fileset:archiveorg:archive.org:played-4711", "2", "big.bin"] == BIG
+
+
+def test_another_file_under_the_same_url_is_begun_anew(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    with PlatformSite() as site:
+        dataset = played(("big.bin", BIG), ("b", b"b"))
+        url = site.play("archiveorg", dataset)
+        cut = reply(b"x" * 400_000, "", 'ETag: "old"', length=len(BIG), then="close")
+        site.routes[file_target("archiveorg", dataset, 0)] = in_turn(
+            cut, reply(BIG, "", 'ETag: "v1"')
+        )
+        run = crawl(archive, "-a", f"url={url}", **site.settings)
+        assert run.code == 0, run.log
+    assert held(archive)["fileset:archiveorg:archive.org:played-4711", "2", "big.bin"] == BIG
+
+
+def test_what_is_twice_another_file_is_set_aside(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    with PlatformSite() as site:
+        dataset = played(("big.bin", BIG), ("b", b"b"))
+        url = site.play("archiveorg", dataset)
+        wrong = hashlib.sha512(BIG).digest() * (len(BIG) // 64 + 1)
+        site.routes[file_target("archiveorg", dataset, 0)] = reply(wrong[: len(BIG)], "")
+        run = crawl(archive, "-a", f"url={url}", **site.settings)
+        assert run.code == 0, run.log
+        assert len(site.file_requests()) == 3
+    [[result]] = results(archive)
+    assert result["status"] == "mismatch-sha1" or result["status"] == "mismatch-md5"
+    assert [file["status"] for file in result["manifest"]] == [result["status"], "success"]
+    assert "played-4711/files/big.bin.mismatch" in items(archive)
+    assert "played-4711/item.json" not in items(archive)
+
+
+def test_a_kill_loses_no_byte_that_was_synced(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    with PlatformSite() as site:
+        dataset = played(("a", b"first"), ("big.bin", BIG))
+        url = site.play("archiveorg", dataset)
+        target = file_target("archiveorg", dataset, 1)
+        part = reply(BIG[:600_000], "", 'ETag: "v1"', length=len(BIG), then="hold")
+        site.routes[target] = part
+        with FilesetCrawl(archive, "-a", f"url={url}", **site.settings) as going:
+            told = archive / "items/played-4711/files/.part-big.bin.json"
+            wait_for(lambda: told.exists() and json.loads(told.read_bytes())["offset"] == 600_000)
+            going.kill()
+        site.routes[target] = ranged(BIG)
+        site.forget()
+        run = crawl(archive, "-a", f"url={url}", **site.settings)
+        assert run.code == 0, run.log
+        asked = [seen.headers.get("Range") for seen in site.seen if seen.target == target]
+        assert asked == ["bytes=600000-"]
+        assert site.file_requests() == [target]
+    assert results(archive)[-1][0]["status"] == "success"
+    assert {path: data for (_, _, path), data in held(archive).items()} == {
+        "a": b"first", "big.bin": BIG
+    }  # fmt: skip
+    assert not list((archive / "fileset" / "raw").iterdir())
+
+
+def test_a_folder_that_is_not_lafkas_is_left_alone(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    foreign = archive / "items" / "played-4711" / "mine.txt"
+    foreign.parent.mkdir(parents=True)
+    foreign.write_bytes(b"mine")
+    (archive / "warc").mkdir()
+    with PlatformSite() as site:
+        url = site.play("archiveorg", played(("a", b"first"), ("b", b"second")))
+        run = crawl(archive, "-a", f"url={url}", **site.settings)
+        assert run.code == 0, run.log
+        assert site.file_requests() == []
+    assert results(archive)[0][0]["status"] == "error-archiveorg-upload"
+    assert items(archive) == ["played-4711/mine.txt"]
+
+
+def test_a_file_larger_than_its_memory_streams_past_it(tmp_path: Path) -> None:
+    archive, size = tmp_path / "archive", 256 << 20
+    with PlatformSite() as site:
+        dataset = played(("zeros.bin", bytes(size)), ("b", b"b"))
+        url = site.play("archiveorg", dataset)
+        run = crawl(archive, "-a", f"url={url}", **site.settings)
+        assert run.code == 0, run.log
+    assert results(archive)[0][0]["status"] == "success"
+    state = (archive / "items" / "played-4711" / "files" / "zeros.bin").stat()
+    assert state.st_size == size
+    assert state.st_blocks * 512 < 1 << 20  # zeros are a hole
+    [report] = (archive / "runs").glob("*.json")
+    assert json.loads(report.read_bytes())["memory"] < 200 << 20
+    assert sum(path.stat().st_size for path in archive.rglob("*.warc")) < 1 << 20
