@@ -1,0 +1,295 @@
+"""An index brought up to date, or made anew, by one process at a time.
+
+Everything is written in batches, each one transaction that leaves the index true of some moment:
+who is killed loses a batch, and the next run goes on. A folder is noted as read with the last of
+its papers.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from time import time_ns
+
+import lafka
+from lafka.errors import ArchiveBusy
+from lafka.index import tables
+from lafka.index.feeds import FeedRows
+from lafka.index.papers import Account, Hosts, PaperRows, read_folder
+from lafka.index.scan import ChangedFolder, FileTimes, FolderTimes, GoneFolder, Scan
+from lafka.papers import Archive
+from lafka.storage import drafts
+from lafka.storage.folders import make_folders
+from lafka.storage.locks import lock_file
+from lafka.warc.errors import BadIndex
+
+FOLDER = "index"
+METADATA = Path(__file__).with_name("metadata.yml")
+BATCH = 5_000
+"""Papers or lines of a feed in one transaction."""
+UNFINISHED = "unfinished"
+"""A key of ``meta`` that is there while an index is brought up to date, and after a kill."""
+
+
+More = Callable[[sqlite3.Connection, Account, Archive, "Place"], None]
+"""What else is brought up to date, with the open index and its account."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where the index of an archive lies: ``index/`` in its root, or a folder of its own."""
+
+    folder: Path
+
+    @classmethod
+    def of(cls, root: Path, setting: str | Path | None = None) -> Place:
+        """*setting* is ``LAFKA_INDEX``."""
+        return cls(folder=Path(setting) if setting else root / FOLDER)
+
+    @property
+    def database(self) -> Path:
+        return self.folder / tables.NAME
+
+    @property
+    def captures(self) -> Path:
+        return self.folder / "captures.sqlite"
+
+    @property
+    def draft(self) -> Path:
+        """An index that is made anew to be compared, or to take the other's place."""
+        return self.folder / f".draft-{tables.NAME}"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """The right to write to it; ``ArchiveBusy`` where another process has it."""
+        make_folders(self.folder)
+        lock = self.folder / "lock"
+        with tables.telling(lock):
+            fd = lock_file(lock, os.O_RDWR | os.O_CREAT, wait=False)
+        if fd is None:
+            raise ArchiveBusy(f"{self.folder}: another process brings this index up to date")
+        try:
+            yield
+        finally:
+            os.close(fd)
+
+
+def refresh(
+    archive: Archive,
+    place: Place,
+    *,
+    anew: bool = False,
+    more: Sequence[More] = (),
+    clock: Callable[[], int] = time_ns,
+    batch: int = BATCH,
+) -> Account:
+    """Bring the index at *place* up to date with *archive*; *anew*: from nothing.
+
+    While it is made anew, readers see the old one. *more*: what else is added in the end, as
+    ``captures.index_captures`` does. *clock* gives nanoseconds since 1970. ``ArchiveBusy``,
+    ``StorageTrouble``, ``BadIndex`` where a database of something else is in its place.
+    """
+    with place.locked():
+        account = Account()
+        tables.remove(place.draft)  # a killed one's
+        fresh = anew and place.database.exists()
+
+        def bring(path: Path) -> None:
+            with opened(path, account) as db:
+                Builder(db, archive, place, account=account, clock=clock, batch=batch).run()
+                for add in more:
+                    add(db, account, archive, place)
+
+        path = place.draft if fresh else place.database
+        try:
+            bring(path)
+        except BadIndex as error:  # damage shows when its page is reached
+            _discard(path, error, account)
+            bring(path)
+        if fresh:
+            _replace(place, account)
+        describe(place)
+        return account
+
+
+def describe(place: Place) -> None:
+    """Put what Datasette says of the tables beside the index, where it is not there already."""
+    path, told = place.folder / "metadata.yml", METADATA.read_bytes()
+    with tables.telling(path):
+        if not path.exists() or path.read_bytes() != told:
+            drafts.replace(path, [told])
+
+
+def _replace(place: Place, account: Account) -> None:
+    """Put the draft's rows in the place of the index's, in one step for its readers."""
+    with opened(place.draft, account) as draft, opened(place.database, account) as db:
+        draft.backup(db)
+    tables.remove(place.draft)
+
+
+@contextmanager
+def opened(path: Path, account: Account) -> Iterator[sqlite3.Connection]:
+    """The index at *path* to write to; what is damaged or of another version goes, and is told."""
+    try:
+        db = tables.open_to_write(path)
+    except BadIndex as error:
+        _discard(path, error, account)
+        db = tables.open_to_write(path)
+    with tables.telling(path):
+        try:
+            yield db
+        finally:
+            with suppress(sqlite3.Error):
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            db.close()
+
+
+def _discard(path: Path, error: BadIndex, account: Account) -> None:
+    with tables.telling(path):
+        kept = tables.discard(path)
+    told = f"{error}; it is made anew"
+    account.told.append(f"{told}, the old file is kept as {kept.name}" if kept else told)
+
+
+class Builder:
+    """Brings an open database up to date. Raises what SQLite and the disk do."""
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        archive: Archive,
+        place: Place,
+        *,
+        account: Account,
+        clock: Callable[[], int] = time_ns,
+        batch: int = BATCH,
+    ) -> None:
+        self._db = db
+        self._archive = archive
+        self._place = place
+        self._account = account
+        self._clock = clock
+        self._batch = batch
+        self._waiting = 0
+        self._hosts = Hosts(db)
+        self._papers = PaperRows(db, archive, self._hosts)
+
+    def run(self) -> None:
+        began = self._clock()
+        self._db.execute("BEGIN IMMEDIATE")
+        unfinished = self._begin()
+        self._read_suwafs(began)
+        self._step()
+        FeedRows(
+            self._db, self._archive, self._hosts, self._papers,
+            account=self._account, step=self._step, batch=self._batch,
+        ).refresh()  # fmt: skip
+        if unfinished or self._account.changed:
+            self._note(began)
+        self._db.execute("DELETE FROM meta WHERE key = ?", (UNFINISHED,))
+        self._db.execute("COMMIT")
+        tables.make_indexes(self._db)
+        if self._account.changed > self._batch:
+            self._db.execute("PRAGMA optimize")
+
+    def _begin(self) -> bool:
+        """Whether the last run did not come to its end, or there was none."""
+        met = {key for (key,) in self._db.execute("SELECT key FROM meta")}
+        self._db.execute("INSERT OR IGNORE INTO meta VALUES (?, '')", (UNFINISHED,))
+        return UNFINISHED in met or not met
+
+    def _step(self) -> None:
+        """What was written so far is there for readers, and outlives a kill."""
+        self._db.execute("COMMIT")
+        self._db.execute("BEGIN IMMEDIATE")
+        self._waiting = 0
+
+    def _note(self, began: int) -> None:
+        self._db.execute(
+            "DELETE FROM host WHERE id NOT IN (SELECT host FROM futli UNION SELECT final_host FROM"
+            " futli WHERE final_host IS NOT NULL UNION SELECT host FROM daily UNION SELECT host"
+            " FROM waits)"
+        )
+        self._hosts.forget()
+        as_of = datetime.fromtimestamp(began / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        values = {
+            "format": str(tables.VERSION),
+            "root": os.path.relpath(self._archive.root.absolute(), self._place.folder.absolute()),
+            "collection": self._archive.scheme.name,
+            "as_of": as_of,
+            "lafka": lafka.__version__,
+        }
+        self._db.executemany("REPLACE INTO meta VALUES (?, ?)", values.items())
+
+    # Suwafs ---------------------------------------------------------------------------------
+
+    def _read_suwafs(self, began: int) -> None:
+        known = {
+            path: FolderTimes(mtime_ns=mtime, ino=ino)
+            for path, mtime, ino in self._db.execute("SELECT path, mtime_ns, ino FROM folder")
+        }
+        tell = self._account.tell
+        scan = Scan(self._archive.root, known, began_ns=began,
+                    lost=lambda link: tell(f"{link}: a link that leads nowhere"))  # fmt: skip
+        for folder in scan:
+            if isinstance(folder, GoneFolder):
+                self._forget(folder)
+            else:
+                self._read(folder)
+
+    def _read(self, folder: ChangedFolder) -> None:
+        number = self._folder(folder)
+        known = self._known(number)
+        for path in known.keys() - folder.suwafs.keys():
+            self._remove(known[path][0])
+        times = {name: found[1] for name, found in known.items()}
+        for name, paper in read_folder(self._archive, folder, times, self._account):
+            if paper is not None:
+                self._papers.take(number, paper)
+                self._account.papers += 1
+                self._wrote()
+            elif name in known:
+                self._remove(known[name][0])
+        self._db.execute(
+            "UPDATE folder SET (mtime_ns, ino) = (?, ?) WHERE id = ?",
+            (folder.times.mtime_ns, folder.times.ino, number),
+        )
+
+    def _folder(self, folder: ChangedFolder) -> int:
+        """Its number; that it was looked at is noted when all in it is read."""
+        self._db.execute("INSERT OR IGNORE INTO folder VALUES (NULL, ?, -1, -1)", (folder.path,))
+        row = self._db.execute("SELECT id FROM folder WHERE path = ?", (folder.path,)).fetchone()
+        return int(row[0])
+
+    def _known(self, folder: int) -> dict[str, tuple[int, FileTimes]]:
+        """The papers of a folder by file name: their numbers and times."""
+        rows = self._db.execute(
+            "SELECT id, path, mtime_ns, size, ino FROM paper WHERE folder = ?", (folder,)
+        )
+        return {
+            path.rpartition("/")[2]: (number, FileTimes(mtime_ns=mtime, size=size, ino=ino))
+            for number, path, mtime, size, ino in rows
+        }
+
+    def _forget(self, folder: GoneFolder) -> None:
+        row = self._db.execute("SELECT id FROM folder WHERE path = ?", (folder.path,)).fetchone()
+        for number, _ in self._known(row[0]).values():
+            self._remove(number)
+        self._db.execute("DELETE FROM folder WHERE id = ?", row)
+
+    def _remove(self, paper: int) -> None:
+        self._papers.remove(paper)
+        self._account.gone += 1
+        self._wrote()
+
+    def _wrote(self) -> None:
+        self._waiting += 1
+        if self._waiting >= self._batch:
+            self._step()

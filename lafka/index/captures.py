@@ -1,0 +1,133 @@
+"""The records of paper WARCs -> captures.sqlite, the WARC library's own SQLite index.
+
+What Memento and CDX need: every capture by URL and time, with volume and offset. Of each WARC what
+its suwaf has as known good is read, from where the last reading ended, since committed bytes never
+change; volumes are named by the way from the index to the WARC.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from lafka.index import tables
+from lafka.index.build import Place
+from lafka.index.papers import Account
+from lafka.papers import Archive
+from lafka.warc import StoredRecord
+from lafka.warc.errors import BadIndex, BadWarc
+from lafka.warc.indexes.base import Entry
+from lafka.warc.indexes.sqlite import SqliteBuilder
+from lafka.warc.reading.volumes import WarcVolume
+
+BATCH = 1_000
+"""WARCs in one transaction."""
+_LEADS = len("suwaf/")
+_ENDS = _LEADS + len(".json") - 1
+_NAME = f"? || 'warc/' || substr(path, {_LEADS + 1}, length(path) - {_ENDS + 1}) || '.warc'"
+_CHANGED = (
+    "SELECT id, substr(path, ?1, length(path) - ?2), warc_bytes, captured FROM paper"
+    " WHERE warc_bytes > 0 AND captured IS NOT warc_bytes LIMIT ?3"
+)
+
+
+def index_captures(
+    db: sqlite3.Connection, account: Account, archive: Archive, place: Place, *, anew: bool = False
+) -> None:
+    """Bring captures.sqlite up to date with the papers of the index *db*; *anew*: from nothing.
+
+    A WARC that is shorter than its suwaf says, or no WARC, is told and tried again the next time.
+    ``BadIndex`` where a database of something else is in its place, ``StorageTrouble``.
+    """
+    Captures(db, account, archive, place).run(anew=anew)
+
+
+class Captures:
+    """One bringing up to date."""
+
+    def __init__(
+        self, db: sqlite3.Connection, account: Account, archive: Archive, place: Place
+    ) -> None:
+        self._db = db
+        self._account = account
+        self._archive = archive
+        self._path = place.captures
+        way = os.path.relpath(os.path.realpath(archive.root), os.path.realpath(place.folder))
+        self._way = "" if way == "." else f"{Path(way).as_posix()}/"
+        self._passed: set[int] = set()
+
+    def run(self, *, anew: bool) -> None:
+        with tables.telling(self._path):
+            if anew and self._path.exists():
+                tables.remove(self._path)
+            if not self._path.exists():
+                self._db.execute("UPDATE paper SET captured = NULL WHERE captured IS NOT NULL")
+            try:
+                self._fill()
+            except BadIndex as error:
+                if "something else" in error.message:
+                    raise
+                self._account.told.append(f"{error}; it is made anew")
+                self.run(anew=True)
+
+    def _fill(self) -> None:
+        with SqliteBuilder(self._path) as builder:
+            self._drop_gone(builder)
+            while batch := self._batch():
+                with builder.together():
+                    read = [(end, number) for number, end in self._read(builder, batch)]
+                self._db.execute("BEGIN IMMEDIATE")
+                self._db.executemany("UPDATE paper SET captured = ? WHERE id = ?", read)
+                self._db.execute("COMMIT")
+
+    def _batch(self) -> list[tuple[int, str, int, int | None]]:
+        most = BATCH + len(self._passed)
+        rows = self._db.execute(_CHANGED, (_LEADS + 1, _ENDS + 1, most)).fetchall()
+        return [row for row in rows if row[0] not in self._passed]
+
+    def _read(
+        self, builder: SqliteBuilder, batch: list[tuple[int, str, int, int | None]]
+    ) -> Iterator[tuple[int, int]]:
+        """The numbers of papers whose WARCs were read, and how far."""
+        for number, name, end, captured in batch:
+            volume = f"{self._way}warc/{name}.warc"
+            start = captured or 0
+            if start > end:  # it is another one
+                builder.drop([volume])
+                start = 0
+            try:
+                for record in self._records(self._archive.root / f"warc/{name}.warc", start, end):
+                    builder.add_entry(Entry.of(record, volume))
+                    self._account.captures += 1
+            except (BadWarc, OSError) as error:
+                self._account.tell(str(error))
+                self._passed.add(number)
+                continue
+            yield number, end
+
+    def _records(self, path: Path, start: int, end: int) -> Iterator[StoredRecord]:
+        size = path.stat().st_size
+        if size < end:
+            raise BadWarc(path, f"{size} bytes long, but its suwaf knows {end} bytes")
+        with WarcVolume(path, strict=True) as volume:
+            for record in volume.records(start=start):
+                if record.offset >= end:
+                    return
+                yield record
+
+    def _drop_gone(self, builder: SqliteBuilder) -> None:
+        """Forget WARCs of papers that are no more in the index."""
+        self._db.execute("DROP TABLE IF EXISTS temp.there")
+        self._db.execute("CREATE TEMP TABLE there (name TEXT PRIMARY KEY) WITHOUT ROWID")
+        self._db.execute(
+            f"INSERT INTO there SELECT {_NAME} FROM paper WHERE captured IS NOT NULL",  # noqa: S608
+            (self._way,),
+        )
+        gone = [
+            name for name in builder.volumes()
+            if not self._db.execute("SELECT 1 FROM there WHERE name = ?", (name,)).fetchone()
+        ]  # fmt: skip
+        builder.drop(gone)
+        self._db.execute("DROP TABLE temp.there")

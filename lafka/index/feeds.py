@@ -1,0 +1,445 @@
+# ruff: noqa: S608 - statements are put together from names above, never from values
+"""Reports of runs and outcome feeds -> the rows of runs, waits, asks and days.
+
+A feed is append-only, so it is read from where the last reading ended; a torn last line waits.
+Where one shrank, changed before that place, or is gone, all feeds are read anew: what it told is in
+the rows of many futlis. Where a line is older than what is known of its futli, the lines of that
+futli are gathered from all feeds once more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from lafka.errors import BadPid, BadReport, StorageTrouble
+from lafka.index.papers import Account, Hosts, PaperRows
+from lafka.index.rows import AskedRow, BadLine, Line, Named, folded, host_of, stored
+from lafka.papers import Archive, Outcome
+from lafka.runs.reports import Report
+
+TAIL = 4096
+"""Bytes before the place up to which a feed was read, whose digest tells that they are the same."""
+_DAILY = (
+    "INSERT INTO daily VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET lines ="
+    " lines + excluded.lines, held = held + excluded.held, requests = requests + excluded.requests,"
+    " new = new + excluded.new, bytes = bytes + excluded.bytes"
+)
+_ASKED_COLUMNS = (
+    "time, run, outcome, times, until, last_run, requests, new, digests, found_by, landing, tried,"
+    " first_right, capped, error"
+)
+_PUT_ASKED = f"REPLACE INTO asked ({_ASKED_COLUMNS}, futli) VALUES ({', '.join('?' * 16)})"
+_LAST_ASKED = f"SELECT {_ASKED_COLUMNS} FROM asked WHERE futli = ? ORDER BY time DESC LIMIT 8"
+_DEAD = ".dead.jsonl"  # messages of a topic that were no requests: no feed
+_VALUES = attrgetter(*AskedRow.__slots__)
+_RUN_COLUMNS = (
+    "state", "reason", "started", "finished", "host", "list", "lines", "requests", "new", "held",
+    "bytes", "seconds", "legacy", "report_mtime_ns", "report_size",
+)  # fmt: skip
+_SET_RUN = (
+    f"UPDATE run SET ({', '.join(_RUN_COLUMNS)}) = (:{', :'.join(_RUN_COLUMNS)})"
+    f" WHERE name = :name AND ({', '.join(_RUN_COLUMNS)}) IS NOT (:{', :'.join(_RUN_COLUMNS)})"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _KnownRun:
+    """A run as the index has it."""
+
+    number: int
+    offset: int
+    tail: bytes | None
+    times: tuple[int | None, int | None]
+    is_open: bool
+    legacy: bool
+
+
+class FeedRows:
+    """Brings what is told of runs up to date; *step* ends a transaction and begins the next."""
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        archive: Archive,
+        hosts: Hosts,
+        papers: PaperRows,
+        *,
+        account: Account,
+        step: Callable[[], None],
+        batch: int,
+    ) -> None:
+        self._db = db
+        self._archive = archive
+        self._folder = archive.root / "runs"
+        self._hosts = hosts
+        self._papers = papers
+        self._account = account
+        self._step = step
+        self._batch = batch
+        self._names: dict[int, str] = {}
+        self._numbers: dict[str, int] = {}
+        self._legacy: frozenset[str] = frozenset()
+
+    def refresh(self) -> None:
+        """Read what is new in reports and feeds. ``StorageTrouble``."""
+        names = self._runs()
+        if self._are_others(names):
+            self._forget_all(names)
+        for name in names:
+            self._read_report(name)
+        self._learn()
+        if self._legacy_changed:
+            self._forget_all(names)
+            self._learn()
+        for name in names:
+            self._read_feed(name)
+        self._read_again()
+
+    def _runs(self) -> list[str]:
+        """The names of runs that have a feed or a report, oldest first."""
+        try:
+            found = {path.name for path in self._folder.iterdir() if path.is_file()}
+        except FileNotFoundError:
+            found = set()
+        except OSError as error:
+            raise StorageTrouble(self._folder, error) from error
+        found = {name for name in found if not name.endswith(_DEAD)}
+        stems = {name.rpartition(".")[0] for name in found if name.endswith((".json", ".jsonl"))}
+        return sorted(stem for stem in stems if stem and not stem.startswith(".") and _plain(stem))
+
+    def _known(self) -> dict[str, _KnownRun]:
+        rows = self._db.execute(
+            "SELECT name, id, feed_offset, feed_tail, report_mtime_ns, report_size,"
+            " reason IS NULL, legacy FROM run"
+        ).fetchall()
+        return {
+            row[0]: _KnownRun(number=row[1], offset=row[2], tail=row[3], times=(row[4], row[5]),
+                              is_open=bool(row[6]), legacy=bool(row[7]))
+            for row in rows
+        }  # fmt: skip
+
+    # What was read before, and is not as it was ---------------------------------------------
+
+    def _are_others(self, names: list[str]) -> bool:
+        """Whether a feed lacks bytes that were read, or a run is gone."""
+        known = self._known()
+        return bool(known.keys() - {*names}) or any(
+            run.offset and run.tail != self._tail(name, run.offset) for name, run in known.items()
+        )
+
+    def _tail(self, name: str, offset: int) -> bytes | None:
+        with suppress(FileNotFoundError), self._feed(name).open("rb") as feed:
+            feed.seek(max(0, offset - TAIL))
+            data = feed.read(min(TAIL, offset))
+            if len(data) == min(TAIL, offset):
+                return hashlib.sha256(data).digest()
+        return None
+
+    def _feed(self, name: str) -> Path:
+        return self._folder / f"{name}.jsonl"
+
+    def _forget_all(self, names: list[str]) -> None:
+        """As if no feed had ever been read, in one step."""
+        told = [row[0] for row in self._db.execute("SELECT DISTINCT futli FROM asked")]
+        papers = {
+            row[0] for row in self._db.execute(
+                "SELECT DISTINCT paper FROM futli WHERE id IN (SELECT futli FROM asked)")
+        }  # fmt: skip
+        for table in ("asked", "daily", "waits"):
+            self._db.execute(f"DELETE FROM {table}")
+        self._db.execute("UPDATE futli SET reread = 0 WHERE reread > 0")
+        self._db.execute("UPDATE run SET (feed_offset, feed_tail) = (0, NULL)")
+        self._db.execute("UPDATE run SET (report_mtime_ns, report_size) = (-1, -1)")
+        for name in self._known().keys() - {*names}:
+            self._db.execute("DELETE FROM run WHERE name = ?", (name,))
+        self._account.runs += 1
+        self._papers.settle(told)
+        for paper in papers:
+            self._papers.drop_unknown(paper)
+        for name in names:
+            self._read_report(name)
+        self._step()
+
+    # Reports --------------------------------------------------------------------------------
+
+    _legacy_changed = False
+
+    def _read_report(self, name: str) -> None:
+        known = self._known_run(name)
+        path = self._folder / f"{name}.json"
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            times: tuple[int | None, int | None] = (None, None)
+        else:
+            times = (status.st_mtime_ns, status.st_size)
+        if times == known.times and not (known.is_open and times[0] is not None):
+            return
+        values = self._said(path, times)
+        self._legacy_changed |= bool(known.offset) and known.legacy != bool(values["legacy"])
+        self._account.runs += self._db.execute(_SET_RUN, {**values, "name": name}).rowcount
+
+    def _known_run(self, name: str) -> _KnownRun:
+        self._db.execute("INSERT OR IGNORE INTO run (name) VALUES (?)", (name,))
+        row = self._db.execute(
+            "SELECT id, feed_offset, feed_tail, report_mtime_ns, report_size, reason IS NULL,"
+            " legacy FROM run WHERE name = ?", (name,)
+        ).fetchone()  # fmt: skip
+        return _KnownRun(number=row[0], offset=row[1], tail=row[2], times=(row[3], row[4]),
+                         is_open=bool(row[5]), legacy=bool(row[6]))  # fmt: skip
+
+    def _said(self, path: Path, times: tuple[int | None, int | None]) -> dict[str, Any]:
+        """The columns of a run by its report; where that is damaged the reason says so."""
+        told: dict[str, Any] = dict.fromkeys(_RUN_COLUMNS)
+        told |= {"legacy": 0, "report_mtime_ns": times[0], "report_size": times[1]}
+        run = self._known_run(path.stem).number
+        self._db.execute("DELETE FROM waits WHERE run = ?", (run,))
+        if times[0] is None:
+            return told
+        try:
+            report = Report.load(path)
+        except FileNotFoundError:
+            return told
+        except BadReport as error:
+            return told | {"state": "damaged", "reason": stored(error.message)}
+        told |= _of_report(report)
+        waits = list(_waits(report.values))
+        self._db.executemany(
+            "REPLACE INTO waits VALUES (?, ?, ?, ?, ?, ?, ?)",
+            ((run, self._hosts.number(host), *rest) for host, *rest in waits),
+        )
+        return told
+
+    def _learn(self) -> None:
+        rows = self._db.execute("SELECT id, name, legacy FROM run").fetchall()
+        self._names = {number: name for number, name, _ in rows}
+        self._numbers = {name: number for number, name, _ in rows}
+        self._legacy = frozenset(name for _, name, legacy in rows if legacy)
+        self._papers.learn()
+
+    # Feeds ----------------------------------------------------------------------------------
+
+    def _read_feed(self, name: str) -> None:
+        known = self._known_run(name)
+        with suppress(FileNotFoundError), self._feed(name).open("rb") as feed:
+            offset = known.offset
+            while lines := _some_lines(feed, offset, self._batch):
+                self._take(name, lines)
+                offset += sum(map(len, lines))
+                self._db.execute(
+                    "UPDATE run SET (feed_offset, feed_tail) = (?, ?) WHERE id = ?",
+                    (offset, self._tail(name, offset), known.number),
+                )
+                self._account.lines += len(lines)
+                self._step()
+
+    def _take(self, name: str, lines: list[bytes]) -> None:
+        """The rows of whole *lines* of the feed of run *name*."""
+        days: dict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0] * 5)
+        touched: set[int] = set()
+        for data in lines:
+            try:
+                line = Line.of(data)
+            except BadLine as error:
+                self._account.tell(f"{self._feed(name)}: a line that is no outcome: {error}")
+                continue
+            archive, futli = self._place(line)
+            day = line.time[:10], self._numbers[name], self._host(line), archive, line.outcome
+            counts = (1, int(line.is_held), line.requests, line.new, line.size)
+            days[day] = [a + b for a, b in zip(days[day], counts, strict=True)]
+            if futli is not None and self._fold(name, futli, line):
+                touched.add(futli)
+        self._db.executemany(_DAILY, ((*day, *counts) for day, counts in days.items()))
+        self._papers.settle(touched)
+        self._papers.words_of_new()
+
+    def _host(self, line: Line) -> int:
+        return self._hosts.number("" if line.outcome == Outcome.BAD_PID else host_of(line.futli))
+
+    def _place(self, line: Line) -> tuple[str, int | None]:
+        """The archive that *line* is of, and its futli; None where it counts by the day alone."""
+        if line.outcome == Outcome.BAD_PID:
+            return "", None
+        row = self._db.execute(
+            "SELECT id, archive FROM paper WHERE pid = ?", (line.pid,)
+        ).fetchone()
+        if row is None:
+            return self._unknown(line)
+        return row[1], None if line.is_held else self._futli(row[0], line)
+
+    def _unknown(self, line: Line) -> tuple[str, int | None]:
+        try:
+            pid = self._archive.pid(line.pid)
+        except BadPid:
+            return "", None
+        archive = Named.of(pid).archive
+        if line.is_held:
+            return archive, None
+        return archive, self._futli(self._papers.only_asked(pid), line)
+
+    def _futli(self, paper: int, line: Line) -> int | None:
+        """The futli of *line*, None where all its lines wait to be read again."""
+        number, waits = self._papers.futli(paper, line.futli)
+        return None if waits else number
+
+    def _fold(self, name: str, futli: int, line: Line) -> bool:
+        """Add *line* to the asks of *futli*; False where it is older than the last of them."""
+        last = self._last(futli)
+        if last is None or last.place < (line.time, name):
+            apart = last is not None and (name in self._legacy) != (last.last_run in self._legacy)
+            if last is not None and last.is_same(line, apart=apart):
+                self._put(futli, last.with_line(name, line))
+            else:
+                self._put(futli, AskedRow.of(name, line))
+            return True
+        self._db.execute("UPDATE futli SET reread = 1 WHERE id = ?", (futli,))
+        return False
+
+    def _last(self, futli: int) -> AskedRow | None:
+        rows = self._db.execute(_LAST_ASKED, (futli,)).fetchall()
+        return max(map(self._asked, rows), key=lambda row: row.place, default=None)
+
+    def _asked(self, row: tuple[Any, ...]) -> AskedRow:
+        time, run, outcome, times, until, last_run, *rest = row
+        names = self._names[run], self._names[last_run]
+        return AskedRow.of_values(time, names[0], outcome, times, until, names[1], *rest)
+
+    def _put(self, futli: int, row: AskedRow) -> None:
+        time, run, outcome, times, until, last_run, *rest = _VALUES(row)
+        self._db.execute(
+            _PUT_ASKED,
+            (
+                time,
+                self._numbers[run],
+                outcome,
+                times,
+                until,
+                self._numbers[last_run],
+                *rest,
+                futli,
+            ),
+        )
+
+    # Lines that came out of order -----------------------------------------------------------
+
+    def _read_again(self) -> None:
+        """Gather the lines of futlis whose lines are told out of order, from all feeds."""
+        if not self._db.execute("SELECT 1 FROM futli WHERE reread > 0").fetchone():
+            return
+        self._db.execute("DROP TABLE IF EXISTS temp.again")
+        self._db.execute("CREATE TEMP TABLE again (futli INTEGER, run TEXT, line BLOB)")
+        for name in sorted(self._numbers):
+            self._gather(name)
+        self._db.execute("CREATE INDEX temp.again_futli ON again (futli)")
+        futlis = [row[0] for row in self._db.execute("SELECT id FROM futli WHERE reread > 0")]
+        for futli in futlis:
+            rows = self._db.execute(
+                "SELECT run, line FROM again WHERE futli = ? ORDER BY rowid", (futli,)
+            )
+            lines = [(run, Line.of(line)) for run, line in rows]
+            self._db.execute("DELETE FROM asked WHERE futli = ?", (futli,))
+            for row in folded(lines, self._legacy):
+                self._put(futli, row)
+        self._db.execute("UPDATE futli SET reread = 0 WHERE reread > 0")
+        self._papers.settle(futlis)
+        self._account.reread += len(futlis)
+        self._step()
+        self._db.execute("DROP TABLE temp.again")
+
+    def _gather(self, name: str) -> None:
+        known, offset = self._known_run(name), 0
+        with suppress(FileNotFoundError), self._feed(name).open("rb") as feed:
+            while lines := _some_lines(feed, offset, self._batch, known.offset):
+                offset += sum(map(len, lines))
+                self._db.executemany(
+                    "INSERT INTO again SELECT id, ?, ? FROM futli WHERE reread > 0 AND url = ?"
+                    " AND paper = (SELECT id FROM paper WHERE pid = ?)",
+                    filter(None, (self._wanted(name, data) for data in lines)),
+                )
+
+    def _wanted(self, name: str, data: bytes) -> tuple[str, bytes, str, str] | None:
+        try:
+            line = Line.of(data)
+            if line.outcome == Outcome.BAD_PID or line.is_held:
+                return None
+            return name, data, line.futli, str(self._archive.pid(line.pid))
+        except (BadLine, BadPid):
+            return None
+
+
+def _plain(name: str) -> bool:
+    return name.isprintable() and "�" not in name
+
+
+def _some_lines(feed: BinaryIO, offset: int, most: int, end: int | None = None) -> list[bytes]:
+    """At most *most* whole lines from *offset* on, no more than up to *end*."""
+    feed.seek(offset)
+    lines: list[bytes] = []
+    while len(lines) < most and (end is None or offset < end):
+        line = feed.readline()
+        if not line.endswith(b"\n"):
+            break
+        offset += len(line)
+        lines.append(line)
+    return lines
+
+
+def _of_report(report: Report) -> dict[str, Any]:
+    values = report.values
+    futs, list_ = _object(values.get("futs")), _object(values.get("list"))
+    arguments = _object(values.get("arguments"))
+    return {
+        "state": report.state,
+        "reason": report.reason,
+        "started": _text(values.get("started")),
+        "finished": _text(values.get("finished")),
+        "host": _text(values.get("host")),
+        "list": _text(list_.get("path")),
+        "lines": _whole(values.get("lines")),
+        "requests": _whole(values.get("requests")),
+        "new": _whole(futs.get("new")),
+        "held": _whole(futs.get("held")),
+        "bytes": _whole(futs.get("bytes")),
+        "seconds": _number(values.get("seconds")),
+        "legacy": int(bool(arguments.get("legacy"))),
+    }
+
+
+def _waits(values: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """Hosts that asked to wait, were set aside, or failed at the end."""
+    hosts = _object(values.get("hosts"))
+    for key, kind in (("parked", "parked"), ("set_aside", "set-aside"), ("failing", "failing")):
+        for host in hosts.get(key) or ():
+            if isinstance(host, dict) and isinstance(host.get("host"), str):
+                yield (
+                    stored(host["host"]).lower(),
+                    kind,
+                    _whole(host.get("times", host.get("failures"))) or 0,
+                    _number(host.get("longest")),
+                    _text(host.get("until") or host.get("time")),
+                    _text(host.get("why")),
+                )
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str | None:
+    return stored(value) if isinstance(value, str) else None
+
+
+def _whole(value: object) -> int | None:
+    return value if type(value) is int and abs(value) < 1 << 62 else None
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

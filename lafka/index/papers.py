@@ -1,0 +1,324 @@
+# ruff: noqa: S608 - statements are put together from names above, never from values
+"""Suwafs -> the rows of papers, futlis and futs."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lafka.errors import BadPid, BadSuwaf, printable
+from lafka.index.links import Asks, life
+from lafka.index.rows import LARGEST, Held, Named, digest_bytes, host_of, stored
+from lafka.index.scan import SUFFIX, TOP, ChangedFolder, FileTimes
+from lafka.papers import Archive, Pid, Suwaf
+
+_COLUMNS = (
+    "folder, path, mtime_ns, size, ino, warc_bytes, futs, first, last, problem, archive, series,"
+    " year, pid"
+)
+_ADD_PAPER = f"INSERT INTO paper ({_COLUMNS}, id) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+_SET_PAPER = (
+    f"UPDATE paper SET ({_COLUMNS}) = (?,?,?,?,?,?,?,?,?,?,?,?,"
+    "CASE WHEN title_from = 'redif' THEN coalesce(?, year) ELSE ? END,?) WHERE id = ?"
+)
+_ADD_FUTLI = "INSERT INTO futli (paper, url, host, open, id) VALUES (?, ?, ?, ?, ?)"
+_ADD_FUT = "INSERT INTO fut VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_SET_LIFE = (
+    "UPDATE futli SET (state, outcome, asked, asks, requests, first_had, had, lost_since, lost_by,"
+    " fails, back_since, final_host, secure) = (?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?"
+)
+_ASKED = (
+    "SELECT time, until, outcome, times, requests, landing, last_run, run FROM asked"
+    " WHERE futli = ? ORDER BY time"
+)
+_ADD_WORDS = (
+    "INSERT INTO words (rowid, pid, title, url) SELECT id, pid, title,"
+    " (SELECT group_concat(url, ' ') FROM (SELECT url FROM futli WHERE paper = p.id ORDER BY url))"
+    " FROM paper p WHERE id = ?"
+)
+
+
+class Hosts:
+    """The numbers of hosts, made as they are asked for."""
+
+    _MOST = 100_000
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._known: dict[str, int] = {}
+
+    def number(self, name: str) -> int:
+        if (number := self._known.get(name)) is None:
+            self._db.execute("INSERT OR IGNORE INTO host (name) VALUES (?)", (name,))
+            row = self._db.execute("SELECT id FROM host WHERE name = ?", (name,)).fetchone()
+            number = int(row[0])
+            if len(self._known) >= self._MOST:
+                self._known.clear()
+            self._known[name] = number
+        return number
+
+    def forget(self) -> None:
+        """After a transaction that was given up, or rows that were deleted."""
+        self._known.clear()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadPaper:
+    """A suwaf that was read, or why it is none. ``path`` is relative to the archive's root."""
+
+    pid: Pid
+    path: str
+    times: FileTimes
+    suwaf: Suwaf | None
+    problem: str | None = None
+
+
+def read_paper(archive: Archive, path: str, times: FileTimes) -> ReadPaper | None:
+    """The suwaf at *path*; None where it is gone meanwhile.
+
+    ``BadPid`` where it is no paper's place, ``StorageTrouble`` where the disk does not read.
+    """
+    relative = path.removeprefix(f"{TOP}/").removesuffix(SUFFIX)
+    pid = archive.scheme.inverse(relative)
+    if pid is None:  # a cut path
+        pid = archive.pid_at(archive.root / "warc" / f"{relative}.warc")
+    try:
+        found = Suwaf.load_with_stat(archive.root / path, pid)
+        if found is None:
+            return None
+        _check_sizes(archive.root / path, found[0])
+    except BadSuwaf as error:
+        problem = stored(error.message)
+        return ReadPaper(pid=pid, path=path, times=times, suwaf=None, problem=problem)
+    return ReadPaper(pid=pid, path=path, times=FileTimes.of(found[1]), suwaf=found[0])
+
+
+def _check_sizes(path: Path, suwaf: Suwaf) -> None:
+    futs = (fut for times in suwaf.futlis.values() for fut in times.values())
+    if suwaf.end >= LARGEST or any(fut.s >= LARGEST or fut.l >= LARGEST for fut in futs):
+        raise BadSuwaf(path, "not a suwaf: a place that no file has")
+
+
+@dataclass(slots=True)
+class Account:
+    """What came of bringing an index up to date; ``told``: sentences about what could not be."""
+
+    papers: int = 0
+    gone: int = 0
+    lines: int = 0
+    runs: int = 0
+    passed_over: int = 0
+    told: list[str] = field(default_factory=list)
+    reread: int = 0
+    captures: int = 0
+    titles: int = 0
+
+    @property
+    def changed(self) -> int:
+        """How much is not as it was."""
+        return self.papers + self.gone + self.lines + self.runs + self.reread
+
+    def in_figures(self) -> str:
+        """What was read, for people."""
+        parts = [f"{self.papers} papers read, {self.gone} gone", f"{self.runs} runs changed",
+                 f"{self.lines} lines"]  # fmt: skip
+        parts += [f"{self.titles} titles"] if self.titles else []
+        parts += [f"{self.captures} records of WARCs"] if self.captures else []
+        others = self.passed_over - len(self.told)
+        parts += [f"{others} more that are none were passed over"] if others > 0 else []
+        return ", ".join(parts)
+
+    def tell(self, sentence: str, most: int = 20) -> None:
+        self.passed_over += 1
+        if len(self.told) < most:
+            self.told.append(printable(sentence))
+
+
+class PaperRows:
+    """Writes what suwafs say; the caller begins and ends transactions."""
+
+    def __init__(self, db: sqlite3.Connection, archive: Archive, hosts: Hosts) -> None:
+        self._db = db
+        self._archive = archive
+        self._hosts = hosts
+        self._unworded: set[int] = set()
+        self._runs: dict[int, tuple[str, bool]] = {}
+        self.learn()
+
+    def learn(self) -> None:
+        """Take notice of which runs there are, and which asked a gateway."""
+        rows = self._db.execute("SELECT id, name, legacy FROM run")
+        self._runs = {number: (name, bool(legacy)) for number, name, legacy in rows}
+
+    def take(self, folder: int, paper: ReadPaper) -> None:
+        """Make the rows of *paper* those of its suwaf."""
+        row = self._db.execute("SELECT id FROM paper WHERE pid = ?", (str(paper.pid),)).fetchone()
+        number = self._put_paper(folder, paper, int(row[0]) if row else None)
+        wanted = paper.suwaf.futlis if paper.suwaf else {}
+        opened = {*map(stored, paper.suwaf.open)} if paper.suwaf else set[str]()
+        there = dict(self._futlis(number)) if row else {}
+        futlis = {stored(url): times for url, times in wanted.items() if times}
+        for url in [*futlis, *(opened - futlis.keys())]:
+            if url not in there:
+                there[url] = self._add_futli(number, url)
+        for url, futli in there.items():
+            times = futlis.get(url, {})
+            if row:
+                self._db.execute("DELETE FROM fut WHERE futli = ?", (futli,))
+                self._db.execute("UPDATE futli SET open = ? WHERE id = ?", (url in opened, futli))
+            elif url in opened:
+                self._db.execute("UPDATE futli SET open = 1 WHERE id = ?", (futli,))
+            self._db.executemany(_ADD_FUT, (
+                (futli, time, fut.s, fut.l, digest_bytes(fut.digest), stored(fut.url),
+                 stored(fut.origin.found_by) or None, stored(fut.label) or None)
+                for time, fut in times.items()
+            ))  # fmt: skip
+        self.settle(there.values())
+        if row:
+            self._drop_unknown(there.values())
+        self.words(number, fresh=not row)
+
+    def _put_paper(self, folder: int, paper: ReadPaper, number: int | None) -> int:
+        named = Named.of(paper.pid)
+        held = Held.of(paper.suwaf) if paper.suwaf else Held(futs=0, first=None, last=None)
+        values: list[Any] = [
+            folder, paper.path, paper.times.mtime_ns, paper.times.size, paper.times.ino,
+            paper.suwaf.end if paper.suwaf else None, held.futs, held.first, held.last,
+            paper.problem, named.archive, named.series, named.year,
+        ]  # fmt: skip
+        if number is None:
+            done = self._db.execute(_ADD_PAPER, (*values, str(paper.pid), None))
+            assert done.lastrowid is not None
+            return done.lastrowid
+        self._db.execute(_SET_PAPER, (*values, named.year, str(paper.pid), number))
+        return number
+
+    def _futlis(self, paper: int) -> list[tuple[str, int]]:
+        return self._db.execute("SELECT url, id FROM futli WHERE paper = ?", (paper,)).fetchall()
+
+    def _add_futli(self, paper: int, url: str) -> int:
+        host = self._hosts.number(host_of(url))
+        done = self._db.execute(_ADD_FUTLI, (paper, url, host, 0, None))
+        assert done.lastrowid is not None
+        return done.lastrowid
+
+    def only_asked(self, pid: Pid) -> int:
+        """The paper *pid*, which may be known from feeds alone."""
+        row = self._db.execute("SELECT id FROM paper WHERE pid = ?", (str(pid),)).fetchone()
+        if row:
+            return int(row[0])
+        named = Named.of(pid)
+        done = self._db.execute(
+            "INSERT INTO paper (pid, archive, series, year) VALUES (?, ?, ?, ?)",
+            (str(pid), named.archive, named.series, named.year),
+        )
+        assert done.lastrowid is not None
+        return done.lastrowid
+
+    def futli(self, paper: int, url: str) -> tuple[int, bool]:
+        """The number of a futli, made where there is none; whether its asks wait to be reread."""
+        row = self._db.execute(
+            "SELECT id, reread FROM futli WHERE paper = ? AND url = ?", (paper, url)
+        ).fetchone()
+        if row:
+            return int(row[0]), bool(row[1])
+        self._unworded.add(paper)
+        return self._add_futli(paper, url), False
+
+    # What is gone ---------------------------------------------------------------------------
+
+    def remove(self, paper: int) -> None:
+        """The suwaf of *paper* is gone: what feeds say of it stays."""
+        futlis = [number for _, number in self._futlis(paper)]
+        self._db.executemany("DELETE FROM fut WHERE futli = ?", ((one,) for one in futlis))
+        self._db.executemany("UPDATE futli SET open = 0 WHERE id = ?", ((one,) for one in futlis))
+        self._db.execute(
+            "UPDATE paper SET (folder, path, mtime_ns, size, ino, warc_bytes, futs, first, last,"
+            " problem) = (NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL) WHERE id = ?",
+            (paper,),
+        )
+        self.settle(futlis)
+        self.drop_unknown(paper)
+
+    def drop_unknown(self, paper: int) -> None:
+        """Delete the futlis of *paper* that nothing tells of, and it where nothing is left."""
+        self._drop_unknown(number for _, number in self._futlis(paper))
+        self._db.execute("DELETE FROM words WHERE rowid = ?", (paper,))
+        gone = self._db.execute(
+            "DELETE FROM paper WHERE id = ?1 AND path IS NULL"
+            " AND NOT EXISTS (SELECT 1 FROM futli WHERE paper = ?1)", (paper,)
+        )  # fmt: skip
+        if not gone.rowcount:
+            self.words(paper)
+
+    def _drop_unknown(self, futlis: Iterable[int]) -> None:
+        self._db.executemany(
+            "DELETE FROM futli WHERE id = ?1 AND NOT open"
+            " AND NOT EXISTS (SELECT 1 FROM fut WHERE futli = ?1)"
+            " AND NOT EXISTS (SELECT 1 FROM asked WHERE futli = ?1)",
+            ((one,) for one in futlis),
+        )
+
+    # What follows from the rest -------------------------------------------------------------
+
+    def words(self, paper: int, *, fresh: bool = False) -> None:
+        """Make what is searched for of *paper* what it has now; *fresh*: it has nothing yet."""
+        if not fresh:
+            self._db.execute("DELETE FROM words WHERE rowid = ?", (paper,))
+        self._db.execute(_ADD_WORDS, (paper,))
+
+    def words_of_new(self) -> None:
+        """As :meth:`words`, of the papers to which :meth:`futli` has added."""
+        for paper in self._unworded:
+            self.words(paper)
+        self._unworded.clear()
+
+    def settle(self, futlis: Iterable[int]) -> None:
+        """Make the lives of *futlis* follow from their asks and futs."""
+        self._db.executemany(_SET_LIFE, (self._life(futli) for futli in futlis))
+
+    def _life(self, futli: int) -> tuple[Any, ...]:
+        rows = self._db.execute(_ASKED, (futli,)).fetchall() if self._runs else []
+        if len(rows) > 1:
+            rows.sort(key=lambda row: (row[0], self._runs[row[7]][0]))
+        futs = self._db.execute(
+            "SELECT time, url, found_by FROM fut WHERE futli = ? AND label IS NULL", (futli,)
+        ).fetchall()
+        own = [row for row in rows if not self._runs[row[6]][1]]
+        asks = [Asks(time=row[0], until=row[1], outcome=row[2], times=row[3]) for row in own]
+        lived = life(asks, [time for time, _, _ in futs])
+        ends = [(row[1], row[2]) for row in own] + [(time, "fut") for time, _, _ in futs]
+        outcome = max(ends, key=lambda one: one[0].removesuffix("Z"), default=(None, None))[1]
+        return (
+            lived.state, outcome, lived.asked, lived.asks, sum(row[4] for row in own),
+            lived.first_had, lived.had, lived.lost_since, lived.lost_by, lived.fails,
+            lived.back_since, *self._led_to(own), futli,
+        )  # fmt: skip
+
+    def _led_to(self, own: Sequence[tuple[Any, ...]]) -> tuple[int | None, bool | None]:
+        """The host that a futli last led to, where it is another; whether it came to https."""
+        landing = next((row[5] for row in reversed(own) if row[5] is not None), None)
+        if not landing:
+            return None, None
+        return self._hosts.number(landing.partition("://")[2]), landing.startswith("https:")
+
+
+def read_folder(
+    archive: Archive, folder: ChangedFolder, known: dict[str, FileTimes], account: Account
+) -> Iterator[tuple[str, ReadPaper | None]]:
+    """The suwafs of *folder* that are others than *known*, by file name; None for what is none."""
+    for name in sorted(folder.suwafs):
+        times = folder.suwafs[name]
+        if known.get(name) == times:
+            continue
+        try:
+            paper = read_paper(archive, f"{folder.path}/{name}", times)
+        except BadPid as error:
+            account.tell(
+                f"{Path(archive.root, folder.path, name)}: no paper has this place: {error}"
+            )
+            paper = None
+        yield name, paper

@@ -1,0 +1,112 @@
+"""Every record of the paper WARCs is found; WARCs that grow, are cut, gone or damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lafka.index.build import Place, refresh
+from lafka.index.captures import index_captures
+from lafka.index.papers import Account
+from lafka.warc.indexes import attach
+from lafka.warc.reading.volumes import WarcVolume
+from tests.stores import FUTLI, START, Store, pdf
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    store = Store(tmp_path / "archive")
+    store.put(store.fut(pdf(1)))
+    return store
+
+
+def index(store: Store, place: Place | None = None) -> Account:
+    place = place or Place.of(store.archive.root)
+    return refresh(store.archive, place, more=[index_captures])
+
+
+def entries(store: Store, place: Place | None = None) -> set[tuple[str, int, str]]:
+    with attach((place or Place.of(store.archive.root)).captures) as found:
+        return {(entry.volume, entry.offset or 0, entry.type) for entry in found}
+
+
+def records(store: Store) -> set[tuple[str, int, str]]:
+    """What is in the WARCs themselves."""
+    found = set()
+    for path in store.archive.warcs():
+        with WarcVolume(path) as volume:
+            name = f"../{path.relative_to(store.archive.root).as_posix()}"
+            found |= {(name, record.offset, record.type) for record in volume}
+    return found
+
+
+OTHER = "RePEc:abc:wpaper:2"
+
+
+def test_every_record_is_found_and_only_once(store: Store) -> None:
+    store.put(store.fut(pdf(2), pid=OTHER, hops=2))
+    assert index(store).captures == len(records(store))
+    assert entries(store) == records(store)
+    assert index(store).captures == 0
+    with attach(Place.of(store.archive.root).captures) as found:
+        entry = next(found.search(url=FUTLI))
+    assert entry.volume == "../warc/RePEc/abc/wpaper/1.warc"
+    assert (store.archive.root / "index" / entry.volume).is_file()
+
+
+def test_a_warc_that_grew_is_read_from_where_it_ended(store: Store) -> None:
+    before = index(store).captures
+    store.put(store.fut(pdf(2), at=START.replace(day=21)))
+    assert index(store).captures == len(records(store)) - before > 0
+    assert entries(store) == records(store)
+
+
+def test_bytes_behind_the_known_end_are_not_told(store: Store) -> None:
+    known = records(store)
+    with store.warc().open("ab") as file:
+        file.write(store.warc().read_bytes())
+    index(store)
+    assert entries(store) == known
+
+
+def test_a_paper_that_is_gone_is_forgotten(store: Store) -> None:
+    store.put(store.fut(pdf(2), pid=OTHER))
+    index(store)
+    store.suwaf(OTHER).unlink()
+    store.warc(OTHER).unlink()
+    index(store)
+    assert entries(store) == records(store)
+    assert {volume for volume, _, _ in entries(store)} == {"../warc/RePEc/abc/wpaper/1.warc"}
+
+
+def test_a_warc_that_is_too_short_or_none_is_told_and_tried_again(store: Store) -> None:
+    store.put(store.fut(pdf(2), pid=OTHER))
+    whole, path = store.warc(OTHER).read_bytes(), store.warc(OTHER)
+    for data, sentence in ((whole[:-9], "but its suwaf knows"), (b"x" * len(whole), "no WARC")):
+        path.write_bytes(data)
+        assert sentence in index(store).told[0]
+        assert {volume for volume, _, _ in entries(store)} == {"../warc/RePEc/abc/wpaper/1.warc"}
+    path.write_bytes(whole)
+    assert index(store).told == []
+    assert entries(store) == records(store)
+
+
+@pytest.mark.parametrize("damage", [b"", b"SQLite format 3\0" + b"\xa5" * 5000])
+def test_captures_that_are_gone_or_damaged_are_made_again(store: Store, damage: bytes) -> None:
+    index(store)
+    path = Place.of(store.archive.root).captures
+    path.unlink()
+    if damage:
+        path.write_bytes(damage[:60] + (1).to_bytes(4) + b"\0\0\0\0WARC" + damage[72:])
+    account = index(store)
+    assert len(account.told) == bool(damage)
+    assert entries(store) == records(store)
+
+
+def test_volumes_are_named_by_the_way_from_another_folder(store: Store, tmp_path: Path) -> None:
+    place = Place(folder=tmp_path / "fast" / "disk")
+    index(store, place)
+    assert {volume for volume, _, _ in entries(store, place)} == {
+        "../../archive/warc/RePEc/abc/wpaper/1.warc"
+    }

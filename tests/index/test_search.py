@@ -1,0 +1,144 @@
+"""Papers found by pid, URL, host and words; pages that follow one another; foreign questions."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lafka.errors import BadArgument
+from lafka.index.search import LARGEST_PAGE, FoundPage, Question, search
+from tests.index.histories import History, futli_of, line, pid_of
+
+
+@pytest.fixture(scope="module")
+def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
+    history = History(tmp_path_factory.mktemp("search") / "archive", batch=100)
+    for number in range(60):
+        history.suwaf(number, {0: [1.0], 1: [2.0]} if number % 2 else {0: [1.0]})
+    history.feed(1, *(line(7, day, "gone") for day in (5, 20)))
+    history.feed(
+        1, line(99, 5, "gone") | {"pid": "doi:10.1000/X%y", "futli": "http://doi.example/"}
+    )
+    history.index()
+    db = sqlite3.connect(history.place.database)
+    db.execute("UPDATE paper SET title = 'Über Geld und Größe' WHERE pid = ?", (pid_of(5),))
+    db.execute("DELETE FROM words WHERE rowid = (SELECT id FROM paper WHERE pid = ?)", (pid_of(5),))
+    db.execute("INSERT INTO words (rowid, pid, title, url) SELECT id, pid, title, '' FROM paper"
+               " WHERE pid = ?", (pid_of(5),))  # fmt: skip
+    yield db
+    db.close()
+
+
+def pids(page: FoundPage) -> list[str]:
+    return [paper.pid for paper in page.papers]
+
+
+def every(db: sqlite3.Connection, question: Question) -> list[str]:
+    """What all pages of a search have."""
+    page = search(db, question)
+    found = pids(page)
+    while page.after:
+        page = search(db, replace(question, after=page.after))
+        found += pids(page)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "way", "found"),
+    [
+        ("RePEc:abc:wpaper:7", "pid", [pid_of(7)]),
+        ("repec:ABC:wpaper:58", "pid", [pid_of(58)]),
+        ("https://doi.org/10.1000/x%25y", "url", []),
+        ("doi:10.1000/X%y", "pid", ["doi:10.1000/x%y"]),
+        ("10.1000/X%y", "pid", ["doi:10.1000/x%y"]),
+        (futli_of(7, 1), "url", [pid_of(7)]),
+        ("doi.example", "host", ["doi:10.1000/x%y"]),
+        ("grosse", "words", []),
+        ("größe geld", "words", [pid_of(5)]),
+        ("uber gel", "words", [pid_of(5)]),
+        ("RePEc:zzz:", "pid", []),
+    ],
+)
+def test_what_is_asked_is_known_by_its_form(
+    db: sqlite3.Connection, text: str, way: str, found: list[str]
+) -> None:
+    page = search(db, Question(text=text))
+    assert (page.way, pids(page), page.after) == (way, found, "")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        Question(text="RePEc:abc:"),
+        Question(text="repec:ABC"),
+        Question(text="http://host"),
+        Question(text="abc wpaper"),
+        Question(archive="abc"),
+        Question(archive="abc", state="held"),
+        Question(text="wpaper", host="HOST0.example"),
+        Question(host="host1.example", archive="abc", state="held"),
+        Question(),
+    ],
+)
+@pytest.mark.parametrize("limit", [1, 7, LARGEST_PAGE])
+def test_pages_have_each_paper_once(db: sqlite3.Connection, question: Question, limit: int) -> None:
+    whole = every(db, replace(question, limit=LARGEST_PAGE))
+    found = every(db, replace(question, limit=limit))
+    assert list(dict.fromkeys(found)) == whole
+    hosts = 20 if question.host else 60
+    assert len(whole) >= hosts - 1 - (question.text == "abc wpaper")
+
+
+def test_papers_tell_what_they_have(db: sqlite3.Connection) -> None:
+    (paper,) = search(db, Question(text=pid_of(7))).papers
+    assert (paper.futs, paper.futlis, paper.states) == (1, 2, ("held", "lost"))
+    assert pids(search(db, Question(state="lost"))) == [pid_of(7)]
+    assert search(db, Question(state="lost", archive="xyz")).papers == ()
+    assert search(db, Question(host="nowhere.example")).papers == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        (Question(state="dead"), "dead: no state"),
+        (Question(limit=0), "a page of 0"),
+        (Question(text="?!"), "no word is in it"),
+        (Question(text="x" * 20_000), "a search for more than"),
+        (Question(after="[1, 2]"), "after: not where"),
+        (Question(after='["a"]'), "after: not where"),
+        (Question(after="[" * 9999), "after: not where"),
+    ],
+)
+def test_a_question_that_is_none_is_one_sentence(
+    db: sqlite3.Connection, question: Question, sentence: str
+) -> None:
+    with pytest.raises(BadArgument, match=sentence.replace("?", r"\?")):
+        search(db, question)
+
+
+@given(st.text(max_size=60), st.text(max_size=20), st.text(max_size=20))
+def test_no_text_breaks_a_search(db: sqlite3.Connection, text: str, host: str, after: str) -> None:
+    with suppress(BadArgument):
+        search(db, Question(text=text, host=host, after=after))
+
+
+def test_a_page_far_behind_goes_along_an_index(db: sqlite3.Connection) -> None:
+    told: list[str] = []
+    db.set_trace_callback(told.append)
+    for question in (Question(text="RePEc:abc:"), Question(host="host1.example"),
+                     Question(archive="abc"), Question(text="http://host"),
+                     Question(state="lost")):  # fmt: skip
+        search(db, replace(question, limit=3))
+    db.set_trace_callback(None)
+    walks = [one for one in told if "ORDER BY" in one]
+    assert len(walks) == 5
+    for walk in walks:
+        plan = " ".join(row[3] for row in db.execute("EXPLAIN QUERY PLAN " + walk))
+        assert "SEARCH" in plan
+        assert "TEMP B-TREE" not in plan, (walk, plan)

@@ -1,0 +1,156 @@
+"""Titles from ReDIF and stored pages: in every script, with markup, and from pages made to harm."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lafka.cli.indexing import in_template
+from lafka.index import tables, titles
+from lafka.index.build import Place, refresh
+from lafka.index.papers import Account
+from lafka.index.titles import LONGEST, PAGE_BYTES, Redif, Titled, Titles, clean, title_of
+from tests.stores import PID, START, Store, answer, pdf
+
+ROOT = Path(__file__).parents[2]
+OTHER = "RePEc:abc:wpaper:2"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "archive")
+
+
+def titled(store: Store, redif: Redif | None = None) -> list[tuple[str, str | None, str | None]]:
+    index(store, redif)
+    db = tables.open_to_read(Place.of(store.archive.root).database)
+    try:
+        return db.execute("SELECT pid, title, title_from FROM paper ORDER BY pid").fetchall()
+    finally:
+        db.close()
+
+
+def index(store: Store, redif: Redif | None = None) -> Account:
+    return refresh(store.archive, Place.of(store.archive.root), more=[Titles(redif)])
+
+
+def html(head: str, body: str = "") -> bytes:
+    return f"<!DOCTYPE html><html><head>{head}</head><body>{body}</body></html>".encode()
+
+
+@pytest.mark.parametrize(
+    ("head", "title", "source"),
+    [
+        ("<meta name='citation_title' content='A'><title>B</title>", "A", "citation_title"),
+        ("<META NAME='Citation_Title' CONTENT='A'>", "A", "citation_title"),
+        ("<meta property='og:title' content='O'><title>B</title>", "O", "og:title"),
+        ("<meta name='citation_title' content=' '><title>B</title>", "B", "title"),
+        ("<title>B <b>bold</b> &amp; &lt;i&gt;</title>", "B <b>bold</b> & <i>", "title"),
+        ("<title>Зарплата и größe 経済</title>", "Зарплата и größe 経済", "title"),
+        ("", "", ""),
+    ],
+)
+def test_a_page_says_its_title(head: str, title: str, source: str) -> None:
+    assert title_of("text/html; charset=utf-8", html(head)) == (title, source)
+
+
+def test_the_charset_is_the_pages_own() -> None:
+    data = "<html><head><meta charset='windows-1251'><title>Труд</title>".encode("windows-1251")
+    assert title_of("text/html", data) == ("Труд", "title")
+
+
+@given(st.text(max_size=2000))
+def test_a_title_is_one_line_that_drives_nothing(text: str) -> None:
+    found = clean(text)
+    assert len(found) <= LONGEST
+    assert found == found.strip() == " ".join(found.split())
+    assert found.encode().decode() == found
+    assert not set(found) & {*map(chr, range(32)), "\x7f", "\u202e", "\u2066", "\u200f"}
+    assert clean(found) == found or len(found) == LONGEST
+
+
+@given(st.binary(max_size=3000), st.sampled_from(["", "text/html", "text/html; charset=utf-16"]))
+def test_no_page_breaks_the_reader(data: bytes, content_type: str) -> None:
+    text, source = title_of(content_type, data)
+    assert source in ("", "title", "og:title", "citation_title")
+    assert bool(source) or not text
+
+
+def test_the_newest_page_of_a_paper_gives_its_title(store: Store) -> None:
+    splap = store.splap(html("<title>Old</title>"))
+    store.put(splap, store.found(splap, "http://x.example/1.pdf", pdf(1)))
+    assert titled(store) == [(PID, "Old", "title")]
+    ask = store.ask()
+    late = START.replace(day=21)
+    store.put(store.capture(ask, answer(html("<title>New</title>"), "gzip chunked"), at=late))
+    store.put(store.fut(pdf(2), pid=OTHER))
+    assert titled(store) == [(PID, "New", "title"), (OTHER, None, None)]
+    assert index(store).titles == 0
+
+
+def test_redif_goes_first_and_gives_the_year(store: Store) -> None:
+    store.put(store.splap(html("<title>Page</title>")))
+    store.put(store.splap(html("<title>Other</title>"), pid=OTHER))
+    said = {PID: Titled(title="From\n ReDIF", year=1994)}
+    assert titled(store, said.get) == [(PID, "From ReDIF", "redif"), (OTHER, "Other", "title")]
+    db = tables.open_to_read(Place.of(store.archive.root).database)
+    assert db.execute("SELECT year FROM paper ORDER BY pid").fetchall() == [(1994,), (None,)]
+    found = db.execute("SELECT pid FROM words WHERE words MATCH 'redif'").fetchall()
+    assert found == [(PID,)]
+    db.close()
+    assert titled(store, {}.get)[0] == (PID, "Page", "title")
+
+
+def test_a_page_that_stops_its_reader_is_one_paper_without_a_title(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(titles, "MODULE", "tests.index.deadly")
+    store.put(store.splap(html("<title>deadly</title>")))
+    store.put(store.splap(html("<title>Good</title>"), pid=OTHER))
+    account = index(store)
+    assert "its page cannot be read: its reader ended with" in account.told[0]
+    assert titled(store) == [(PID, None, None), (OTHER, "Good", "title")]
+
+
+def test_a_page_is_read_to_its_first_bytes_alone(store: Store) -> None:
+    late = html("", "x" * PAGE_BYTES) + b"<title>late</title>"
+    store.put(store.splap(late))
+    assert titled(store) == [(PID, None, None)]
+
+
+def test_a_template_gives_title_and_year() -> None:
+    lines = ("Template-Type: ReDIF-Paper 1.0", "Title: On work", "Creation-Date: 1994-05",
+             f"Handle: {PID}")  # fmt: skip
+    assert in_template("\n".join(lines).encode()) == Titled(title="On work", year=1994)
+    assert in_template("\n".join([lines[0], lines[3]]).encode()) is None
+    assert in_template(b"") is None
+
+
+def test_the_command_takes_titles_from_pages_and_from_the_obi_store(
+    store: Store, tmp_path: Path
+) -> None:
+    store.put(store.splap(html("<title>Page</title>")))
+    store.put(store.splap(html("<title>Other</title>"), pid=OTHER))
+    data = tmp_path / "redif" / "abc" / "wpaper"
+    data.mkdir(parents=True)
+    handle = f"Template-Type: ReDIF-Paper 1.0\nTitle: From ReDIF\nHandle: {PID}\n"
+    (data / "a.rdf").write_text(handle)
+    env = {**os.environ, "LAFKA_ARCHIVE": str(store.archive.root),
+           "LAFKA_OBJECT_STORE": str(tmp_path / "obis")}  # fmt: skip
+
+    def scrapy(*args: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-m", "scrapy", *args], cwd=ROOT, env=env,
+                              capture_output=True, text=True, check=False)  # fmt: skip
+
+    done = scrapy("index", "--titles", "--captures")
+    assert done.returncode == 0, done.stderr
+    assert ", 2 titles, " in done.stdout
+    assert scrapy("tobi", str(tmp_path / "redif")).returncode == 0
+    assert scrapy("index", "--titles").returncode == 0
+    assert titled(store) == [(PID, "From ReDIF", "redif"), (OTHER, "Other", "title")]
