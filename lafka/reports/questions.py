@@ -1,0 +1,218 @@
+"""One function a table of the archive as a whole: SQL in, rows out, in a total order."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from lafka.papers import Group, Outcome
+from lafka.reports.told import Cell, Plot, PlotKind, Span, Table
+
+Rows = tuple[tuple[Cell, ...], ...]
+_FORECAST_DAYS = 90
+
+
+def _rows(db: sqlite3.Connection, question: str, *values: object) -> Rows:
+    return tuple(db.execute(question, values).fetchall())
+
+
+def _one(db: sqlite3.Connection, question: str, *values: object) -> tuple[Cell, ...]:
+    row: tuple[Cell, ...] = db.execute(question, values).fetchone()
+    return row
+
+
+def share(part: Cell, whole: Cell) -> float | None:
+    """*part* of *whole*, rounded so that it can be compared; None of nothing."""
+    if not isinstance(part, int | float) or not isinstance(whole, int | float) or not whole:
+        return None
+    return round(part / whole, 6)
+
+
+def summary(db: sqlite3.Connection, span: Span) -> Table:
+    """What the archive holds."""
+    papers, with_fut, futs, size, damaged = _one(
+        db, "SELECT count(*), coalesce(sum(futs > 0), 0), coalesce(sum(futs), 0),"
+        " coalesce(sum(warc_bytes), 0), count(problem) FROM paper"
+    )  # fmt: skip
+    futlis, once, lost, unasked = _one(
+        db, "SELECT count(*), count(had), count(lost_since),"
+        " coalesce(sum(state = 'held' AND asks <= 1), 0) FROM futli"
+    )  # fmt: skip
+    (runs,) = _one(db, "SELECT count(*) FROM run")
+    rows: Rows = (
+        ("as_of", span.as_of), ("papers", papers), ("papers_with_fut", with_fut),
+        ("papers_with_fut_share", share(with_fut, papers)), ("futlis", futlis), ("futs", futs),
+        ("warc_bytes", size), ("runs", runs), ("futlis_once_had", once), ("futlis_lost", lost),
+        ("futlis_lost_share", share(lost, once)), ("futlis_never_asked_again", unasked),
+        ("futs_pulled", _pulled(db)), ("damaged_suwafs", damaged),
+    )  # fmt: skip
+    return Table(
+        key="summary", title="Summary", columns=("what", "value"), rows=rows,
+        note="A futli that was never asked again is not known to live: its fut is held, no more.",
+    )  # fmt: skip
+
+
+def _pulled(db: sqlite3.Connection) -> Cell:
+    return _one(db, "SELECT coalesce(sum(new), 0) FROM asked"
+                " WHERE run IN (SELECT id FROM run WHERE legacy)")[0]  # fmt: skip
+
+
+def runs(db: sqlite3.Connection, span: Span) -> Table:
+    """Runs, those that are not done first."""
+    rows = _rows(
+        db, "SELECT name, state, started, finished, lines, requests, new, held, bytes, seconds,"
+        " legacy FROM run WHERE coalesce(started, name) >= ? AND coalesce(started, '') <= ?"
+        " ORDER BY state IS 'finished', name DESC", span.since, span.end
+    )  # fmt: skip
+    columns = ("run", "state", "started", "finished", "lines", "requests", "new", "held", "bytes",
+               "seconds", "legacy")  # fmt: skip
+    return Table(key="runs", title="Runs", columns=columns, rows=rows,
+                 note="Those that are not finished come first.")  # fmt: skip
+
+
+def outcomes(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001  the last is the last
+    """Futlis by their last outcome, in groups."""
+    found: dict[str, int] = dict(db.execute(
+        "SELECT outcome, count(*) FROM futli WHERE outcome IS NOT NULL GROUP BY outcome"
+    ))  # fmt: skip
+    whole = sum(found.values())
+    order = [(group, word) for group in Group for word in group.outcomes if str(word) in found]
+    rows = tuple(
+        (str(word), str(group), found[str(word)], share(found[str(word)], whole))
+        for group, word in order
+    )
+    return Table(
+        key="outcomes", title="Outcomes", columns=("outcome", "group", "futlis", "share"),
+        rows=rows, plot=Plot(kind=PlotKind.BARS, x="outcome", y=("futlis",), color="group"),
+        note="Each futli by the last word that was said of it; what was never asked has none.",
+    )  # fmt: skip
+
+
+def outcomes_by_day(db: sqlite3.Connection, span: Span) -> Table:
+    """Lines of feeds by day and group of outcomes, the newest day first."""
+    counted: dict[str, dict[Group, int]] = {}
+    for day, outcome, lines in _rows(
+        db, "SELECT day, outcome, sum(lines) FROM daily WHERE day >= ? AND day <= ?"
+        " GROUP BY day, outcome ORDER BY day DESC", span.since[:10], span.end[:10]
+    ):  # fmt: skip
+        groups = counted.setdefault(str(day), dict.fromkeys(Group, 0))
+        groups[Outcome(str(outcome)).group] += int(lines or 0)
+    rows: Rows = tuple(
+        (day, sum(groups.values()), *groups.values()) for day, groups in counted.items()
+    )
+    columns = tuple(str(group).replace(" ", "_") for group in Group)
+    return Table(key="outcomes_by_day", title="Outcomes by day", columns=("day", "lines", *columns),
+                 rows=rows, plot=Plot(kind=PlotKind.STACKED, x="day", y=columns))  # fmt: skip
+
+
+def flow(db: sqlite3.Connection, span: Span) -> Table:
+    """What is new, held, changed, lost and back, by month, the newest first."""
+    parts = {
+        "new": "SELECT substr(first_had, 1, 7) AS month, count(*) FROM futli"
+        " WHERE first_had >= ?1 AND first_had <= ?2 GROUP BY 1",
+        "held": "SELECT substr(day, 1, 7), sum(held) FROM daily"
+        " WHERE day >= substr(?1, 1, 10) AND day <= ?2 GROUP BY 1",
+        "changed": "SELECT substr(time, 1, 7), count(*) FROM (SELECT time, digest,"
+        " lag(digest) OVER (PARTITION BY futli ORDER BY time) AS before FROM fut"
+        " WHERE label IS NULL) WHERE before <> digest AND time >= ?1 AND time <= ?2 GROUP BY 1",
+        "lost": "SELECT substr(lost_since, 1, 7), count(*) FROM futli"
+        " WHERE lost_since >= ?1 AND lost_since <= ?2 GROUP BY 1",
+        "back": "SELECT substr(back_since, 1, 7), count(*) FROM futli"
+        " WHERE back_since >= ?1 AND back_since <= ?2 GROUP BY 1",
+    }
+    counts: list[dict[str, int]] = [
+        dict(db.execute(question, (span.since, span.end))) for question in parts.values()
+    ]
+    months = sorted({month for found in counts for month in found}, reverse=True)
+    rows: Rows = tuple((month, *(found.get(month, 0) for found in counts)) for month in months)
+    return Table(
+        key="flow", title="New, held, changed, lost, back", columns=("month", *parts), rows=rows,
+        plot=Plot(kind=PlotKind.LINES, x="month", y=("new", "changed", "lost", "back")),
+        note="new: futlis that had their first fut; held: lines passed by as held; changed: another"
+        " fut than before; lost: since when those are that are lost now.",
+    )  # fmt: skip
+
+
+def finders(db: sqlite3.Connection, span: Span) -> Table:
+    """Which finders led to futs."""
+    rows = _rows(
+        db, "SELECT coalesce(found_by, 'futli'), count(*), count(DISTINCT digest), min(time),"
+        " max(time) FROM fut WHERE label IS NULL AND time >= ? AND time <= ? GROUP BY 1"
+        " ORDER BY 2 DESC, 1", span.since, span.end
+    )  # fmt: skip
+    whole = sum(row[1] for row in rows if isinstance(row[1], int))
+    return Table(
+        key="finders", title="What led to the futs",
+        columns=("found_by", "visits", "futs", "first", "last", "share"),
+        rows=tuple((*row, share(row[1], whole)) for row in rows),
+        plot=Plot(kind=PlotKind.BARS, x="found_by", y=("visits",)),
+        note="futli: the link itself is the PDF.",
+    )  # fmt: skip
+
+
+def pages(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001  the last of each row
+    """Pages without a fut, by host: what a new rule could win."""
+    rows = _rows(
+        db, "SELECT h.name, count(*), sum(a.capped), sum(a.tried), sum(a.first_right),"
+        " sum(a.outcome = 'splap-only') FROM asked a JOIN futli l ON l.id = a.futli"
+        " JOIN host h ON h.id = l.host WHERE a.tried IS NOT NULL GROUP BY h.id"
+        " ORDER BY 6 DESC, h.name"
+    )  # fmt: skip
+    return Table(
+        key="pages", title="Pages, by host",
+        columns=("host", "pages", "capped", "requests", "first_right", "without_fut"), rows=rows,
+        note="first_right: the first link that was asked for was the fut; capped: links were left"
+        " that LAFKA_LINKS_MAX did not allow.",
+    )  # fmt: skip
+
+
+def growth(db: sqlite3.Connection, span: Span) -> Table:
+    """Papers and bytes by the month in which a fut was first had."""
+    rows = _rows(
+        db, "SELECT month, count(DISTINCT paper), count(*), sum(l) FROM (SELECT l.paper AS paper,"
+        " substr(min(f.time), 1, 7) AS month, f.l AS l FROM fut f JOIN futli l ON l.id = f.futli"
+        " GROUP BY l.paper, f.s) GROUP BY month ORDER BY month DESC"
+    )  # fmt: skip
+    return Table(
+        key="growth", title="Size and growth", columns=("month", "papers", "futs", "bytes"),
+        rows=rows, plot=Plot(kind=PlotKind.BARS, x="month", y=("bytes",)),
+        note=_forecast(db, span),
+    )  # fmt: skip
+
+
+def _forecast(db: sqlite3.Connection, span: Span) -> str:
+    size, futs = _one(db, "SELECT sum(l), count(*) FROM (SELECT f.l AS l FROM fut f"
+                      " JOIN futli l ON l.id = f.futli GROUP BY l.paper, f.s)")  # fmt: skip
+    (late,) = _one(
+        db, "SELECT coalesce(sum(l), 0) FROM (SELECT f.l AS l, min(f.time) AS time FROM fut f"
+        " JOIN futli l ON l.id = f.futli GROUP BY l.paper, f.s) WHERE julianday(time) >"
+        " julianday(?) - ?", span.as_of, _FORECAST_DAYS
+    )  # fmt: skip
+    if not isinstance(size, int) or not isinstance(futs, int) or not isinstance(late, int):
+        return "No fut is held."
+    year = late * 365 // _FORECAST_DAYS
+    return (
+        f"The mean fut has {size // futs} bytes. If futs came as in the last {_FORECAST_DAYS} days,"
+        f" a straight line, a year would add {year} bytes."
+    )
+
+
+def efficiency(db: sqlite3.Connection, span: Span) -> Table:
+    """What a fut costs in requests."""
+    end = span.end[:10]
+    lines, held, requests, new, size = _one(
+        db, "SELECT coalesce(sum(lines), 0), coalesce(sum(held), 0), coalesce(sum(requests), 0),"
+        " coalesce(sum(new), 0), coalesce(sum(bytes), 0) FROM daily WHERE day >= ? AND day <= ?",
+        span.since[:10], end,
+    )  # fmt: skip
+    vain, vain_lines = _one(
+        db, "SELECT coalesce(sum(requests), 0), coalesce(sum(lines), 0) FROM daily"
+        " WHERE outcome <> 'fut' AND day >= ? AND day <= ?", span.since[:10], end
+    )  # fmt: skip
+    count, seconds = _one(db, "SELECT count(seconds), coalesce(sum(seconds), 0) FROM run")
+    rows: Rows = (
+        ("lines", lines), ("lines_held", held), ("requests", requests), ("futs_new", new),
+        ("bytes_new", size), ("requests_a_fut", share(requests, new)),
+        ("requests_a_line_without_fut", share(vain, vain_lines)),
+        ("seconds_a_run", share(seconds, count)),
+    )  # fmt: skip
+    return Table(key="efficiency", title="What a fut costs", columns=("what", "value"), rows=rows)

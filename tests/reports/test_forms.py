@@ -1,0 +1,343 @@
+"""A report in its forms: the same bytes each time, safe to open, and as its page says."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lafka.errors import BadArgument
+from lafka.papers import Outcome
+from lafka.reports import plots, render_csv, render_html, render_json, render_text, writing
+from lafka.reports.maintainers import CITEC
+from lafka.reports.told import Table, bound
+from lafka.reports.whole import BY, QUESTIONS, Whole, report
+from tests.index.histories import History, at, futli_of, line, pid_of, run_of
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = (ROOT / "docs" / "reference.md").read_text("utf-8")
+SECTION = REFERENCE.partition("\n## Reports\n")[2].partition("\n## ")[0]
+HOSTILE = '=cmd|"/c calc"!A1<script>alert(1)</script>\u202e'
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> History:
+    made = History(tmp_path_factory.mktemp("report") / "archive", batch=100)
+    for number in range(12):
+        made.suwaf(number, {0: [0.0, 30.0] if number == 3 else [0.0]})
+    made.feed(1, *(line(number, 0.001, new=True) for number in range(12)))
+    made.feed(1, *(line(number, 0.002, Outcome(word)) for number, word in
+                   enumerate(["splap-only", "login", "robots"], 20)))  # fmt: skip
+    for run, day in ((2, 10), (3, 20)):
+        made.feed(run, *(line(number, day, "not-found") for number in (1, 2, 4)))
+        made.feed(run, *(line(number, day, "timeout") for number in (5,)))
+        made.feed(run, *(line(number, day, requests=0) for number in (6, 7)))
+    made.feed(4, line(4, 40, splap="https://new.example/4"))
+    made.feed(4, line(30, 40, "gone", error=HOSTILE) | {"futli": f"http://x.example/{HOSTILE}"})
+    parked = [{"host": "host1.example", "times": 2, "longest": 3.5}]
+    made.report(1, started=at(0), finished=at(1), seconds=10.0, lines=15, hosts={"parked": parked})
+    made.report(4, started=at(40), reason="shutdown", done=False, lines=2)
+    made.index()
+    return made
+
+
+@pytest.fixture
+def db(history: History) -> Iterator[Any]:
+    with closing(history.open()) as db:
+        yield db
+
+
+@pytest.fixture
+def whole(db: Any) -> Whole:
+    return report(db)
+
+
+def values(whole: Whole) -> dict[str, Any]:
+    return json.loads(render_json.render(whole))
+
+
+def told(title: str) -> list[list[str]]:
+    """The words between backquotes in each row of a table of the section."""
+    lines = SECTION.partition(title)[2].splitlines()
+    rows = [row for row in lines if row.startswith("| `")]
+    return [re.findall(r"`([^`]+)`", row) for row in rows]
+
+
+def test_the_keys_of_the_json_are_those_of_the_reference(db: Any, whole: Whole) -> None:
+    pages = {words[0]: words[1:] for words in told("\n| table |") if words[0] not in CITEC.values()}
+    tables = {table.key: table for table in (*whole.tables, *report(db, archive="abc").tables)}
+    said = {key: [str(row[0]) for row in table.rows] if table.columns == ("what", "value")
+            else list(table.columns) for key, table in tables.items()}  # fmt: skip
+    assert pages == said
+    found = values(whole)
+    assert {*found} == {*pages, "format", "as_of", "since", "until", "archive"} - {"to_mend"}
+    for key, rows in found.items():
+        for row in rows if isinstance(rows, list) else ():
+            assert list(row) == pages[key]
+
+
+def test_each_outcome_has_a_word_of_citec(whole: Whole) -> None:
+    assert set(CITEC) == set(Outcome)
+    rows = {words[0]: words[1:] for words in told("### CitEc's words")}
+    assert {Outcome(word): citec for citec, words in rows.items() for word in words} == CITEC
+
+
+def test_the_summary_counts_what_is_there(whole: Whole) -> None:
+    found = values(whole)["summary"]
+    assert found == {
+        "as_of": found["as_of"], "papers": 16, "papers_with_fut": 12,
+        "papers_with_fut_share": 0.75, "futlis": 16, "futs": 13, "warc_bytes": 12066, "runs": 4,
+        "futlis_once_had": 12, "futlis_lost": 2, "futlis_lost_share": 0.166667,
+        "futlis_never_asked_again": 8, "futs_pulled": 0, "damaged_suwafs": 0,
+    }  # fmt: skip
+
+
+def test_tables_say_what_became_of_links(whole: Whole) -> None:
+    found = values(whole)
+    assert [(row["outcome"], row["group"], row["futlis"]) for row in found["outcomes"]] == [
+        ("fut", "held", 9), ("splap-only", "page only", 1), ("not-found", "not there", 2),
+        ("gone", "not there", 1), ("robots", "closed", 1), ("login", "closed", 1),
+        ("timeout", "trouble", 1),
+    ]  # fmt: skip
+    assert found["flow"] == [
+        {"month": "2026-02", "new": 0, "held": 0, "changed": 0, "lost": 0, "back": 1},
+        {"month": "2026-01", "new": 12, "held": 4, "changed": 1, "lost": 2, "back": 0},
+    ]
+    hosts = {row["host"]: row for row in found["rot_by_host"]}
+    assert (hosts["host1.example"]["lost"], hosts["host1.example"]["back"]) == (1, 1)
+    assert found["survival"] == [{"days": 10, "at_risk": 4, "lost": 2, "share": 0.5}]
+    assert found["moved_hosts"] == [
+        {"host": "host1.example", "final_host": "new.example", "futlis": 1, "to_https": 1}
+    ]
+    assert [row["host"] for row in found["dead_hosts"]] == ["x.example"]
+    assert found["waits"][0] | {"why": None} == {
+        "host": "host1.example", "kind": "parked", "runs": 1, "times": 2, "longest": 3.5,
+        "time": None, "why": None,
+    }  # fmt: skip
+    assert [row["run"] for row in found["runs"]] == [run_of(n) for n in (4, 3, 2, 1)]
+
+
+def test_a_span_bounds_what_is_counted(db: Any) -> None:
+    later = values(report(db, since="2026-01-15", until="2026-02"))
+    assert {row["day"] for row in later["outcomes_by_day"]} == {"2026-01-21", "2026-02-10"}
+    assert [row["new"] for row in later["flow"]] == [0, 0]
+    assert later["since"] == "2026-01-15"
+
+
+@pytest.mark.parametrize("text", ["2026-13", "20", "yesterday", "30", "2026-11-20 10:11", "30m"])
+def test_a_time_that_is_none_is_one_sentence(text: str) -> None:
+    with pytest.raises(BadArgument, match="neither 30d nor a beginning of"):
+        bound("2026-11-20T10:11:12Z", text)
+
+
+def test_ages_count_from_the_index() -> None:
+    assert bound("2026-11-20T10:11:12Z", "30d") == "2026-10-21T10:11:12Z"
+    for text in ("2026", "2026-1", "2026-11-20", "2026-11-20T10:11", "2026-11-20T10:11:12Z"):
+        assert bound("2026-11-20T10:11:12Z", text) == text
+
+
+class Elements(HTMLParser):
+    """What a browser would make of a page: elements, and attributes that act or fetch."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.acting: list[tuple[str, str]] = []
+        self.text: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        for name, value in attrs:
+            leads = name in ("href", "src", "action", "xlink:href") and not (
+                value or ""
+            ).startswith("#")
+            if name.startswith("on") or leads:
+                self.acting.append((name, value or ""))
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def page(history: History) -> str:
+    with closing(history.open()) as db:
+        whole = report(db)
+    return render_html.render(whole, plot=plots.svg).decode()
+
+
+def test_the_html_has_no_script_and_fetches_nothing(page: str, db: Any) -> None:
+    mended = render_html.render(report(db, archive="abc"), plot=plots.svg).decode()
+    for text in (page, mended):
+        elements = Elements(text)
+        assert not {"script", "iframe", "object", "embed", "link", "base", "form", "img"} & {
+            *elements.names
+        }
+        assert elements.acting == []
+        assert not re.search(r"url\(|@import", text)
+        assert "default-src 'none'" in text.replace("&#x27;", "'")
+    assert "=cmd|" in "".join(Elements(mended).text)
+    assert "\u202e" not in mended
+    assert "\\u202e" in mended
+
+
+def test_each_table_has_caption_and_scoped_heads_and_each_plot_its_table(page: str) -> None:
+    elements = Elements(page)
+    assert elements.names.count("table") == elements.names.count("caption") > 15
+    assert all("scope=" in head for head in re.findall(r"<th\b[^>]*>", page))
+    for section in re.findall(r"(?s)<section.*?</section>", page):
+        assert section.count("<svg") <= section.count("<table")
+    assert page.count('role="graphics-document"') == page.count("<svg") > 5
+    assert 'aria-label="Link rot by host' in page
+    assert '<html lang="en">' in page
+    assert "@page { size: A4" in page
+
+
+def test_same_index_same_bytes(history: History, page: str) -> None:
+    with closing(history.open()) as db:
+        again = report(db)
+    assert render_html.render(again, plot=plots.svg).decode() == page
+    assert render_json.render(again) == render_json.render(again)
+
+
+def test_what_is_left_out_is_counted(whole: Whole) -> None:
+    page = render_html.render(whole, top=2, plot=lambda table: "").decode()
+    assert "5 more rows are left out here; the CSV has all." in page
+    assert page.count("<tbody>") == page.count("<table")
+
+
+def test_a_cell_that_a_spreadsheet_would_run_gets_an_apostrophe() -> None:
+    cells = ("=1", "+1", "-1", "@x", "\tx", "\rx", "x=1", "", None, -5, 0.25)
+    table = Table(key="k", title="t", columns=tuple("abcdefghijk"), rows=(cells,))
+    data = render_csv.render(table).decode()
+    _, row = csv.reader(io.StringIO(data, newline=""))
+    assert row == ["'=1", "'+1", "'-1", "'@x", "'\tx", "'\rx", "x=1", "", "", "-5", "0.25"]
+    assert data.endswith("\r\n")
+
+
+def test_every_table_of_by_comes_as_csv(db: Any) -> None:
+    for by in BY:
+        (table,) = report(db, by=by).tables
+        head, *rows = csv.reader(io.StringIO(render_csv.render(table).decode(), newline=""))
+        assert head[0] == by
+        assert len(rows) == len(table.rows) > 0
+
+
+def test_a_terminal_gets_forty_lines_at_most(db: Any, whole: Whole) -> None:
+    assert 20 < len(render_text.render(whole).splitlines()) <= 40
+    wide = Table(key="k", title="t", columns=("host", "share"), rows=(("x" * 99, 0.5),) * 99)
+    lines = render_text.render(Whole(span=whole.span, title="t", tables=(wide,))).splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) < 80
+    assert lines[-1].startswith("... and ")
+
+
+def test_the_maintainers_table_names_links_and_sentences(db: Any) -> None:
+    (table,) = report(db, archive="ABC").tables
+    found = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    assert [(row["pid"], row["outcome"], row["citec"], row["state"]) for row in found[:2]] == [
+        (pid_of(1), "not-found", "downerror", "lost"),
+        (pid_of(2), "not-found", "downerror", "lost"),
+    ]
+    assert found[0]["since"] == at(10)
+    assert found[0]["futli"] == futli_of(1)
+    assert found[0]["error"] == "it is not-found"
+    assert "excluded" not in {row["outcome"] for row in found}
+
+
+def options(**more: Any) -> Any:
+    given = {"output": "", "since": None, "until": None, "by": "", "archive": "", "top": 50,
+             "recheck": None}  # fmt: skip
+    return SimpleNamespace(**{**given, **more})
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ({"output": "x.pdf"}, "ends with none of"),
+        ({"by": "colour"}, "no table, which are archive"),
+        ({"by": "host", "archive": "abc"}, "say one of them"),
+        ({"top": 0}, "at least 1"),
+        ({"since": "x"}, "neither 30d"),
+        ({"recheck": "x"}, "neither 30d"),
+    ],
+)
+def test_options_that_make_no_sense_are_one_sentence(more: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(BadArgument, match=sentence):
+        writing.Asked.of(options(**more))
+
+
+def test_without_the_extra_it_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(BadArgument, match=r"pip install 'lafka\[report\]'"):
+        writing.Asked.of(options(output="x.html"))
+    assert writing.Asked.of(options(output="x.json")).form == ".json"
+
+
+def test_the_recheck_list_takes_hosts_in_turn(db: Any) -> None:
+    listed = writing.answer(db, writing.Asked(recheck="2026-01-15")).decode().splitlines()
+    pids = [row.split("\t")[0] for row in listed]
+    assert sorted(pids) == sorted(pid_of(n) for n in (0, 6, 7, 8, 9, 10, 11))
+    hosts = [row.split("/")[2] for row in listed]
+    assert len({*hosts[:3]}) == 3
+
+
+def command(history: History, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "scrapy", "report", *args], cwd=ROOT, capture_output=True,
+        text=True, check=False, env={**os.environ, "LAFKA_ARCHIVE": str(history.root)},
+    )  # fmt: skip
+
+
+def test_the_command_writes_each_form(history: History, tmp_path: Path) -> None:
+    for form, begin in ((".html", "<!DOCTYPE html>"), (".csv", "archive,"), (".json", "{")):
+        path = tmp_path / f"report{form}"
+        path.write_text("old")
+        done = command(history, "-o", str(path))
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        assert path.read_text("utf-8").startswith(begin)
+    assert not [path for path in tmp_path.iterdir() if "draft" in path.name]
+    shown = command(history, "--no-index", "--by", "outcome")
+    assert shown.stdout.startswith("Outcomes:")
+    listed = tmp_path / "list.tsv"
+    assert command(history, "--recheck", "2026-01-15", "-o", str(listed)).returncode == 0
+    checked = subprocess.run(
+        [sys.executable, "-m", "scrapy", "check-list", str(listed)], cwd=ROOT, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert checked.returncode == 0, checked.stdout
+    refused = command(history, "--by", "colour")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("scrapy report: --by colour: no table")
+
+
+def test_while_another_process_indexes_the_report_tells_from_what_is_there(
+    history: History,
+) -> None:
+    with history.place.locked():
+        done = command(history, "--by", "outcome")
+    assert done.returncode == 0
+    assert "another process brings this index up to date; told as it is" in done.stderr
+    assert done.stdout.startswith("Outcomes:")
+
+
+def test_every_question_has_an_answer_for_an_archive_with_nothing_in_it(tmp_path: Path) -> None:
+    empty = History(tmp_path / "archive")
+    empty.index()
+    with closing(empty.open()) as db:
+        whole = report(db)
+    assert len(whole.tables) == len(QUESTIONS)
+    assert render_html.render(whole, plot=plots.svg).count(b"Nothing.") > 10
+    assert len(render_text.render(whole).splitlines()) > 10
