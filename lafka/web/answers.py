@@ -1,0 +1,64 @@
+"""Answers with the headers that those of each origin have (docs/security.md, "Web pages")."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import Response
+
+from lafka.errors import printable
+
+_EVERYWHERE = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Permissions-Policy": (
+        "accelerometer=(), camera=(), geolocation=(), gyroscope=(), magnetometer=(),"
+        " microphone=(), payment=(), usb=()"
+    ),
+}
+
+
+def for_pages(bytes_at: str) -> dict[str, str]:
+    """Headers of our pages: no script at all, frames from *bytes_at* alone, never framed."""
+    policy = (
+        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self';"
+        f" base-uri 'none'; frame-ancestors 'none'; frame-src {bytes_at}"
+    )
+    return {
+        **_EVERYWHERE,
+        "Content-Security-Policy": policy,
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "X-Frame-Options": "DENY",
+    }
+
+
+def for_bytes(pages_at: str) -> dict[str, str]:
+    """Headers of what others wrote: nothing runs, nothing is fetched, framed by our pages alone."""
+    policy = (
+        "sandbox; default-src 'none'; style-src 'unsafe-inline' data:; img-src data:;"
+        " font-src data:; form-action 'none'; base-uri 'none';"
+        f" frame-ancestors {pages_at}"
+    )
+    return {
+        **_EVERYWHERE,
+        "Content-Security-Policy": policy,
+        "Cross-Origin-Resource-Policy": "same-site",
+    }
+
+
+def told(status: int, sentence: str, **headers: str) -> Response:
+    """A refusal: one sentence, as text."""
+    text = f"{printable(sentence)}\n"
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Response(text, status_code=status, media_type="text/plain", headers=named)
+
+
+def as_json(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    text = json.dumps(value, ensure_ascii=False, indent=1, default=str)
+    data = f"{text}\n".encode("utf-8", "backslashreplace")  # JSON's own escapes of surrogates
+    return Response(
+        data, status_code=status, media_type="application/json", headers=dict(headers or {})
+    )

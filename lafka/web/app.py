@@ -1,0 +1,139 @@
+"""The two origins as one ASGI application: which is asked, guards, routes, refusals.
+
+Paths are read as they came, and never become paths on disk: a pid goes through its scheme, anything
+else through a pattern. What waits for a disk is done in threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from lafka.errors import (
+    BadArgument,
+    BadPid,
+    CallerError,
+    KeeperError,
+    LafkaError,
+    NotHeld,
+    WarcError,
+    printable,
+)
+from lafka.gateway.app import within
+from lafka.web import answers
+from lafka.web.site import Site, Withheld
+
+LONGEST_TARGET = 16 << 10
+HEADERS_MAX = 100
+_THREADS = 8
+
+logger = logging.getLogger(__name__)
+
+Handler = Callable[[Request, re.Match[str]], Response]
+Refusal = Callable[[Request, int, str], Response]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Routes of one origin: patterns over the whole raw path, the first that fits.
+
+    *headers* are on every answer that does not have them; *refused* makes the answer that is told
+    with a status.
+    """
+
+    routes: Sequence[tuple[re.Pattern[str], Handler]]
+    headers: Mapping[str, str]
+    refused: Refusal
+
+
+class Web:
+    """Serves *origins* by the port that is asked, to whoever asks by one of the names *hosts*."""
+
+    def __init__(self, site: Site, origins: Mapping[int, Origin], hosts: Iterable[str]) -> None:
+        self.site = site
+        self._origins = dict(origins)
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="lafka-web")
+
+    def close(self) -> None:
+        self._threads.shutdown()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        request = Request(scope)
+        origin = self._origins[scope["server"][1]]
+        loop = asyncio.get_running_loop()
+        answer = partial(self._answered, origin, request)
+        response = await loop.run_in_executor(self._threads, answer)
+        for name, value in origin.headers.items():
+            response.headers.setdefault(name, value)
+        try:
+            await response(scope, receive, within(send))
+        except TimeoutError:
+            logger.info("hung up on a client that took nothing")
+
+    def _answered(self, origin: Origin, request: Request) -> Response:
+        refused = self._refused(request)
+        if refused is not None:
+            return answers.told(refused[0], refused[1], **refused[2])
+        try:
+            return self._routed(origin, request)
+        except LafkaError as error:
+            status = _status(error)
+            if status == 503:
+                logger.error("%s: %s", _shown(request), error)
+            return origin.refused(request, status, str(error))
+        except (WarcError, OSError) as error:
+            logger.error("%s: %s", _shown(request), error)
+            return origin.refused(request, 503, _sentence(error))
+
+    def _routed(self, origin: Origin, request: Request) -> Response:
+        path = request.scope["raw_path"].decode("latin-1")
+        for pattern, handler in origin.routes:
+            if found := pattern.fullmatch(path):
+                return handler(request, found)
+        raise NotHeld("no such page")
+
+    def _refused(self, request: Request) -> tuple[int, str, dict[str, str]] | None:
+        """Status, sentence and headers for what is not asked as it has to be."""
+        named = request.headers.get("host", "").rpartition(":")
+        name = named[0] if named[1] and named[2].isdigit() else "".join(named)
+        if name.lower() not in self._hosts:
+            return 421, "these pages are not asked by that Host", {}
+        if request.method not in ("GET", "HEAD"):
+            return 405, "GET and HEAD alone: nothing can be changed here", {"Allow": "GET, HEAD"}
+        if len(request.scope["raw_path"]) + len(request.scope["query_string"]) > LONGEST_TARGET:
+            return 414, f"an address of over {LONGEST_TARGET} bytes", {}
+        if len(request.scope["headers"]) > HEADERS_MAX:
+            return 431, f"more than {HEADERS_MAX} headers", {}
+        return None
+
+
+def _status(error: LafkaError) -> int:
+    if isinstance(error, Withheld):
+        return 451
+    if isinstance(error, NotHeld | BadPid):
+        return 404
+    if isinstance(error, BadArgument | CallerError):
+        return 400
+    return 503
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, KeeperError | WarcError):
+        return str(error)
+    return "what is kept of this cannot be read now; the log tells"
+
+
+def _shown(request: Request) -> str:
+    return printable(request.scope["raw_path"][:200].decode("latin-1"))

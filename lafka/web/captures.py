@@ -1,0 +1,124 @@
+"""Captures by URL and time, from the index of all records of the paper WARCs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lafka.errors import BadPid, NotHeld
+from lafka.papers import Pid
+from lafka.warc import Entry, StoredRecord, Volume
+from lafka.warc.indexes.sqlite import SqliteIndex
+from lafka.web.site import Site
+
+_TYPES = ("response", "revisit", "resource")
+MOST = 100_000
+"""Captures of a URL that are looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Captured:
+    """An entry of the index and the paper that it is of."""
+
+    entry: Entry
+    pid: Pid
+
+    @property
+    def time(self) -> datetime:
+        """To the second, as addresses have it."""
+        assert self.entry.date is not None
+        return self.entry.date.datetime.astimezone(UTC).replace(microsecond=0)
+
+    @property
+    def digits(self) -> str:
+        return f"{self.time:%Y%m%d%H%M%S}"
+
+
+class Captures:
+    """The captures of *site* that may be given out."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    @contextmanager
+    def index(self) -> Iterator[SqliteIndex]:
+        """The index; ``NotHeld`` where there is none yet, ``BadIndex``."""
+        if not self._site.captures.is_file():
+            raise NotHeld("captures are not indexed: scrapy index --captures does it")
+        index = SqliteIndex(self._site.captures)
+        try:
+            yield index
+        finally:
+            index.close()
+
+    def of(self, url: str) -> list[Captured]:
+        """Captures of *url*, oldest first, one a second; those withheld are left out."""
+        with self.index() as index:
+            found = []
+            for entry in index.search(url=url, types=_TYPES):
+                captured = self.captured(entry)
+                if captured is not None:
+                    found.append(captured)
+                if len(found) == MOST:
+                    break
+        by_second = {one.time: one for one in sorted(found, key=lambda one: one.entry.time)}
+        return [by_second[time] for time in sorted(by_second)]
+
+    def captured(self, entry: Entry) -> Captured | None:
+        """*entry* with its paper; None where it is withheld, undated, or of no paper."""
+        if entry.date is None or entry.offset is None:
+            return None
+        pid = self._pid(entry)
+        if pid is None or self._site.is_withheld(pid):
+            return None
+        return Captured(entry=entry, pid=pid)
+
+    def _pid(self, entry: Entry) -> Pid | None:
+        name = self.name_of(entry)
+        with suppress(BadPid, ValueError):
+            if name.endswith(".warc"):
+                path = name.removesuffix(".warc")
+                scheme = self._site.archive.scheme
+                return scheme.inverse(path) or self._site.archive.pid_at(
+                    self._site.archive.root / "warc" / name
+                )
+        return None
+
+    def name_of(self, entry: Entry) -> str:
+        """The path of the entry's WARC below ``warc/``."""
+        root = os.path.realpath(self._site.archive.root / "warc")
+        path = os.path.normpath(f"{os.path.realpath(self._site.index)}/{entry.volume}")
+        return Path(path).relative_to(root).as_posix() if path.startswith(f"{root}/") else ""
+
+    @contextmanager
+    def record(self, captured: Captured) -> Iterator[StoredRecord]:
+        """The record of *captured*; of a revisit what it refers to. ``NotHeld``, ``BadWarc``."""
+        end = self._site.archive.suwaf(captured.pid).end
+        entry = captured.entry
+        assert entry.offset is not None
+        if entry.offset >= end:
+            raise NotHeld(f"{captured.pid}: its suwaf does not know of this capture")
+        with Volume(self._site.archive.warc_path(captured.pid), part=(0, end)) as volume:
+            record = volume.at(entry.offset)
+            if record.type != "revisit":
+                yield record
+                return
+            found = self._referred(volume, record)
+            if found is None:
+                raise NotHeld("what this capture refers to is not here")
+            yield found
+
+    def _referred(self, volume: Volume, record: StoredRecord) -> StoredRecord | None:
+        """What *record*, a revisit, had: by id, else by digest, in the same WARC."""
+        wanted = record.fields.first("WARC-Refers-To")
+        digest = record.fields.first("WARC-Payload-Digest")
+        for other in volume.records(("response", "resource")):
+            if wanted and other.id == wanted:
+                return other
+            if not wanted and digest and other.fields.first("WARC-Payload-Digest") == digest:
+                return other
+        return None

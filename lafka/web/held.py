@@ -1,0 +1,246 @@
+"""PDFs by Range straight from the paper WARC, paper WARCs up to their end, WACZ made as it is sent.
+
+RFC 9110, sections 13 and 14: one range, strong tags, 206, 304, 416, HEAD.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import queue
+import re
+import threading
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from lafka.errors import BadPid, NotHeld, ShortWarc
+from lafka.gateway import ranges
+from lafka.gateway.app import Pieces
+from lafka.papers import Pid, StoredFut, Suwaf, package, pieces
+from lafka.warc.converting.packing import stream
+from lafka.warc.format.dates import WarcDate
+from lafka.web.answers import told
+from lafka.web.site import Site, Withheld
+
+PIECE = 256 << 10
+_WAITING = 4  # pieces of a WACZ that are made before they are sent
+_SUFFIX = re.compile(r"\.warc\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """``size`` bytes at ``start`` of the open file ``fd``, tagged ``etag``, with its quotes."""
+
+    fd: int
+    start: int
+    size: int
+    etag: str
+
+
+class Held:
+    """Handlers of the origin of bytes, for *site*."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    # ---- A fut
+
+    def fut(self, request: Request, found: re.Match[str]) -> Response:
+        """The PDF of a paper, or of its ``futli``, the latest not after ``time``."""
+        pid = self._site.open_pid(unquote(found["pid"]))
+        query = request.query_params
+        time = query.get("time", "").removesuffix("Z") or None
+        label = None if query.get("label") == "any" else query.get("label", "")
+        fut = self._site.archive.fut(pid, query.get("futli"), time, label=label)
+        fd = opened(fut.warc, fut.start + fut.length)
+        if query.get("verify") and (wrong := _differs(fd, fut)):
+            os.close(fd)
+            return told(409, wrong)
+        stretch = Stretch(fd=fd, start=fut.start, size=fut.length, etag=f'"{fut.digest}"')
+        is_fixed = time is not None and fut.time.removesuffix("Z") == time
+        headers = {
+            "Content-Type": "application/pdf",
+            "Content-Disposition": f"inline; filename*=UTF-8''{name_of(pid)}.pdf",
+            "Last-Modified": _http_date(fut.time),
+            "Cache-Control": "private, max-age=31536000, immutable" if is_fixed else "no-cache",
+        }
+        return sent(request, stretch, headers)
+
+    # ---- A paper WARC
+
+    def warc(self, request: Request, found: re.Match[str]) -> Response:
+        """The WARC of the paper whose path this is, up to where its suwaf knows it good."""
+        pid = self._pid_at(unquote(_SUFFIX.sub("", found["path"])))
+        suwaf = self._site.archive.suwaf(pid)
+        fd = opened(self._site.archive.warc_path(pid), suwaf.end)
+        tag = hashlib.sha256(f"{suwaf.chain} {suwaf.end}".encode()).hexdigest()
+        stretch = Stretch(fd=fd, start=0, size=suwaf.end, etag=f'"{tag}"')
+        headers = {
+            "Content-Type": "application/warc",
+            "Content-Disposition": f"attachment; filename*=UTF-8''{name_of(pid)}.warc",
+            "Cache-Control": "no-cache",
+        }
+        return sent(request, stretch, headers)
+
+    def _pid_at(self, path: str) -> Pid:
+        """The pid whose path *path* is; ``NotHeld`` for any other path, ``Withheld``."""
+        archive = self._site.archive
+        try:
+            pid = archive.scheme.inverse(path) or archive.pid_at(
+                archive.root / "warc" / f"{path}.warc"
+            )
+        except BadPid:
+            raise NotHeld("no paper WARC has this path") from None
+        if self._site.is_withheld(pid):
+            raise Withheld(f"{pid}: withheld")
+        return pid
+
+    # ---- A WACZ
+
+    def wacz(self, request: Request, found: re.Match[str]) -> Response:
+        """A paper as a WACZ, made as it is sent."""
+        pid = self._site.open_pid(unquote(found["pid"]))
+        suwaf: Suwaf = self._site.archive.suwaf(pid)
+        headers = {
+            "Content-Disposition": f"attachment; filename*=UTF-8''{name_of(pid)}.wacz",
+            "Content-Type": "application/wacz",
+            "Cache-Control": "no-cache",
+            "ETag": f'W/"{suwaf.chain}-{suwaf.end}"',
+        }
+        if request.method == "HEAD":
+            return Response(headers=headers)
+        made = list(pieces(self._site.archive, [pid]))
+        return StreamingResponse(
+            _written(lambda sink: stream(made, sink, package(str(pid)))), headers=headers
+        )
+
+
+# ---- Files
+
+
+def opened(path: Path, size: int) -> int:
+    """A descriptor of the regular file *path* of at least *size* bytes, which the caller closes.
+
+    ``NotHeld`` where there is none, ``ShortWarc`` where it is shorter: zeros are never sent.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        raise NotHeld(f"{path.name}: the WARC is missing") from None
+    try:
+        there = os.fstat(fd).st_size
+        if there < size:
+            raise ShortWarc(path, "is shorter than its suwaf says", there)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _differs(fd: int, fut: StoredFut) -> str:
+    """A sentence where the bytes are not those of the suwaf's digest."""
+    digest, place, end = hashlib.sha256(), fut.start, fut.start + fut.length
+    while place < end:
+        data = os.pread(fd, min(PIECE, end - place), place)
+        if not data:
+            break
+        digest.update(data)
+        place += len(data)
+    found = f"sha256:{digest.hexdigest()}"
+    return "" if found == fut.digest else f"the bytes have {found}, not {fut.digest}"
+
+
+def sent(request: Request, stretch: Stretch, headers: dict[str, str]) -> Response:
+    """What *request* gets of *stretch*, whose descriptor is closed whatever comes of it."""
+    answer = ranges.answer(request.headers, stretch.etag, stretch.size)
+    headers |= {"ETag": stretch.etag, "Accept-Ranges": "bytes"}
+    if answer.content_range:
+        headers["Content-Range"] = answer.content_range
+    length = answer.end - answer.start
+    if answer.status in (200, 206):
+        headers["Content-Length"] = str(length)
+    if request.method == "HEAD" or not length:
+        os.close(stretch.fd)
+        return Response(status_code=answer.status, headers=headers)
+    if length <= PIECE:
+        try:
+            data = os.pread(stretch.fd, length, stretch.start + answer.start)
+        finally:
+            os.close(stretch.fd)
+        return Response(data, status_code=answer.status, headers=headers)
+    start = stretch.start + answer.start
+    read = _read(stretch.fd, start, start + length)
+    return Pieces(read, stretch.fd, answer.status, headers)
+
+
+async def _read(fd: int, start: int, end: int) -> AsyncIterator[bytes]:
+    while start < end:
+        data = await asyncio.to_thread(os.pread, fd, min(PIECE, end - start), start)
+        if not data:
+            return  # it was cut meanwhile: the length that was told shows it
+        start += len(data)
+        yield data
+
+
+class _Gone(Exception):
+    """Who asked has gone."""
+
+
+async def _written(work: Callable[[Any], object]) -> AsyncIterator[bytes]:
+    """What *work* writes to the sink that it is given, from a thread, as it is taken."""
+    made: queue.Queue[bytes | Exception | None] = queue.Queue(_WAITING)
+    gone = threading.Event()
+
+    class Sink:
+        def write(self, data: bytes) -> int:
+            while not gone.is_set():
+                try:
+                    made.put(bytes(data), timeout=0.5)
+                except queue.Full:
+                    continue
+                return len(data)
+            raise _Gone
+
+    def run() -> None:
+        end: Exception | None = None
+        try:
+            work(Sink())
+        except _Gone:
+            return
+        except Exception as error:
+            end = error
+        while not gone.is_set():
+            try:
+                made.put(end, timeout=0.5)
+            except queue.Full:
+                continue
+            return
+
+    threading.Thread(target=run, name="lafka-wacz", daemon=True).start()
+    try:
+        while (data := await asyncio.to_thread(made.get)) is not None:
+            if isinstance(data, Exception):
+                raise data
+            yield data
+    finally:
+        gone.set()
+
+
+def name_of(pid: Pid) -> str:
+    """A pid as the name of a file, escaped as RFC 8187 has it."""
+    plain = str(pid).encode("ascii", "replace").decode()
+    kept = re.sub(r"[^A-Za-z0-9._-]+", "_", plain)
+    return kept[:150] or "paper"
+
+
+def _http_date(time: str) -> str:
+    date: datetime = WarcDate.parse(time).datetime.astimezone(UTC)
+    return date.strftime("%a, %d %b %Y %H:%M:%S GMT")

@@ -1,0 +1,137 @@
+"""Memento over the captures (RFC 7089, pattern 2.1): TimeGate, mementos, TimeMaps.
+
+A URL stands in an address as it is, query included. Mementos are the bytes as they were, ``id_``,
+guarded: what was HTML is a file to be saved, never a page of ours.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lafka.errors import BadArgument, NotHeld
+from lafka.gateway import memento
+from lafka.gateway.memento import Memento, Original, Page
+from lafka.web.captures import Captured, Captures
+from lafka.web.site import Site
+from lafka.web.splaps import described, handed_on
+
+PREFIX = "/web"
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_PAGE = re.compile(r"(?P<number>[1-9][0-9]{0,5})/(?P<url>.*)", re.DOTALL)
+
+
+class Mementos:
+    """Handlers of Memento for *site*."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._captures = Captures(site)
+
+    # ---- Handlers
+
+    def timegate(self, request: Request, found: re.Match[str]) -> Response:
+        """A redirect to the memento nearest to Accept-Datetime, of two the older."""
+        url = whole(request, found["url"])
+        text = request.headers.get("accept-datetime")
+        try:
+            time = memento.read_http_date(text) if text is not None else None
+        except ValueError as error:
+            raise BadArgument(f"Accept-Datetime: {error}") from None
+        original = self._original(url, self._of(url))
+        chosen = memento.nearest(original.mementos, time)
+        headers = {"Vary": "accept-datetime", "Link": memento.gate_links(original)}
+        return Response(status_code=302, headers={**headers, "Location": chosen.uri})
+
+    def memento(self, request: Request, found: re.Match[str]) -> Response:
+        """The payload of a capture; at another second a redirect to the nearest one."""
+        url = whole(request, found["url"])
+        captures = self._of(url)
+        original = self._original(url, captures)
+        wanted = _time(found["time"])
+        exact = next((one for one in captures if one.time == wanted), None)
+        if exact is None:
+            near = memento.nearest(original.mementos, wanted)
+            return Response(status_code=302, headers={"Location": near.uri})
+        own = next(one for one in original.mementos if one.time == exact.time)
+        response = self._payload(exact)
+        response.headers["Memento-Datetime"] = memento.http_date(exact.time)
+        response.headers["Link"] = memento.memento_links(original, own)
+        return response
+
+    def timemap(self, request: Request, found: re.Match[str]) -> Response:
+        """A page of the TimeMap, in link-format or JSON."""
+        text, number = whole(request, found["url"]), 1
+        if numbered := _PAGE.fullmatch(text):
+            text, number = numbered["url"], int(numbered["number"])
+        original = self._original(text, self._of(text))
+        form = found["form"]
+        count = memento.pages(len(original.mementos))
+        if number > count:
+            raise NotHeld(f"the TimeMap has {count} pages")
+        page = Page(number=number, uris=[self._map(form, text, n) for n in range(1, count + 1)])
+        if form == "link":
+            body = "".join(memento.link_format(original, page))
+            return Response(body, media_type=memento.LINK_FORMAT)
+        return Response(memento.timemap_json(original, page), media_type="application/json")
+
+    # ---- What they share
+
+    def _of(self, url: str) -> list[Captured]:
+        found = self._captures.of(url)
+        if not found:
+            raise NotHeld("no capture of this URL is here")
+        return found
+
+    def _original(self, url: str, captures: list[Captured]) -> Original:
+        return Original(
+            uri=url,
+            timegate=f"{self._site.origins.bytes}{PREFIX}/{url}",
+            timemaps={
+                memento.LINK_FORMAT: self._map("link", url),
+                "application/json": self._map("json", url),
+            },
+            mementos=[
+                Memento(time=one.time, uri=self.at(one.digits, url), facts={"pid": str(one.pid)})
+                for one in captures
+            ],
+        )
+
+    def at(self, digits: str, url: str) -> str:
+        """The address of a memento."""
+        return f"{self._site.origins.bytes}{PREFIX}/{digits}id_/{url}"
+
+    def _map(self, form: str, url: str, page: int = 1) -> str:
+        number = f"{page}/" if page > 1 else ""
+        return f"{self._site.origins.bytes}{PREFIX}/timemap/{form}/{number}{url}"
+
+    def _payload(self, captured: Captured) -> Response:
+        with self._captures.record(captured) as record:
+            head = record.http
+            if head is not None and head.status in _REDIRECTS:
+                target = head.fields.first("Location") or ""
+                if target.startswith(("http://", "https://")):
+                    place = self.at(captured.digits, target)
+                    return Response(status_code=head.status, headers={"Location": place})
+            response = handed_on(record, captured.pid)
+            if described(record)[0] == "text/html":
+                response.headers["Content-Type"] = "application/octet-stream"
+            return response
+
+
+def whole(request: Request, path: str) -> str:
+    """The URL that stands in the address, with what stands behind the ``?``."""
+    query = request.scope["query_string"].decode("latin-1")
+    return f"{path}?{query}" if query else path
+
+
+def _time(digits: str) -> datetime:
+    """``YYYYMMDDhhmmss``, or a beginning of it; ``BadArgument``."""
+    filled = digits + "00000101000000"[len(digits) :]
+    try:
+        return datetime.strptime(filled, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        raise BadArgument(f"{digits} is no time of any calendar") from None

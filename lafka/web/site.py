@@ -1,0 +1,111 @@
+"""What is served: an archive, its index, what is withheld, and where the two origins are."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+from lafka.errors import NotHeld
+from lafka.index import tables
+from lafka.papers import Archive, Excludes, Pid
+
+
+class Withheld(NotHeld):
+    """A paper whose bytes are not given out: HTTP 451."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origins:
+    """Where our pages are and where the bytes of others are, without a slash at the end."""
+
+    pages: str
+    bytes: str
+
+
+@dataclass
+class Site:
+    """An *archive* with its index in the folder *index*.
+
+    *withheld* is a file of pids and patterns, read again when it changes. For many threads.
+    """
+
+    archive: Archive
+    index: Path
+    origins: Origins
+    withheld: Path | None = None
+    _local: threading.local = field(default_factory=threading.local, repr=False)
+    _excludes: tuple[tuple[int, int], Excludes] | None = field(default=None, repr=False)
+
+    @property
+    def captures(self) -> Path:
+        """The index of all records, by URL and time."""
+        return self.index / "captures.sqlite"
+
+    def db(self) -> sqlite3.Connection:
+        """The connection of this thread to the index; a new one where the file is another by now.
+
+        ``BadIndex``, ``StorageTrouble``.
+        """
+        path = self.index / tables.NAME
+        held: tuple[object, sqlite3.Connection] | None = getattr(self._local, "db", None)
+        now = _identity(path)
+        if held is not None and held[0] == now:
+            return held[1]
+        if held is not None:
+            held[1].close()
+            self._local.db = None
+        made = tables.open_to_read(path)
+        self._local.db = (now, made)
+        return made
+
+    def pid(self, text: str) -> Pid:
+        """The pid *text*; ``BadPid``."""
+        return self.archive.pid(text)
+
+    def open_pid(self, text: str) -> Pid:
+        """The pid *text* of a paper whose bytes may be given out; ``BadPid``, ``Withheld``."""
+        pid = self.pid(text)
+        if self.is_withheld(pid):
+            raise Withheld(f"{pid}: withheld")
+        return pid
+
+    def is_withheld(self, pid: Pid) -> bool:
+        """Whether *pid* is in the file of those withheld, as it is now; ``BadList``."""
+        if self.withheld is None:
+            return False
+        stat = self.withheld.stat()
+        stamp = (stat.st_mtime_ns, stat.st_size)
+        if self._excludes is None or self._excludes[0] != stamp:
+            self._excludes = stamp, Excludes.load(self.withheld, self.archive.scheme)
+        return self._excludes[1].match(pid) is not None
+
+    # ---- Addresses
+
+    def page_of(self, pid: Pid | str) -> str:
+        return f"{self.origins.pages}/papers/{quote(str(pid), safe='')}"
+
+    def fut_at(self, pid: Pid | str, futli: str = "", time: str = "") -> str:
+        told = {"futli": futli, "time": time}
+        query = "&".join(f"{name}={quote(text, safe='')}" for name, text in told.items() if text)
+        place = f"{self.origins.bytes}/futs/{quote(str(pid), safe='')}"
+        return f"{place}?{query}" if query else place
+
+    def splap_at(self, pid: Pid | str, record: str) -> str:
+        return f"{self.origins.bytes}/splaps/{quote(str(pid), safe='')}/{quote(record, safe='')}"
+
+    def warc_at(self, pid: Pid) -> str:
+        return f"{self.origins.bytes}/warc/{quote(pid.path, safe='/')}.warc"
+
+    def wacz_at(self, pid: Pid | str) -> str:
+        return f"{self.origins.bytes}/wacz/{quote(str(pid), safe='')}.wacz"
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino

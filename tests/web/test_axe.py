@@ -1,0 +1,49 @@
+"""axe-core finds nothing wrong with any kind of page (WCAG 2.2 AA)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.services import npms
+from tests.services.chromiums import browsing
+from tests.web.served import PID, UGLY, WITHHELD, Served
+
+PATHS = {
+    "home": "/",
+    "search": "/search?q=abc",
+    "nothing found": "/search?q=nowhere",
+    "a paper": f"/papers/{PID}",
+    "an ugly pid": f"/papers/{quote(UGLY, safe='')}",
+    "a paper withheld": f"/papers/{WITHHELD}",
+    "runs": "/runs",
+    "an archive": "/archives/abc",
+    "a series": "/archives/abc/wpaper",
+    "not here": "/papers/none",
+}
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with browsing() as made:
+        yield made
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PATHS)
+def test_nothing_is_wrong_with(browser: Any, served: Served, name: str, scheme: str) -> None:
+    axe = npms.member("axe-core@4.10.2", "axe.min.js").decode()
+    page = browser.new_page(color_scheme=scheme)
+    try:
+        page.goto(f"{served.pages}{PATHS[name]}", wait_until="domcontentloaded")
+        page.evaluate(axe)
+        options = {"runOnly": {"type": "tag", "values": TAGS}, "iframes": False}
+        found = page.evaluate("options => axe.run(document, options)", options)
+    finally:
+        page.close()
+    assert found["passes"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []

@@ -1,0 +1,187 @@
+"""What other programs make of it: the WACZ validator, pywb, ReplayWeb.page in a browser."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from lafka.papers import package, pieces
+from lafka.warc.converting.packing import pack
+from tests.services import apart, npms
+from tests.services.chromiums import browsing
+from tests.stores import pdf
+from tests.web.served import AT, BIG, FUTLI, PID, Served
+
+
+@pytest.fixture
+def wacz(served: Served, tmp_path: Path) -> Path:
+    path = tmp_path / "two.wacz"
+    pack(pieces(served.store.archive, [PID, BIG]), path, package("Two papers"))
+    return path
+
+
+def test_the_validator_is_content_with_a_wacz(wacz: Path, tmp_path: Path) -> None:
+    done = apart.run("wacz", "validate", "-f", wacz, cwd=tmp_path)
+    assert "Validation succeeded" in done.stdout + done.stderr, done.stdout + done.stderr
+
+
+@contextmanager
+def files_of(folder: Path) -> Iterator[str]:
+    """The address of *folder* on loopback."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_replayweb_page_shows_a_page_of_a_wacz(wacz: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    (site / "replay").mkdir(parents=True)
+    (site / "x.wacz").write_bytes(wacz.read_bytes())
+    (site / "ui.js").write_bytes(npms.member("replaywebpage@2.5.3", "ui.js"))
+    for name in ("sw.js", "ui.js"):
+        (site / "replay" / name).write_bytes(npms.member("replaywebpage@2.5.3", name))
+    (site / "index.html").write_text(
+        "<!DOCTYPE html><html><body><script src='/ui.js'></script>"
+        f"<replay-web-page source='/x.wacz' url='{FUTLI}' embed='default' replayBase='/replay/'>"
+        "</replay-web-page></body></html>",
+        "utf-8",
+    )
+    with files_of(site) as address, browsing() as browser:
+        page = browser.new_page(viewport={"width": 1000, "height": 800})
+        page.goto(address)
+        for _ in range(300):
+            if any("/w/" in frame.url and "second" in _text(frame) for frame in page.frames):
+                break
+            page.wait_for_timeout(100)
+        else:
+            pytest.fail(f"the page was not replayed: {[frame.url for frame in page.frames]}")
+
+
+def _text(frame: object) -> str:
+    try:
+        return str(frame.evaluate("document.body ? document.body.innerText : ''"))  # type: ignore[attr-defined]
+    except Exception:
+        return ""
+
+
+@pytest.mark.parametrize("way", ["by our mementos", "by our WARCs"])
+def test_pywb_replays_by_our_addresses(served: Served, tmp_path: Path, way: str) -> None:
+    lines = ["collections:", "  lafka:", f"    index_paths: cdx+{served.bytes}/web/cdx"]
+    if way == "by our WARCs":
+        lines.append(f"    archive_paths: {served.bytes}/warc/")
+    (tmp_path / "config.yaml").write_text("\n".join(lines) + "\n", "utf-8")
+    import socket
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    pywb = subprocess.Popen(
+        [apart.program("wayback"), "-p", str(port), "-b", "127.0.0.1"],
+        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        transport = httpx.HTTPTransport(retries=12)  # until it listens
+        with httpx.Client(transport=transport, timeout=60, follow_redirects=True) as client:
+            answer = client.get(f"http://127.0.0.1:{port}/lafka/id_/{AT}")
+            assert answer.content == pdf("second"), answer.text[:500]
+            page = client.get(f"http://127.0.0.1:{port}/lafka/2026mp_/{FUTLI}")
+            assert "1.pdf" in page.text
+            missing = client.get(f"http://127.0.0.1:{port}/lafka/id_/http://x.example/none")
+            assert missing.status_code == 404
+    finally:
+        pywb.terminate()
+        pywb.communicate()
+
+
+def test_memento_addresses_are_read_by_an_independent_reader(served: Served) -> None:
+    with httpx.Client(base_url=served.bytes) as client:
+        gate = client.get(
+            f"/web/{AT}", headers={"Accept-Datetime": "Fri, 20 Nov 2026 12:00:00 GMT"}
+        )
+        assert gate.status_code == 302
+        assert gate.headers["vary"] == "accept-datetime"
+        assert {"original", "timemap"} <= {link["rel"] for link in gate.links.values()}
+        first = httpx.get(gate.headers["location"])
+        assert first.content == pdf("first")
+        assert first.headers["memento-datetime"].startswith("Fri, 20 Nov 2026")
+        newest = client.get(f"/web/{AT}", follow_redirects=True)
+        assert newest.content == pdf("second")
+        near = client.get(f"/web/2027id_/{AT}")
+        assert near.status_code == 302
+        assert near.headers["location"] == str(newest.url)
+        told = client.get(f"/web/timemap/json/{AT}").json()["mementos"]["list"]
+        assert [one["uri"] for one in told] == [gate.headers["location"], str(newest.url)]
+        assert client.get(f"/web/{AT}x").status_code == 404
+        bad = client.get(f"/web/{AT}", headers={"Accept-Datetime": "yesterday"})
+        assert bad.status_code == 400
+
+
+CDX = {
+    "": ["first", "second"],
+    "&sort=reverse": ["second", "first"],
+    "&limit=1": ["first"],
+    "&from=20261121": ["second"],
+    "&to=20261120": ["first"],
+    "&closest=20261121000000&sort=closest&limit=1": ["second"],
+    "&filter=!status:200": [],
+    "&filter=%3Dstatus:200": ["first", "second"],
+    "&filter=~timestamp:20261120.*": ["first"],
+    "&filter=!~timestamp:20261120.*": ["second"],
+}
+
+
+@pytest.mark.parametrize("asked", CDX)
+def test_cdx_answers_what_is_asked(served: Served, asked: str) -> None:
+    with httpx.Client(base_url=served.bytes) as client:
+        text = client.get(f"/web/cdx?url={AT}{asked}&fl=timestamp,filename,offset").text
+        found = []
+        for line in text.splitlines():
+            digits, name, offset = line.split(" ")
+            assert name == "RePEc/abc/wpaper/1.warc"
+            head = client.get(
+                f"/warc/{name}", headers={"Range": f"bytes={offset}-{int(offset) + 7}"}
+            )
+            assert head.content == b"WARC/1.1"
+            body = client.get(f"/web/{digits}id_/{AT}").content
+            found.append(next(name for name in ("first", "second") if body == pdf(name)))
+    assert found == CDX[asked]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["", "url=x&output=xml", "url=x&limit=-1", "url=x&filter=~mime:(a|b)*c", "url=x&fl=secret",
+     "url=x&filter=~mime:a*a*a*b", "url=x&from=yesterday", "url=x&matchType=all", "url=x&sort=up"],
+)  # fmt: skip
+def test_what_cdx_does_not_understand_is_told(served: Served, query: str) -> None:
+    answer = httpx.get(f"{served.bytes}/web/cdx?{query}")
+    assert answer.status_code == 400
+    assert len(answer.text.splitlines()) == 1
+
+
+def test_lines_have_the_columns_of_outbackcdx(served: Served) -> None:
+    line = httpx.get(f"{served.bytes}/web/cdx?url={quote(AT, safe='')}").text.splitlines()[0]
+    columns = line.split(" ")
+    assert len(columns) == 11
+    assert columns[2] == AT
+    for output in ("cdxj", "json"):
+        assert AT in httpx.get(f"{served.bytes}/web/cdx?url={AT}&output={output}").text
