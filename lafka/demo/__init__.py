@@ -1,1 +1,1 @@
-"""The example: a small site on loopback, and the list that leads to it."""
+"""The examples: small sites on loopback, a list that leads to one, RePEc data that leads to one."""

@@ -102,9 +102,10 @@ def list_of(base: str) -> str:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    pages: Mapping[str, Page] = PAGES
 
     def do_GET(self) -> None:
-        page = PAGES.get(self.path, Page(body=_html("Not found"), status=404))
+        page = self.pages.get(self.path, Page(body=_html("Not found"), status=404))
         self.send_response(page.status)
         self.send_header("Content-Type", page.content_type)
         for name, value in page.fields.items():
@@ -128,9 +129,16 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving() -> Iterator[str]:
-    """Serve the site while the context lasts; ``http://127.0.0.1:port``."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+def serving(pages: Mapping[str, Page] = PAGES) -> Iterator[str]:
+    """Serve *pages*, as they are by then, while the context lasts; ``http://127.0.0.1:port``."""
+    with listening(type("Handler", (_Handler,), {"pages": pages})) as address:
+        yield address
+
+
+@contextmanager
+def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """A server of *handler* on a free port of loopback; ``http://127.0.0.1:port``."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, name="lafka-demo", daemon=True)
     thread.start()
     try:
