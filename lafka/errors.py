@@ -39,6 +39,10 @@ class BadList(OperatorError):
     """The list as a whole cannot be read: missing, a folder, not the format that its name says."""
 
 
+class HopelessList(BadList):
+    """A list of which no line can be asked for."""
+
+
 class BadStore(OperatorError):
     """The obi store cannot be used: another format, not writable, or its database is another's."""
 

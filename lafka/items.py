@@ -1,11 +1,17 @@
-"""What the spider yields: a trail that has ended, as the outcome feed tells it."""
+"""What spiders yield: a trail that ended, a fobi, a result of a fileset, what is stored of it."""
 
 from __future__ import annotations
 
+from asyncio import Future
+from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lafka.papers.walk.trails import Trail
+
+if TYPE_CHECKING:
+    from lafka.archec.fobikeeping import Got, Kept
+    from lafka.papers.archive.suwafs import Fut
 
 
 @dataclass(kw_only=True)
@@ -47,6 +53,36 @@ class TrailItem:
         return self._trail
 
 
+class ResultItem(dict[str, Any]):
+    """What came of an ingest request, as it is published: an ingest result, key by key.
+
+    ``number`` is that of the request within its run.
+    """
+
+    number: int = 0
+
+
+@dataclass(kw_only=True)
+class StoreItem:
+    """What is to be stored of the fileset ``fileset`` before its ingest goes on; in no feed.
+
+    The pipeline does ``work`` in a thread, and gives what came of it to ``done``.
+    """
+
+    fileset: str
+    work: InitVar[Callable[[], Any]]
+    done: InitVar[Future[Any]]
+
+    def __post_init__(self, work: Callable[[], Any], done: Future[Any]) -> None:
+        self._work = work
+        self._done = done
+
+    @property
+    def stored(self) -> tuple[Callable[[], Any], Future[Any]]:
+        """What is to be done, and who waits for it."""
+        return self._work, self._done
+
+
 def item_of(trail: Trail, time: str) -> TrailItem:
     """The item of *trail*, which has ended; its futs are filled in when they are stored."""
     assert trail.outcome is not None
@@ -72,3 +108,59 @@ def item_of(trail: Trail, time: str) -> TrailItem:
         trail=trail,
         line=trail.number,
     )
+
+
+def held_entry(fut: Fut) -> dict[str, Any]:
+    """The object of ``futs`` for a fut that was held and not asked for."""
+    place = {"length": fut.l, "s": fut.s, "l": fut.l}
+    return {"url": fut.url, "digest": fut.digest, **place, "new": False}
+
+
+FOBI_FIELDS = ["fobi", "outcome", "time", "tist", "way", "status", "kind", "md5", "length",
+               "requests", "error"]  # fmt: skip
+
+
+@dataclass(kw_only=True)
+class FobiItem:
+    """A fobi that was asked for; its fields are those of the crawl's outcome feed.
+
+    ``outcome``: its incidence, or how it was missed. ``time`` of the answer, ``tist`` of the
+    gathering that tells of it; ``way``: the URLs from the fobi to who answered. ``status``,
+    ``kind``, ``md5`` and ``length`` are of what is there now. ``got`` is what the pipeline keeps;
+    it is no field, and neither is ``number``, that of the ask.
+    """
+
+    fobi: str
+    outcome: str = ""
+    time: str = ""
+    tist: int = 0
+    way: list[str] = field(default_factory=list)
+    status: int | None = None
+    kind: str | None = None
+    md5: str | None = None
+    length: int | None = None
+    requests: int = 0
+    error: str | None = None
+    got: InitVar[Got]
+    owner: InitVar[int]
+
+    def __post_init__(self, got: Got, owner: int) -> None:
+        self._got = got
+        self._owner = owner
+
+    @property
+    def number(self) -> int:
+        """The owner of its exchanges in the raw log."""
+        return self._owner
+
+    @property
+    def asked(self) -> Got:
+        return self._got
+
+    def became(self, kept: Kept) -> None:
+        """Say what became of it."""
+        answer = kept.answer
+        self.outcome, self.time, self.tist = kept.outcome, answer.time, kept.tist
+        self.way, self.status = list(answer.way), answer.status or None
+        self.kind, self.md5, self.length = answer.kind or None, kept.md5, kept.length
+        self.error = kept.why or answer.error or None

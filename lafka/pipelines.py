@@ -1,23 +1,29 @@
-"""The only writer of paper WARCs and suwafs: a trail item is copied out of the raw WARC."""
+"""The only writers of stores: what the spiders yield is copied out of the raw WARC."""
 
 from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING, Any, Self
 
-from scrapy.exceptions import CloseSpider, DropItem
+from scrapy.exceptions import CloseSpider, DropItem, NotConfigured
 
 from lafka.capture.run import Run
-from lafka.errors import KeeperError, StorageTrouble
-from lafka.items import TrailItem
+from lafka.cli.obis import INODES_LOW, fobi_rules
+from lafka.errors import KeeperError, RecordsAway, StorageTrouble
+from lafka.filesets.archive.recovery import recover as recover_filesets
+from lafka.items import FobiItem, StoreItem, TrailItem
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.paperwarc import StoredCapture
 from lafka.papers.archive.recovery import end_of, recover
 from lafka.papers.walk.outcomes import Outcome
 from lafka.papers.walk.trails import Trail
+from lafka.runs.reporting import RunReports
+from lafka.storage.steps import Steps
 from lafka.storage.stopping import (
     STORAGE_TROUBLE,
+    TROUBLE_STAT,
     note_storage_trouble,
+    stop_crawl,
     stop_for_storage,
     stopping_for,
     storage,
@@ -26,6 +32,8 @@ from lafka.storage.threads import Threads
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
+
+    from lafka.archec.fobikeeping import FobiKeeper, FobiRules
 
 logger = logging.getLogger(__name__)
 
@@ -37,21 +45,19 @@ class PaperWarcPipeline:
     in the raw WARC. An error of the disk stops the crawl, and the item has no outcome in this run.
     """
 
-    def __init__(
-        self, crawler: Crawler, run: Run, *, writers: int, keep: bool, max_entity: int
-    ) -> None:
+    def __init__(self, crawler: Crawler, run: Run, *, keep: bool, max_entity: int) -> None:
         self._crawler = crawler
         self._raw = run.raw
-        self._threads = Threads("lafka-papers", writers)
         self._keep = keep
         self._max_entity = max_entity
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
+        if not hasattr(crawler.spider, "archive"):
+            raise NotConfigured  # silently: another crawl, of another store
         return cls(
             crawler,
             Run.of(crawler),
-            writers=crawler.settings.getint("LAFKA_WRITERS"),
             keep=crawler.settings.getbool("LAFKA_KEEP_RAW"),
             max_entity=crawler.settings.getint("LAFKA_MAX_PAYLOAD"),
         )
@@ -64,7 +70,7 @@ class PaperWarcPipeline:
     async def open_spider(self) -> None:
         """Copy what killed runs left, before the first futli is asked for."""
         try:
-            await self._threads.run(self._recover)
+            await self._raw.in_order(self._recover)
         except StorageTrouble as error:
             note_storage_trouble(self._crawler, error)
             raise CloseSpider(STORAGE_TROUBLE) from error
@@ -94,16 +100,13 @@ class PaperWarcPipeline:
             return item
         trail = item.ended
         try:
-            if trail.captures:
-                await self._threads.run(self._store, item, trail)
-            else:
-                await self._raw.in_order(self._store, item, trail)
+            await self._raw.commit(trail.futli.pid.path, self._storing, item, trail)
         except StorageTrouble as error:
             stop_for_storage(self._crawler, error)
             raise DropItem(f"{item.pid}: not stored: {error}", log_level="INFO") from error
         return item
 
-    def _store(self, item: TrailItem, trail: Trail) -> None:
+    def _storing(self, item: TrailItem, trail: Trail) -> Steps[None]:
         """Close *trail* and copy it; where its paper is damaged the raw WARC keeps it."""
         archive, pid = self._archive, trail.futli.pid
         with storage(archive.root / "raw"):
@@ -112,10 +115,10 @@ class PaperWarcPipeline:
         try:
             with storage(archive.warc_path(pid)):
                 if trail.captures:
-                    with archive.paper(pid) as paper:
-                        item.futs = [_fut(added) for added in paper.append(trail.captures)]
+                    stored = yield from archive.storing(pid, trail.captures)
+                    item.futs = [_fut(added) for added in stored]
                 elif trail.has_last_word:
-                    archive.close(trail.futli)
+                    yield from archive.closing(trail.futli)
         except KeeperError as error:
             logger.error("%s: nothing is stored: %s", pid, error)
             item.outcome, item.error = str(Outcome.DAMAGED), str(error)
@@ -123,8 +126,112 @@ class PaperWarcPipeline:
         with storage(archive.root / "raw"):
             raw.release(trail.number)
 
+
+RECORDS_AWAY = "records-away"
+"""Finish reason of a crawl whose database could not be reached any more."""
+
+
+class ObiStorePipeline:
+    """Keeps fobis in the obi store, and fills in what became of each.
+
+    An error in one fobi stops that one, and its bytes stay in the raw WARC; an error of the disk or
+    of the database stops the crawl.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run, *, rules: FobiRules, keep: bool) -> None:
+        from lafka.archec.fobithread import FobiThread  # noqa: PLC0415  no other crawl needs it
+
+        self._crawler = crawler
+        self._run = run
+        self._rules = rules
+        self._keep = keep
+        self._thread = FobiThread(self._begin, self._release)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        if not hasattr(crawler.spider, "database"):
+            raise NotConfigured
+        keep = crawler.settings.getbool("LAFKA_KEEP_RAW")
+        return cls(crawler, Run.of(crawler), rules=fobi_rules(crawler.settings), keep=keep)
+
+    async def open_spider(self) -> None:
+        """Take up what killed runs left, before the first fobi is asked for."""
+        try:
+            await self._thread.begin()
+        except (StorageTrouble, RecordsAway, KeeperError) as error:
+            raise CloseSpider(self._told(error)) from error
+        if reason := stopping_for(self._crawler):
+            raise CloseSpider(reason)
+
+    def _begin(self) -> FobiKeeper:
+        from lafka.archec.fobikeeping import FobiKeeper  # noqa: PLC0415
+        from lafka.archec.fobirecovering import Obis, recover_fobis  # noqa: PLC0415
+        from lafka.archec.records.opening import open_records  # noqa: PLC0415
+
+        spider: Any = self._crawler.spider
+        store, records = spider.store, open_records(spider.store, spider.database)
+        if (share := store.free_inodes()) < INODES_LOW:
+            logger.warning("%.1f%% of the disk's inodes are free", 100 * share)
+        obis = Obis(store=store, records=records, rules=self._rules)
+        found = recover_fobis(
+            obis, keep=self._keep, stopped=lambda: bool(stopping_for(self._crawler))
+        )
+        for one in found:
+            if one.taken:
+                logger.info(
+                    "Recovered %s: %d gatherings ended, %d fobis stored",
+                    f"the run {one.run}" if one.run else "a gathering without a raw log",
+                    one.taken.ended,
+                    one.taken.stored,
+                )
+            for problem in one.problems:
+                logger.error("%s", problem)
+        keeper = FobiKeeper(store, records, run=self._run.name, rules=self._rules)
+        keeper.begin()
+        return keeper
+
+    def _release(self, owner: int) -> None:
+        with storage(self._run.root / "raw"):
+            self._run.raw.log().release(owner)
+
+    async def process_item(self, item: Any) -> Any:
+        if not isinstance(item, FobiItem):
+            return item
+        try:
+            kept = await self._thread.keep(item.asked, item.number)
+        except (StorageTrouble, RecordsAway) as error:
+            self._stop(error)
+            raise DropItem(f"{item.fobi}: not stored: {error}", log_level="INFO") from error
+        if kept is None:
+            item.outcome, item.error = str(Outcome.DAMAGED), "it could not be kept; see the log"
+        else:
+            item.became(kept)
+        return item
+
+    def _told(self, error: Exception) -> str:
+        """Say, once, why the crawl stops; the finish reason."""
+        if isinstance(error, StorageTrouble):
+            note_storage_trouble(self._crawler, error)
+            return STORAGE_TROUBLE
+        assert self._crawler.stats is not None
+        if not self._crawler.stats.get_value(TROUBLE_STAT):
+            self._crawler.stats.set_value(TROUBLE_STAT, str(error))
+            logger.error("The crawl stops: %s. The same command goes on afterwards.", error)
+        return RECORDS_AWAY
+
+    def _stop(self, error: Exception) -> None:
+        stop_crawl(self._crawler, self._told(error))
+
     async def close_spider(self) -> None:
-        self._threads.stop()
+        if not self._thread.has_begun:
+            return
+        try:
+            tists = await self._thread.end()
+        except (StorageTrouble, RecordsAway) as error:
+            self._told(error)
+            return
+        if reports := self._crawler.get_extension(RunReports):
+            await reports.tell({"gatherings": tists})
 
 
 def _fut(added: StoredCapture) -> dict[str, Any]:
@@ -139,3 +246,67 @@ def _fut(added: StoredCapture) -> dict[str, Any]:
         "new": added.new,
     }
     return {**values, "label": fut.label} if fut.label else values
+
+
+class FilesetPipeline:
+    """Stores what an ingest wants stored, and lets it go on with what came of that.
+
+    An error in one fileset is its ingest's; an error of the disk stops the crawl.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run, *, writers: int, keep: bool) -> None:
+        self._crawler = crawler
+        self._run = run
+        self._threads = Threads("lafka-filesets", writers)
+        self._keep = keep
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        if not hasattr(crawler.spider, "filesets"):
+            raise NotConfigured
+        settings = crawler.settings
+        return cls(
+            crawler,
+            Run.of(crawler),
+            writers=settings.getint("LAFKA_WRITERS"),
+            keep=settings.getbool("LAFKA_KEEP_RAW"),
+        )
+
+    async def open_spider(self) -> None:
+        """Store what killed runs left, before the first request is begun."""
+        try:
+            await self._threads.run(self._recover)
+        except StorageTrouble as error:
+            note_storage_trouble(self._crawler, error)
+            raise CloseSpider(STORAGE_TROUBLE) from error
+        if reason := stopping_for(self._crawler):
+            raise CloseSpider(reason)
+
+    def _recover(self) -> None:
+        filesets = self._crawler.spider.filesets  # type: ignore[union-attr]
+        stopped = lambda: bool(stopping_for(self._crawler))  # noqa: E731
+        for found in recover_filesets(filesets, keep=self._keep, stopped=stopped):
+            logger.info("Recovered the run %s: %d captures stored", found.run, found.captures)
+            for problem in found.problems:
+                logger.error("%s", problem)
+
+    async def process_item(self, item: Any) -> Any:
+        if not isinstance(item, StoreItem):
+            return item
+        work, done = item.stored
+        try:
+            with storage(self._run.root):
+                result = await self._threads.run(work)
+        except StorageTrouble as error:
+            stop_for_storage(self._crawler, error)
+            done.cancel()
+            raise DropItem(f"{item.fileset}: not stored: {error}", log_level="INFO") from error
+        except Exception as error:
+            done.set_exception(error)
+        else:
+            if not done.done():
+                done.set_result(result)
+        return item
+
+    async def close_spider(self) -> None:
+        self._threads.stop()

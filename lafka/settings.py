@@ -26,7 +26,7 @@ LAFKA_MAX_PAYLOAD = 4 * 1024**3  # bytes; bigger ones are cut, WARC-Truncated: l
 LAFKA_SPOOL_DIR = None  # where big answers wait to be recorded; None is the archive's raw/
 LAFKA_STALL_TIMEOUT = 60.0  # seconds without a byte
 LAFKA_MIN_RATE = 100.0  # bytes a second, over five stall timeouts
-LAFKA_WRITERS = 4  # threads that copy trails; four fill a quiet disk
+LAFKA_WRITERS = 4  # threads that sync what is stored; four fill a quiet disk
 LAFKA_TRAILS_MAX = 500  # trails in progress; each costs some kilobytes
 LAFKA_TLS_STRICT = False  # bad certificates are taken, and the verdict noted in the WARC
 LAFKA_ALLOWED_NETWORKS: list[str] = []  # beyond the public ones; ["127.0.0.0/8"] for loopback
@@ -41,8 +41,44 @@ LAFKA_WAYBACK_MISS = "error"  # what is not archived; "network": is asked for
 LAFKA_OBJECT_STORE = "archec/archive"  # the obi store; the paper's name is object_store
 LAFKA_REDIF_DIRECTORY = "archec/data/current"  # RePEc data; the paper's ReDIF_directory
 LAFKA_CACHING_DATABASE = ""  # records.sqlite in the store; or mongodb://host:port/name
+LAFKA_DATABASE = None  # results of filesets: ingest.sqlite in the archive; a path or postgresql://
+LAFKA_KAFKA = None  # a file of librdkafka's properties: TLS, SASL
+LAFKA_KAFKA_PREFIX = "sandcrawler"  # of topics and groups
+LAFKA_KAFKA_ENV = "dev"
+LAFKA_KAFKA_WINDOW = 100  # requests of a topic that are begun or wait
 LAFKA_LOSS_SHARE = 0.2  # of an archive's tobis; if more are gone at once, that is not believed yet
 LAFKA_LOSS_DAYS = 30  # days after which it is
+LAFKA_WEB_HOSTS: list[str] = []  # names by which the pages are asked, beside loopback's
+LAFKA_WEB_REPLAY_ORIGIN = ""  # how browsers reach the second origin, where not by its port
+LAFKA_WEB_WITHHELD = None  # a file of pids and patterns whose bytes are not given out
+LAFKA_WEB_CONNECTIONS = 200  # open at once to the web pages; others get 503
+LAFKA_INDEX = None  # a folder for the index; None is index/ in the archive's root
+LAFKA_REFRESH_MIN = 30.0  # days between two visits of a fobi that changes always
+LAFKA_REFRESH_MAX = 365.0  # and of one that never does
+LAFKA_FILESET_MAX_TOTAL = "64Gi"  # bytes of a fileset; more is too-large-size
+LAFKA_FILESET_MAX_FILES = 200  # of a fileset; more is too-many-files
+LAFKA_FILESET_MAX_FILE = "64Gi"  # bytes of one file; more is too-large-file
+LAFKA_FILESET_KEEP_FREE = "1Gi"  # bytes of disk that stay free; else no-space
+LAFKA_WEB_MAX_FILE = "128Mi"  # bytes of a file that goes to the WARC; bigger ones to an item
+LAFKA_WEB_MAX_TOTAL = "1Gi"  # bytes of a fileset that goes to the WARC
+LAFKA_WEB_MAX_FILES = 20  # files of a fileset that goes to the WARC
+LAFKA_FILESET_BUNDLE = "missing"  # when a bundle is taken; many: where files are many; never
+LAFKA_FILESET_TRIES = 5  # requests for a file without a further byte
+LAFKA_FILESET_LATEST = False  # the newest version where a URL names none
+LAFKA_FILESET_PARTIAL = False  # open files are archived where others are restricted
+LAFKA_FILESET_RESTRICTED = False  # restricted files are asked for with a token of theirs
+LAFKA_FILESET_WEB = True  # pages of no known platform that declare their files
+# Of API and files of a known platform robots.txt is not asked: it closes them to crawlers of pages.
+LAFKA_FILESET_ROBOTS = "pages"  # all: it binds there, too
+LAFKA_FILESET_TYPES = ["dataset"]  # ingest types that are done
+LAFKA_FILESET_BLOCKLIST = None  # a file of regular expressions, one a line
+LAFKA_FILESETS_MAX = 20  # filesets side by side
+LAFKA_LANDING_MAX = "128Mi"  # bytes of a landing page
+LAFKA_ITEMS = None  # the folder of items; None: items/ in the archive
+LAFKA_ITEM_COLLECTION = "datasets"  # what item.json names as the item's collection
+LAFKA_INVENIO_HOSTS: list[str] = []  # hosts of InvenioRDM beside those that are known
+LAFKA_PLATFORM_BASES: dict[str, str] = {}  # host -> base URL that is asked instead
+LAFKA_TOKENS = None  # a JSON file, mode 0600: host -> {"header": .., "value": ..}
 LAFKA_DOWNLOAD_HANDLER = "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler"
 
 # Polite -------------------------------------------------------------------------------------
@@ -50,7 +86,7 @@ LAFKA_DOWNLOAD_HANDLER = "scrapy.core.downloader.handlers.http11.HTTP11DownloadH
 ROBOTSTXT_OBEY = True  # False
 AUTOTHROTTLE_ENABLED = True  # False
 AUTOTHROTTLE_START_DELAY = 1.0  # 5.0; a list has many hosts with one paper each
-CONCURRENT_REQUESTS = 100  # 16; places for hosts, as each host has one connection
+CONCURRENT_REQUESTS = 100  # 16; places for hosts, which those do not keep that keep us waiting
 CONCURRENT_REQUESTS_PER_DOMAIN = 1  # 8
 DEFAULT_REQUEST_HEADERS = {
     "Accept": "text/html,application/xhtml+xml,application/pdf;q=0.9,*/*;q=0.8",
@@ -87,18 +123,26 @@ DOWNLOADER_MIDDLEWARES: dict[str, int | None] = {
     "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,
     "lafka.politeness.TrailCookiesMiddleware": 700,
     "lafka.capture.middlewares.RawWarcMiddleware": 950,
+    "lafka.capture.legacy.LegacyMiddleware": 955,  # off without -a legacy=URL
     "lafka.capture.replay.WarcDownloaderMiddleware": 960,  # off without LAFKA_WAYBACK
 }
-ITEM_PIPELINES = {"lafka.pipelines.PaperWarcPipeline": 300}
+ITEM_PIPELINES = {  # each for the spider that has its store
+    "lafka.pipelines.PaperWarcPipeline": 300,
+    "lafka.pipelines.ObiStorePipeline": 300,
+    "lafka.pipelines.FilesetPipeline": 300,
+}
 FEED_STORAGES = {"lafka": "lafka.runs.feed.OutcomeFeedStorage"}
 EXTENSIONS: dict[str, int] = {
     "lafka.politeness.HostDelays": 500,  # behind AutoThrottle, whose delays it raises
     "lafka.runs.reporting.RunReports": -100,  # before the feed is opened
     "lafka.runs.progress.TrailStats": 0,
+    "lafka.runs.live.LiveLine": -50,  # before what logs at the start; off without a terminal
     "lafka.runs.progress.Progress": 0,
     "lafka.runs.progress.ContactCheck": 0,
 }
 SCHEDULER_PRIORITY_QUEUE = "lafka.politeness.HostQueue"
+# scrapy.core.downloader.Downloader, in which hosts that drip take all places.
+DOWNLOADER = "lafka.capture.downloader.SharedDownloader"
 DUPEFILTER_CLASS = "scrapy.dupefilters.BaseDupeFilter"  # RFPDupeFilter; trails share no URLs
 RETRY_GIVE_UP_LOG_LEVEL = "INFO"  # ERROR; it ends as the line's outcome
 RETRY_PRIORITY_ADJUST = 1  # -1, which puts retries behind new starts

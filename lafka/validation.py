@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,6 +92,29 @@ def _truth(settings: BaseSettings, name: str) -> None:
         raise BadArgument(f"{name}={settings.get(name)!r} is neither true nor false") from None
 
 
+_UNITS = {
+    "": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12,
+    "KI": 1 << 10, "MI": 1 << 20, "GI": 1 << 30, "TI": 1 << 40,
+}  # fmt: skip
+_SIZE = re.compile(r"\s*(\d{1,15})\s*([kmgt]i?)?b?\s*", re.IGNORECASE)
+
+
+def size(settings: BaseSettings, name: str) -> int:
+    """The setting *name* in bytes: a whole number, with K, M, G, T, Ki, Mi, ..; ``BadArgument``."""
+    found = _SIZE.fullmatch(str(settings.get(name)))
+    if found is None:
+        raise BadArgument(f"{name}={settings.get(name)!r} has to be a size such as 64Gi")
+    return int(found[1]) * _UNITS[(found[2] or "").upper()]
+
+
+def _one_of(*words: str) -> Callable[[BaseSettings, str], None]:
+    def check(settings: BaseSettings, name: str) -> None:
+        if settings.get(name) not in words:
+            raise BadArgument(f"{name}={settings.get(name)!r} is none of {', '.join(words)}")
+
+    return check
+
+
 def _networks(settings: BaseSettings, name: str) -> None:
     networks(settings.getlist(name))
 
@@ -150,6 +174,8 @@ _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_SHUTDOWN_TIMEOUT": _seconds,
     "LAFKA_LOSS_SHARE": _share,
     "LAFKA_LOSS_DAYS": _days,
+    "LAFKA_REFRESH_MIN": _days,
+    "LAFKA_REFRESH_MAX": _days,
     "LAFKA_KEEP_RAW": _truth,
     "LAFKA_TLS_STRICT": _truth,
     "LAFKA_ALLOWED_NETWORKS": _networks,
@@ -159,4 +185,22 @@ _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_WAYBACK": _paths,
     "LAFKA_WAYBACK_TIME": _date,
     "LAFKA_WAYBACK_MISS": _miss,
+    "LAFKA_FILESET_MAX_TOTAL": size,
+    "LAFKA_FILESET_MAX_FILES": positive,
+    "LAFKA_FILESET_MAX_FILE": size,
+    "LAFKA_FILESET_KEEP_FREE": size,
+    "LAFKA_WEB_CONNECTIONS": positive,
+    "LAFKA_WEB_MAX_FILE": size,
+    "LAFKA_WEB_MAX_TOTAL": size,
+    "LAFKA_WEB_MAX_FILES": positive,
+    "LAFKA_LANDING_MAX": size,
+    "LAFKA_FILESET_BUNDLE": _one_of("missing", "many", "never"),
+    "LAFKA_FILESET_ROBOTS": _one_of("pages", "all"),
+    "LAFKA_FILESET_TRIES": positive,
+    "LAFKA_FILESETS_MAX": positive,
+    "LAFKA_KAFKA_WINDOW": positive,
+    "LAFKA_FILESET_LATEST": _truth,
+    "LAFKA_FILESET_PARTIAL": _truth,
+    "LAFKA_FILESET_RESTRICTED": _truth,
+    "LAFKA_FILESET_WEB": _truth,
 }

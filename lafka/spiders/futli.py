@@ -2,91 +2,93 @@
 
 from __future__ import annotations
 
-import asyncio
-import gc
 import logging
-from collections.abc import AsyncIterator, Iterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from scrapy import Request, Spider, signals
+from scrapy import Request
 from scrapy.http import Response
-from scrapy.utils.asyncio import call_later
 from twisted.python.failure import Failure
 
-import lafka
 from lafka import validation
-from lafka.capture.config import warc_settings
+from lafka.capture.failures import is_bug
 from lafka.capture.handler import READ_MAX_KEY
+from lafka.capture.legacy import PAST_KEY
 from lafka.capture.middlewares import LOGGED_KEY, PROVENANCE_KEY
+from lafka.capture.pulled import NOT_KEPT, GatewayClient
 from lafka.capture.run import Run
 from lafka.cli import told_archive
 from lafka.errors import (
-    BadArgument,
-    BadList,
     BadUrl,
     KeeperError,
     Stopped,
     StorageTrouble,
     printable,
 )
-from lafka.items import TrailItem, item_of
+from lafka.items import TrailItem, held_entry, item_of
 from lafka.papers.archive.archives import Archive
 from lafka.papers.crawling.arguments import ARGUMENTS, GUESTS, Arguments
 from lafka.papers.crawling.captures import ASK_KEY, capture_of, page_of
-from lafka.papers.crawling.failures import is_bug
 from lafka.papers.crawling.sandbox import Pages
+from lafka.papers.crawling.summaries import Heard, Summary
 from lafka.papers.finders import Page
+from lafka.papers.lists.faults import hopeful
 from lafka.papers.lists.feeder import Feeder
 from lafka.papers.lists.futlis import Line
-from lafka.papers.lists.places import Places
-from lafka.papers.walk.asks import Ask, Capture
+from lafka.papers.walk.asks import Ask, Capture, Past
 from lafka.papers.walk.outcomes import Outcome
 from lafka.papers.walk.pages import read_first
 from lafka.papers.walk.trails import Trail
 from lafka.politeness.failures import not_the_sites
+from lafka.politeness.feeder import HostFeeder
 from lafka.runs.feed import add_outcome_feed
-from lafka.runs.reporting import RunReports
 from lafka.runs.reports import ListDigest
-from lafka.storage.stopping import LIST_STAT, STOPPING, stop_for_storage, stopping_for
-from lafka.storage.threads import Threads, run_aside
+from lafka.spiders.road import RoadSpider
+from lafka.storage.threads import Threads
 from lafka.warc.format import dates
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
+    from lafka.papers.archive.suwafs import Fut
+
 GO_ON = 10
 """Priority of the requests of trails in progress: they go before new starts."""
-_BATCH = 64
 
 logger = logging.getLogger(__name__)
 
 
-class FutliSpider(Spider):
+class _Verdict(NamedTuple):
+    """How a line ended that is not asked, with a sentence; its ``fut`` where that is held."""
+
+    outcome: str
+    error: str | None = None
+    fut: Fut | None = None
+
+
+class FutliSpider(RoadSpider[Line]):
     """``scrapy crawl futli -a input=list.tsv``; docs/reference.md has the other arguments."""
 
     name = "futli"
 
     archive: Archive
-    run: Run
-    feeder: Feeder | None = None
-    places: Places
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
         super().update_settings(settings)
         add_outcome_feed(settings)
-        if settings.getpriority("USER_AGENT") == 0 or not settings.get("USER_AGENT"):
-            settings.set("USER_AGENT", _user_agent(settings), priority="spider")
 
     @classmethod
     def check(cls, settings: BaseSettings, given: dict[str, str]) -> None:
         """Raise a LafkaError, one sentence, where a crawl with these arguments cannot begin."""
-        cls._arguments(settings, given).archive()
+        arguments = cls._arguments(settings, given)
+        if arguments.legacy:
+            GatewayClient(arguments.legacy).check()
+        arguments.archive()
 
     @staticmethod
     def _arguments(settings: BaseSettings, given: dict[str, str]) -> Arguments:
@@ -102,136 +104,90 @@ class FutliSpider(Spider):
         spider.archive = arguments.archive()
         if settings.get("LOG_FILE"):
             logger.info(told_archive(settings))
-        spider.run = Run.begin(crawler, spider.archive.root)
-        spider.trails_max = settings.getint("LAFKA_TRAILS_MAX")
+        spider.run = Run.begin(crawler, spider.archive.root, gateway=arguments.legacy)
         spider.pages = Pages(arguments.policy.links_max)
-        spider.per_host = max(1, settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")) + 1
-        spider.grace = settings.getfloat("LAFKA_SHUTDOWN_TIMEOUT") / 2
-        crawler.signals.connect(spider.stopping, signal=STOPPING)
-        crawler.signals.connect(spider.callback_failed, signal=signals.spider_error)
-        crawler.signals.connect(spider.spider_closed, signal=signals.spider_closed)
+        spider.take_road(crawler)
         return spider
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.arguments: Arguments
         self.pages: Pages
-        self.trails_max = 0
-        self.per_host = 1
-        self.grace = 0.0
         self._threads = Threads("lafka-list", 1)  # looks up what is held
-        self._wake = asyncio.Event()
+        self._heard = Heard()
 
     # The list ---------------------------------------------------------------------------
 
-    async def start(self) -> AsyncIterator[Any]:
-        """Requests and items for the list's lines, as hosts get idle and trails end."""
-        gc.collect()
-        gc.freeze()  # what stands now stays: the collector need not look at it again and again
-        try:
-            raw = self.run.raw
-            folder = (await raw.in_order(raw.log)).folder
-            feeder = self.feeder = Feeder(folder / "list.sqlite", per_host=self.per_host)
-            self._give_places(feeder)
-            loading = asyncio.ensure_future(self._load(feeder))
-            while not feeder.exhausted:
-                lines = self.places.take(_BATCH)
-                for started in await self._started(lines):
-                    if self._stops:
-                        return  # the next run begins with them; the list is not waited for
-                    yield started
-                if not lines:
-                    await self._woken(feeder)
-                if self._stops:
-                    return
-            await loading
-        except StorageTrouble as error:
-            stop_for_storage(self.crawler, error)
+    def new_feeder(self, path: Path) -> Feeder:
+        return Feeder(path, per_host=self.per_host, probes=1)
 
-    @property
-    def _stops(self) -> bool:
-        return bool(stopping_for(self.crawler))
+    def cut_slow(self) -> None:
+        self.pages.cut()
 
-    def stopping(self) -> None:
-        """Begin no more lines, and read no page for long."""
-        self._wake.set()
-        call_later(self.grace, self.pages.cut)
+    def number_of(self, meta: Mapping[str, Any]) -> int | None:
+        ask = meta.get(ASK_KEY)
+        return ask.number if isinstance(ask, Ask) else None
 
-    async def _load(self, feeder: Feeder) -> None:
-        try:
-            found = await run_aside("lafka-load", lambda: self._load_in_thread(feeder))
-            reports = self.crawler.get_extension(RunReports)
-            if found and reports:
-                await reports.tell({"list": self.told()["list"] | found})
-        except BadList as error:
-            logger.error("The list ends early: %s", error)
-            assert self.crawler.stats is not None
-            self.crawler.stats.set_value(LIST_STAT, str(error))
-        except StorageTrouble as error:
-            stop_for_storage(self.crawler, error)
-        self._wake.set()
-
-    def _load_in_thread(self, feeder: Feeder) -> dict[str, Any] | None:
-        """What the run's report says of the list; None where it was not read to its end."""
+    def load(self, feeder: HostFeeder[Line]) -> dict[str, Any] | None:
         seen = ListDigest()
         whole = feeder.load(self._lines(seen))
         return {"whole": True, "lines": feeder.total, **seen.as_json()} if whole else None
 
     def _lines(self, seen: ListDigest) -> Iterator[Line]:
         """The list, opened at its first line: so the feeder meets whatever ends it."""
-        yield from self.arguments.lines(self.archive.scheme, seen.add)
+        name = "standard input" if self.arguments.input == "-" else self.arguments.input
+        yield from hopeful(name, self.arguments.lines(self.archive.scheme, seen.add))
 
-    async def _woken(self, feeder: Feeder) -> None:
-        """Wait until a host gets idle or a trail ends, or for more of the list to be loaded."""
-        self._wake.clear()
-        wait = None if feeder.loaded else 0.1
-        try:
-            await asyncio.wait_for(self._wake.wait(), wait)
-        except TimeoutError:
-            return
-
-    async def _started(self, lines: list[Line]) -> list[Request | TrailItem]:
-        """What each line begins with: a request, or the item of one that is not asked."""
-        if not lines:
-            return []
+    async def started(self, lines: list[Line]) -> list[Request | TrailItem]:
         verdicts = await self._threads.run(lambda: [self._verdict(line) for line in lines])
         started: list[Request | TrailItem] = []
-        for line, (outcome, error) in zip(lines, verdicts, strict=True):
-            if outcome is None:
+        for line, verdict in zip(lines, verdicts, strict=True):
+            if verdict is None:
                 started += await self._begin(line)
             else:
                 self.places.leave(line)
-                started.append(_untried(line, outcome, error))
+                started.append(_untried(line, verdict))
         return started
 
-    def _verdict(self, line: Line) -> tuple[str | None, str | None]:
-        """The outcome of a line that is not asked, with a sentence; None where it is asked."""
+    def _verdict(self, line: Line) -> _Verdict | None:
+        """How a line ends that is not asked; None where it is asked."""
         if line.outcome:
-            return line.outcome, line.problem
+            return _Verdict(line.outcome, line.problem)
         assert line.futli is not None
         excludes = self.arguments.excludes
         pattern = excludes.match(line.futli.pid) if excludes else None
         if pattern:
-            return str(Outcome.EXCLUDED), f"excluded by {pattern}"
+            return _Verdict(Outcome.EXCLUDED, f"excluded by {pattern}")
+        if self.run.pulling:
+            return None  # a version may be new; what is held is not stored again
         try:
-            held = self.archive.has_fut(line.futli, self.arguments.since)
+            held = self.archive.held(line.futli, self.arguments.since)
         except KeeperError as error:
             logger.error("%s: not asked: %s", line.futli.pid, error)
-            return str(Outcome.DAMAGED), str(error)
+            return _Verdict(Outcome.DAMAGED, str(error))
         except OSError as error:
             if trouble := not_the_sites(error):
                 raise trouble from error
-            return str(Outcome.DAMAGED), str(error)
-        return (str(Outcome.FUT), None) if held else (None, None)
+            return _Verdict(Outcome.DAMAGED, str(error))
+        return _Verdict(Outcome.FUT, fut=held) if held else None
 
     async def _begin(self, line: Line) -> list[Request | TrailItem]:
         assert line.futli is not None
-        trail = Trail.begin(line.futli, line.number, self.arguments.policy)
+        past: tuple[Past, ...] = ()
+        if pulling := self.run.pulling:
+            try:
+                times = await pulling.times(line.futli.url)
+            except Stopped:
+                return []
+            if not times:
+                self.places.leave(line)
+                return [_untried(line, _Verdict(Outcome.NOT_FOUND, NOT_KEPT))]
+            past = tuple(Past(time=time, source=pulling.base) for time in times)
+        trail = Trail.begin(line.futli, line.number, self.arguments.policy, past)
         self.places.begin(line)
         return [started async for started in self._go_on(trail)]
 
     def told(self) -> dict[str, Any]:
-        """What the run's report says of this crawl (docs/formats.md, "The report of a run")."""
         given = {name: self.__dict__[name] for name in ARGUMENTS if name in self.__dict__}
         path = str(given.get("input", "-"))
         return {
@@ -246,17 +202,17 @@ class FutliSpider(Spider):
             "arguments": given,
         }
 
-    # Hosts ------------------------------------------------------------------------------
+    def heard(self, item: dict[str, Any]) -> None:
+        """Count a line of the outcome feed that is on the disk, in the feed's thread."""
+        self._heard.add(item)
 
-    def _give_places(self, feeder: Feeder) -> None:
-        self.places = Places(feeder, trails_max=self.trails_max, freed=self._wake.set)
-        self.crawler.signals.connect(self.request_scheduled, signal=signals.request_scheduled)
+    def summary(self, values: Mapping[str, Any]) -> Summary:
+        """What came of the run whose closing report is *values*."""
+        return Summary.of(values, self._heard, self.archive.root)
 
-    def request_scheduled(self, request: Request) -> None:
-        """A start that was redirected to another host leaves its own host free for the next."""
-        ask = request.meta.get(ASK_KEY)
-        if isinstance(ask, Ask) and "redirect_urls" in request.meta:
-            self.places.sent_on(ask.number)
+    @staticmethod
+    def group_of(outcome: str) -> str:
+        return str(Outcome(outcome).group)
 
     # Trails -----------------------------------------------------------------------------
 
@@ -273,8 +229,11 @@ class FutliSpider(Spider):
                 trail = trail.widened(found.candidates, verdict=found.verdict, reason=found.reason)
             trail, ask = trail.next_ask()
             if ask is None:
+                if version := trail.next_version():
+                    trail, page = version, None
+                    continue
                 self.places.end(trail.number)
-                yield item_of(trail, dates.to_seconds(datetime.now(UTC)))
+                yield item_of(trail.whole(), dates.to_seconds(datetime.now(UTC)))
                 return
             try:
                 yield self._request(ask, trail, page if trail.partly else None)
@@ -295,6 +254,7 @@ class FutliSpider(Spider):
                 ASK_KEY: ask,
                 PROVENANCE_KEY: ask.provenance,
                 READ_MAX_KEY: ask.miss_max,
+                **({PAST_KEY: ask.past.time} if ask.past else {}),
                 "cookiejar": ask.number,
             },
             cb_kwargs={"trail": trail, "page": page},
@@ -312,14 +272,14 @@ class FutliSpider(Spider):
             async for next_ in self._answered(trail, page, capture, response):
                 yield next_
         except (OSError, StorageTrouble, Stopped) as error:
-            if not self._is_ours(error):
+            if not self.is_ours(error):
                 raise
 
     async def failed(self, failure: Failure) -> AsyncIterator[Request | TrailItem]:
         """The errback: a download that gave no response."""
         error: BaseException = failure.value  # type: ignore[assignment]
         request: Request = failure.request  # type: ignore[attr-defined]
-        if self._is_ours(error):
+        if self.is_ours(error):
             return
         trail: Trail = request.cb_kwargs["trail"]
         if is_bug(error):
@@ -328,13 +288,6 @@ class FutliSpider(Spider):
         capture = capture_of(request.meta[ASK_KEY], request.meta.get(LOGGED_KEY), error)
         async for next_ in self._answered(trail, request.cb_kwargs["page"], capture, None):
             yield next_
-
-    def _is_ours(self, error: BaseException) -> bool:
-        """Whether *error* is no site's, so that the next run asks again; the disk's is told."""
-        trouble = not_the_sites(error)
-        if isinstance(trouble, StorageTrouble):
-            stop_for_storage(self.crawler, trouble)
-        return trouble is not None
 
     async def _answered(
         self, trail: Trail, page: Page | None, capture: Capture, response: Response | None
@@ -365,27 +318,10 @@ class FutliSpider(Spider):
         async for next_ in self._go_on(trail, page):
             yield next_
 
-    def callback_failed(self, failure: Failure, response: Response | None) -> None:  # noqa: ARG002
-        """Free the place of a line whose callback raised; the next run asks for it again."""
-        ask = response.meta.get(ASK_KEY) if response else None
-        if isinstance(ask, Ask):
-            self.places.end(ask.number)
-
     async def spider_closed(self) -> None:
-        if self.feeder is not None:
-            self.feeder.close()
+        await super().spider_closed()
         self._threads.stop()
         self.pages.stop()
-
-
-def _user_agent(settings: BaseSettings) -> str:
-    """What a scrapy-warcio settings file says, else Lafka and whom to turn to."""
-    own = None
-    with suppress(BadArgument):  # told by check
-        own = warc_settings(settings).get("user_agent")
-    contact = settings.get("LAFKA_CONTACT")
-    about = f" (+{contact})" if contact else ""
-    return printable(own or f"Lafka/{lafka.__version__}{about}")
 
 
 def _unasked(ask: Ask, error: ValueError) -> Capture:
@@ -399,13 +335,14 @@ def _unasked(ask: Ask, error: ValueError) -> Capture:
     )
 
 
-def _untried(line: Line, outcome: str, error: str | None) -> TrailItem:
+def _untried(line: Line, verdict: _Verdict) -> TrailItem:
     """The item of a line that is not asked; *fut* with no request is one that is held."""
     return TrailItem(
         pid=str(line.futli.pid) if line.futli else line.pid_text,
         futli=line.futli.url if line.futli else line.url_text,
-        outcome=outcome,
+        outcome=str(verdict.outcome),
         time=dates.to_seconds(datetime.now(UTC)),
-        error=error,
+        futs=[held_entry(verdict.fut)] if verdict.fut else [],
+        error=verdict.error,
         line=line.number,
     )

@@ -141,11 +141,14 @@ def _literal(site: PaperSite) -> None:
     for name, data in (
         ("tiny", b"%PDF-1.0\n%%EOF"),
         ("two-in-one", pdf("one") + pdf("two")),
-        ("no-eof", pdf("no-eof")[:-8]),
         ("big", pdf("big", 2_000_000)),
         ("more-after-eof", pdf("more") + b"\0" * 5000),
     ):
         site.add(name, as_pdf(data), data, requests=1)
+    half = pdf("no-end")[:2000]
+    site.add("no-end", as_pdf(half), outcome="truncated", requests=1)
+    site.splap("no-end-behind-a-page", page("", meta("no-end-behind-a-page/a.pdf")),
+               {"a.pdf": as_pdf(half)}, outcome="splap-only", requests=2)  # fmt: skip
     same = pdf("the same everywhere")
     site.add("same-1", as_pdf(same), same)
     site.add("same-2", as_pdf(same), same)

@@ -9,8 +9,7 @@ import threading
 from lafka.papers.crawling import sandbox as parsing
 from lafka.papers.finders import Page, PageVerdict, describe
 from lafka.papers.walk import pages as reading
-
-parsing.CPU_SECONDS = 1
+from lafka.storage import children
 
 
 def troubled(page: Page) -> PageVerdict:
@@ -21,7 +20,7 @@ def troubled(page: Page) -> PageVerdict:
     if page.url.endswith("/wait"):
         threading.Event().wait()
     if page.url.endswith("/fill"):
-        bytearray(2 * parsing.MEMORY)
+        bytearray(2 * children.MEMORY)
     return describe(page)
 
 

@@ -3,6 +3,7 @@
 # ruff: noqa: E501  a line a behaviour, where one will do
 from __future__ import annotations
 
+import gzip
 import io
 import zipfile
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from tests.sites.hostile.behaviours import (
 OK = "HTTP/1.1 200 OK"
 LOGIN = (b"<!doctype html><html><head><title>Log in</title></head><body><form action=/login>"
          b"<input name=u><input type=password name=p></form></body></html>")  # fmt: skip
+DRIPPED = PDF[:2994] + b"%%EOF\n"
 CUT = PDF.removesuffix(b"\n%%EOF\n")
 
 
@@ -41,10 +43,15 @@ def behaviours() -> Iterator[Behaviour]:
     yield one("pdf-led-by-a-page", "splap-only", *pdf(data=b"<html><body></body></html>" + PDF))
     yield one("pdf-name-deep-in-page", "splap-only",
               *http(b"<!doctype html><html><body>A PDF begins with %PDF-1.4</body></html>"))  # fmt: skip
-    yield one("pdf-header-only", "fut", *pdf(data=b"%PDF-1.4\n"), fut=b"%PDF-1.4\n")
+    yield one("pdf-header-only", "truncated", *pdf(data=b"%PDF-1.4\n"))
     yield one("pdf-header-cut", "other-type", *pdf(data=b"%PDF"))
     yield one("pdf-twice", "fut", *pdf(data=PDF + PDF), fut=PDF + PDF)
-    yield one("pdf-without-eof", "fut", *pdf(data=CUT), fut=CUT)
+    yield one("pdf-without-eof", "truncated", *pdf(data=CUT))
+    without = CUT + b"\nstartxref\n116\n"
+    yield one("pdf-with-startxref-alone", "fut", *pdf(data=without), fut=without)
+    yield one("pdf-in-half", "truncated", *pdf(data=PDF[: len(PDF) // 2]))
+    yield one("pdf-in-half-coded", "truncated",
+              *pdf("Content-Encoding: gzip", data=gzip.compress(PDF[:2000])))  # fmt: skip
     yield one("pdf-without-eof-or-length", "truncated", head(OK), CUT, CLOSE)
     encrypted = PDF.replace(b"<< >>", b"<< /Encrypt 5 0 R >>")
     yield one("pdf-encrypted", "fut", *pdf(data=encrypted), fut=encrypted)
@@ -86,8 +93,8 @@ def behaviours() -> Iterator[Behaviour]:
     yield one("body-drips-and-stalls", "timeout", head(OK, "Content-Length: 9999"), *_drips(5),
               Pause(30), truncated="time")  # fmt: skip
     yield one("body-drips-and-ends", "fut", head(OK, "Content-Length: 3000") + PDF[:2990],
-              *(s for n in range(2990, 3000) for s in (PDF[n : n + 1], Pause(0.2))),
-              fut=PDF[:3000])  # fmt: skip
+              *(s for n in range(2990, 3000) for s in (DRIPPED[n : n + 1], Pause(0.2))),
+              fut=DRIPPED)  # fmt: skip
     yield one("body-drips-without-end", "timeout", head(OK, "Content-Length: 9999999"),
               PDF[:100], *_drips(600), truncated="time")  # fmt: skip
     yield one("head-drips-without-end", "timeout", head(OK)[:-2], *_drips(600))

@@ -46,7 +46,7 @@ def behaviours() -> Iterator[Behaviour]:
         yield one(f"tls-{name}", "fut", *pdf(), tls=name,
                   certificate=f"self-signed, {dated}wrong-host")  # fmt: skip
     for name in ("tls-1.0", "tls-1.1", "null"):  # asyncio hangs up before the alert is out
-        yield one(f"tls-{name}-only", "connection", *pdf(), tls=name, good="connection")
+        yield one(f"tls-{name}-only", "tls", *pdf(), tls=name, good="tls")
     yield one("tls-weak-dh", "tls", *pdf(), tls="weak-dh", good="tls")
     yield one("tls-chain-of-fifty", "fut", *pdf(), tls="chain-of-fifty",
               certificate="self-signed, wrong-host")  # fmt: skip
@@ -55,11 +55,11 @@ def behaviours() -> Iterator[Behaviour]:
         yield Behaviour(name=f"tls-alert-{name}", outcome="tls", tls="raw", good="tls",
                         on_connect=(b"\x15\x03\x03\x00\x02\x02" + bytes([code]), CLOSE))  # fmt: skip
     for name, outcome, steps in (
-        ("handshake-closed", "connection", (CLOSE,)),
-        ("handshake-reset", "connection", (RESET,)),
+        ("handshake-closed", "tls", (CLOSE,)),
+        ("handshake-reset", "tls", (RESET,)),
         ("handshake-held", "timeout", (HOLD,)),
-        ("handshake-cut", "connection", (_HELLO[:9], CLOSE)),
-        ("handshake-cut-late", "connection", (_HELLO, CLOSE)),
+        ("handshake-cut", "tls", (_HELLO[:9], CLOSE)),
+        ("handshake-cut-late", "tls", (_HELLO, CLOSE)),
         ("hello-garbage", "tls", (_HELLO + b"\xff" * 200, CLOSE)),
         ("hello-again-and-again", "timeout", (Repeat(b"\x16\x03\x03\x00\x04\x00\x00\x00\x00"),)),
         ("plain-http", "tls", http(b"no TLS here")),

@@ -1,0 +1,197 @@
+"""What spiders have in common that go down a list by Lafka's road: lines in, requests out.
+
+A subclass says what its lines are, where they come from and what each begins with; hosts take
+turns, and an error that is no site's stops the crawl in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic
+
+from scrapy import Spider, signals
+from scrapy.http import Response
+from scrapy.utils.asyncio import call_later
+from twisted.python.failure import Failure
+
+from lafka.capture.run import Run
+from lafka.errors import BadList, HopelessList, StorageTrouble
+from lafka.politeness.failures import not_the_sites
+from lafka.politeness.feeder import AnyLine, HostFeeder
+from lafka.politeness.places import Places
+from lafka.runs.garbage import keep_what_stands, look_rarely
+from lafka.runs.reporting import RunReports
+from lafka.spiders.agents import user_agent
+from lafka.storage.stopping import (
+    HOPELESS_STAT,
+    LIST_STAT,
+    STOPPING,
+    stop_for_storage,
+    stopping_for,
+)
+from lafka.storage.threads import run_aside
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+_BATCH = 64
+
+logger = logging.getLogger(__name__)
+
+
+class RoadSpider(Spider, Generic[AnyLine]):
+    """A spider over a list of lines, each of which is asked for at a host.
+
+    ``run`` is begun in ``from_crawler``, which then calls :meth:`take_road`.
+    """
+
+    run: Run
+    feeder: HostFeeder[AnyLine] | None = None
+    places: Places[AnyLine]
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        super().update_settings(settings)
+        if settings.getpriority("USER_AGENT") == 0 or not settings.get("USER_AGENT"):
+            settings.set("USER_AGENT", user_agent(settings), priority="spider")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.trails_max = 0
+        self.per_host = 1
+        self.grace = 0.0
+        self._wake = asyncio.Event()
+
+    def take_road(self, crawler: Crawler) -> None:
+        """Take the settings that say how many go at once, and hear of what happens to them."""
+        settings = crawler.settings
+        self.trails_max = settings.getint("LAFKA_TRAILS_MAX")
+        self.per_host = max(1, settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")) + 1
+        self.grace = settings.getfloat("LAFKA_SHUTDOWN_TIMEOUT") / 2
+        crawler.signals.connect(self.stopping, signal=STOPPING)
+        crawler.signals.connect(self.callback_failed, signal=signals.spider_error)
+        crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
+
+    # What a subclass says ----------------------------------------------------------------
+
+    @abstractmethod
+    def new_feeder(self, path: Path) -> HostFeeder[AnyLine]:
+        """The feeder of its lines, in the new file *path*."""
+
+    @abstractmethod
+    def load(self, feeder: HostFeeder[AnyLine]) -> dict[str, Any] | None:
+        """Load the list, in a thread: what the run's report says of it, None if it is no whole."""
+
+    @abstractmethod
+    async def started(self, lines: list[AnyLine]) -> list[Request | Any]:
+        """What each of *lines* begins with: requests, or items of those that are not asked."""
+
+    @abstractmethod
+    def number_of(self, meta: Mapping[str, Any]) -> int | None:
+        """The number of the line that the request with this meta is for."""
+
+    @abstractmethod
+    def told(self) -> dict[str, Any]:
+        """What the run's report says of this crawl (docs/formats.md, "The report of a run")."""
+
+    def cut_slow(self) -> None:
+        """The crawl stops: break off what would take long."""
+
+    # The list -----------------------------------------------------------------------------
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Requests and items for the list's lines, as hosts get idle and trails end."""
+        look_rarely()
+        keep_what_stands()
+        try:
+            raw = self.run.raw
+            folder = (await raw.in_order(raw.log)).folder
+            feeder = self.feeder = self.new_feeder(folder / "list.sqlite")
+            self._give_places(feeder)
+            loading = asyncio.ensure_future(self._load(feeder))
+            while not feeder.exhausted:
+                lines = self.places.take(_BATCH)
+                for started in await self.started(lines) if lines else ():
+                    if self.stops:
+                        return  # the next run begins with them; the list is not waited for
+                    yield started
+                if not lines:
+                    await self._woken(feeder)
+                if self.stops:
+                    return
+            await loading
+        except StorageTrouble as error:
+            stop_for_storage(self.crawler, error)
+
+    @property
+    def stops(self) -> bool:
+        return bool(stopping_for(self.crawler))
+
+    def stopping(self) -> None:
+        """Begin no more lines, and let nothing take long."""
+        self._wake.set()
+        call_later(self.grace, self.cut_slow)
+
+    async def _load(self, feeder: HostFeeder[AnyLine]) -> None:
+        try:
+            found = await run_aside("lafka-load", lambda: self.load(feeder))
+            if found:
+                await self.tell_of_list(found)
+        except BadList as error:
+            logger.error("The list ends early: %s", error)
+            assert self.crawler.stats is not None
+            self.crawler.stats.set_value(LIST_STAT, str(error))
+            if isinstance(error, HopelessList):
+                self.crawler.stats.set_value(HOPELESS_STAT, value=True)
+        except StorageTrouble as error:
+            stop_for_storage(self.crawler, error)
+        self._wake.set()
+
+    async def tell_of_list(self, found: Mapping[str, Any]) -> None:
+        """Put into the run's report what was *found* of its list."""
+        if reports := self.crawler.get_extension(RunReports):
+            await reports.tell({"list": self.told()["list"] | found})
+
+    async def _woken(self, feeder: HostFeeder[AnyLine]) -> None:
+        """Wait until a host gets idle or a trail ends, or for more of the list to be loaded."""
+        self._wake.clear()
+        wait = None if feeder.loaded else 0.1
+        try:
+            await asyncio.wait_for(self._wake.wait(), wait)
+        except TimeoutError:
+            return
+
+    # Hosts --------------------------------------------------------------------------------
+
+    def _give_places(self, feeder: HostFeeder[AnyLine]) -> None:
+        self.places = Places(feeder, trails_max=self.trails_max, freed=self._wake.set)
+        self.crawler.signals.connect(self.request_scheduled, signal=signals.request_scheduled)
+
+    def request_scheduled(self, request: Request) -> None:
+        """A start that was redirected to another host leaves its own host free for the next."""
+        number = self.number_of(request.meta)
+        if number is not None and "redirect_urls" in request.meta:
+            self.places.sent_on(number)
+
+    def is_ours(self, error: BaseException) -> bool:
+        """Whether *error* is no site's, so that the next run asks again; the disk's is told."""
+        trouble = not_the_sites(error)
+        if isinstance(trouble, StorageTrouble):
+            stop_for_storage(self.crawler, trouble)
+        return trouble is not None
+
+    def callback_failed(self, failure: Failure, response: Response | None) -> None:  # noqa: ARG002
+        """Free the place of a line whose callback raised; the next run asks for it again."""
+        number = self.number_of(response.meta) if response else None
+        if number is not None:
+            self.places.end(number)
+
+    async def spider_closed(self) -> None:
+        if self.feeder is not None:
+            self.feeder.close()
