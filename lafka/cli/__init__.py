@@ -18,8 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TextIO
 
-from scrapy.commands import ScrapyCommand
-
+from lafka.cli.plain import PlainCommand
 from lafka.errors import BadArgument, KeeperError, LafkaError, StorageTrouble, WarcError
 
 if TYPE_CHECKING:
@@ -97,20 +96,23 @@ def settle(settings: BaseSettings | None, verb: str) -> None:
         print(f"{program()} {verb}: warning: {sentence}", file=sys.stderr)
 
 
-def told_archive(settings: BaseSettings) -> str:
-    """Which archive is written to, and who said so."""
+def told_archive(settings: BaseSettings, name: str = "LAFKA_ARCHIVE") -> str:
+    """Which archive is written to, and who said so; *name* is the setting."""
     from lafka.cli import sources  # noqa: PLC0415
+    from lafka.cli.stores import NAMES, said  # noqa: PLC0415
 
-    place = Path(settings["LAFKA_ARCHIVE"]).absolute()
-    source = sources.source_of(settings, "LAFKA_ARCHIVE", sources.here())
-    return f"archive: {place} (LAFKA_ARCHIVE: {source})"
+    value = said(settings, name) if name in NAMES else settings[name]
+    source = sources.source_of(settings, name, sources.here())
+    if value != settings[name]:
+        source = f"{NAMES[name]} of scrapy.cfg"
+    return f"archive: {Path(value).absolute()} ({name}: {source})"
 
 
-def tell_archive(settings: BaseSettings | None) -> None:
+def tell_archive(settings: BaseSettings | None, name: str = "LAFKA_ARCHIVE") -> None:
     """Say which archive is written to; where a log file is read alone, the log does."""
     assert settings is not None
     if sys.stderr.isatty() or not settings.get("LOG_FILE"):
-        print(told_archive(settings), file=sys.stderr, flush=True)
+        print(told_archive(settings, name), file=sys.stderr, flush=True)
 
 
 def check_args(args: list[str], most: int | None) -> None:
@@ -148,12 +150,9 @@ def place(text: str) -> int:
     return int(text)
 
 
-class ArchiveCommand(ScrapyCommand):
+class ArchiveCommand(PlainCommand):
     """A command that works on the archive of the settings, without a crawl."""
 
-    requires_project = True
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
     most_args: ClassVar[int | None] = None
     writes: ClassVar[bool] = False
     """Whether it writes to the archive: its first line then says to which."""
@@ -199,15 +198,12 @@ def _refuse(prog: str, message: str) -> NoReturn:
     raise SystemExit(2)
 
 
-class GroupCommand(ScrapyCommand):
+class GroupCommand(PlainCommand):
     """``scrapy GROUP VERB``: each of *verbs* is a module of the group's package.
 
     It has ``HELP``, ``EXAMPLE``, ``add_arguments`` and a ``run`` that gives the exit code.
     """
 
-    requires_project = True
-    requires_crawler_process = False
-    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
     verbs: ClassVar[tuple[str, ...]]
 
     @property
@@ -251,6 +247,8 @@ class GroupCommand(ScrapyCommand):
             check_args(args, 0)
             if not opts.verb:
                 raise BadArgument(f"say a verb: {', '.join(self.verbs)}")
+            if self.settings and "LAFKA_ARCHIVE" in self.settings:  # else it is run by itself
+                settle(self.settings, name)
             code = self.act(opts)
 
         name = f"{self.group} {opts.verb}" if opts.verb else self.group

@@ -8,27 +8,23 @@ from __future__ import annotations
 
 import os
 import sys
-from cProfile import Profile
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-import scrapy
-from scrapy import commands as scrapys
-from scrapy.commands import ScrapyCommand, ScrapyHelpFormatter
-from scrapy.exceptions import UsageError
-from scrapy.settings import Settings
-
 import lafka
 from lafka import commands as ours
-from lafka.cli import attempt, settle
+from lafka.cli import attempt, plain, settle
+from lafka.cli.plain import LeftToScrapy, PlainCommand
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
     from types import ModuleType
 
+    from scrapy.commands import ScrapyCommand
     from scrapy.crawler import CrawlerProcessBase
+    from scrapy.settings import Settings
 
 SETTINGS = "lafka.settings"
 LEFT_OUT = frozenset(("edit", "genspider", "startproject"))
@@ -43,20 +39,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         return attempt(verb, lambda: print(versions()))
     if verb in ("--help", "-h", "help"):
         return attempt(verb, lambda: print(overview()))
-    modules = verbs()
-    if verb not in modules:
+    own = _names(ours)
+    if verb not in own and verb not in verbs():
         print(f"lafka: no command is called {verb!r}; lafka -h lists them", file=sys.stderr)
         return 2
+    if verb in own and (made := _made(own[verb])) and isinstance(made, PlainCommand):
+        try:
+            return plain.run(made, args)
+        except LeftToScrapy:
+            pass
     return run(verb, args)
 
 
 def versions() -> str:
     """Lafka's and Scrapy's."""
-    return f"Lafka {lafka.__version__}, Scrapy {scrapy.__version__}"
+    from importlib.metadata import version  # noqa: PLC0415  it costs what it imports
+
+    return f"Lafka {lafka.__version__}, Scrapy {version('scrapy')}"
 
 
 def verbs() -> dict[str, str]:
     """The commands, Lafka's own first: name to module."""
+    from scrapy import commands as scrapys  # noqa: PLC0415  it costs what it imports
+
     of_scrapy = {name: path for name, path in _names(scrapys).items() if name not in LEFT_OUT}
     return _names(ours) | {n: path for n, path in of_scrapy.items() if n not in _names(ours)}
 
@@ -68,14 +73,9 @@ def _names(package: ModuleType) -> dict[str, str]:
 
 def command(verb: str) -> ScrapyCommand:
     """The command called *verb*, with Lafka's settings."""
-    module = import_module(verbs()[verb])
-    made = next(
-        cls
-        for cls in vars(module).values()
-        if isinstance(cls, type)
-        and issubclass(cls, ScrapyCommand)
-        and cls.__module__ == module.__name__
-    )()
+    from scrapy.settings import Settings  # noqa: PLC0415  it costs what it imports
+
+    made = _made(verbs()[verb])
     settings = Settings()
     settings.setmodule(SETTINGS, priority="project")
     if editor := os.environ.get("EDITOR"):
@@ -83,6 +83,17 @@ def command(verb: str) -> ScrapyCommand:
     settings.setdict(made.default_settings, priority="command")
     made.settings = settings
     return made
+
+
+def _made(name: str) -> ScrapyCommand:
+    """A command of the module *name*, as Scrapy finds it: its one class with a ``short_desc``."""
+    module = import_module(name)
+    found: type[ScrapyCommand] = next(
+        cls
+        for cls in vars(module).values()
+        if isinstance(cls, type) and hasattr(cls, "short_desc") and cls.__module__ == name
+    )
+    return found()
 
 
 def overview() -> str:
@@ -102,6 +113,8 @@ def overview() -> str:
 def run(verb: str, args: list[str]) -> int:
     """Run the command *verb*; its exit code."""
     from scrapy.cmdline import ScrapyArgumentParser  # noqa: PLC0415  it costs what it imports
+    from scrapy.commands import ScrapyHelpFormatter  # noqa: PLC0415
+    from scrapy.exceptions import UsageError  # noqa: PLC0415
 
     made = command(verb)
     if type(made).__module__.startswith("scrapy."):  # ours do so themselves, whoever runs them
@@ -135,6 +148,8 @@ def _act(made: ScrapyCommand, args: list[str], opts: Namespace) -> None:
     if not opts.profile:
         made.run(args, opts)
         return
+    from cProfile import Profile  # noqa: PLC0415
+
     profile = Profile()
     try:
         profile.runcall(made.run, args, opts)

@@ -33,10 +33,11 @@ def check_crawl(settings: BaseSettings | None, args: list[str], given: dict[str,
         there = f"there is {', '.join(loader.list())}"
         raise BadArgument(f"no spider is called {args[0]!r}; {there}") from None
     if _asked(given.pop("check", "0")):
-        raise SystemExit(check_list(settings, given))
+        look = getattr(spider, "look", check_list)
+        raise SystemExit(look(settings, given))
     if hasattr(spider, "check"):
         spider.check(settings, given)
-        tell_archive(settings)
+        tell_archive(settings, getattr(spider, "store_setting", "LAFKA_ARCHIVE"))
 
 
 def _asked(text: str) -> bool:

@@ -16,10 +16,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy.settings import SETTINGS_PRIORITIES
-from scrapy.utils.conf import get_sources
-
 from lafka import settings as defaults
+from lafka.cli.plain import PRIORITIES
 from lafka.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -37,7 +35,8 @@ MODULE = "the settings module"
 KNOWN: Mapping[str, Any] = {n: getattr(defaults, n) for n in dir(defaults) if n.startswith(PREFIX)}
 """Lafka's settings and their defaults."""
 PATHS = frozenset((
-    "LAFKA_ARCHIVE", "LAFKA_EXCLUDE", "LAFKA_WARC_SETTINGS", "LAFKA_SPOOL_DIR", "LAFKA_WAYBACK"
+    "LAFKA_ARCHIVE", "LAFKA_EXCLUDE", "LAFKA_WARC_SETTINGS", "LAFKA_SPOOL_DIR", "LAFKA_WAYBACK",
+    "LAFKA_INDEX", "LAFKA_OBJECT_STORE", "LAFKA_REDIF_DIRECTORY", "LAFKA_ITEMS", "LAFKA_TOKENS",
 ))  # fmt: skip
 """Settings that name files or folders: in a file they count from that file's folder."""
 
@@ -73,7 +72,21 @@ def outside(environ: Mapping[str, str], files: Iterable[str | Path]) -> Outside:
 
 def here() -> Outside:
     """What is said to this process in its folder; ``BadArgument``."""
-    return outside(os.environ, get_sources())
+    return outside(os.environ, files())
+
+
+def files() -> list[str]:
+    """The files called ``scrapy.cfg`` as ``scrapy.utils.conf.get_sources`` lists them."""
+    users = os.environ.get("XDG_CONFIG_HOME") or Path("~/.config").expanduser()
+    here = Path.cwd()
+    nearest = (folder / "scrapy.cfg" for folder in (here, *here.parents))
+    return [
+        "/etc/scrapy.cfg",
+        r"c:\scrapy\scrapy.cfg",
+        str(Path(users) / "scrapy.cfg"),
+        str(Path("~/.scrapy.cfg").expanduser()),
+        next((str(path) for path in nearest if path.exists()), ""),
+    ]
 
 
 def apply(settings: BaseSettings, said: Outside) -> None:
@@ -87,10 +100,10 @@ def apply(settings: BaseSettings, said: Outside) -> None:
 def source_of(settings: BaseSettings, name: str, said: Outside) -> str:
     """Where the value of *name*, which *said* was applied to, came from."""
     priority = settings.getpriority(name) or 0
-    if priority >= SETTINGS_PRIORITIES["cmdline"]:
+    if priority >= PRIORITIES["cmdline"]:
         return OPTION
     one = said.settings.get(name)
-    if one and priority == SETTINGS_PRIORITIES["project"]:
+    if one and priority == PRIORITIES["project"]:
         return one.source
     return DEFAULT if settings.get(name) == KNOWN.get(name) else MODULE
 

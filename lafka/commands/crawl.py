@@ -28,15 +28,26 @@ class Command(crawl.Command):
     _shutdown: Shutdown
     _code: int | None = None
 
-    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        from lafka.runs.signals import Shutdown  # noqa: PLC0415  all commands are imported always
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        from lafka.papers.crawling.arguments import tell  # noqa: PLC0415
 
+        super().add_options(parser)
+        tell(parser)
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        # All commands are imported always.
+        from lafka.runs.garbage import look_rarely  # noqa: PLC0415
+        from lafka.runs.logs import settle_log  # noqa: PLC0415
+        from lafka.runs.signals import Shutdown  # noqa: PLC0415
+
+        look_rarely()
         super().process_options(args, opts)
         self._shutdown = Shutdown.of(self.settings)
         self._shutdown.begin()
+        assert self.settings is not None
+        settle_log(self.settings)
         # Here, for later Scrapy has begun its log.
-        code = attempt("crawl", lambda: self._check(args, opts))
-        if code:
+        if code := attempt("crawl", lambda: self._check(args, opts)):
             raise SystemExit(code)
 
     def _check(self, args: list[str], opts: argparse.Namespace) -> None:

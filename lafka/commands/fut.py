@@ -15,13 +15,11 @@ if TYPE_CHECKING:
 
 
 class Command(ArchiveCommand):
-    most_args = 1
-
     def syntax(self) -> str:
-        return "PID [--futli URL] [--time T] [--label LABEL] [-o FILE]"
+        return "PID [--futli URL] [--time T] [--label LABEL] [-o FILE] | PID... --into FOLDER"
 
     def short_desc(self) -> str:
-        return "Write the full text of a paper, a PDF, to stdout or a file"
+        return "Write the full text of a paper to stdout or a file; of many into a folder"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -36,8 +34,24 @@ class Command(ArchiveCommand):
             help="a PDF that is labelled so: supplement, other; any for any",
         )
         parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE, not to stdout")
+        parser.add_argument("--into", metavar="FOLDER", help="a file a fut, named by its pid")
+        parser.add_argument("--all", action="store_true", help="with --into: of all papers")
+        listed = "with --into: pids, the first column of its lines"
+        parser.add_argument("--list", metavar="FILE", help=listed)
 
     def act(self, args: list[str], opts: Namespace) -> None:
+        if opts.into or opts.all or opts.list or len(args) > 1:
+            self.exitcode = self._into(args, opts)
+        else:
+            self._one(args, opts)
+
+    def _into(self, args: list[str], opts: Namespace) -> int:
+        from lafka.cli.handouts import check, hand_out_all  # noqa: PLC0415
+
+        pids = check(args, opts)
+        return hand_out_all(self.archive(), pids, opts.into, opts.label)
+
+    def _one(self, args: list[str], opts: Namespace) -> None:
         time = _time(opts.time) if opts.time else None
         label = None if opts.label == "any" else opts.label
         fut = self.archive().fut(self.the_pid(args), opts.futli, time, label=label)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lafka.cli import ArchiveCommand, program
+from lafka.cli.filesets import rebuild
 from lafka.errors import BadArchive, BadPid, KeeperError, NotHeld
 
 if TYPE_CHECKING:
@@ -28,8 +29,7 @@ class Command(ArchiveCommand):
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
-        adopt = "rename WARCs whose name is not that of their pid"
-        parser.add_argument("--adopt", action="store_true", help=adopt)
+        parser.add_argument("--adopt", action="store_true", help="rename WARCs by their Paper-Id")
 
     def act(self, args: list[str], opts: Namespace) -> None:
         archive = self.archive()
@@ -46,6 +46,8 @@ class Command(ArchiveCommand):
             except (KeeperError, NotHeld) as error:
                 self._tell(error, 1 if isinstance(error, KeeperError) else 2)
         print(f"{done} suwafs made", file=sys.stderr)
+        if not args:
+            rebuild(self.settings, self._tell)
 
     def _tell(self, error: Exception, code: int) -> None:
         print(f"{program()} rebuild: {error}", file=sys.stderr)
@@ -61,8 +63,7 @@ def _all(archive: Archive, *, adopt: bool) -> Iterator[Pid | Exception]:
             yield _pid(archive, warc, adopt=adopt)
         except (BadPid, KeeperError) as error:
             yield error
-    for link in lost:
-        yield BadArchive(f"{link}: a link that leads nowhere")
+    yield from (BadArchive(f"{link}: a link that leads nowhere") for link in lost)
 
 
 def _pid(archive: Archive, warc: Path, *, adopt: bool) -> Pid:

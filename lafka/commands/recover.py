@@ -22,6 +22,7 @@ class Command(ArchiveCommand):
         return "Copy into paper WARCs what killed runs left in raw/"
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
+        from lafka.cli.filesets import recover as recover_filesets  # noqa: PLC0415
         from lafka.papers.archive.recovery import recover  # noqa: PLC0415
 
         assert self.settings is not None
@@ -36,4 +37,6 @@ class Command(ArchiveCommand):
             for problem in found.problems:
                 print(f"{program()} recover: {problem}", file=sys.stderr)
                 self.exitcode = 1
-        print(f"{runs} runs recovered", file=sys.stderr)
+        more, problems = recover_filesets(self.settings, keep=keep)
+        self.exitcode = 1 if problems else self.exitcode
+        print(f"{runs + more} runs recovered", file=sys.stderr)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from scrapy.commands import settings as scrapys
 
 from lafka.cli import attempt, check_args, program, settle
+from lafka.cli.scrapys import call_ourselves
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -20,7 +21,9 @@ class Command(scrapys.Command):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         def act() -> None:
+            assert self.settings is not None
             settle(self.settings, "settings")
+            call_ourselves(self.settings)
             if program() == "scrapy" or any(getattr(opts, name) for name in GETTERS):
                 scrapys.Command.run(self, args, opts)
             else:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lafka.cli import ArchiveCommand
-from lafka.commands.archec._shared import said, the_records, the_store, warn_of_inodes
+from lafka.cli.stores import said, tell_store
+from lafka.commands.archec._shared import the_records, the_store, warn_of_inodes
 from lafka.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Command(ArchiveCommand):
         assert self.settings is not None
         asked = plan(self.settings, opts)
         place = self._place(args, opts)
+        tell_store(self.settings)
         store = the_store(self.settings, create=not opts.dry_run)
         warn_of_inodes("tobi", store)
         with (
@@ -69,5 +71,5 @@ class Command(ArchiveCommand):
         from lafka.archec.tists import in_name  # noqa: PLC0415
 
         if in_name(tarball.name):
-            print(f"scrapy tobi: {tarball.name} has a date, --at name would take it; gathered"
-                  " as of now", file=sys.stderr)  # fmt: skip
+            taken = f"scrapy tobi: {tarball.name} has a date, --at name would take it; gathered"
+            print(f"{taken} as of now", file=sys.stderr)

@@ -7,9 +7,16 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lafka.cli import ArchiveCommand, json_line
 from lafka.errors import BadArchive
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lafka.filesets.checking.problems import FilesetProblem
+    from lafka.papers.verify.problems import FileProblem
 
 
 class Command(ArchiveCommand):
@@ -17,13 +24,14 @@ class Command(ArchiveCommand):
         return "[PID...] [--quick]"
 
     def short_desc(self) -> str:
-        return "Check papers: one JSON line a problem, exit 1 if any is an error"
+        return "Check papers and filesets: one JSON line a problem, exit 1 if any is an error"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument("--quick", action="store_true", help="sizes and tails only")
 
     def act(self, args: list[str], opts: Namespace) -> None:
+        from lafka.cli.filesets import check  # noqa: PLC0415
         from lafka.papers.verify import Verifier  # noqa: PLC0415
 
         assert self.settings is not None
@@ -33,17 +41,24 @@ class Command(ArchiveCommand):
         begun = time.monotonic()
         shown = _Shown() if sys.stderr.isatty() else None
         verifier = Verifier(root, workers=os.cpu_count() or 1, progress=shown)
+        checks: list[Iterable[FileProblem | FilesetProblem]]
         checks = [verifier.verify_paper(pid, quick=opts.quick) for pid in args]
         count = 0
-        for problems in checks or [verifier.verify_all(quick=opts.quick)]:
+        if not args:
+            quick = opts.quick
+            checks = [verifier.verify_all(quick=quick), check(self.settings, quick=quick)]
+        for problems in checks:
             for problem in problems:
-                print(json_line(problem.as_json()))
+                self._tell(problem)
                 count += 1
-                if problem.severity == "error":
-                    self.exitcode = 1
         megabytes, seconds = verifier.bytes_read / 1e6, max(time.monotonic() - begun, 1e-6)
         rate = f"{megabytes:.1f} MB, {megabytes / seconds:.0f} MB/s"
         print(f"{verifier.papers_read} papers, {rate}, {count} problems", file=sys.stderr)
+
+    def _tell(self, problem: FileProblem | FilesetProblem) -> None:
+        print(json_line(problem.as_json()))
+        if problem.severity == "error":
+            self.exitcode = 1
 
 
 class _Shown:

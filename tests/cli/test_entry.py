@@ -32,6 +32,8 @@ def bin_(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "lafka", source / "lafka", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
+    (source / "docs").mkdir()
+    shutil.copy(ROOT / "docs" / "lafka.1", source / "docs")
     offline = ("--no-deps", "--no-index", "--quiet", "--disable-pip-version-check")
     pip("wheel", *offline, "--no-build-isolation", "--wheel-dir", place, source)
     (wheel,) = place.glob("lafka-*.whl")
@@ -85,6 +87,7 @@ def here(folder: Path, *args: str | Path, **env: str) -> subprocess.CompletedPro
 def test_a_wheel_in_a_fresh_environment_crawls_and_reads_in_an_empty_folder(bin_, empty, site):
     told = called([bin_ / "lafka", "--version"], empty)
     assert told.stdout.decode() == f"Lafka {lafka.__version__}, Scrapy {scrapy.__version__}\n"
+    assert (bin_.parent / "share/man/man1/lafka.1").read_bytes().startswith(b".TH LAFKA 1")
     where = called([bin_ / "python", "-c", "import lafka; print(lafka.__file__)"], empty)
     assert where.stdout.decode().startswith(str(bin_.parent))
     (empty / "list.tsv").write_text(list_of(site), "utf-8")

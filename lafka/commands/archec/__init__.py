@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 from scrapy.utils.conf import arglist_to_dict
 
 from lafka.cli import GroupCommand
+from lafka.cli.stores import tell_store
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-VERBS = ("list", "check", "recover", "rebuild", "adopt")
+WRITING = ("pull", "recover", "rebuild", "adopt", "withdraw")
+VERBS = (
+    "list", "report", "serve", "pull", "check", "recover", "rebuild", "adopt", "withdraw",
+)  # fmt: skip
 
 
 class Command(GroupCommand):
@@ -26,5 +30,7 @@ class Command(GroupCommand):
     def act(self, opts: Namespace) -> int:
         assert self.settings is not None
         self.settings.setdict(arglist_to_dict(opts.also), priority="cmdline")
+        if opts.verb in WRITING:
+            tell_store(self.settings)
         code: int = opts.act(opts, self.settings)
         return code

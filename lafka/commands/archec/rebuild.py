@@ -6,7 +6,8 @@ import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from lafka.commands.archec._shared import said, the_store
+from lafka.cli.stores import said
+from lafka.commands.archec._shared import the_store
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -5,7 +5,8 @@ from __future__ import annotations
 from lafka.cli import GroupCommand
 
 VERBS = (
-    "ls", "cdx", "cdxj", "get", "search", "check", "repair", "recompress", "arc2warc", "warc2arc",
+    "ls", "cdx", "cdxj", "link", "get", "search", "check", "repair", "recompress",
+    "arc2warc", "warc2arc",
 )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lafka.cli import the_files
+from lafka.cli.volumes import add_paths, the_volumes
 from lafka.commands.warc._shared import tell, write
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ EXAMPLE = "scrapy warc cdx warcs/*.warc.gz > index.cdx"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="+", metavar="FILE", help="WARC or like files")
+    add_paths(parser)
     parser.add_argument("--nine", action="store_true", help="the 9 columns of older tools")
     parser.add_argument("--folder", default=".", metavar="DIR", help="name files relative to DIR")
 
@@ -31,5 +31,5 @@ def lines_of(opts: Namespace, kind: str) -> int:
     from lafka.warc.indexes import index_lines  # noqa: PLC0415
 
     problems: list[Problem] = []
-    write(index_lines(the_files(opts.paths), kind, folder=opts.folder, problems=problems.append))
+    write(index_lines(the_volumes(opts), kind, folder=opts.folder, problems=problems.append))
     return tell(problems, printed=False)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lafka.cli.volumes import add_paths
 from lafka.commands.warc.cdx import lines_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 HELP = "write a sorted CDXJ index of files, places of payloads included"
-EXAMPLE = "scrapy warc cdxj --folder warcs warcs/*.warc.gz > warcs/index.cdxj"
+EXAMPLE = "scrapy warc cdxj --folder warcs warcs > warcs/index.cdxj"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="+", metavar="FILE", help="WARC or like files")
+    add_paths(parser)
     parser.add_argument("--folder", default=".", metavar="DIR", help="name files relative to DIR")
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from lafka.cli import the_files
+from lafka.cli.volumes import add_paths, the_volumes
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 HELP = "hold files to the standard and verify their digests, one JSON line a problem"
-EXAMPLE = "scrapy warc check warcs/*.warc.gz || echo damaged"
+EXAMPLE = "scrapy warc check warcs || echo damaged"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="+", metavar="FILE", help="WARC, ARC, WACZ, MAFF or MHTML")
+    add_paths(parser)
     parser.add_argument("--quick", action="store_true", help="compute no digests")
 
 
@@ -24,7 +24,7 @@ def run(opts: Namespace) -> int:
     from lafka.warc.reading.checking import check  # noqa: PLC0415
 
     code = 0
-    for path in the_files(opts.paths):
+    for path in the_volumes(opts):
         with open_volume(path) as volume:
             checked = check(volume, digests=not opts.quick)
             for problem in checked:

@@ -1,0 +1,195 @@
+"""What commands do with filesets: one ingest, reading what is held, checking and mending it."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lafka.cli import json_line, program, tell_archive
+from lafka.errors import ArchiveBusy, BadArgument, BadPid, KeeperError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from scrapy.crawler import CrawlerProcessBase
+    from scrapy.settings import BaseSettings
+
+    from lafka.filesets.archive.filesets import Filesets
+    from lafka.filesets.checking.problems import FilesetProblem
+
+_GIVEN = {"type": "type", "strategy": "strategy"}
+_FLAGS = {"latest": "latest", "force": "force", "dry_run": "dry"}
+
+
+def filesets_of(settings: BaseSettings | None) -> Filesets:
+    """The filesets of the archive that LAFKA_ARCHIVE names."""
+    from lafka.filesets.archive.filesets import Filesets  # noqa: PLC0415
+
+    assert settings is not None
+    items = settings.get("LAFKA_ITEMS")
+    return Filesets(settings["LAFKA_ARCHIVE"], Path(items) if items else None)
+
+
+# ---- One ingest
+
+
+def ingest(process: CrawlerProcessBase | None, args: list[str], opts: Namespace) -> int:
+    """Archive the dataset of *args*, print its results; the exit code: 0 for a hit, else 1."""
+    if len(args) != 1:
+        raise BadArgument("say which dataset: its URL or DOI, one")
+    assert process is not None
+    from lafka.spiders.fileset import FilesetSpider  # noqa: PLC0415
+
+    given = {"url": args[0]}
+    given |= {name: getattr(opts, key) for key, name in _GIVEN.items() if getattr(opts, key)}
+    given |= {name: "1" for key, name in _FLAGS.items() if getattr(opts, key)}
+    FilesetSpider.check(process.settings, given)
+    tell_archive(process.settings)
+    found = _ingested(process, given)
+    for result in found:
+        print(json_line(result))
+    return 0 if found and found[0].get("hit", opts.dry_run) else 1
+
+
+def _ingested(process: CrawlerProcessBase, given: Mapping[str, str]) -> list[dict[str, Any]]:
+    """What a crawl with these arguments yields: results, or what a dry run found."""
+    from scrapy import signals  # noqa: PLC0415
+
+    from lafka.items import ResultItem  # noqa: PLC0415
+
+    told: list[dict[str, Any]] = []
+
+    def scraped(item: Any) -> None:
+        if isinstance(item, ResultItem):
+            told.append(item)
+
+    crawler = process.create_crawler("fileset")
+    crawler.signals.connect(scraped, signals.item_scraped, weak=False)
+    process.crawl(crawler, **given)
+    process.start()
+    return told or getattr(crawler.spider, "dry", [])
+
+
+# ---- Reading
+
+
+def get(filesets: Filesets, args: list[str], version: str | None, output: str | None) -> None:
+    """Write a file that is held to *output*, else to standard output."""
+    from lafka.storage import drafts  # noqa: PLC0415
+
+    fileset_id, path = _two(args, "--get FILESET-ID PATH")
+    stored = filesets.file(fileset_id, path, version)
+    if output:
+        drafts.replace(Path(output), stored.pieces())
+        return
+    for piece in stored.pieces():
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
+
+
+def tell(filesets: Filesets, args: list[str], version: str | None) -> None:
+    """Print what is held: versions of filesets, or the files of one."""
+    for told in _files(filesets, args[0], version) if args else _versions(filesets):
+        print(json_line(told))
+
+
+def bag(filesets: Filesets, args: list[str], version: str | None) -> None:
+    """Make a BagIt bag."""
+    from lafka.filesets.archive.bags import make_bag  # noqa: PLC0415
+
+    fileset_id, folder = _two(args, "--bag FILESET-ID DIR")
+    count = make_bag(filesets, fileset_id, Path(folder), version)
+    print(f"{folder}: {count} files", file=sys.stderr)
+
+
+def _two(args: list[str], what: str) -> tuple[str, str]:
+    if len(args) != 2:
+        raise BadArgument(f"say {what}")
+    return args[0], args[1]
+
+
+def _versions(filesets: Filesets) -> Iterator[dict[str, Any]]:
+    for fileset_id in filesets.ids():
+        for name, version in filesets.summary(fileset_id).versions.items():
+            yield {
+                "fileset": fileset_id,
+                "version": name,
+                "complete": version.complete,
+                "time": version.time,
+                "strategy": str(version.strategy),
+                "files": len(version.files),
+                "bytes": sum(entry.l for entry in version.files.values()),
+            }
+
+
+def _files(filesets: Filesets, fileset_id: str, name: str | None) -> Iterator[dict[str, Any]]:
+    _, version = filesets.version(fileset_id, name)
+    for path, entry in version.files.items():
+        place = filesets.stored(fileset_id, path, entry).place
+        yield {"path": path, "in": str(place), **entry.as_json()}
+
+
+# ---- Checking and mending
+
+
+def check(settings: BaseSettings | None, *, quick: bool) -> Iterator[FilesetProblem]:
+    """What is wrong with the filesets and items of the archive."""
+    from lafka.filesets.checking.filesets import check_filesets  # noqa: PLC0415
+
+    assert settings is not None
+    root, items = Path(settings["LAFKA_ARCHIVE"]), settings.get("LAFKA_ITEMS")
+    return check_filesets(root, Path(items) if items else root / "items", quick=quick)
+
+
+def rebuild(settings: BaseSettings | None, failed: Callable[[Exception, int], object]) -> None:
+    """Make the summaries of all filesets again, where there are any."""
+    filesets = filesets_of(settings)
+    done = 0
+    for warc in filesets.warcs():
+        try:
+            filesets.rebuild(filesets.id_at(warc))
+            done += 1
+        except (KeeperError, BadPid, ArchiveBusy) as error:
+            failed(error, 1)
+    if done:
+        print(f"{done} summaries made", file=sys.stderr)
+
+
+def recover(settings: BaseSettings | None, *, keep: bool) -> tuple[int, int]:
+    """Store what killed runs of filesets left; how many runs, and how many problems there were."""
+    from lafka.filesets.archive.recovery import recover as recovered  # noqa: PLC0415
+
+    runs = problems = 0
+    for found in recovered(filesets_of(settings), keep=keep):
+        if found.run:
+            runs += 1
+            print(f"{found.run}: {found.captures} captures of filesets stored")
+        for problem in found.problems:
+            print(f"{program()} recover: {problem}", file=sys.stderr)
+            problems += 1
+    return runs, problems
+
+
+# ---- The example
+
+
+def demo(process: CrawlerProcessBase | None, given: Mapping[str, Any]) -> None:
+    """Archive datasets of each platform from loopback, and show what came of it."""
+    from lafka.demo.account import account_of_filesets  # noqa: PLC0415
+    from lafka.demo.platforms import serving_platforms  # noqa: PLC0415
+    from lafka.filesets.archive.filesets import Filesets  # noqa: PLC0415
+
+    assert process is not None
+    folder = Path(tempfile.mkdtemp(prefix="lafka-demo-"))
+    listed, root = folder / "requests.jsonl", folder / "archive"
+    with serving_platforms() as (urls, bases):
+        listed.write_text("".join(f"{url}\n" for url in urls), "utf-8")
+        more = {"LAFKA_ARCHIVE": str(root), "LAFKA_PLATFORM_BASES": bases}
+        process.settings.setdict({**given, **more}, priority="cmdline")
+        process.crawl("fileset", input=str(listed))
+        process.start()
+    for line in account_of_filesets(Filesets(root), listed):
+        print(line)

@@ -1,0 +1,156 @@
+"""What a command does not need is not imported; what Scrapy would say is said all the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scrapy.cmdline import _get_commands_from_module
+from scrapy.settings import SETTINGS_PRIORITIES, Settings
+from scrapy.utils.conf import get_sources
+
+from lafka.cli import sources
+from lafka.cli.entry import verbs
+from lafka.cli.plain import PRIORITIES, PlainCommand, PlainSettings
+from tests.stores import PID, Store, pdf
+
+ROOT = Path(__file__).parents[2]
+HEAVY = {
+    "scrapy",
+    "twisted",
+    "lxml",
+    "parsel",
+    "w3lib",
+    "warcio",
+    "scrapy_warcio",
+    "OpenSSL",
+    "idna",
+}
+ASKED = """\
+import json, sys
+from lafka.cli.entry import main
+code = main(sys.argv[1:])
+sys.stdout.flush()
+print("\\n" + json.dumps([code, *sorted(sys.modules)]), file=sys.stderr)
+"""
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    store = Store(tmp_path_factory.mktemp("startup"))
+    store.put(store.fut(pdf("a")))
+    store.raw.close()
+    return store.archive.root
+
+
+def lafka(archive: Path, *args: str) -> tuple[bytes, int, set[str]]:
+    """What a command writes, its exit code, and the modules that it imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", ASKED, *args],
+        cwd=archive,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "LAFKA_ARCHIVE": str(archive)},
+        capture_output=True,
+        check=True,
+    )
+    code, *modules = json.loads(done.stderr.splitlines()[-1])
+    return done.stdout, code, set(modules)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("fut", PID), ("suwaf", PID), ("verify", PID), ("verify",), ("runs",), ("--version",),
+        ("fut", PID, "-s", "LAFKA_COLLECTION=RePEc", "-o", "out.pdf"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_command_that_asks_nobody_needs_no_crawler(archive: Path, args: tuple[str, ...]) -> None:
+    _, code, modules = lafka(archive, *args)
+    assert code == 0
+    assert {name.partition(".")[0] for name in modules} & HEAVY == set()
+
+
+def test_a_fut_needs_little_of_the_house(archive: Path) -> None:
+    out, code, modules = lafka(archive, "fut", PID)
+    assert (out, code) == (pdf("a"), 0)
+    ours = {name for name in modules if name.startswith("lafka.")}
+    rooms = {"finders", "walk", "crawling", "verify", "capture", "politeness", "runs", "archec"}
+    assert not {name for name in ours if rooms & set(name.split("."))}
+    assert not {"asyncio", "ssl", "sqlite3", "multiprocessing", "http.client"} & modules
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("fut", "-h"), b"Usage\n=====\n  lafka fut PID"),
+        (("fut", PID, "--nolog"), pdf("a")),
+        (("fut", PID, "-s", "LAFKA_ARCHIVE=none"), b""),
+        (("fut", PID, "-s", "nothing"), b""),
+    ],
+)
+def test_what_is_rare_is_left_to_scrapy(archive: Path, args: tuple[str, ...], said: bytes) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "lafka", *args],
+        cwd=archive,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "LAFKA_ARCHIVE": str(archive)},
+        capture_output=True,
+        check=False,
+    )
+    assert done.stdout.startswith(said)
+    assert done.returncode == (0 if said else 2)
+    assert b"Traceback" not in done.stderr
+
+
+def test_scrapy_finds_all_our_commands_under_the_same_names() -> None:
+    ours = {name for name, module in verbs().items() if module.startswith("lafka.")}
+    assert set(_get_commands_from_module("lafka.commands", inproject=True)) == ours
+    assert len(ours) > 15
+
+
+def test_plain_settings_say_what_scrapys_say() -> None:
+    ours, theirs = PlainSettings(PlainCommand.default_settings), Settings()
+    theirs.setmodule("lafka.settings", priority="project")
+    theirs.setdict(PlainCommand.default_settings, priority="command")
+    for settings in (ours, theirs):
+        settings.set("LAFKA_KEEP_RAW", "true", priority="cmdline")
+        settings.setdict({"LAFKA_KEEP_RAW": "0", "LAFKA_CONTACT": "me", "LAFKA_X": "1"})
+        settings.set("LAFKA_LINKS_MAX", "7", "command")
+    for name in ("LAFKA_KEEP_RAW", "LAFKA_TLS_STRICT", "LAFKA_X", "LAFKA_Y", "LOG_ENABLED"):
+        assert ours.getbool(name) == theirs.getbool(name), name
+    for name in (*sources.KNOWN, "LAFKA_X", "LAFKA_Y", "LOG_ENABLED", "ITEM_PIPELINES"):
+        assert ours[name] == theirs[name], name
+        assert ours.get(name, "z") == theirs.get(name, "z"), name
+        assert ours.getpriority(name) == theirs.getpriority(name), name
+    for settings in (ours, theirs):
+        settings.set("LAFKA_WAYBACK", "a,b", "cmdline")
+        settings.set("LAFKA_EXCLUDE", "", "cmdline")
+    for name in ("LAFKA_WAYBACK", "LAFKA_ALLOWED_NETWORKS", "LAFKA_EXCLUDE", "LAFKA_Y"):
+        assert ours.getlist(name) == theirs.getlist(name), name
+    assert ours.getfloat("LAFKA_MIN_RATE") == theirs.getfloat("LAFKA_MIN_RATE") == 100
+    assert ours.getint("LAFKA_LINKS_MAX") == theirs.getint("LAFKA_LINKS_MAX") == 50
+    assert {name: SETTINGS_PRIORITIES[name] for name in PRIORITIES} == PRIORITIES
+
+
+@pytest.mark.parametrize("config", [None, "config"])
+@pytest.mark.parametrize("folder", ["a/b/c", "a", "."])
+def test_settings_are_looked_for_in_the_files_of_scrapy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: str | None, folder: str
+) -> None:
+    (tmp_path / "a/b/c").mkdir(parents=True)
+    (tmp_path / "a/scrapy.cfg").touch()
+    monkeypatch.chdir(tmp_path / folder)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    if config:
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / config))
+    assert sources.files() == get_sources()
+
+
+def test_plain_settings_know_what_is_in_them() -> None:
+    settings = PlainSettings({"MINE": 1})
+    assert "MINE" in settings
+    assert "LAFKA_ARCHIVE" in settings
+    assert "YOURS" not in settings
