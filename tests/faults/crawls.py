@@ -167,7 +167,7 @@ class Crawls:
         log, calls = self._folder / f"{self._number}.log", self._folder / f"{self._number}.calls"
         if plan is not None:
             plan = replace(plan, told=str(calls))
-        given = SETTINGS | {"LAFKA_ARCHIVE": archive} | settings
+        given = SETTINGS | {"LAFKA_ARCHIVE": archive, "STATS_DUMP": 1} | settings
         named = [part for name, value in given.items() for part in ("-s", f"{name}={value}")]
         reply = self.ask(
             {

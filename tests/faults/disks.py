@@ -211,8 +211,8 @@ def cuts(disk: Disk, rng: random.Random, *, most: int) -> Iterator[Tree]:
     """What a power cut now may leave: all there is where that is at most *most*, else so many: the
     likely ones first, then others at random.
 
-    The likely ones: everything, nothing, the changes up to each one, each alone dropped, torn or
-    zeroed, each alone kept, all of one file or folder dropped or zeroed.
+    The likely ones: everything, nothing, all but the names in one folder, the changes up to each,
+    each alone dropped, torn or zeroed, each alone kept, all of one file dropped or zeroed.
     """
     fates = disk.fates()
     count = 1
@@ -223,7 +223,8 @@ def cuts(disk: Disk, rng: random.Random, *, most: int) -> Iterator[Tree]:
         return
     likely = list(_likely(disk))
     if len(likely) > most:
-        likely = likely[:2] + rng.sample(likely[2:], most - 2)
+        first = min(most, 2 + len(_folders(disk)))
+        likely = likely[:first] + rng.sample(likely[first:], most - first)
     for fate, default in likely:
         yield disk.tree(fate, default)
     for _ in range(most - len(likely)):
@@ -237,10 +238,17 @@ def _all(disk: Disk, fates: Sequence[Sequence[str]]) -> Iterator[Tree]:
         yield disk.tree(dict(zip(disk.waiting, chosen, strict=True)))
 
 
+def _folders(disk: Disk) -> list[int]:
+    """The folders in which names wait."""
+    return list(dict.fromkeys(c.ino for c in disk.waiting if isinstance(c, Names)))
+
+
 def _likely(disk: Disk) -> Iterator[tuple[Fate, str]]:
     waiting = disk.waiting
     yield {}, KEPT
     yield {}, DROPPED
+    for ino in _folders(disk):
+        yield {change: DROPPED for change in waiting if change.ino == ino}, KEPT
     for ino in dict.fromkeys(change.ino for change in waiting):
         mine = [change for change in waiting if change.ino == ino]
         yield dict.fromkeys(mine, DROPPED), KEPT

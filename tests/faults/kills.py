@@ -87,10 +87,13 @@ def _asked_again(before: Sequence[Sequence[dict]], last: Sequence[dict]) -> Iter
             yield f"{told['futli']} was asked again although its fut was acknowledged"
 
 
-def undisturbed(crawls: Crawls, site: FaultSite, count: int | None = None) -> list[Call]:
+def undisturbed(
+    crawls: Crawls, site: FaultSite, count: int | None = None, *, batch: int = 0
+) -> list[Call]:
     """The calls of a crawl that nobody disturbs."""
     ordeal = Ordeal(crawls, site, count)
-    run = ordeal.finish()
+    run = ordeal.run(ordeal.plan(batch=batch))
+    ordeal.finish()
     assert not ordeal.troubles, ordeal.troubles
     return [call for call in run.calls if call.kind in KINDS]
 
@@ -128,12 +131,14 @@ def _acknowledged(archive: Path) -> set[str]:
 
 
 def at_calls(
-    crawls: Crawls, site: FaultSite, whiches: Sequence[tuple[Which, str]], count: int | None = None
-) -> Ordeal:
+    crawls: Crawls, site: FaultSite, whiches: Sequence[tuple[Which, str]],
+    count: int | None = None, *, batch: int = 0,
+) -> Ordeal:  # fmt: skip
     """Kill one crawl at each of *whiches*, all of one archive; then finish."""
     ordeal = Ordeal(crawls, site, count)
     for which, how in whiches:
-        run = crawls.run(ordeal.archive, ordeal.list_, ordeal.plan(kill=which, how=how))
+        plan = ordeal.plan(kill=which, how=how, batch=batch)
+        run = crawls.run(ordeal.archive, ordeal.list_, plan)
         ordeal.look(run, f"killed {how} {which}:")
     ordeal.finish()
     return ordeal

@@ -29,8 +29,10 @@ from pathlib import Path
 from tests.crawls.running import ROOT, command
 from tests.crawls.running import check as check_archive
 from tests.faults import (
+    batches,
     kills,
     mutants,
+    neighbours,
     plants,
     powercuts,
     refusals,
@@ -42,6 +44,8 @@ from tests.faults import (
 from tests.faults.crawls import Crawls
 from tests.faults.sites import FaultSite
 from tests.faults.storecalls import KINDS, Call, Site, Which
+from tests.sites.hostile.behaviours import Behaviour
+from tests.sites.hostile.site import behaviours
 
 PAGE = ROOT / "docs" / "reliability.md"
 BEGIN, END = "<!-- figures: make faults -->\n", "<!-- end of figures -->"
@@ -54,8 +58,12 @@ class Figures:
 
     counts: dict[str, int] = field(default_factory=dict)
     troubles: list[str] = field(default_factory=list)
+    worst: dict[str, int] = field(default_factory=dict)
+    """Of these the largest counts, not the sum."""
 
     def add(self, other: Figures) -> None:
+        for name, figure in other.worst.items():
+            self.worst[name] = max(self.worst.get(name, 0), figure)
         for name, count in other.counts.items():
             self.counts[name] = self.counts.get(name, 0) + count
         self.troubles += other.troubles
@@ -199,6 +207,41 @@ def calls_of(lines: int) -> list[Call]:
     return kills.undisturbed(*here(), lines)
 
 
+# Papers side by side ----------------------------------------------------------------------------
+
+
+def calls_of_a_batch() -> list[Call]:
+    return kills.undisturbed(*here(2), batches.LINES[16], batch=16)
+
+
+def kill_in_a_batch(which: Which) -> Figures:
+    how = random.Random(str(which)).choice(kills.HOWS)
+
+    def work() -> Figures:
+        lines = batches.LINES[16]
+        return Figures.of(kills.at_calls(*here(2), [(which, how)], lines, batch=16))
+
+    return _cleaned(work)
+
+
+def cut_in_a_batch(size: int) -> Figures:
+    def work() -> Figures:
+        found = batches.recorded(*here(2), size).cut(random.Random(SEED), most=batches.MOST[size])
+        return Figures({"moments": found.moments, "disks": found.disks}, found.losses)
+
+    return _cleaned(work)
+
+
+def mutant_in_a_batch(site: Site, how: str, size: int) -> Figures:
+    def work() -> Figures:
+        made = batches.recorded(*here(2), size, **{how: site})
+        if batches.losses(made, size):
+            return Figures({"mutants": 1, "caught": 1})
+        return Figures({"mutants": 1, "caught": 0}, [f"{site}, {how}, {size}: is not missed"])
+
+    return _cleaned(work)
+
+
 # Phases -----------------------------------------------------------------------------------------
 
 Task = Callable[[], Figures]
@@ -262,6 +305,18 @@ def mutants_phase(_: argparse.Namespace, pool: ProcessPoolExecutor) -> Iterable[
             yield partial(Figures, {}, [f"unmutated, {name}: {losses[0]}"])
     for site in mutants.sites():
         yield partial(mutant, site, [name for name, found in by_scenario.items() if site in found])
+
+
+def batches_phase(_: argparse.Namespace, pool: ProcessPoolExecutor) -> Iterable[Task]:
+    calls = pool.submit(calls_of_a_batch).result()
+    for which in kills.every_call(calls):
+        yield partial(kill_in_a_batch, which)
+    for size in batches.SIZES:
+        yield partial(cut_in_a_batch, size)
+        for site in batches.reached(calls):
+            yield partial(mutant_in_a_batch, site, "without", size)
+            if not batches.harmless_if_late(site):
+                yield partial(mutant_in_a_batch, site, "late", size)
 
 
 def disks_phase(_: argparse.Namespace, __: ProcessPoolExecutor) -> Iterable[Task]:
@@ -340,6 +395,39 @@ def planted(verb: str, plant: str) -> Figures:
     )
 
 
+def neighbours_phase(options: argparse.Namespace, _: ProcessPoolExecutor) -> Iterable[Task]:
+    """Some behaviours at once beside the good hosts, in an order that mixes the families."""
+    chosen = [each for each in behaviours() if not each[1].led_off]
+    random.Random(SEED).shuffle(chosen)
+    for place in range(0, len(chosen), options.beside):
+        names = [behaviour.name for _, behaviour in chosen[place : place + options.beside]]
+        yield partial(beside_hostile, names)
+
+
+@cache
+def _neighbours() -> tuple[neighbours.GoodHosts, dict[str, tuple[str, Behaviour]]]:
+    stack = ExitStack()
+    atexit.register(stack.close)
+    named = {behaviour.name: (family, behaviour) for family, behaviour in behaviours()}
+    return stack.enter_context(neighbours.GoodHosts()), named
+
+
+def beside_hostile(names: Sequence[str]) -> Figures:
+    def work() -> Figures:
+        good, named = _neighbours()
+        found = neighbours.beside(_crawls(), good, [named[name] for name in names])
+        counts = {"behaviours": len(names), "measurements": found.tries}
+        worst = {
+            "ms of delay at most, alone": round(1000 * found.alone),
+            "per mille of growth at most": round(1000 * max(found.growth, 0)),
+            "ms to the first request after a kill at most": round(1000 * found.again),
+            "bytes left in raw/ at most": found.left,
+        }
+        return Figures(counts, found.troubles, worst)
+
+    return _cleaned(work, ", ".join(names))
+
+
 PHASES: dict[str, tuple[str, Callable[[argparse.Namespace, ProcessPoolExecutor], Iterable[Task]]]]
 PHASES = {
     "kills": ("Crawls killed at random moments", kills_phase),
@@ -350,7 +438,9 @@ PHASES = {
     "together": ("Two and three crawls at once, most of them killed", together_phase),
     "powercuts": ("Power cuts in the model, also behind a kill at every call", powercuts_phase),
     "mutants": ("The store without one of its syncs or locks", mutants_phase),
+    "batches": ("Sixteen papers side by side: kills at every call, cuts, mutants", batches_phase),
     "disks": ("Real file systems that are too small", disks_phase),
+    "neighbours": ("100 good hosts beside each hostile behaviour", neighbours_phase),
     "removals": ("Foreign files, folders and links at every level", removals_phase),
     "fuzz": ("The fuzz targets", fuzz_phase),
 }
@@ -381,7 +471,8 @@ def run(name: str, options: argparse.Namespace, pool: ProcessPoolExecutor) -> tu
 
 
 def _said(figures: Figures) -> str:
-    counts = [f"{count:,} {name}" for name, count in figures.counts.items()]
+    found = {**figures.counts, **figures.worst}
+    counts = [f"{count:,} {name}" for name, count in found.items()]
     return ", ".join([*counts, f"{len(figures.troubles)} troubles"])
 
 
@@ -404,6 +495,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--moments", type=int, default=200, help="at which signals are sent")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--rounds", type=int, default=60, help="of crawls at once")
+    parser.add_argument("--beside", type=int, default=1, help="hostile behaviours at once")
     parser.add_argument("--disks", type=int, default=2_000, help="at most at each cut of one paper")
     parser.add_argument("--seconds", type=int, default=600, help="for the fuzz targets")
     parser.add_argument("--minutes", type=float, default=600, help="at most, for each phase")

@@ -1,10 +1,11 @@
 """The store without one of its syncs or locks: each has to be missed.
 
 The list is made from the source: every call in ``lafka`` to ``os.fsync``, ``os.fdatasync`` and
-``fcntl.flock``, and where a function does nothing but sync, every call to that one instead. Where
-such a call stands in one of the modules that keep syncs and locks for the others (``HOMES``), there
-is one of it for each call of another module that leads to it. A sync that is added tomorrow is in
-it. A mutant is a process in which that one call does nothing.
+``fcntl.flock``, every step that asks for one of these (``lafka.storage.steps``), and where a
+function does nothing but sync, every call to that one instead. Where such a call stands in one of
+the modules that keep syncs and locks for the others (``HOMES``), there is one of it for each call
+of another module that leads to it. A sync that is added tomorrow is in it. A mutant is a process in
+which that one call does nothing, or, where it is a step, is done too late.
 """
 
 from __future__ import annotations
@@ -17,11 +18,16 @@ from pathlib import Path
 from tests.crawls.running import ROOT
 from tests.faults.storecalls import Call, Site
 
-PRIMITIVES = {("os", "fsync"), ("os", "fdatasync"), ("fcntl", "flock")}
+STEPS = {"DataSync", "FileSync", "FolderSync", "FileLock"}
+PRIMITIVES = {("os", "fsync"), ("os", "fdatasync"), ("fcntl", "flock"),
+              *(("", step) for step in STEPS)}  # fmt: skip
+LOCKS = {"flock", "FileLock", "tried"}
 HOMES = {"drafts", "locks"}
 """Names of the modules by which the others write and lock."""
-WINGS = {"archec"}
-_ASKED = "commands"  # a file that an operator names: the same command writes it again
+WINGS = {"archec", "filesets", "index"}
+"""Rooms with stores of their own; those of archec have scenarios of their own."""
+# A file that an operator names: the same command writes it again.
+_ASKED = {"commands", "cli", "reports"}
 _HARMLESS = {("os", "open"), ("os", "close")}
 _MOVES = {"rename", "replace"}
 
@@ -147,7 +153,7 @@ def _from_outside(
 def _wing(site: Site) -> str:
     """The wing whose code makes the call; empty for the main road's."""
     inside = Path((site.by or site).file).relative_to(ROOT / "lafka").parts[0]
-    return inside if inside in WINGS | {_ASKED} else ""
+    return inside if inside in WINGS | _ASKED else ""
 
 
 def sites(wing: str = "") -> list[Site]:

@@ -71,8 +71,12 @@ class Judge:
                 root, line, self.sent, stored[line["pid"], line["futli"]]
             )
         yield from self._changed(root, told)
-        held = {(pid, futli) for suwaf, _ in invariants.suwafs(root)
-                for pid, futli, _ in invariants.entries(suwaf)}  # fmt: skip
+        try:
+            held = {(pid, futli) for suwaf, _ in invariants.suwafs(root)
+                    for pid, futli, _ in invariants.entries(suwaf)}  # fmt: skip
+        except ValueError as error:
+            yield f"a suwaf is none: {error}"
+            return
         for line in copied:
             if (line.pid, line.url) not in held:
                 yield f"{line.url}: had ended and was not copied"

@@ -36,11 +36,11 @@ class Tally:
 
 def refuse(
     crawls: Crawls, site: FaultSite, which: Which, number: int, tally: Tally, *,
-    times: int = 1, count: int | None = None, started: Ordeal | None = None,
+    times: int = 1, count: int | None = None, started: Ordeal | None = None, batch: int = 0,
 ) -> Ordeal:  # fmt: skip
     """One crawl is refused *which* call; what it says and leaves is judged."""
     ordeal = started or Ordeal(crawls, site, count)
-    plan = ordeal.plan(refuse=which, number=number, times=times)
+    plan = ordeal.plan(refuse=which, number=number, times=times, batch=batch)
     run = crawls.run(ordeal.archive, ordeal.list_, plan)
     name = f"{errno.errorcode[number]} at {which}, {times} times:"
     ordeal.look(run, name)

@@ -17,6 +17,7 @@ from tests.faults import powercuts, together
 from tests.faults.crawls import Crawls, Going, Run
 from tests.faults.disks import SYNCS, Disk, Tree, cuts
 from tests.faults.kills import Ordeal
+from tests.faults.mutants import LOCKS
 from tests.faults.sites import FaultSite
 from tests.faults.storecalls import Call, Plan, Site, Which
 
@@ -154,6 +155,20 @@ def an_adoption_beside_a_crawl(crawls: Crawls, site: FaultSite, without: Site | 
     return troubles, [call for run in runs for call in run.calls]
 
 
+def a_rebuild_beside_a_crawl(crawls: Crawls, site: FaultSite, without: Site | None) -> Told:
+    """A suwaf is to be made again that a crawl is about to name; the crawl does not suffer."""
+    ordeal = Ordeal(crawls, site, 1)
+    stop = Which(nth=1, kinds=("rename",), path="/suwaf/")
+    one = crawls.start(ordeal.archive, ordeal.list_, ordeal.plan(stop=stop))
+    assert together.stopped(one)
+    other = crawls.command(ordeal.archive, "rebuild", plan=ordeal.plan(without=without))
+    together.waits(other)
+    one.go_on()
+    runs = [one.ended(), other.ended()]
+    troubles = [f"ended with {run.code}: {run.log[-500:]}" for run in runs if run.code]
+    return troubles, [call for run in runs for call in run.calls]
+
+
 def _while_stopped(stop: Which) -> Callable[[Crawls, FaultSite, Site | None], Told]:
     def scenario(crawls: Crawls, site: FaultSite, without: Site | None) -> Told:
         troubles, ordeal = together.one_stops_while_another_runs(crawls, site, 2, stop, without)
@@ -245,7 +260,7 @@ def the_report_of_a_killed_run(crawls: Crawls, site: FaultSite, without: Site | 
 
 def suits(name: str, site: Site) -> bool:
     """Whether it is worth the time: no power cut misses a lock."""
-    return not (site.call == "flock" and name.startswith("crawl"))
+    return not (site.call in LOCKS and name.startswith("crawl"))
 
 
 SCENARIOS: Mapping[str, Callable[[Crawls, FaultSite, Site | None], Told]] = {
@@ -256,6 +271,7 @@ SCENARIOS: Mapping[str, Callable[[Crawls, FaultSite, Site | None], Told]] = {
     "a suwaf kept aside": a_suwaf_kept_aside,
     "an adopted WARC": an_adopted_warc,
     "an adoption beside a crawl": an_adoption_beside_a_crawl,
+    "a rebuild beside a crawl": a_rebuild_beside_a_crawl,
     "two at one paper": _while_stopped(together.stops()[0]),
     "two at one run": _while_stopped(together.stops()[3]),
     "two at one report": _while_stopped(Which(nth=1, kinds=("fsync",), path=f"/runs/{DRAFT}")),

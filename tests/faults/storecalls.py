@@ -29,6 +29,7 @@ KINDS = ("open", "write", "pwrite", "sendfile", "fsync", "fdatasync", "ftruncate
          "symlink", "unlink", "mkdir", "rmdir", "flock")  # fmt: skip
 UNTOLD = ("list.sqlite",)
 """A queue that SQLite writes, made anew by each run and without a name while it is used."""
+_STEPS = str(Path(__file__).with_name("stepcalls.py"))
 _LENGTH = struct.Struct(">Q")
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
@@ -73,7 +74,9 @@ class Plan:
     ``kill``: at that call, *how* is before, half (of its bytes) or after. ``refuse``: from that
     call on *times* calls of its kinds fail with the error *number*; half of a write is done, and
     what a failed sync should have kept is lost. ``stop``: the process stops itself before it.
-    ``without``: a sync or lock that is passed over.
+    ``without``: a sync or lock that is passed over. ``late``: a sync that is done
+    once those of three other places were, when what was to wait for it has gone on.
+    ``batch``: how many papers the store takes side by side, once so many wait (0: as it likes).
     """
 
     root: str
@@ -86,6 +89,8 @@ class Plan:
     times: int = 1
     stop: Which | None = None
     without: Site | None = None
+    late: Site | None = None
+    batch: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -172,6 +177,8 @@ class Watch:
     refused: int = 0
     fd: int = -1
     busy: bool = False
+    behalf: Any = field(default_factory=threading.local)
+    """``stack``: the lines that made what this thread does for others (``stepcalls``)."""
 
     def install(self) -> None:
         if self.plan.told:
@@ -311,6 +318,13 @@ class Watch:
         if call.size & _WRITES:
             self.synced.setdefault(state.st_ino, 0 if call.created else state.st_size)
 
+    def again(self, fd: int) -> int:
+        """Another descriptor of an open file, without its lock, told of by the same name."""
+        other = REAL.open(f"/proc/self/fd/{fd}", os.O_RDWR | os.O_CLOEXEC)
+        if fd in self.paths:
+            self.paths[other] = self.paths[fd]
+        return other
+
     def close(self, fd: int) -> None:
         self.paths.pop(fd, None)
         REAL.close(fd)
@@ -322,7 +336,9 @@ class Watch:
         if os.fstat(fd).st_ino != ino:  # closed where we do not see it, and given to another file
             del self.paths[fd]
             return None
-        stack = _stack() if kind in ("fsync", "fdatasync", "flock") else ()
+        stack = ()
+        if kind in ("fsync", "fdatasync", "flock"):
+            stack = caller() + getattr(self.behalf, "stack", ())
         return Call(kind=kind, path=path, ino=ino, stack=stack, **more)
 
     def write(self, fd: int, data: Any) -> int:
@@ -525,12 +541,12 @@ def _parent(path: str) -> int:
         return 0
 
 
-def _stack() -> tuple[tuple[str, int], ...]:
+def caller() -> tuple[tuple[str, int], ...]:
     """Files and lines of who calls, innermost first, without this module."""
     frames = []
     frame = sys._getframe(1)
     while frame is not None and len(frames) < 12:
-        if frame.f_code.co_filename != __file__:
+        if frame.f_code.co_filename not in (__file__, _STEPS):
             frames.append((frame.f_code.co_filename, frame.f_lineno))
         frame = frame.f_back  # type: ignore[assignment]
     return tuple(frames)

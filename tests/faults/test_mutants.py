@@ -30,9 +30,9 @@ def test_the_list_is_made_from_the_source() -> None:
     names = {(_file(site), site.call, site.by and _file(site.by)) for site in SITES}
     assert {
         ("feed.py", "fdatasync", None),
-        ("locks.py", "flock", "paperwarc.py"),
-        ("drafts.py", "fsync", "paperwarc.py"),
-        ("drafts.py", "fsync", "suwafs.py"),
+        ("locks.py", "FileLock", "paperwarc.py"),
+        ("drafts.py", "FileSync", "paperwarc.py"),
+        ("drafts.py", "FileSync", "suwafs.py"),
     } <= names
     assert all(site.by for site in SITES if _file(site) in ("drafts.py", "locks.py"))
     assert len(SITES) == len(set(SITES)) > 15

@@ -16,7 +16,10 @@ from tests.faults.kills import Ordeal
 from tests.faults.sites import FaultSite
 
 SENTENCE = "The disk stopped the crawl: "
-ROOMS = ("politeness", "capture", "papers/crawling", "runs", "spiders", "pipelines.py")
+ROOMS = (
+    "politeness", "capture", "papers/crawling", "runs", "spiders", "pipelines.py",
+    "storage/children.py",
+)  # fmt: skip
 BROAD = {"Exception", "BaseException", "OSError", "StorageTrouble", "OperatorError", "LafkaError"}
 TAPS, ROBOTS = "lafka.capture.exchanges:Spool", "lafka.politeness.robots:RobotsMiddleware"
 # Where something broad is caught, and what is refused to see what becomes of it there.
@@ -42,18 +45,18 @@ CATCHES: dict[str, tuple[str, ...]] = {
     "capture/rawfiles.py room_for": ("lafka.warc.writing.appending:Appender.create 1",),
     "capture/rawfiles.py append_group": ("lafka.capture.rawfiles:RawFiles.append_group 3",),
     "capture/taps.py receive": (f"{TAPS}.append 1", f"{TAPS}.append 6"),
-    "spiders/futli.py start": (
+    "spiders/road.py start": (
         "lafka.papers.lists.feeder:Feeder.take 2",
         "lafka.papers.lists.feeder:Feeder._take_turns 1",
     ),
-    "spiders/futli.py _load": ("lafka.papers.lists.feeder:Feeder._store_batch 1",),
-    "spiders/futli.py _verdict": ("lafka.papers.archive.archives:Archive.has_fut 2",),
+    "spiders/road.py _load": ("lafka.papers.lists.feeder:Feeder._store_batch 1",),
+    "spiders/futli.py _verdict": ("lafka.papers.archive.archives:Archive.held 2",),
     "spiders/futli.py parse": (
-        "lafka.papers.crawling.sandbox:_started 1",
+        "lafka.storage.children:_started 1",
         "lafka.papers.crawling.sandbox:Pages._ask 1",
     ),
     "pipelines.py open_spider": ("lafka.pipelines:PaperWarcPipeline._recover 1",),
-    "pipelines.py process_item": ("lafka.pipelines:PaperWarcPipeline._store 2",),
+    "pipelines.py process_item": ("lafka.pipelines:PaperWarcPipeline._storing 2",),
     "runs/feed.py _work": ("lafka.runs.feed:write_all 1",),
     "runs/reporting.py spider_opened": ("lafka.runs.reporting:close_killed 1",),
 }
@@ -63,6 +66,10 @@ LATE = {
 }
 """When all is stored: the trouble is told, and the run has ended before."""
 BY_OTHERS = {
+    "politeness/feeder.py _storage": "tests/papers/lists/test_feeder.py",
+    "capture/readback.py recovered": "tests/archec/faults/test_fobi_kills.py",
+    "pipelines.py close_spider": "tests/archec/faults/test_fobi_crawls.py",
+    "spiders/fobi.py from_crawler": "lets go of its lock, and raises",
     "politeness/failures.py without_frames": "copies an error, in memory",
     "capture/certificates.py verdict": "tests/capture/test_certificates.py",
     "capture/taps.py secure": "tests/capture/test_certificates.py",
@@ -72,14 +79,28 @@ BY_OTHERS = {
     "capture/leftovers.py _is_file": "what cannot be looked at is not taken for ours",
     "capture/leftovers.py remove": "another recovery has its lock there",
     "capture/rawfiles.py load_settings": "before a crawl: a bad argument",
-    "papers/crawling/sandbox.py _closed": "a pipe to a child that has gone",
+    "storage/children.py _closed": "a pipe to a child that has gone",
+    "capture/pulled.py __exit__": "the gateway's socket, no file",
+    "capture/pulled.py _asked": "the gateway's socket, no file",
+    "capture/pulled.py _body": "the gateway's socket; what a spool raises passes",
+    "capture/taps.py _sink": "the sink is told, and the file's ingest with it",
+    "capture/taps.py _trim_to_head": "the file went to its sink; the record is marked as cut",
+    "papers/crawling/summaries.py lost": "losses are not known then: nothing is said of them",
+    "runs/reports.py last_of_list": "a report of another run that cannot be read is passed over",
+    "runs/terminals.py _columns": "a terminal, no file",
+    "runs/terminals.py _put": "a terminal, no file",
+    "runs/terminals.py flush": "a terminal, no file",
+    "spiders/fileset.py _ingest": "tests/filesets/crawls/test_kills.py",
+    "spiders/fileset.py _read": "tests/filesets/crawls/test_kills.py",
     "runs/reporting.py peak_memory": "/proc",
     "runs/reports.py _opening": "tests/runs/test_reports.py",
     "runs/reports.py _read": "tests/runs/test_reports.py",
     "runs/reports.py close_killed": "a draft that is none of ours to remove",
 }
 # Our own word for it where it is made within, else what the system says.
-WITHIN = re.compile(r"exchanges:Spool|RawFiles|Feeder|recover|close_killed|_store |has_fut")
+WITHIN = re.compile(
+    r"exchanges:Spool|RawFiles|Feeder|recover|close_killed|_storing |has_fut|Archive.held"
+)
 KINDS = ("ENOSPC", "EIO", "EDQUOT", "EROFS")
 
 
@@ -115,7 +136,7 @@ def troubles() -> Iterator[str]:
         kind = "StorageTrouble" if WITHIN.search(each) else KINDS[place % len(KINDS)]
         yield f"{each} {kind}"
     yield f"{ROBOTS}._read 1 StorageTrouble"
-    yield "lafka.papers.archive.archives:Archive.has_fut 2 EIO"
+    yield "lafka.papers.archive.archives:Archive.held 2 EIO"
     yield "lafka.papers.crawling.sandbox:Pages._ask 1 StorageTrouble"
 
 

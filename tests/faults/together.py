@@ -37,13 +37,15 @@ def waits(going: Going, path: str = "") -> bool:
 
 
 def one_stops_while_another_runs(
-    crawls: Crawls, site: FaultSite, count: int, stop: Which, without: Site | None = None
-) -> tuple[list[str], Ordeal]:
+    crawls: Crawls, site: FaultSite, count: int, stop: Which, without: Site | None = None,
+    batch: int = 0,
+) -> tuple[list[str], Ordeal]:  # fmt: skip
     """One crawl stops before *stop* while the same command runs beside it; then it goes on."""
     ordeal = Ordeal(crawls, site, count)
-    one = crawls.start(ordeal.archive, ordeal.list_, ordeal.plan(stop=stop, without=without))
+    plans = [ordeal.plan(stop=each, without=without, batch=batch) for each in (stop, None)]
+    one = crawls.start(ordeal.archive, ordeal.list_, plans[0])
     assert stopped(one), one.ended().log
-    other = crawls.start(ordeal.archive, ordeal.list_, ordeal.plan(without=without))
+    other = crawls.start(ordeal.archive, ordeal.list_, plans[1])
     waits(other)
     one.go_on()
     runs = [one.ended(), other.ended()]
@@ -57,13 +59,14 @@ def one_stops_while_another_runs(
 
 
 def some_at_once(
-    crawls: Crawls, site: FaultSite, rng: random.Random, *, count: int, rounds: int
-) -> Ordeal:
+    crawls: Crawls, site: FaultSite, rng: random.Random, *, count: int, rounds: int,
+    batch: int = 0,
+) -> Ordeal:  # fmt: skip
     """*count* crawls at once, most of them killed somewhere, *rounds* times; a reader looks on."""
     ordeal = Ordeal(crawls, site, shared=True)
     with Reader(ordeal.archive) as reader:
         for _ in range(rounds):
-            plans = [_plan(ordeal, rng) for _ in range(count)]
+            plans = [_plan(ordeal, rng, batch) for _ in range(count)]
             going = [crawls.start(ordeal.archive, ordeal.list_, plan) for plan in plans]
             for one in going:
                 ordeal.look(one.ended(), f"{count} at once:")
@@ -72,11 +75,11 @@ def some_at_once(
     return ordeal
 
 
-def _plan(ordeal: Ordeal, rng: random.Random) -> Plan:
+def _plan(ordeal: Ordeal, rng: random.Random, batch: int) -> Plan:
     if rng.random() < 0.25:
-        return ordeal.plan()
+        return ordeal.plan(batch=batch)
     which = Which(nth=rng.randrange(1, 200), kinds=KINDS)
-    return ordeal.plan(kill=which, how=rng.choice(HOWS))
+    return ordeal.plan(kill=which, how=rng.choice(HOWS), batch=batch)
 
 
 def stops() -> Sequence[Which]:

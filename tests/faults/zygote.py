@@ -18,6 +18,8 @@ from typing import Any, TextIO
 
 from scrapy.utils.misc import walk_modules_iter
 
+from lafka.storage import keeper
+from tests.faults.stepcalls import Steps
 from tests.faults.storecalls import Watch
 
 PACKAGES = ("lafka.commands", "lafka.politeness", "scrapy.commands",
@@ -33,6 +35,9 @@ MODULES = (
     "scrapy.extensions.spiderstate",
     "scrapy.extensions.throttle", "scrapy.statscollectors", "tldextract",
 )  # fmt: skip
+
+LONG = 3.0
+"""Seconds in which a batch of a set size gathers: until it is whole, or nothing more comes."""
 
 
 def _imports() -> None:
@@ -56,7 +61,11 @@ def _become(request: dict[str, Any]) -> None:
     if request["hold"]:
         os.kill(os.getpid(), signal.SIGSTOP)
     if request["plan"]:
-        Watch(pickle.loads(b64decode(request["plan"]))).install()
+        watch = Watch(pickle.loads(b64decode(request["plan"])))
+        watch.install()
+        Steps(watch).install()
+        if watch.plan.batch:
+            keeper.BATCH_MAX, keeper.GATHERING = watch.plan.batch, LONG
     from scrapy.cmdline import execute
 
     execute(["scrapy", *request["arguments"]])

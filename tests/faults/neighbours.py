@@ -1,0 +1,211 @@
+"""Good hosts beside hostile ones: how long they wait for us, and how soon we go on after a kill.
+
+Two crawls go on at once, one of good hosts alone and one of as many beside hostile ones: so
+whatever else the machine does, it does to both.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any, Self
+
+from tests.faults.crawls import Crawls, Going
+from tests.sites.hostile.behaviours import MAX_PAYLOAD, STALL, Behaviour
+from tests.sites.hostile.site import HostileSite
+from tests.sites.papers import as_pdf, pdf
+from tests.sites.server import Reply, Seen, Server
+
+ALONE = tuple(f"127.0.40.{n}" for n in range(1, 101))
+BESIDE = tuple(f"127.0.41.{n}" for n in range(1, 101))
+NEXT = ("127.0.42.1", "127.0.42.2")
+"""The first hosts that the next runs ask, of the crawl alone and of the one beside."""
+PAPERS = 3
+ROUND_TRIP = 0.2
+"""Seconds that a good host takes to answer: without any, it is our CPU alone that is measured."""
+GROWTH_MAX = 0.10
+START_MAX = 1.0
+"""Seconds from a start after a kill to the first request, beyond what any start takes."""
+COPIED = 200e6
+"""Bytes a second of what a dead run has left, which is copied first."""
+LIMIT = 100.0
+"""Seconds after which good hosts that were not asked are lost."""
+TRIES = 3
+"""A growth that is not there each time is another program's on the same machine."""
+SETTINGS: dict[str, Any] = {
+    "LAFKA_CRAWL_DELAY_MAX": 1,
+    "LAFKA_LINKS_MAX": 6,
+    "LAFKA_MAX_PAYLOAD": MAX_PAYLOAD,
+    "LAFKA_RETRY_AFTER_MAX": 1,
+    "LAFKA_STALL_TIMEOUT": STALL,
+}
+
+
+class GoodHosts(Server):
+    """Two times *count* hosts with three papers each, and one more for each next run."""
+
+    def __init__(self, count: int = 100) -> None:
+        self.alone, self.beside = ALONE[:count], BESIDE[:count]
+        super().__init__((*self.alone, *self.beside, *NEXT))
+        self._round_trip = threading.Event()  # never set
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        for number in range(PAPERS):
+            self.routes[f"/{number}"] = as_pdf(pdf(f"good {number}", 20_000))
+        return self
+
+    def _reply(self, seen: Seen) -> Reply:
+        self._round_trip.wait(ROUND_TRIP)
+        return super()._reply(seen)
+
+    def lines(self, hosts: Sequence[str]) -> bytes:
+        lines = (
+            f"RePEc:tst:good:{host}-{number}\t{self.at(host)}/{number}\n"
+            for host in hosts
+            for number in range(PAPERS)
+        )
+        return "".join(lines).encode()
+
+    def first(self, hosts: Sequence[str]) -> float | None:
+        """When any of *hosts* was first asked for anything, monotonic seconds."""
+        return min((seen.time for seen in list(self.seen) if seen.host in hosts), default=None)
+
+    def last(self, hosts: Sequence[str]) -> dict[str, float]:
+        """When each of *hosts* that was asked for all of its papers was asked for the last."""
+        asked: dict[str, dict[str, float]] = {}
+        for seen in list(self.seen):
+            if seen.target != "/robots.txt" and seen.host in hosts:
+                asked.setdefault(seen.host, {})[seen.target] = seen.time
+        return {host: max(of.values()) for host, of in asked.items() if len(of) == PAPERS}
+
+
+@dataclass(slots=True, kw_only=True)
+class Beside:
+    """What was measured beside some behaviours, in seconds, the best of so many tries.
+
+    ``alone`` and ``median`` are medians over the good hosts, without and with hostile ones;
+    ``first`` and ``again`` go from a start to the first request, of a new archive and after a
+    kill, which left ``left`` bytes in raw/.
+    """
+
+    names: Sequence[str]
+    alone: float = 0.0
+    median: float = 0.0
+    first: float = 0.0
+    again: float = 0.0
+    left: int = 0
+    tries: int = 0
+    lost: list[str] = field(default_factory=list)
+
+    @property
+    def growth(self) -> float:
+        return self.median / self.alone - 1 if self.alone else 0.0
+
+    @property
+    def start(self) -> float:
+        """Seconds that the start after the kill took beyond what any start does, and copying."""
+        return self.again - self.first - self.left / COPIED
+
+    @property
+    def troubles(self) -> list[str]:
+        wrong = list(self.lost)
+        if self.growth > GROWTH_MAX:
+            wrong.append(f"good hosts wait {self.growth:.0%} longer beside {', '.join(self.names)}")
+        if self.start > START_MAX:
+            wrong.append(f"{self.start:.2f} s to the first request after {', '.join(self.names)}")
+        return wrong
+
+
+def beside(crawls: Crawls, good: GoodHosts, behaviours: Sequence[tuple[str, Behaviour]]) -> Beside:
+    """Measure beside *behaviours* until nothing is wrong, three times at most."""
+    best: Beside | None = None
+    for tries in range(1, TRIES + 1):
+        found = _measured(crawls, good, behaviours)
+        found.tries = tries
+        if best is not None:
+            found = _better(best, found)
+        best = found
+        if not found.troubles:
+            break
+    assert best is not None
+    return best
+
+
+def _better(one: Beside, other: Beside) -> Beside:
+    """The better measurement of each of the two kinds, for each holds by itself."""
+    waited = min(one, other, key=lambda each: each.growth)
+    begun = min(one, other, key=lambda each: each.start)
+    return Beside(
+        names=one.names, alone=waited.alone, median=waited.median, first=begun.first,
+        again=begun.again, left=begun.left, tries=other.tries, lost=other.lost,
+    )  # fmt: skip
+
+
+def _measured(
+    crawls: Crawls, good: GoodHosts, behaviours: Sequence[tuple[str, Behaviour]]
+) -> Beside:
+    found = Beside(names=[behaviour.name for _, behaviour in behaviours])
+    folder = crawls.folder()
+    with HostileSite(behaviours, folder) as hostile:
+        alone, beside = good.lines(good.alone), hostile.list() + good.lines(good.beside)
+        begun = _both(crawls, good, folder, (alone, beside), (good.alone, good.beside))
+        found.alone, found.median = (
+            _median(good, hosts, started, found)
+            for hosts, started in zip((good.alone, good.beside), begun, strict=True)
+        )
+        found.left = sum(p.stat().st_size for p in (folder / "1/raw").rglob("*.warc"))
+        # A new archive, and the one that the killed crawl has left.
+        shutil.rmtree(folder / "0")
+        lists = (good.lines(NEXT[:1]) + alone, good.lines(NEXT[1:]) + beside)
+        begun = _both(crawls, good, folder, lists, (NEXT[:1], NEXT[1:]))
+        found.first, found.again = (
+            (good.first([host]) or started + LIMIT) - started
+            for host, started in zip(NEXT, begun, strict=True)
+        )
+    return found
+
+
+def _both(
+    crawls: Crawls, good: GoodHosts, folder: Path, lists: Sequence[bytes],
+    wanted: Sequence[Sequence[str]],
+) -> list[float]:  # fmt: skip
+    """Crawl both lists until the hosts of each are all asked, or were asked at all, then kill.
+
+    What the hostile hosts have in flight then is what a dead run leaves. When each was started.
+    """
+    good.forget()
+    going: list[Going] = []
+    begun: list[float] = []
+    for number, lines in enumerate(lists):
+        list_ = folder / f"{number}.tsv"
+        list_.write_bytes(lines)
+        begun.append(time.monotonic())
+        going.append(crawls.start(folder / str(number), list_, **SETTINGS))
+    left = list(zip(going, wanted, strict=True))
+    while left and time.monotonic() - begun[0] < LIMIT:
+        left = [(each, hosts) for each, hosts in left if not _is_done(each, good, hosts)]
+    for each in going:
+        each.kill()
+        each.ended()
+    return begun
+
+
+def _is_done(going: Going, good: GoodHosts, hosts: Sequence[str]) -> bool:
+    if len(hosts) == 1:
+        return bool(good.first(hosts)) or going.ends_within(0.01)
+    return len(good.last(hosts)) == len(hosts) or going.ends_within(0.01)
+
+
+def _median(good: GoodHosts, hosts: Sequence[str], started: float, found: Beside) -> float:
+    """Seconds from the first request to the last of a host, the median over *hosts*."""
+    last = good.last(hosts)
+    if len(last) < len(hosts):
+        found.lost.append(f"only {len(last)} of {len(hosts)} good hosts were asked for all")
+    first = good.first(hosts) or started
+    return median(last.values()) - first if last else LIMIT
