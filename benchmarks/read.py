@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 
 from warcio.archiveiterator import ArchiveIterator
 
@@ -22,8 +21,8 @@ from lafka.papers.archive.archives import Archive, StoredFut
 from lafka.warc.reading.volumes import Volume
 
 ROUNDS = 15
-LIMIT = 1.5
-HEAD = ("µs a fut", "200 kB", "/ pread", "1 MB", "/ pread")
+LIMITS = {"200 kB": 1.5, "1 MB": 1.15}
+HEAD = ("µs CPU a fut", "200 kB", "/ pread", "1 MB", "/ pread")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,16 +46,17 @@ def table(*, quick: bool = False) -> str:
     short = [
         label
         for label, found in (("200 kB", small), ("1 MB", big))
-        if found[BY_PID] > LIMIT * found[PREAD]
+        if found[BY_PID] > LIMITS[label] * found[PREAD]
     ]
     verdict = f"falls short at {' and '.join(short)}" if short else "holds"
     return markdown(
         HEAD,
         rows,
         f"Random order over {kinds[0].count} and {kinds[1].count} papers, files in the page cache,"
-        f" median of {ROUNDS} interleaved rounds. The first row knows file, start and length; the"
-        " second only the pid: it reads and parses the suwaf first.",
-        f"By pid at most {LIMIT} times open + pread: {verdict}.",
+        f" the best of {ROUNDS} interleaved rounds. The first row knows file, start and length; the"
+        " second only the pid: it reads the suwaf first, and of that the one entry.",
+        f"By pid at most {' and '.join(f'{n} times' for n in LIMITS.values())} open + pread:"
+        f" {verdict}.",
     )
 
 
@@ -65,7 +65,7 @@ def _cells(found: dict[str, float], name: str) -> tuple[str, str]:
 
 
 def _measure(papers: Papers) -> dict[str, float]:
-    """Median seconds a fut of each way."""
+    """Seconds of CPU a fut of each way, the best round: what else runs counts for little so."""
     with archives.crawled(papers) as root, _ways(root) as ways:
         knowns = [_known(Archive(root), papers.pid(n)) for n in range(papers.count)]
         for known in knowns:
@@ -74,11 +74,11 @@ def _measure(papers: Papers) -> dict[str, float]:
         for seed in range(ROUNDS):
             random.Random(seed).shuffle(knowns)
             for name, way in ways.items():
-                begun = time.perf_counter()
+                begun = time.process_time()
                 for known in knowns:
                     way(known)
-                seconds[name].append((time.perf_counter() - begun) / len(knowns))
-    return {name: median(found) for name, found in seconds.items()}
+                seconds[name].append((time.process_time() - begun) / len(knowns))
+    return {name: min(found) for name, found in seconds.items()}
 
 
 def _known(archive: Archive, pid: str) -> Known:

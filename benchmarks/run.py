@@ -4,7 +4,7 @@
 
 NAME is one of ``MODULES``. Prints a Markdown table; ``--write`` puts it into its page of docs/,
 with machine and date. Needs nginx (Debian: ``apt-get install nginx-light``) and, for ``crawl``,
-wget; ``warc`` and ``archec`` need neither. Nothing leaves loopback.
+wget; the others need neither. Nothing leaves loopback.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 MODULES = {
     "crawl": "benchmarks.crawl",
     "read": "benchmarks.read",
+    "startup": "benchmarks.startup",
     "memory": "benchmarks.memory",
     "verify": "benchmarks.verify",
     "durable": "benchmarks.durable",
@@ -27,6 +28,10 @@ MODULES = {
     "many": "benchmarks.many_lines",
     "warc": "benchmarks.warc",
     "archec": "benchmarks.archec",
+    "index": "benchmarks.indexing",
+    "gateway": "benchmarks.gateway",
+    "corpus": "benchmarks.corpus",
+    "wacz": "benchmarks.wacz",
 }
 PAGES = {"warc": "warc-compared.md"}
 

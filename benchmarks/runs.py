@@ -16,11 +16,17 @@ CONCURRENCY = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """CPU (user and system, children included) and wall time in seconds, peak RSS in bytes."""
+    """What a program took, children included.
+
+    CPU (user and system) and wall time in seconds, peak RSS in bytes, voluntary context switches,
+    bytes that it wrote to files.
+    """
 
     cpu: float
     wall: float
     peak: int
+    switches: int = 0
+    written: int = 0
 
 
 def run(
@@ -44,7 +50,13 @@ def run(
     wall = time.perf_counter() - begun
     if process.returncode:
         raise SystemExit(f"{args}: exit code {process.returncode}\n{log.read_text()[-3000:]}")
-    return Run(cpu=usage.ru_utime + usage.ru_stime, wall=wall, peak=usage.ru_maxrss * 1024)
+    return Run(
+        cpu=usage.ru_utime + usage.ru_stime,
+        wall=wall,
+        peak=usage.ru_maxrss * 1024,
+        switches=usage.ru_nvcsw,
+        written=usage.ru_oublock * 512,
+    )
 
 
 def environment() -> dict[str, str]:
@@ -79,6 +91,6 @@ def peer(spider: str, path: Path, **settings: object) -> list[str]:
 
 
 def _scrapy(verb: str, what: str, settings: dict[str, object]) -> list[str]:
-    given = [f"{name}={value}" for name, value in settings.items()]
+    given = [f"{name}={value}" for name, value in {"STATS_DUMP": 1, **settings}.items()]
     flags = [part for text in given for part in ("-s", text)]
     return [sys.executable, "-m", "scrapy", verb, what, *flags]
