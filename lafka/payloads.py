@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,6 +30,10 @@ _FRAGMENT = re.compile(
 _UTF_16 = re.compile(rb"\xff\xfe|\xfe\xff|(?:\s\0)*<\0|(?:\0\s)*\0<")
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _TAIL = 2048
+END_WITHIN = 64 * 1024
+"""Bytes at the end of a PDF among which its end is looked for; junk may follow it."""
+_PDF_END = re.compile(rb"%%EOF|startxref[\s\0]+[0-9]+")
+_OBJECT = b" obj"
 DECODED_TIMES = 16
 DECODED_SPARE = 64 << 20
 
@@ -55,8 +60,9 @@ class Payload:
     of the fut, else of the payload (transfer coding undone); ``payload_digest`` always of the
     payload, ``block_digest`` of the whole block; all ``sha256:`` and hex. ``whole`` is false where
     a framing, a coding or the end of a PDF shows that bytes are missing; ``trouble`` says which,
-    and ``too_big`` that a coded body was not decoded to its end. ``chunked`` stands for any
-    transfer coding. ``prefix`` is the first 1,024 bytes of the entity.
+    and ``too_big`` that a coded body was not decoded to its end. ``ended`` is false for a PDF that
+    has no end (:func:`has_end`), however it was framed. ``chunked`` stands for any transfer
+    coding. ``prefix`` is the first 1,024 bytes of the entity.
     """
 
     kind: Kind
@@ -73,7 +79,31 @@ class Payload:
     whole: bool
     trouble: str = ""
     too_big: bool = False
+    ended: bool = True
     prefix: bytes = b""
+
+    @property
+    def is_unended(self) -> bool:
+        """Whether all that was sent came, and is a PDF without its end."""
+        return self.whole and not self.ended
+
+    @property
+    def fault(self) -> str:
+        """A sentence on what is missing, empty where nothing is."""
+        return self.trouble or ("" if self.ended else "the PDF has no end")
+
+
+def has_end(tail: bytes) -> bool:
+    """Whether a PDF ends in *tail*, its last 64 KiB or all of it.
+
+    The end is the last ``%%EOF``, or ``startxref`` with its number where that was left out (PDF
+    1.7, 7.5.5); no object begins behind it. What else follows is junk, and common: readers look
+    for the end themselves (annex H.3, note 18).
+    """
+    end = -1
+    for found in _PDF_END.finditer(tail):
+        end = found.end()
+    return end >= 0 and tail.find(_OBJECT, end) < 0
 
 
 def pdf_start(prefix: bytes) -> int:
@@ -124,13 +154,14 @@ class _Entity:
 
     def __init__(self) -> None:
         self.first = b""
-        self.last = b""
         self.size = 0
+        self._last: deque[bytes] = deque()
+        self._kept = 0
         self.start = -1  # not known before 1,024 bytes are
         self._whole = self._fut = hashlib.sha256()
 
     def feed(self, data: bytes) -> None:
-        self.last = (self.last + data[-_TAIL:])[-_TAIL:]
+        self._keep(data[-END_WITHIN:])
         self.size += len(data)
         if self.start >= 0:
             self._update(data)
@@ -138,6 +169,17 @@ class _Entity:
         self.first += data
         if len(self.first) >= SNIFF:
             self._settle()
+
+    def _keep(self, data: bytes) -> None:
+        """Pieces, for joining them costs more than all else where a body comes in small ones."""
+        self._last.append(data)
+        self._kept += len(data)
+        while self._kept - len(self._last[0]) >= END_WITHIN:
+            self._kept -= len(self._last.popleft())
+
+    def last(self) -> bytes:
+        """Its last 64 KiB, or all."""
+        return b"".join(self._last)[-END_WITHIN:]
 
     def _settle(self) -> None:
         self.start = max(0, pdf_start(self.first))
@@ -190,7 +232,8 @@ def inspect(block: Source, *, max_entity: int = 0) -> Payload:
     fut, everything = seen.digests()
     kind = kind_of(seen.first, message.fields.first("Content-Type"))
     payload_digest = digest_text(body) if message.content_codings else everything
-    trouble = trouble or _unended(kind, message, seen.last)
+    tail = seen.last() if kind is Kind.PDF else b""
+    trouble = trouble or _unended(kind, message, tail[-_TAIL:])
     return Payload(
         kind=kind,
         status=message.status,
@@ -206,6 +249,31 @@ def inspect(block: Source, *, max_entity: int = 0) -> Payload:
         whole=not trouble,
         trouble=trouble,
         too_big=too_big,
+        ended=kind is not Kind.PDF or has_end(tail),
+        prefix=seen.first,
+    )
+
+
+def inspect_entity(entity: Source, content_type: str = "") -> Payload:
+    """The facts of *entity*, bytes that no HTTP is around; as those of a whole answer of 200."""
+    seen = _Entity()
+    for data in entity.chunks():
+        seen.feed(data)
+    fut, everything = seen.digests()
+    kind = kind_of(seen.first, content_type)
+    return Payload(
+        kind=kind,
+        status=200,
+        content_type=content_type,
+        body=0,
+        literal=True,
+        chunked=False,
+        start=seen.start,
+        length=seen.size - seen.start,
+        digest=fut if kind is Kind.PDF else everything,
+        payload_digest=everything,
+        block_digest=everything,
+        whole=True,
         prefix=seen.first,
     )
 

@@ -41,6 +41,12 @@ _HEX_FOLDER = re.compile(r"[0-9a-f]{2}")
 # folder and before every suffix: https://learn.microsoft.com/windows/win32/fileio/naming-a-file
 _UNSAFE_START = re.compile(r"[.~]|(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\.|\Z)")
 
+# What needs no escape and no second look, as nearly all components do.
+_PLAIN_NAME = re.compile(
+    r"(?!(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\.|\Z))"
+    r"[a-z0-9\-_!'()](?:[a-z0-9\-_.!~'()]{0,198}[a-z0-9\-_!~'()])?"
+)
+
 _DOI_LEAD = re.compile(
     r"(?:doi: *)?(?P<resolver>(?:https?://)?(?:dx\.|www\.)?doi\.org/)?", re.IGNORECASE
 )
@@ -50,6 +56,12 @@ _DOI_NAME = re.compile(r"10\.[0-9][0-9.]*/.+", re.DOTALL)
 # in a Socionet list. `any` is here because its folder is taken.
 _NOT_SOCIONET = re.compile(
     r"any|ark|arxiv|doi|handle|hdl|https?|info|isbn|issn|oai|pmc|pmcid|pmid|swh|urn|uuid"
+)
+
+# What is its own canonical form and needs no escape, as nearly all handles of RePEc are and do.
+_PLAIN_REPEC = re.compile(
+    r"RePEc(?::(?!(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:[.:]|\Z))"
+    r"[a-z0-9\-_!'()][a-z0-9\-_.!~'()]{0,199}+(?<!\.)){3}"
 )
 
 # The key of a suwaf that is no pid.
@@ -142,6 +154,8 @@ def component(text: str, *, folder: bool = True) -> str:
 
     Of another text it is another; what was cut to be short enough shows it by ``%%``.
     """
+    if _PLAIN_NAME.fullmatch(text):
+        return text
     name = "".join(map(_ESCAPES.__getitem__, _encoded(text)))
     if _UNSAFE_START.match(name):
         name = f"%{ord(name[0]):02X}{name[1:]}"
@@ -212,6 +226,8 @@ def _any(text: str) -> Pid:
 
 
 def _repec(text: str) -> Pid:
+    if _PLAIN_REPEC.fullmatch(text):
+        return Pid(text=text, path=text.replace(":", "/"))
     if not _is_repec(text):
         return _any(text)
     _, archive, series, number = _four_parts(text)

@@ -28,7 +28,10 @@ OWN = re.compile(
     rf"""
     .*/raw/{RUN.pattern}(?:/(?:lock|copied|list\.sqlite(?:-wal|-shm|-journal)?|[^/]+\.warc))?
     | .*/(?:warc|suwaf)/.+\.(?:warc|json)   # papers', under the names of their pids
+    | .*/index/(?:archive|captures)\.sqlite(?:-wal|-shm|-journal)?   # SQLite makes them
+    | .*/index/metadata\.yml
     | .*/runs/{RUN.pattern}\.jsonl?
+    | .*/evidence/[0-9]{{9,11}}\.warc
     | .*/\.(?:draft|probe|lafka\.json)-[^/]+
     | .*/[^/]+\.open                        # a WARC that is being written
     """,
@@ -36,12 +39,14 @@ OWN = re.compile(
 )
 ASKED = {
     ("papers/archive/handing.py", "hand_out_to"): "-o FILE is written over, as cp(1) does",
+    ("reports/writing.py", "write"): "-o FILE is written over, as cp(1) does",
     ("papers/archive/archives.py", "adopt"): "--adopt moves a WARC, once it has its second name",
 }
 """Functions that do it since they were asked to, by name, to the very file."""
 
 
-PRIMITIVES = ("storage/drafts.py", "warc/writing/names.py", "papers/archive/suwafs.py")
+PRIMITIVES = ("storage/drafts.py", "storage/steps.py", "warc/writing/names.py",
+              "papers/archive/suwafs.py")  # fmt: skip
 """What replaces the very file that it is given: who gave it answers for that."""
 
 

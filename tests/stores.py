@@ -180,7 +180,7 @@ class Store:
         found = captures[0].ask.futli if captures else futli
         assert found is not None
         outcome = Outcome.FUT if any(c.is_pdf for c in captures) else Outcome.SPLAP_ONLY
-        stored = tuple(c for c in captures if c.outcome.is_stored)
+        stored = tuple(c for c in captures if c.is_kept)
         trail = Trail(futli=found, number=self.number, captures=stored, outcome=outcome)
         self.note_end(trail)
         return trail

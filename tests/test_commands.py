@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
+import httpx
 import pytest
 
 from lafka.demo.site import PAPERS, list_of, pdf, serving
 from lafka.papers.archive.archives import Archive
 from tests.stores import PID as STORED
 from tests.stores import Store, page
+from tests.stores import pdf as stored_pdf
+from tests.web.served import answering
 
 ROOT = Path(__file__).parents[1]
 PID = "RePEc:dem:wpaper:tagged"
@@ -110,6 +116,21 @@ def test_the_demo_shows_outcomes_tree_suwaf_and_how_to_read(demo):
         assert warc.read(int(code[3])) == pdf("A paper with a meta tag")
 
 
+def test_the_demo_ends_with_how_to_look_at_it_and_that_works(demo, tmp_path):
+    """The addresses that it names answer, and the report that it names is made."""
+    archive, said = demo
+    serve, report = re.findall(r"(?m)^  scrapy ((?:serve|report) .*)$", said)
+    assert said.rstrip().endswith(report)
+    assert serve == f"serve -s LAFKA_ARCHIVE={archive}"
+    page = tmp_path / "report.html"
+    done = scrapy(*report.replace("report.html", str(page)).split(" "))
+    assert done.returncode == 0, done.stderr
+    assert "<caption>" in page.read_text("utf-8")
+    ports = "--port", "0", "--replay-port", "0"
+    with answering(*serve.split(" ")[1:], *ports) as (pages, _, _):
+        assert f'href="/papers/{quote(PID, safe="")}"' in httpx.get(f"{pages}/search?q={PID}").text
+
+
 def test_the_demo_takes_no_argument():
     assert refusal(scrapy("demo", "x")) == "scrapy demo: unexpected argument 'x'"
 
@@ -182,7 +203,7 @@ def test_fut_takes_a_futli_and_a_time(demo):
     ("args", "sentence"),
     [
         ([], "its pid is missing"),
-        ([PID, "more"], "unexpected argument 'more'"),
+        ([PID, "more"], "say where to: --into FOLDER is missing"),
         ([PID, "--bogus"], "unknown option --bogus"),
         (["RePEc:dem:wpaper:nobody"], "not in the archive"),
         (["RePEc:dem:wpaper:abstract"], "no fut is held"),
@@ -343,3 +364,25 @@ def test_crawl_run_again_asks_for_no_fut_and_stores_nothing(site, tmp_path):
 def test_crawl_refuses_in_one_sentence_and_writes_nothing(args, sentence, tmp_path):
     assert sentence in refusal(on(tmp_path / "archive", "crawl", *args))
     assert not (tmp_path / "archive").exists()
+
+
+def test_papers_are_packed_into_a_wacz_by_pid_list_archive_and_time(tmp_path: Path) -> None:
+    store = Store(tmp_path / "a")
+    for number, series in enumerate(("abc", "abc", "xyz")):
+        pid = f"RePEc:{series}:wpaper:{number}"
+        store.put(store.fut(stored_pdf(pid), pid=pid, futli=f"http://x.example/{number}.pdf"))
+    (tmp_path / "list.tsv").write_text("# mine\nRePEc:abc:wpaper:0\thttp://x.example/\n", "utf-8")
+
+    def packed(*args: str) -> list[str]:
+        done = on(tmp_path / "a", "wacz", *args, "-o", "-")
+        assert done.returncode == 0, done.stderr.decode()
+        names = zipfile.ZipFile(io.BytesIO(done.stdout)).namelist()
+        return [name[-6] for name in names if name.startswith("archive/")]
+
+    assert packed("RePEc:abc:wpaper:1", "RePEc:xyz:wpaper:2") == ["1", "2"]
+    assert packed("--list", str(tmp_path / "list.tsv")) == ["0"]
+    assert packed("--archive", "abc") == ["0", "1"]
+    assert packed("--since", "2026-11") == ["0", "1", "2"]
+    assert "no such papers" in refusal(on(tmp_path / "a", "wacz", "--since", "2027", "-o", "-"))
+    assert "which papers" in refusal(on(tmp_path / "a", "wacz", "-o", "-"))
+    assert "-o FILE.wacz" in refusal(on(tmp_path / "a", "wacz", "RePEc:abc:wpaper:1"))

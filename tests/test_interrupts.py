@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lafka.cli import attempt
+from lafka import __main__ as program
+from lafka.cli import INTERRUPTED, attempt
 from tests.stores import Store, pdf
 
 ROOT = Path(__file__).parents[1]
@@ -76,7 +77,8 @@ def test_any_command_is_interrupted_with_its_name(capsys: pytest.CaptureFixture[
 
 ATTEMPTED = """
 import sys
-from lafka.cli import attempt
+from lafka import __main__ as program
+from lafka.cli import INTERRUPTED, attempt
 from lafka.errors import BadArgument
 def work():
     print("x" * 100_000 if sys.argv[1] == "much" else "x")
@@ -135,3 +137,20 @@ def test_a_command_ends_quietly_where_nobody_reads(root: Path, verb: str) -> Non
     process = begun(root, verb, stdout=write, stderr=write)
     os.close(write)
     assert process.wait(60) == 1
+
+
+class Interrupting:
+    """A finder of modules at which somebody presses Ctrl-C."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name == "lafka.cli.entry":
+            raise KeyboardInterrupt
+
+
+def test_a_tick_of_ctrl_c_while_the_program_starts_is_one_line_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "lafka.cli.entry", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
+    assert program.main() == INTERRUPTED
+    assert capsys.readouterr() == ("", "lafka: interrupted\n")

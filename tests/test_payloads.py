@@ -15,7 +15,17 @@ from hypothesis import strategies as st
 
 from lafka.capture.exchanges import decoded_opening, kind_of_opening
 from lafka.errors import BadHttp
-from lafka.payloads import Kind, Payload, decoded_max, identified_type, inspect, kind_of, pdf_start
+from lafka.payloads import (
+    END_WITHIN,
+    Kind,
+    Payload,
+    decoded_max,
+    has_end,
+    identified_type,
+    inspect,
+    kind_of,
+    pdf_start,
+)
 from lafka.warc.format import codings, http
 from lafka.warc.format.sources import FileSource, MemorySource
 
@@ -429,3 +439,45 @@ def test_less_than_the_header_of_a_pdf_is_no_pdf_by_its_type_either() -> None:
     for body in (b"%PDF", b"%PDF\n1 0 obj"):
         assert look(sized(body)).kind is Kind.OTHER
         assert identified_type(look(sized(body))) != "application/pdf"
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [b"startxref\n116\n%%EOF\n", b"%%EOF", b"%%EOF\r\n" + b"\0" * 5000, b"\nstartxref\r\n116",
+     b"%%EOF\n<script>junk</script>", b"%%EOF\n5 0 obj\n<<>>\nendobj\n%%EOF", b"startxref 0"],
+)  # fmt: skip
+def test_a_pdf_ends_where_no_object_follows_its_end(tail: bytes) -> None:
+    assert has_end(b"%PDF-1.4\n1 0 obj\n" + tail)
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [b"", b"endobj\n", b"xref\n0 4\n0000000000 65535 f", b"startxref", b"startxref\n", b"%%EO",
+     b"%%EOF\n5 0 obj\n<<>>\nendobj"],
+)  # fmt: skip
+def test_a_pdf_that_stops_before_its_end_has_none(tail: bytes) -> None:
+    assert not has_end(b"%PDF-1.4\n1 0 obj\n" + tail)
+
+
+@pytest.mark.parametrize("framed", [sized, in_chunks], ids=["length", "chunks"])
+def test_half_a_pdf_is_unended_however_it_is_framed(framed: Callable[[bytes], bytes]) -> None:
+    for data in (PDF[:-7], PDF[:40], PDF + b"7 0 obj\n", PDF + b"x" * END_WITHIN):
+        half = look(framed(data))
+        assert (half.kind, half.whole, half.ended) == (Kind.PDF, True, False)
+        assert half.is_unended
+        assert half.fault == "the PDF has no end"
+    whole = look(framed(PDF + b"x" * (END_WITHIN - 40)))
+    assert (whole.ended, whole.is_unended, whole.fault) == (True, False, "")
+    assert look(framed(PAGE)).ended
+
+
+def test_a_cut_pdf_is_cut_not_unended() -> None:
+    cut = look(sized(PDF[:40], length=len(PDF)))
+    assert (cut.whole, cut.is_unended) == (False, False)
+    assert "early" in cut.fault
+
+
+@given(st.binary(max_size=3 * END_WITHIN), st.integers(1, 3 * END_WITHIN))
+def test_the_end_is_found_in_pieces_of_any_size(junk: bytes, step: int) -> None:
+    body = PDF[:-7] + junk
+    assert look(in_chunks(body, max(step, 64))).ended == has_end(body[-END_WITHIN:])

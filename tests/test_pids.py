@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.errors import BadPid
-from lafka.pids import SCHEMES, Pid, Scheme
+from lafka.pids import SCHEMES, Pid, Scheme, component
 
 REPEC = SCHEMES["RePEc"]
 SOCIONET = SCHEMES["Socionet"]
@@ -301,6 +301,22 @@ def test_round_trip(scheme, text: str) -> None:
     assert not any(name.endswith(".") for name in names[:3])
     assert re.fullmatch(r"(RePEc/|any/)?[a-z0-9\-_.!~'()%A-F/]+", pid.path)
     assert scheme.inverse(pid.path) == (None if "%%" in pid.path else pid)
+
+
+@given(
+    st.lists(
+        st.text(alphabet="a1-_.~'!", min_size=1, max_size=4)
+        | st.sampled_from(["con", "con.x", "nul.", "a.", "wpaper", "A", "x" * 200, "x" * 201]),
+        min_size=3, max_size=4,
+    ).map(lambda parts: ":".join(["RePEc", *parts]))
+)  # fmt: skip
+def test_a_plain_handle_gets_the_path_that_its_parts_make(text: str) -> None:
+    _, *parts = text.split(":", 3)
+    if len(parts) == 3 and all(parts):
+        archive, series, number = parts
+        names = [component(archive.lower()), component(series.lower())]
+        path = "/".join(["RePEc", *names, component(number, folder=False)])
+        assert REPEC.pid(text).path == path
 
 
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)

@@ -12,9 +12,11 @@ from types import ModuleType
 import pytest
 
 import lafka.settings
+from lafka.cli import fobis
 from lafka.commands import archec, warc
+from lafka.items import FOBI_FIELDS
 from lafka.papers.crawling.arguments import ARGUMENTS
-from lafka.papers.walk.outcomes import Outcome
+from lafka.papers.walk.outcomes import Group, Outcome
 from lafka.papers.walk.trails import Links
 from lafka.runs.feed import FIELDS
 
@@ -76,8 +78,21 @@ def test_each_outcome_is_there_once():
     assert sorted(first_words("Outcomes")) == sorted(Outcome)
 
 
+def test_each_group_is_there_with_its_outcomes():
+    told = {
+        row[0].strip("`"): set(re.findall(r"`([a-z-]+)`", row[1]))
+        for row in rows("Groups of outcomes")
+    }
+    assert told == {str(group): {str(o) for o in group.outcomes} for group in Group}
+
+
 def test_each_spider_argument_is_there():
     assert first_words("Spider arguments") == list(ARGUMENTS)
+
+
+def test_each_argument_and_key_of_fobi_is_there():
+    assert first_words("Arguments of fobi") == list(fobis.ARGUMENTS)
+    assert first_words("The feed of fobis") == FOBI_FIELDS
 
 
 def test_each_way_to_go_on_links_is_there():
@@ -126,7 +141,9 @@ def test_each_verb_of_a_group_is_there_with_its_options(group):
     assert list(told) == list(group.VERBS)
     assert set(group.VERBS) == set(files)
     for verb, row in told.items():
-        options = re.findall(r"\"(--[a-z-]+)\"", SOURCES[files[verb]])
+        source = SOURCES[files[verb]]
+        shared = SOURCES[ROOT / "lafka/cli/volumes.py"] if "add_paths(" in source else ""
+        options = re.findall(r"\"(--[a-z-]+)\"", source + shared)
         assert set(re.findall(r"--[a-z-]+", row[2])) == set(options), verb
 
 

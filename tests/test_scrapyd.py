@@ -248,7 +248,7 @@ def _assert_egg_is_whole(daemon: Daemon) -> None:
 def _assert_clean(log: str) -> None:
     assert "Traceback" not in log
     assert " ERROR: " not in log
-    assert "'finish_reason': 'finished'" in log
+    assert "Spider closed (finished)" in log
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

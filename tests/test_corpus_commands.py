@@ -1,0 +1,116 @@
+"""``lafka fut PID...``, ``lafka futs`` and ``lafka outcomes``, in processes of their own."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.stores import FUTLI, PID, Store, pdf
+
+ROOT = Path(__file__).parents[1]
+OTHER = "RePEc:abc:wpaper:2"
+
+
+def lafka(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "lafka", *args]
+    return subprocess.run(
+        line, cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with an archive of two papers."""
+    store = Store(tmp_path / "archive")
+    store.put(store.fut(pdf(1)))
+    store.put(store.fut(pdf(2), pid=OTHER))
+    line = {
+        "pid": PID, "futli": FUTLI, "outcome": "fut", "time": "2026-11-20T10:11:12Z", "futs": [],
+        "candidates": [], "capped": False, "requests": 0, "splap": None, "error": None,
+    }  # fmt: skip
+    lost = line | {"futli": f"{FUTLI}/x", "outcome": "gone", "error": "410"}
+    feed = tmp_path / "archive/runs/20261120T101112000000Z-h-1.jsonl"
+    feed.write_text(json.dumps(line) + "\n" + json.dumps(lost) + "\n")
+    return tmp_path
+
+
+def test_all_papers_go_into_a_folder_by_names_that_people_can_use(folder: Path) -> None:
+    done = lafka(folder, "fut", "--all", "--into", "pdfs")
+    assert done.returncode == 0, done.stderr
+    assert {p.name: p.read_bytes() for p in (folder / "pdfs").iterdir()} == {
+        "RePEc_abc_wpaper_1.pdf": pdf(1), "RePEc_abc_wpaper_2.pdf": pdf(2),
+    }  # fmt: skip
+    assert done.stdout.splitlines()[0] == f"pdfs/RePEc_abc_wpaper_1.pdf\t{PID}\t{FUTLI}"
+    assert done.stderr == "2 written, 0 there already, 0 failed\n"
+
+
+def test_many_pids_cost_one_start_and_what_is_not_held_is_told(folder: Path) -> None:
+    (folder / "pids").write_text(f"# two\n{PID}\tand more\nRePEc:abc:wpaper:3\n")
+    done = lafka(folder, "fut", OTHER, "--list", "pids", "--into", "pdfs")
+    assert done.returncode == 1
+    assert len(list((folder / "pdfs").iterdir())) == 2
+    assert done.stderr.splitlines() == [
+        "RePEc:abc:wpaper:3: not in the archive at archive",
+        "2 written, 0 there already, 1 failed",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        ([PID, OTHER], "say where to: --into FOLDER is missing"),
+        (["--all"], "say where to: --into FOLDER is missing"),
+        (["--into", "x"], "say which papers: pids, --list, or --all alone"),
+        ([PID, "--all", "--into", "x"], "say which papers: pids, --list, or --all alone"),
+        (
+            [PID, "--into", "x", "-o", "y"],
+            "--futli, --time and -o are for one paper, without --into",
+        ),
+        (["--all", "--into", "archive/lafka.json"], "--into archive/lafka.json: not a folder"),
+        (["--list", "none", "--into", "x"], "none: no such file"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence(
+    folder: Path, args: list[str], sentence: str
+) -> None:
+    done = lafka(folder, "fut", *args)
+    assert (done.returncode, done.stderr) == (2, f"lafka fut: {sentence}\n")
+
+
+def test_futs_are_listed_where_they_lie(folder: Path) -> None:
+    done = lafka(folder, "futs")
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["pid"] for row in rows] == [PID, OTHER]
+    with Path(rows[1]["warc"]).open("rb") as warc:
+        warc.seek(rows[1]["s"])
+        assert warc.read(rows[1]["l"]) == pdf(2)
+
+
+def test_futs_of_a_damaged_paper_are_left_out_and_told(folder: Path) -> None:
+    (folder / "archive/suwaf/RePEc/abc/wpaper/1.json").write_text("{}")
+    done = lafka(folder, "futs", "--csv")
+    assert done.returncode == 1
+    assert [row["pid"] for row in csv.DictReader(io.StringIO(done.stdout))] == [OTHER]
+    assert "not a suwaf" in done.stderr
+
+
+def test_outcomes_are_listed_by_group_with_futs_of_held_lines(folder: Path) -> None:
+    done = lafka(folder, "outcomes")
+    held, gone = map(json.loads, done.stdout.splitlines())
+    assert (held["group"], held["futs"][0]["new"]) == ("held", False)
+    assert (gone["group"], gone["futs"], gone["error"]) == ("not there", [], "410")
+    done = lafka(folder, "outcomes", "--group", "not there", "--csv")
+    (row,) = csv.DictReader(io.StringIO(done.stdout))
+    assert (row["futli"], row["futs"]) == (f"{FUTLI}/x", "[]")
+    done = lafka(folder, "outcomes", "--group", "lost")
+    assert done.returncode == 2
+    assert "'lost' is none of held, page only, not there, closed, trouble, ours" in done.stderr
