@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -20,7 +22,7 @@ PAGES = [
     "docs/how-to/read-the-outcomes.md", "docs/how-to/when-the-list-is-wrong.md",
     "docs/how-to/first-crawl.md",
 ]  # fmt: skip
-ELSEWHERE = re.compile(r"pip install|make |lafka warc (search --url|arc2warc)")
+ELSEWHERE = re.compile(r"pip install|make |lafka warc (search --url|arc2warc)|lafka serve$")
 """Lines that other tests run, or that need files which are somebody's."""
 MAY_FAIL = {"lafka check-list list.tsv": 1}
 """The list has a line that is wrong."""
@@ -63,16 +65,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def sh(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    env = os.environ | {
+    return subprocess.run(
+        ["sh", "-c", line], cwd=folder, env=environment(folder), stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return os.environ | {
         "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
         "LAFKA_ALLOWED_NETWORKS": "127.0.0.0/8",
         "LAFKA_CONTACT": "you@example.org",
     }
-    return subprocess.run(
-        ["sh", "-c", line], cwd=folder, env=env, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("page", "line"), [(page, line) for page in PAGES for line in lines(page)])
@@ -88,6 +93,25 @@ def test_the_python_lines_do_what_they_say(page: str, folder: Path) -> None:
         done = sh(f"{sys.executable} -c '{code}'", folder)
         assert done.returncode == 0, done.stderr
         assert "RePEc:abc:wpaper:1" in done.stdout or "fut" not in code
+
+
+def test_the_pages_are_served_until_they_are_stopped(folder: Path) -> None:
+    """As the README has it; another program may have its port, which is told."""
+    assert "lafka serve\n" in (ROOT / "README.md").read_text("utf-8")
+    serving = subprocess.Popen(
+        ["sh", "-c", "exec lafka serve"], cwd=folder, env=environment(folder),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with serving:
+        assert serving.stdout is not None
+        address = serving.stdout.readline().strip()
+        if address:
+            with urlopen(f"{address}/search?q=wpaper", timeout=60) as answer:
+                assert b"RePEc:abc:wpaper:1" in answer.read()
+            serving.send_signal(signal.SIGINT)
+        _, told = serving.communicate(timeout=60)
+    assert "Traceback" not in told
+    assert address or "port 8000 cannot be had" in told or "port 8001 cannot be had" in told
 
 
 def test_a_held_lock_is_told_from_a_full_disk(folder: Path) -> None:
