@@ -129,6 +129,8 @@ class PaperWarcPipeline:
 
 RECORDS_AWAY = "records-away"
 """Finish reason of a crawl whose database could not be reached any more."""
+STORE_DAMAGED = "store-damaged"
+"""Finish reason of a crawl that found a line damaged which a journal of its store had sure."""
 
 
 class ObiStorePipeline:
@@ -213,11 +215,14 @@ class ObiStorePipeline:
         if isinstance(error, StorageTrouble):
             note_storage_trouble(self._crawler, error)
             return STORAGE_TROUBLE
+        is_damage = isinstance(error, KeeperError)
+        then = ("No crawl does until it is mended; scrapy archec check tells more" if is_damage
+                else "The same command goes on afterwards")  # fmt: skip
         assert self._crawler.stats is not None
         if not self._crawler.stats.get_value(TROUBLE_STAT):
             self._crawler.stats.set_value(TROUBLE_STAT, str(error))
-            logger.error("The crawl stops: %s. The same command goes on afterwards.", error)
-        return RECORDS_AWAY
+            logger.error("The crawl stops: %s. %s.", error, then)
+        return STORE_DAMAGED if is_damage else RECORDS_AWAY
 
     def _stop(self, error: Exception) -> None:
         stop_crawl(self._crawler, self._told(error))

@@ -169,10 +169,12 @@ def test_each_option_of_a_command_is_there():
             assert option in told[2] or option == "--output", f"{path.stem} {option}"
 
 
-def test_the_finish_reason_of_a_full_disk_is_there():
+def test_the_finish_reasons_of_trouble_are_there():
+    from lafka.pipelines import RECORDS_AWAY, STORE_DAMAGED
     from lafka.storage.stopping import STORAGE_TROUBLE
 
-    assert f"`{STORAGE_TROUBLE}`" in section("Finish reasons")
+    for reason in (STORAGE_TROUBLE, RECORDS_AWAY, STORE_DAMAGED):
+        assert f"`{reason}`" in section("Finish reasons")
 
 
 def test_each_environment_variable_is_there():

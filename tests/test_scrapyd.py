@@ -24,16 +24,20 @@ from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
+from lafka.archec.checking import check_store
+from lafka.archec.records import Kind
 from lafka.demo import site
 from lafka.papers.verify import Verifier
 from lafka.runs.reports import Report
 from lafka.runs.signals import BROKEN_OFF, STOPPED
+from tests.archec.stores import Home, template
 from tests.sites.papers import MAIN, SmallSite, pdf
 from tests.sites.server import reply
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 PATIENCE = 120.0  # seconds
+SPIDERS = ["fileset", "fobi", "futli"]
 BAD_LINE = "RePEc:dem:wpaper:nowhere\tmailto:someone@example.org\n"
 
 pytestmark = pytest.mark.skipif(
@@ -57,15 +61,18 @@ class Daemon:
 
     def schedule(self, path: Path, archive: Path, **more: Any) -> str:
         """The id of a job that crawls the list at *path*."""
-        settings = {
-            "LAFKA_ARCHIVE": archive,
+        return self.begin("futli", {"input": str(path)}, {"LAFKA_ARCHIVE": archive, **more})
+
+    def begin(self, spider: str, arguments: dict[str, str], settings: dict[str, Any]) -> str:
+        """The id of a job of *spider*."""
+        given = {
             "LAFKA_ALLOWED_NETWORKS": "127.0.0.0/8",
             "LAFKA_CONTACT": "tests@example.org",
             "AUTOTHROTTLE_ENABLED": "False",
-            **more,
+            **settings,
         }
-        fields = [("project", "lafka"), ("spider", "futli"), ("input", str(path))]
-        fields += [("setting", f"{name}={value}") for name, value in settings.items()]
+        fields = [("project", "lafka"), ("spider", spider), *arguments.items()]
+        fields += [("setting", f"{name}={value}") for name, value in given.items()]
         with _open(f"{self.url}/schedule.json", urlencode(fields).encode(), timeout=30) as answer:
             return str(_ok(json.load(answer))["jobid"])
 
@@ -81,8 +88,8 @@ class Daemon:
 
         _wait(ended, f"jobs {jobs}")
 
-    def log(self, job: str) -> str:
-        return (self.folder / "logs" / "lafka" / "futli" / f"{job}.log").read_text()
+    def log(self, job: str, spider: str = "futli") -> str:
+        return (self.folder / "logs" / "lafka" / spider / f"{job}.log").read_text()
 
 
 def _ok(answer: dict[str, Any]) -> dict[str, Any]:
@@ -151,7 +158,7 @@ def deployed(daemon: Daemon, tmp_path: Path) -> Daemon:
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
-    assert '"spiders": 1' in done.stdout, done.stdout
+    assert f'"spiders": {len(SPIDERS)}' in done.stdout, done.stdout
     return daemon
 
 
@@ -208,6 +215,35 @@ def test_several_jobs_share_one_archive(deployed: Daemon, base: str, tmp_path: P
     assert _asked(_lines(items)) == _asked(latest)  # scrapyd's own feed goes on beside ours
 
 
+def test_jobs_fill_an_obi_store(deployed: Daemon, base: str, tmp_path: Path) -> None:
+    """What RePEc's templates point at is asked for once; the next job finds nothing due."""
+    home = Home(tmp_path / "archec", now=int(time.time()) - 9)
+    urls = sorted({line.split("\t")[1].strip() for line in site.list_of(base).splitlines()})
+    files = "".join(f"File-URL: {url}\n" for url in urls)
+    home.put({"abc/wpaper/1.rdf": template(1, more=files).replace("http://x.example", base)})
+    home.tobi()
+    settings = {"LAFKA_OBJECT_STORE": home.archive}
+
+    for expected in (set(urls) | {f"{base}/abc/1.pdf"}, set()):
+        before = set((home.archive / "runs").glob("*.json"))
+        job = deployed.begin("fobi", {"archive": "abc"}, settings)
+        deployed.wait_for(job)
+        _assert_clean(deployed.log(job, "fobi"))
+        [path] = set((home.archive / "runs").glob("*.json")) - before
+        report = Report.load(path)
+        assert (report.values["job"], report.state) == (job, "finished")
+        assert {line["fobi"] for line in _lines(path.with_suffix(".jsonl"))} == expected
+
+    assert list(check_store(home.archive)) == []
+    outcomes = {line["fobi"]: line["outcome"] for path in (home.archive / "runs").glob("*.jsonl")
+                for line in _lines(path)}  # fmt: skip
+    with home.records() as records:
+        got = {obi.id for obi in records.walk(Kind.FOBI) if obi.versions}
+    appeared = {fobi for fobi, outcome in outcomes.items() if outcome == "appearance"}
+    assert appeared
+    assert appeared <= got
+
+
 @pytest.fixture
 def held() -> Iterator[SmallSite]:
     """A site whose papers come to a standstill half way."""
@@ -242,7 +278,7 @@ def _assert_egg_is_whole(daemon: Daemon) -> None:
     (egg,) = (daemon.folder / "eggs" / "lafka").glob("*.egg")
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "lafka").rglob("*.py")}
     assert modules | {"lafka/py.typed"} <= set(zipfile.ZipFile(egg).namelist())
-    assert daemon.get("listspiders", project="lafka")["spiders"] == ["futli"]
+    assert daemon.get("listspiders", project="lafka")["spiders"] == SPIDERS
 
 
 def _assert_clean(log: str) -> None:

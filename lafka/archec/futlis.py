@@ -11,14 +11,14 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from lafka.archec import redif
 from lafka.archec.claims import Claim, Claims
 from lafka.archec.handles import Handle
 from lafka.archec.problems import Problem
 from lafka.archec.sources import FolderSource, open_source
-from lafka.errors import TornFile, printable
+from lafka.errors import BadArgument, TornFile, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,6 +58,19 @@ class Choice:
     series: str | None = None
     types: frozenset[str] = frozenset(DEFAULT_TYPES)
     all_functions: bool = False
+
+    @classmethod
+    def of(cls, opts: Any) -> Choice:
+        """What the options of a command ask for; ``BadArgument``."""
+        types = frozenset(opts.type.lower().split(",") if opts.type else DEFAULT_TYPES)
+        if wrong := sorted(types - redif.ITEMS):
+            raise BadArgument(f"--type {wrong[0]!r} is none of {', '.join(sorted(redif.ITEMS))}")
+        return cls(
+            archive=opts.archive and opts.archive.lower(),
+            series=opts.series and opts.series.lower(),
+            types=types,
+            all_functions=opts.all_functions,
+        )
 
     def takes(self, template: redif.Template, handle: Handle) -> bool:
         """Whether futlis of *template* are wanted."""
@@ -101,6 +114,12 @@ def lines_of(
     return list(found.values())
 
 
+def tsv(lines: Iterable[FutliLine]) -> Iterator[bytes]:
+    """*lines* as a file: a header, then a line each."""
+    for line in chain([HEADER], lines):
+        yield "\t".join(line).encode() + b"\n"
+
+
 class FutliList:
     """The futlis of RePEc data in a folder or tarball; read once.
 
@@ -139,11 +158,6 @@ class FutliList:
         self._tell_of_duplicates()
         self.problems += self._source.problems
         self.whole = self._source.whole and not self._source.problems
-
-    def tsv(self) -> Iterator[bytes]:
-        """The list as a file: a header, then a line each."""
-        for line in chain([HEADER], self):
-            yield "\t".join(line).encode() + b"\n"
 
     def _read_restrictions(self) -> None:
         with open_source(self._source.path) as source:

@@ -44,12 +44,11 @@ class Looking:
 
     def tist(self, at: int | None = None) -> int:
         """The tist of the version that was there at *at*, or is the last; ``NotHeld``."""
-        noted = [tist for tist, _ in self._obi.versions if at is None or tist <= at]
+        noted = _noted(self._obi, at)
         if not noted:
             when = "" if at is None else f" at {tists.to_time(at):%Y-%m-%d}"
             raise NotHeld(f"{self._id}: nothing of it was in the store{when}")
-        lost = [tist for tist in self._obi.past if at is not None and noted[-1] < tist <= at]
-        if lost:
+        if at is not None and (lost := _lost(self._obi, noted[-1], at)):
             raise NotHeld(f"{self._id}: lost at {lost[-1]}, before that time")
         return noted[-1]
 
@@ -101,6 +100,22 @@ class Looking:
 
     def pointing(self) -> list[str]:
         return [json.dumps(asdict(one)) for one in self._records.pointing_at(self._id)]
+
+
+def standing(obi: Obi, at: int | None = None) -> int | None:
+    """The tist of the version that stands at *at*, or now; None where none does, or it is lost."""
+    noted = _noted(obi, at)
+    if not noted or _lost(obi, noted[-1], at):
+        return None
+    return noted[-1]
+
+
+def _noted(obi: Obi, at: int | None) -> list[int]:
+    return [tist for tist, _ in obi.versions if at is None or tist <= at]
+
+
+def _lost(obi: Obi, noted: int, at: int | None) -> list[int]:
+    return [tist for tist in obi.past if noted < tist and (at is None or tist <= at)]
 
 
 def incidences(obi: Obi) -> list[tuple[int, str]]:

@@ -19,6 +19,7 @@ from lafka.archec.looking import incidences, the_id
 from lafka.archec.records import Content, Kind, Obi, Records, State
 from lafka.archec.records.sqlite import NAME
 from lafka.archec.store import ObiStore
+from lafka.archec.withdrawals import Withdrawals
 from lafka.errors import KeeperError, NotHeld
 from lafka.gateway.holdings import Elsewhere, Held, HeldFile, History, Version, Withdrawn
 from lafka.payloads import MEDIA_TYPES, SNIFF, kind_of
@@ -34,6 +35,7 @@ class StoreHoldings:
         self._opened: Records | None = None
         self._file = self._stamp()
         self._line = lru_cache(maxsize=4096)(self._line_of)
+        self._withdrawals = Withdrawals(store)
 
     @property
     def _records(self) -> Records:
@@ -100,7 +102,7 @@ class StoreHoldings:
         key = dict(obi.versions).get(tist) if obi else None
         if obi is None or key is None:
             raise NotHeld(f"{name}: nothing was noted at {tist}")
-        if obi.state is State.WITHDRAWN and (why := self._withdrawn(obi, tist)):
+        if why := self._withdrawals.why(obi.id, tist):
             return Withdrawn(why=why)
         if obi.kind is Kind.FOBI and (way := self._way(obi.id, tist)):
             return way
@@ -109,8 +111,6 @@ class StoreHoldings:
         if content is None or file.size == content.length:
             return file
         os.close(file.fd)
-        if why := self._withdrawn(obi, tist):  # and it has come back since
-            return Withdrawn(why=why)
         raise KeeperError(path, f"{file.size} bytes, and not the {content.length} of its journal")
 
     def _way(self, name: str, tist: int) -> Elsewhere | None:
@@ -122,14 +122,6 @@ class StoreHoldings:
         there = [at for at, _ in answered.versions if at <= tist] if answered else []
         # Else it is content that the store held already.
         return Elsewhere(id=way[-1], tist=there[-1]) if there else None
-
-    def _withdrawn(self, obi: Obi, tist: int) -> str:
-        """Why the version was taken down; empty where it was not."""
-        for journal in self._store.journals():
-            for line in self._lines(journal, obi.id):
-                if line.get("e") == "withdrawn" and line.get("tist") in (tist, None):
-                    return str(line.get("why") or "no reason is told")
-        return ""
 
     def _line_of(self, name: str, tist: int) -> Line | None:
         stored = (line for line in self._lines(tist, name) if "md5" in line)

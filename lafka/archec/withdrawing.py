@@ -10,11 +10,11 @@ from pathlib import Path
 
 import lafka
 from lafka.archec.gathering import Gathering
-from lafka.archec.journals import read
 from lafka.archec.records import Kind, Records
 from lafka.archec.records.opening import catch_up
 from lafka.archec.store import ObiStore
 from lafka.archec.tobis import Clocks
+from lafka.archec.withdrawals import SOURCE, Withdrawals
 from lafka.errors import BadArgument, NotHeld
 
 
@@ -44,11 +44,11 @@ def withdraw(
     known = records.history(obi)
     if known is None or tist not in dict(known.versions):
         raise NotHeld(f"{obi}: nothing was noted at {tist}")
-    if is_withdrawn(store, obi, tist):
+    if Withdrawals(store).why(obi, tist):
         raise BadArgument(f"{obi}: what was noted at {tist} is taken down already")
     place = store.find(tist, obi)
     kind = known.kind
-    head = {"kind": str(kind), "source": "withdraw", "at": False, "run": run,
+    head = {"kind": str(kind), "source": SOURCE, "at": False, "run": run,
             "software": f"Lafka {lafka.__version__}"}  # fmt: skip
     last = max((one.tist for one in records.gatherings() if one.kind == kind), default=0)
     began = clocks.monotonic()
@@ -65,13 +65,3 @@ def withdraw(
 def _having(records: Records, kind: Kind, key: str) -> int:
     """How many versions have the content with that MD5 key."""
     return sum(md5 == key for obi in records.walk(kind) for _, md5 in obi.versions)
-
-
-def is_withdrawn(store: ObiStore, obi: str, tist: int) -> bool:
-    """Whether a journal says that this version is taken down."""
-    return any(
-        line.get("e") == "withdrawn" and line.get("id") == obi and line.get("tist") == tist
-        for journal in store.journals()
-        if journal >= tist
-        for _, line in read(store.journal(journal))
-    )

@@ -115,6 +115,7 @@ class Example:
         yield from self._tree()
         yield from self._looked_at(base)
         yield from self._pulled()
+        yield from self._reported()
 
     def _write(self, titles: Mapping[int, str], base: str) -> None:
         folder = self.folder / "data" / "current" / "RePEc" / "dem" / "wpaper"
@@ -160,6 +161,11 @@ class Example:
                                    "-a", f"legacy={address}", "-s", pulled)  # fmt: skip
         yield from self._shown("suwaf", HANDLE, "-s", pulled)
         yield from self._shown("verify", "-s", pulled)
+
+    def _reported(self) -> Iterator[str]:
+        yield "\nThe report, a line a series; and what the archive's maintainer can be sent:\n"
+        yield from self._shown("archec", "report", "--by", "series", "--format", "csv")
+        yield from self._shown("archec", "report", "--mail", "dem")
 
     # Commands ------------------------------------------------------------------------------
 

@@ -413,3 +413,23 @@ def test_the_settings_of_every_run_are_what_they_say(home):
         assert (again.lines, again.report["done"]) == ({}, True)
         [obi] = [one for one in home.walk() if one["id"] == f"{at}/a.pdf"]
         assert obi["due"] == obi["noted"] + 86_400
+
+
+def test_a_damaged_journal_is_told_as_that_and_nothing_is_asked_for(home):
+    with Server((HOST,)) as site:
+        at = site.at(HOST)
+        site.routes |= {"/a.pdf": as_pdf(pdf("a"))}
+        put(home, f"{at}/a.pdf")
+        crawl(home)
+        [journal] = [p for t, lines in home.journals().items() if lines[0]["kind"] == "fobi"
+                     for p in [ObiStore(home.archive).journal(t)]]  # fmt: skip
+        data = journal.read_bytes()
+        end = data[:-1].rindex(b"\n") + 1
+        journal.write_bytes(data[:end] + b"?" * (len(data) - end - 1) + b"\n")
+        done = crawl(home, expected=1)
+    assert (done.lines, done.report["reason"], done.report["done"]) == (
+        {}, "store-damaged", False,
+    )  # fmt: skip
+    assert done.run.log.count(f"The crawl stops: {journal}") == 1
+    assert f"byte {end}: a line that is not JSON. No crawl does until it is mended;" in done.run.log
+    assert "Traceback" not in done.run.log

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lafka.archec import claims, redif
-from lafka.archec.futlis import Choice, FutliList, lines_of
+from lafka.archec.futlis import Choice, FutliList, lines_of, tsv
 from lafka.errors import BadSource, StorageTrouble
 from lafka.papers.lists import listfiles
 from lafka.pids import SCHEMES
@@ -96,7 +96,7 @@ def test_a_tarball_gives_the_same_in_whatever_order(data: Path, backwards: bool)
 def test_a_list_is_taken_by_the_reader_of_lists(data: Path, tmp_path: Path) -> None:
     path = tmp_path / "list.tsv"
     with FutliList(data, Choice()) as found:
-        path.write_bytes(b"".join(found.tsv()))
+        path.write_bytes(b"".join(tsv(found)))
     read = list(listfiles.read(path, SCHEMES["RePEc"]))
     assert [(line.pid_text, line.url_text) for line in read] == [line[:2] for line in EXPECTED]
     assert [line.outcome for line in read] == ["restricted"] + [None] * 7

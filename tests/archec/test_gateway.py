@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 import os
 import re
 import select
@@ -32,6 +31,8 @@ from starlette.responses import StreamingResponse
 from lafka.archec.records.opening import open_records
 from lafka.archec.serving import StoreHoldings
 from lafka.archec.store import ObiStore
+from lafka.archec.tobis import Clocks
+from lafka.archec.withdrawing import withdraw
 from lafka.errors import KeeperError, NotHeld
 from lafka.gateway import app
 from lafka.gateway import serving as gateways
@@ -577,9 +578,9 @@ def test_what_was_taken_down_is_not_served(holdings: tuple[Home, StoreHoldings])
     place.write_bytes(b"")
     with pytest.raises(KeeperError, match="0 bytes, and not the 15 of its journal"):
         made.held(PAGE, FILES + DAY)
-    journal = store.journal(FILES + 3 * DAY)
-    line = {"e": "withdrawn", "id": PAGE, "tist": FILES + DAY, "why": "a court"}
-    journal.write_text(f"{journal.read_text()}{json.dumps(line)}\n")
+    clocks = Clocks(now=lambda: 5, monotonic=lambda: 0.0)
+    with home.records(store) as records:
+        withdraw(store, records, PAGE, FILES + DAY, why="a court", run="r", clocks=clocks)
     assert made.held(PAGE, FILES + DAY) == Withdrawn(why="a court")
     other = made.held(PAGE, FILES)
     assert isinstance(other, HeldFile)

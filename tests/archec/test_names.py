@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -20,7 +22,7 @@ def encodable(text: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
-# The table of docs/archec.md, section 2.1 of the design.
+CHAPTER = Path(__file__).parents[2] / "docs" / "formats.md"
 PLACES = [
     (1352481230, "RePEc:nbr:nberwo:0001", "032/184/2531/RePEc%3Anbr%3Anberwo%3A0001"),
     (1394582400, "RePEc:nbr:nberwo:0001", "004/285/4931/RePEc%3Anbr%3Anberwo%3A0001"),
@@ -37,6 +39,11 @@ PLACES = [
 @pytest.mark.parametrize(("tist", "obi", "path"), PLACES)
 def test_places_are_those_of_the_table(tist, obi, path):
     assert f"{tists.folder(tist)}/{Names.EXACT.file_name(obi)}" == path
+
+
+def test_the_table_of_the_formats_is_that_of_the_code():
+    rows = re.findall(r"^\| ([0-9]{9,11}) \| `(\S+)` \| `(\S+)` \|$", CHAPTER.read_text(), re.M)
+    assert [(int(tist), obi, path) for tist, obi, path in rows] == PLACES
 
 
 @given(st.integers(tists.FIRST, tists.LAST))

@@ -16,6 +16,7 @@ from lafka.archec.records.sqlite import SqliteRecords
 from lafka.archec.serving import StoreHoldings
 from lafka.archec.store import ObiStore
 from lafka.archec.tobis import Clocks
+from lafka.archec.withdrawals import Withdrawals
 from lafka.archec.withdrawing import Withdrawal, withdraw
 from lafka.errors import BadArgument, NotHeld
 from lafka.gateway.holdings import HeldFile, Withdrawn
@@ -75,6 +76,39 @@ def test_the_gateway_says_so_and_the_check_is_content(home: Home) -> None:
     place.write_bytes(b"")
     place.chmod(0o444)
     assert list(check_store(home.archive)) == []
+
+
+def test_an_older_version_is_not_served_though_its_bytes_are_there(home: Home) -> None:
+    store = ObiStore(home.archive)
+    holdings = StoreHoldings(store, lambda: open_records(store, "", read_only=True))
+    before = holdings.held(PAGE, START + 9)
+    assert isinstance(before, HeldFile)
+    os.close(before.fd)
+    take_down(home, PAGE, START + 9, "a tribunal")
+    assert holdings.held(PAGE, START + 9) == Withdrawn(why="a tribunal")
+    kept = holdings.held(PAGE, AGAIN)
+    assert isinstance(kept, HeldFile)
+    os.close(kept.fd)
+    twin = holdings.held(TWIN, START + 9)  # it has the same bytes, and was not taken down
+    assert isinstance(twin, HeldFile)
+    os.close(twin.fd)
+    holdings.close()
+
+
+def test_what_a_withdrawal_that_lives_says_counts_and_a_damaged_one_disturbs_nobody(
+    home: Home,
+) -> None:
+    store = ObiStore(home.archive)
+    known = Withdrawals(store)
+    path = store.journal(START + 50)
+    first = {"format": 1, "gathering": START + 50, "kind": "fobi", "source": "withdraw"}
+    path.write_text(json.dumps(first) + "\n")
+    (store.journal(START + 51)).write_text("no line\n")
+    assert known.why(PAGE, AGAIN) == ""
+    with path.open("a") as file:
+        line = {"e": "withdrawn", "id": PAGE, "tist": AGAIN, "why": "a court"}
+        file.write(json.dumps(line) + "\n{")
+    assert known.why(PAGE, AGAIN) == "a court"
 
 
 def test_others_with_the_same_bytes_are_told(home: Home) -> None:
