@@ -166,7 +166,8 @@ def _copy_project(copy: Path) -> None:
     """The files that an egg is made of; those of the checkout that git does not have stay out."""
     left_out = shutil.ignore_patterns("__pycache__", "*.egg-info", ".*")
     shutil.copytree(ROOT / "lafka", copy / "lafka", ignore=left_out)
-    for name in ("pyproject.toml", "scrapy.cfg", "README.md", "LICENSE"):
+    (copy / "docs").mkdir()
+    for name in ("pyproject.toml", "scrapy.cfg", "README.md", "LICENSE", "docs/lafka.1"):
         if (ROOT / name).exists():
             shutil.copy(ROOT / name, copy / name)
 
