@@ -53,8 +53,8 @@ class PaperWarcPipeline:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        if not hasattr(crawler.spider, "archive"):
-            raise NotConfigured  # silently: another crawl, of another store
+        if not isinstance(getattr(crawler.spider, "archive", None), Archive):
+            raise NotConfigured  # silently: another store; ``-a archive=abc`` is RePEc's code
         return cls(
             crawler,
             Run.of(crawler),
