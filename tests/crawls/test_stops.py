@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import os
+import threading
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -63,6 +65,17 @@ def assert_kept(archive: Path) -> None:
         acknowledged |= {line["pid"] for line in run if line["outcome"] == "fut"}
 
 
+def wait_for_a_fut(archive: Path) -> None:
+    """Until a run has acknowledged one; what is stored by then has its line soon."""
+    patience = threading.Event()
+    for _ in range(20 * WAIT):
+        with suppress(ValueError):  # a line that is being written
+            if any(line["outcome"] == "fut" for run in outcomes(archive) for line in run):
+                return
+        patience.wait(0.05)
+    raise AssertionError("no fut was acknowledged")
+
+
 def test_a_killed_crawl_is_completed_by_the_same_command(
     site: SmallSite, list_: Path, tmp_path: Path
 ) -> None:
@@ -71,6 +84,8 @@ def test_a_killed_crawl_is_completed_by_the_same_command(
         site.pause_after(answers)
         with Crawl(archive, "-a", f"input={list_}", LAFKA_RAW_SIZE=5000) as going:
             assert site.paused.wait(WAIT)
+            if answers == 14:
+                wait_for_a_fut(archive)
             going.kill()
         site.resume()
     run = crawl(archive, list_)
