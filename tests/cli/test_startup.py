@@ -105,7 +105,7 @@ def test_what_is_rare_is_left_to_scrapy(archive: Path, args: tuple[str, ...], sa
 
 
 def test_scrapy_finds_all_our_commands_under_the_same_names() -> None:
-    """In a process of its own, where Scrapy is there before the commands are, as with ``scrapy``."""
+    """In a process of its own: with ``scrapy``, Scrapy is there before our commands are."""
     code = (
         "from scrapy.cmdline import _get_commands_from_module as found;"
         "print(*found('lafka.commands', inproject=True))"
