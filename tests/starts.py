@@ -45,7 +45,7 @@ class Shell:
     """Variables of the environment."""
 
     @property
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         return {
             **os.environ,
             "PATH": os.pathsep.join((*map(str, self.bins), os.environ["PATH"])),
@@ -57,8 +57,8 @@ class Shell:
 
     def __call__(self, line: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            ["sh", "-c", line], cwd=self.folder, env=self._environment, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, check=False,
+            ["sh", "-c", line], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, check=False, timeout=120,
         )  # fmt: skip
 
     @contextmanager
@@ -66,7 +66,7 @@ class Shell:
         """While *line* serves, at a free port; the address that it says first."""
         with subprocess.Popen(
             ["sh", "-c", f"exec {line.rstrip(' &')} --port 0"], cwd=self.folder,
-            env=self._environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+            env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
         ) as server:  # fmt: skip
             assert server.stdout is not None
             try:

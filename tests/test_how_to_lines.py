@@ -20,7 +20,7 @@ from tests.sites.papers import BUSY, MAIN, OTHER, STILL, SmallSite, as_pdf
 from tests.sites.platforms import PlatformSite, played
 from tests.starts import ROOT, Shell
 from tests.stores import pdf
-from tests.test_shell_lines import PAGES, SERVES, blocks
+from tests.test_shell_lines import PAGES, blocks
 
 NOT_RUN = {
     r"pip install |python3 -m venv ": "it asks a registry of packages; tests/cli/test_entry.py",
@@ -48,6 +48,8 @@ PLACES = {
     r"20261120T0110\*": "*",  # a night of then
 }
 """What stands elsewhere on the machine, or at another time."""
+SERVES = re.compile(r"scrapy (archec serve|gateway)\b")
+"""Lines that serve until they are stopped."""
 GATEWAY = "http://127.0.0.1:8732"
 
 TOBI = ("scrapy tobi -f 2012-11-07.tar.gz --at name", "scrapy tobi")

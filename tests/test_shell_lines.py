@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -22,12 +25,11 @@ ELSEWHERE = {
     r"pip install": "it asks a registry of packages; tests/cli/test_first_evening.py",
     r"make ": "it makes an environment and runs all tests; tests/cli/test_entry.py",
     r"lafka warc (search --url|arc2warc)": "files that are somebody's; tests/test_warc_commands.py",
+    r"lafka serve$": "it serves until it is stopped; tests/test_shell_lines.py",
 }
 """Lines that no test of this file runs: how they begin, and why; what else runs them."""
 MAY_FAIL = {"lafka check-list list.tsv": 1}
 """The list has a line that is wrong."""
-SERVES = re.compile(r"(lafka|scrapy) (archec serve|gateway|serve)\b")
-"""Lines that serve until they are stopped."""
 
 
 def blocks(page: str, kind: str) -> list[str]:
@@ -61,10 +63,6 @@ def shell(tmp_path_factory: pytest.TempPathFactory, programs: Path) -> Iterator[
 
 @pytest.mark.parametrize(("page", "line"), [(page, line) for page in PAGES for line in lines(page)])
 def test_a_shell_line_does_what_it_says(page: str, line: str, shell: Shell) -> None:
-    if SERVES.match(line):
-        with shell.serving(line) as address:
-            assert address.startswith("http://127.0.0.1:"), address
-        return
     done = shell(line)
     assert done.returncode == MAY_FAIL.get(line, 0), done.stderr
     assert "Traceback" not in done.stderr
@@ -81,6 +79,25 @@ def test_the_python_lines_do_what_they_say(page: str, shell: Shell) -> None:
         done = shell(f"{sys.executable} -c '{code}'")
         assert done.returncode == 0, done.stderr
         assert "RePEc:abc:wpaper:1" in done.stdout or "fut" not in code
+
+
+def test_the_pages_are_served_until_they_are_stopped(shell: Shell) -> None:
+    """As the README has it; another program may have its port, which is told."""
+    assert "lafka serve" in all_lines("README.md")
+    serving = subprocess.Popen(
+        [sys.executable, "-m", "lafka", "serve"], cwd=shell.folder, env=shell.environment,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with serving:
+        assert serving.stdout is not None
+        address = serving.stdout.readline().strip()
+        if address:
+            with urlopen(f"{address}/search?q=wpaper", timeout=60) as answer:
+                assert b"RePEc:abc:wpaper:1" in answer.read()
+            serving.send_signal(signal.SIGINT)
+        _, told = serving.communicate(timeout=60)
+    assert "Traceback" not in told
+    assert address or "port 8000 cannot be had" in told or "port 8001 cannot be had" in told
 
 
 def test_a_held_lock_is_told_from_a_full_disk(tmp_path: Path) -> None:
