@@ -63,6 +63,8 @@ BEFORE = {
     "gather-templates": (ADOPTED,),
 }
 """What a page takes for granted."""
+PROGRAMS = ("curl", "flock", "jq", "sqlite3")
+"""Of others; pages that ask for them are run where these are."""
 CRON = r"(?:[\d*]+ +){5}"
 RSYNC = """\
 #!/bin/sh
@@ -192,9 +194,13 @@ def mongod() -> Iterator[mongods.Mongod]:
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
 def test_the_shell_lines_of_a_how_to_do_what_they_say(page: Path, shell: Shell) -> None:
+    given = [*BEFORE.get(page.stem, ()), *filter(runs, lines(page))]
+    for program in PROGRAMS:
+        if any(re.search(rf"\b{program} ", line) for line in given) and not shutil.which(program):
+            pytest.skip(f"no {program} here")
     address = GATEWAY
     with ExitStack() as going:
-        for line in (*BEFORE.get(page.stem, ()), *filter(runs, lines(page))):
+        for line in given:
             line = placed(line).replace(GATEWAY, address)
             if SERVES.match(line):
                 going.close()  # the next serves at the address of the last
