@@ -46,7 +46,7 @@ PLACES = {
     r"(?<![\w./])/srv/lafka(?=[ /])": ".",
     r"(?<![\w.])/(srv|var)/": r"\1/",
     r"20261120T0110\*": "*",  # a night of then
-    r"\b180d\b": "0d",  # half a year ago nothing was here
+    "--recheck 180d": "--recheck 2999",  # half a year ago nothing was here
 }
 """What stands elsewhere on the machine, or at another time."""
 SERVES = re.compile(r"scrapy (archec serve|gateway)\b")
