@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 import scrapy.utils.asyncio
+from scrapy import Spider
+from scrapy.crawler import Crawler
 from scrapy.signalmanager import SignalManager
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.test import get_crawler
@@ -133,3 +135,10 @@ def test_a_crawl_that_cannot_be_opened_is_not_waited_for(crawler: Any) -> None:
 
     asyncio.run(stop())
     assert crawler.closed == []
+
+
+def test_a_crawl_that_has_not_begun_has_nothing_to_stop() -> None:
+    """As where a signal comes before Scrapy has made the engine and the stats."""
+    crawler = Crawler(Spider)
+    stop_crawl(crawler, SHUTDOWN)
+    assert stopping_for(crawler) == ""
