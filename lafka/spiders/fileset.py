@@ -28,6 +28,7 @@ from lafka.filesets.archive.recovery import BOUND
 from lafka.filesets.children import Children
 from lafka.filesets.crawling.answers import Came
 from lafka.filesets.crawling.arguments import ARGUMENTS, GUESTS, Arguments, Sizes
+from lafka.filesets.crawling.attempts import ALONE, MOST, Attempts
 from lafka.filesets.crawling.brokers import Brokers
 from lafka.filesets.crawling.downloads import PartSink
 from lafka.filesets.crawling.ingests import Ingest
@@ -111,6 +112,7 @@ class FilesetSpider(Spider):
             logger.info(told_archive(settings))
         spider.run = Run.begin(crawler, root, raw=spider.filesets.folder / "raw")
         spider.shop = spider._shop(settings)
+        spider.attempts = Attempts(spider.shop.index)
         spider.most = settings.getint("LAFKA_FILESETS_MAX")
         crawler.signals.connect(spider.stopping, signal=STOPPING)
         crawler.signals.connect(spider.spider_closed, signal=signals.spider_closed)
@@ -128,6 +130,7 @@ class FilesetSpider(Spider):
         self._tasks: set[asyncio.Task[None]] = set()
         self._children = Children()
         self._brokers: Brokers | None = None
+        self.attempts: Attempts
 
     def _shop(self, settings: BaseSettings) -> Shop:
         arguments, sizes = self.arguments, _sizes(settings)
@@ -175,10 +178,15 @@ class FilesetSpider(Spider):
                 await room.acquire()
                 if (line := await following()) is None:
                     break
-                task = asyncio.ensure_future(self._ingest(line))
+                begins = await self.aside(self.attempts.begins, line) if line.message else 0
+                if begins >= ALONE and self._tasks:
+                    await asyncio.wait(self._tasks)
+                task = asyncio.ensure_future(self._ingest(line, begins))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
                 task.add_done_callback(lambda _: room.release())
+                if begins >= ALONE:
+                    await asyncio.wait([task])
         except BadList as error:
             logger.error("The list ends early: %s", error)
             assert self.crawler.stats is not None
@@ -189,12 +197,19 @@ class FilesetSpider(Spider):
             await asyncio.wait(self._tasks)
         self._out.put_nowait(None)
 
-    async def _ingest(self, line: RequestLine) -> None:
+    async def _ingest(self, line: RequestLine, begins: int) -> None:
+        """The ingest of *line*, which was begun so often before without an end."""
         try:
             if line.request is None:
                 self._tell(_bad(line), line)
                 return
-            result = await Ingest(self.shop, line.request, line.number).run()
+            if begins >= MOST:
+                self._tell(self.attempts.given_up(line, line.request), line)
+                return
+            if line.message:
+                await self.aside(self.attempts.begin, line)
+            moved = partial(self.attempts.end, [line.message])
+            result = await Ingest(self.shop, line.request, line.number, moved).run()
             self._tell(result, line)
             await self.run.raw.in_order(self._release, line.number)
         except Dry as dry:
@@ -258,6 +273,7 @@ class FilesetSpider(Spider):
             aside=self.aside,
             dead=self.run.root / "runs" / f"{self.run.name}.dead.jsonl",
             acknowledged=self._at_the_broker,
+            let_go=self.attempts.end,
             failed=self._broker_failed,
             window=settings.getint("LAFKA_KAFKA_WINDOW"),
             properties=properties(settings["LAFKA_KAFKA"]),
@@ -274,6 +290,7 @@ class FilesetSpider(Spider):
         """A result is acknowledged, and that of its file; in a thread."""
         if result["hit"]:
             self.shop.index.tell([_key(result)])
+        self.attempts.end([result.get("lafka", {}).get("message", "")])
 
     def _broker_failed(self, error: BrokerTrouble | StorageTrouble) -> None:
         if isinstance(error, StorageTrouble):
@@ -379,11 +396,18 @@ class FilesetSpider(Spider):
             await asyncio.wait(tasks)
         self._threads.stop()
         self._children.stop()
+        self._forget_attempts()
         self.shop.index.close()
         if self._brokers is not None:
             assert self.crawler.stats is not None
             for name, count in self._brokers.counts.items():
                 self.crawler.stats.set_value(f"lafka/kafka/{name}", count)
+
+    def _forget_attempts(self) -> None:
+        try:
+            self.attempts.end_all()
+        except StorageTrouble as error:
+            stop_for_storage(self.crawler, error)
 
     async def engine_stopped(self) -> None:
         """The feed is closed, so all results are published: wait for them, commit and leave."""

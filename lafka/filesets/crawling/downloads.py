@@ -36,21 +36,20 @@ logger = logging.getLogger(__name__)
 
 
 class PartSink:
-    """Takes the body of one answer into *file*; *call* runs something in the reactor's thread.
+    """Takes the body of one answer for *want* into *file*, on its *way*.
 
     ``step`` is what the answer meant, None before one came.
     """
 
-    def __init__(
-        self, file: PartFile, url: str, most: int, call: Callable[[Callable[[], object]], object]
-    ) -> None:
+    def __init__(self, file: PartFile, want: Fetch | FetchBundle, way: Way) -> None:
         self.step: Step | None = None
         self.status = 0
         self.start = file.part.offset
         self._file = file
-        self._url = url
-        self._most = most
-        self._call = call
+        self._url = want.url
+        self._call = way.call
+        self._moved = way.moved
+        self._synced = file.part.offset
         self._waiting: queue.SimpleQueue[bytes | Part | None] = queue.SimpleQueue()
         self._size = 0
         self._lock = threading.Lock()
@@ -115,6 +114,9 @@ class PartSink:
             self._file.write(piece)
         else:
             self._file.sync()
+        if self._file.part.offset > self._synced:
+            self._moved()
+        self._synced = self._file.part.offset
 
     def _written(self, size: int) -> None:
         with self._lock:
@@ -146,12 +148,13 @@ class Way:
     """What a download needs of the crawl.
 
     ``get`` asks with these header fields and this sink; ``aside`` works in a thread; ``call`` in
-    the reactor's.
+    the reactor's. ``moved`` is called, in a thread, when more bytes are synced.
     """
 
     get: Callable[[dict[str, str], PartSink], Awaitable[Came]]
     aside: Callable[..., Awaitable[object]]
     call: Callable[[Callable[[], object]], object]
+    moved: Callable[[], object]
     told: Callable[[str], str]
     tries: int
 
@@ -170,7 +173,7 @@ class Download:
         left, came, status = way.tries, None, 200
         while not self.file.part.is_whole:
             before = self.file.size
-            sink = PartSink(self.file, want.url, want.max_bytes, way.call)
+            sink = PartSink(self.file, want, way)
             try:
                 came = await way.get(self.file.part.headers(), sink)
             finally:

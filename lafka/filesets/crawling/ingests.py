@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from time import monotonic
 from typing import Any
@@ -41,12 +41,22 @@ _LANDING_STATUS = {
 
 
 class Ingest:
-    """The ingest of *request*, whose captures belong to *owner*."""
+    """The ingest of *request*, whose captures belong to *owner*.
 
-    def __init__(self, shop: Shop, request: IngestRequest, owner: int) -> None:
+    *moved* is called, in a thread, when something of its fileset is safe that a kill leaves.
+    """
+
+    def __init__(
+        self,
+        shop: Shop,
+        request: IngestRequest,
+        owner: int,
+        moved: Callable[[], object] = bool,
+    ) -> None:
         self._shop = shop
         self._request = request
         self._owner = owner
+        self._moved = moved
         self._pages: list[Page] = []
         self._item: FilesetPlatformItem | None = None
         self._claim: Claim | None = None
@@ -154,7 +164,9 @@ class Ingest:
         if isinstance(want, Fetch | FetchBundle):
             return await self._fetch(want)
         if isinstance(want, Keep):
-            return await self._keep(want)
+            kept = await self._keep(want)
+            await self._shop.wire.aside(self._moved)
+            return kept
         assert isinstance(want, SetAside)
         if self._target is not None:
             await self._target.set_aside()
@@ -200,7 +212,7 @@ class Ingest:
         store = self._store = await self._locked(fileset)
         if not claim.strategy.is_web:
             anew = self._request.force_recrawl
-            self._target = ItemStore(shop, claim, self._get, anew=anew)
+            self._target = ItemStore(shop, claim, self._get, self._moved, anew=anew)
         folder = self._target.folder if self._target else None
         self._held = HeldHere(store, shop.filesets, folder)
 
