@@ -32,7 +32,7 @@ from lafka.filesets.crawling.attempts import ALONE, MOST, Attempts
 from lafka.filesets.crawling.brokers import Brokers
 from lafka.filesets.crawling.downloads import PartSink
 from lafka.filesets.crawling.ingests import Ingest
-from lafka.filesets.crawling.lines import RequestLine
+from lafka.filesets.crawling.lines import LineCount, RequestLine, bad_result
 from lafka.filesets.crawling.shops import Dry, Shop, Wanted
 from lafka.filesets.results import file_result
 from lafka.filesets.statuses import Status
@@ -42,6 +42,7 @@ from lafka.jobs.kafka.places import properties
 from lafka.papers import Archive
 from lafka.politeness.failures import not_the_sites
 from lafka.runs.feed import add_outcome_feed
+from lafka.runs.progress import Aim
 from lafka.spiders.agents import user_agent
 from lafka.storage.stopping import (
     LIST_STAT,
@@ -73,6 +74,7 @@ class FilesetSpider(Spider):
     """``scrapy crawl fileset -a input=requests.jsonl``; docs/reference.md has the arguments."""
 
     name = "fileset"
+    aim = Aim("datasets", frozenset(status for status in Status if status.is_hit), "datasets")
 
     run: Run
     filesets: Filesets
@@ -131,6 +133,7 @@ class FilesetSpider(Spider):
         self._children = Children()
         self._brokers: Brokers | None = None
         self.attempts: Attempts
+        self.feeder = LineCount()
 
     def _shop(self, settings: BaseSettings) -> Shop:
         arguments, sizes = self.arguments, _sizes(settings)
@@ -162,12 +165,18 @@ class FilesetSpider(Spider):
         """What is to be stored and told, as ingests come to it; their requests go by the engine."""
         self._meet_brokers()
         reading = asyncio.ensure_future(self._read())
+        counting = asyncio.ensure_future(self._count_lines())
         while (item := await self._out.get()) is not None:
             yield item
         while not self._out.empty():
             if (item := self._out.get_nowait()) is not None:
                 yield item
-        reading.cancel()
+        for task in (reading, counting):
+            task.cancel()
+
+    async def _count_lines(self) -> None:
+        if listed := self.arguments.listed:
+            await run_aside("lafka-count", partial(self.feeder.load, listed))
 
     async def _read(self) -> None:
         """Begin an ingest a line, so many at once; say that all have ended."""
@@ -201,7 +210,7 @@ class FilesetSpider(Spider):
         """The ingest of *line*, which was begun so often before without an end."""
         try:
             if line.request is None:
-                self._tell(_bad(line), line)
+                self._tell(bad_result(line), line)
                 return
             if begins >= MOST:
                 self._tell(self.attempts.given_up(line, line.request), line)
@@ -233,7 +242,7 @@ class FilesetSpider(Spider):
         self._count(self.crawler.stats, result)
         for told in filter(None, (result, file_result(result))):
             item = ResultItem(told)
-            item.number = line.number
+            item.number, item.beside = line.number, told is not result
             self._out.put_nowait(item)
 
     def _count(self, stats: StatsCollector, result: dict[str, Any]) -> None:
@@ -433,16 +442,6 @@ def _sizes(settings: BaseSettings) -> Sizes:
 def _streamed(sink: PartSink) -> dict[str, Any]:
     """What a request's meta says of a body that goes past the raw WARC, as long as it comes."""
     return {SINK_KEY: sink, "download_timeout": NO_TIMEOUT, "dont_retry": True}
-
-
-def _bad(line: RequestLine) -> dict[str, Any]:
-    where = line.message or f"line {line.number}"
-    return {
-        "hit": False,
-        "status": str(Status.BAD_REQUEST),
-        "request": line.said or {},
-        "error_message": f"{where}: {line.trouble}"[:1_600],
-    }
 
 
 def _key(result: Mapping[str, Any]) -> tuple[str, str]:
