@@ -12,10 +12,9 @@ import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from lafka.capture.logged import LoggedExchange
-from lafka.errors import StorageTrouble
+from lafka.errors import BadHttp, StorageTrouble
 from lafka.filesets.asks import Fetch, FetchBundle, Fetched
 from lafka.filesets.bundles import BundleLimits
 from lafka.filesets.children import Children
@@ -24,6 +23,7 @@ from lafka.filesets.statuses import FileStatus
 from lafka.filesets.targets.folder import SYNC_SECONDS, PartFile
 from lafka.filesets.targets.parts import Part, Step, begun, step_after
 from lafka.filesets.types import OTHER_DIGESTS
+from lafka.filesets.verifying import FileFacts, compare, facts_of
 from lafka.politeness.failures import is_final
 from lafka.warc.format.fields import Fields
 
@@ -239,14 +239,31 @@ def others_of(want: Fetch | FetchBundle) -> tuple[str, ...]:
 
 
 def looked_into(
-    fetched: Fetched, want: Fetch | FetchBundle, path: Path, children: Children,
+    fetched: Fetched, want: Fetch | FetchBundle, file: PartFile, children: Children,
     limits: BundleLimits,
 ) -> Fetched:  # fmt: skip
-    """*fetched* with the type of its bytes, and what stands in it where it is a bundle. Blocks."""
+    """*fetched*, in the part *file*, with the type of its bytes. Blocks.
+
+    With what stands in it where it is a bundle; with what its content coding hides where that is
+    needed: the coded bytes are not the file that is wanted.
+    """
     if fetched.facts is None:
         return fetched
     facts = replace(fetched.facts, mimetype=children.mimetype(fetched.facts.prefix))
     contents = None
     if isinstance(want, FetchBundle):
-        contents = children.bundle(path, limits, others=want.others)
-    return replace(fetched, facts=facts, contents=contents)
+        contents = children.bundle(file.path, limits, others=want.others)
+    decoded = _decoded(facts, want, file)
+    if decoded is not None:
+        decoded = replace(decoded, mimetype=children.mimetype(decoded.prefix))
+    return replace(fetched, facts=facts, decoded=decoded, contents=contents)
+
+
+def _decoded(facts: FileFacts, want: Fetch | FetchBundle, file: PartFile) -> FileFacts | None:
+    coded = isinstance(want, Fetch) and bool(file.part.coding)
+    if not coded or compare(want.file, facts) is FileStatus.SUCCESS:
+        return None
+    try:
+        return facts_of(file.undone(want.max_bytes), others_of(want))
+    except BadHttp:
+        return None

@@ -69,7 +69,7 @@ class ItemStore:
             looked_into,
             fetched,
             want,
-            self._download.file.path,
+            self._download.file,
             self._shop.children,
             self._shop.bundle_limits,
         )
@@ -112,7 +112,7 @@ class ItemStore:
 
         def keep() -> Kept:
             if download.file.path.exists() or not final.exists():
-                if not download.file.keep(final) and not _same(final, want):
+                if not download.file.keep(final, undone=want.decoded) and not _same(final, want):
                     status = FileStatus.MISMATCH_EXISTING
                     return Kept(status=status, trouble=f"{final}: other content is there")
                 download.file.drop()
