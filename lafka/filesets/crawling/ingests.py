@@ -312,14 +312,21 @@ class Ingest:
         def end() -> dict[str, Any]:
             if target is not None and result["hit"] and not target.folder.is_described:
                 target.folder.describe()
+            if told.status != Status.SUCCESS_EXISTING:
+                # A kill behind the end of the version leaves what is still to be told of it.
+                self._note(store, told, result)
             ended = store.end(result)
-            if ended["hit"] and told.item is not None:
-                time = "" if (known := store.known()) is None else known.time
-                self._shop.index.note(ended, told.item.fileset_id or "", store.entry, time)
+            self._note(store, told, ended)
             return ended
 
         stored: dict[str, Any] = await self._shop.wire.store(self._home(told), end)
         return stored
+
+    def _note(self, store: Storing, told: IngestResult, result: dict[str, Any]) -> None:
+        """Note *result* in the index, where it is a hit; it counts once the version is whole."""
+        if result["hit"] and told.item is not None:
+            time = "" if (known := store.known()) is None else known.time
+            self._shop.index.note(result, told.item.fileset_id or "", store.entry, time)
 
     def _home(self, told: IngestResult) -> str:
         """The fileset in whose WARC the landing page of *told* is kept."""
