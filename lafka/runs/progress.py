@@ -8,7 +8,7 @@ import re
 import sys
 from collections import Counter
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from itemadapter import ItemAdapter
 from scrapy import signals
@@ -32,18 +32,40 @@ NOT_THE_OPERATOR = ("https://scrapy.org", "https://github.com/lafka-archive/lafk
 URL = re.compile(r"https?://[^\s();,]+", re.IGNORECASE)
 
 
+class Aim(NamedTuple):
+    """What a spider is after: lines that ended in ``outcomes`` are ``name``, of so many ``unit``.
+
+    A spider that is after something else than futs says so by its ``aim``.
+    """
+
+    name: str = "futs"
+    outcomes: frozenset[str] = frozenset({"fut"})
+    unit: str = "papers"
+
+    @classmethod
+    def of(cls, spider: Any) -> Aim:
+        found: Aim = getattr(spider, "aim", PAPERS)
+        return found
+
+    def count(self, outcomes: Counter[str]) -> int:
+        return sum(outcomes[outcome] for outcome in self.outcomes)
+
+
+PAPERS = Aim()
+
+
 def progress_line(
-    *, done: int, futs: int, rate: float, feeder: Any | None, waiting_hosts: int
+    *, done: int, futs: int, rate: float, feeder: Any | None, waiting_hosts: int, name: str = "futs"
 ) -> str:
     """``1,204 of 10,000 lines done, 800 futs, 3.2 lines/s, 12 hosts waiting``.
 
-    *feeder* has ``total``, the lines read so far or None, and ``loaded``, whether that is all.
-    *rate* is in lines a second.
+    *name*: what *futs* counts. *feeder* has ``total``, the lines read so far or None, and
+    ``loaded``, whether that is all. *rate* is in lines a second.
     """
     total = getattr(feeder, "total", None)
     of = "" if total is None else f" of {total:,}{'' if getattr(feeder, 'loaded', True) else '+'}"
     return (
-        f"{done:,}{of} lines done, {futs:,} futs, {rate:.1f} lines/s, "
+        f"{done:,}{of} lines done, {futs:,} {name}, {rate:.1f} lines/s, "
         f"{waiting_hosts:,} host{'' if waiting_hosts == 1 else 's'} waiting"
     )
 
@@ -81,6 +103,14 @@ def outcome_of(item: Any) -> str | None:
     return None if outcome is None else str(outcome)
 
 
+def ended_as(item: Any) -> str | None:
+    """How the line of *item* ended, of a fileset by its status; None where *item* ends no line."""
+    if not ItemAdapter.is_item(item) or getattr(item, "beside", False):
+        return None
+    status = ItemAdapter(item).get("status")
+    return outcome_of(item) or (status if isinstance(status, str) else None)
+
+
 class Progress:
     """One INFO line every *interval* seconds and one at the end."""
 
@@ -111,7 +141,7 @@ class Progress:
         self._task.start(self.interval, now=False)
 
     def item_scraped(self, item: Any) -> None:
-        outcome = outcome_of(item)
+        outcome = ended_as(item)
         if outcome is not None:
             self.outcomes[outcome] += 1
 
@@ -128,9 +158,11 @@ class Progress:
 
     def _log(self, rate: float) -> None:
         feeder = getattr(self.crawler.spider, "feeder", None)
+        aim = Aim.of(self.crawler.spider)
         line = progress_line(
             done=self.outcomes.total(),
-            futs=self.outcomes["fut"],
+            futs=aim.count(self.outcomes),
+            name=aim.name,
             rate=rate,
             feeder=feeder,
             waiting_hosts=getattr(feeder, "waiting_hosts", 0),

@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from lafka.runs.progress import names_a_contact, progress_line
+from lafka.items import ResultItem, TrailItem
+from lafka.runs.progress import ended_as, names_a_contact, progress_line
 from tests.sites.hosts import Answer, hosts
 from tests.sites.polite_crawl import crawl
 
@@ -15,10 +16,11 @@ EXTENSIONS = {
 }
 
 
-def line(**feeder) -> str:
+def line(name: str = "futs", **feeder) -> str:
     return progress_line(
         done=1204,
         futs=800,
+        name=name,
         rate=3.21,
         feeder=SimpleNamespace(**feeder) if feeder else None,
         waiting_hosts=12,
@@ -31,6 +33,15 @@ def test_the_line_says_of_how_many_where_that_is_known():
     assert line(loaded=False, total=10_000) == f"1,204 of 10,000+ {rest}"
     assert line(loaded=False, total=None) == f"1,204 {rest}"
     assert line() == f"1,204 {rest}"
+    assert line("datasets") == f"1,204 {rest}".replace("futs", "datasets")
+
+
+def test_a_filesets_result_ends_a_line_by_its_status_and_that_of_its_file_ends_none():
+    result, file = ResultItem(status="success-file"), ResultItem(status="success")
+    file.beside = True
+    assert (ended_as(result), ended_as(file), ended_as(object())) == ("success-file", None, None)
+    trail = TrailItem(pid="RePEc:a:b:1", futli="https://x.example/", outcome="fut", time="")
+    assert ended_as(trail) == "fut"
 
 
 @pytest.mark.parametrize(
