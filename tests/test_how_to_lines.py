@@ -21,6 +21,7 @@ NOT_RUN = {
     r"pip install |python3 -m venv ": "it asks a registry of packages",
     r"datasette/bin/datasette ": "the program of that environment; it serves until it is stopped",
     r"createdb |scrapy persist .*postgresql:": "PostgreSQL; tests/filesets/test_persist.py",
+    r"(npm|mkdir|tar|scrapy serve) .*replayweb": "asks a registry; tests/web/test_replayweb.py",
     r"rsync ": "another server; tests/archec/test_moving.py runs the backup",
     r"ssh ": "another machine",
     r"scrapy fileset (https://|--get|--list f|--bag)": "a dataset on a site of others;"

@@ -19,10 +19,14 @@ class Withheld(NotHeld):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origins:
-    """Where our pages are and where the bytes of others are, without a slash at the end."""
+    """Where our pages are and where the bytes of others are, without a slash at the end.
+
+    *replayweb*: where ReplayWeb.page is, if the operator has one served.
+    """
 
     pages: str
     bytes: str
+    replayweb: str = ""
 
 
 @dataclass
@@ -101,6 +105,11 @@ class Site:
 
     def wacz_at(self, pid: Pid | str) -> str:
         return f"{self.origins.bytes}/wacz/{quote(str(pid), safe='')}.wacz"
+
+    def replay_at(self, pid: Pid | str, url: str) -> str:
+        """Where ReplayWeb.page begins with *url*, as *pid* has it."""
+        place = f"{self.origins.replayweb}/papers/{quote(str(pid), safe='')}"
+        return f"{place}?url={quote(url, safe='')}"
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
