@@ -12,7 +12,6 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
@@ -24,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lafka.errors import BadArgument
-from lafka.papers import Pid, package, pieces
+from lafka.papers import Pid, package
 from lafka.warc.converting.packing import Piece, stream
 from lafka.web.held import Stretch, sent
 from lafka.web.site import Site
@@ -75,10 +74,10 @@ class _Made:
     etag: str
 
     @classmethod
-    def of(cls, made: Iterable[Piece], title: str) -> _Made:
+    def of(cls, made: list[Piece], title: str) -> _Made:
         file = TemporaryFile(prefix="lafka-wacz-")  # noqa: SIM115  kept for the next range
         try:
-            stream(list(made), file, package(title))
+            stream(made, file, package(title))
             size = file.tell()
             file.seek(0)
             digest = file_digest(file, "sha256").hexdigest()
@@ -100,7 +99,7 @@ class ReplayWeb:
     def page(self, request: Request, found: re.Match[str]) -> Response:
         """A page in which ReplayWeb.page opens the WACZ of a paper at ``url``."""
         pid = self._site.open_pid(unquote(found["pid"]))
-        self._site.archive.suwaf(pid)
+        self._site.suwaf(pid)
         url = request.query_params.get("url", "")
         if url and not url.lower().startswith(("http://", "https://")):
             raise BadArgument("url: neither http nor https")
@@ -128,10 +127,10 @@ class ReplayWeb:
         return sent(request, stretch, {"Content-Type": "application/wacz"})
 
     def _made(self, pid: Pid) -> _Made:
-        suwaf = self._site.archive.suwaf(pid)
+        suwaf = self._site.suwaf(pid)
         key = (str(pid), suwaf.chain, suwaf.end)
         if key not in self._files:
-            self._files[key] = _Made.of(pieces(self._site.archive, [pid]), str(pid))
+            self._files[key] = _Made.of(self._site.piece(pid), str(pid))
             if len(self._files) > KEPT:
                 self._files.popitem(last=False)[1].file.close()
         self._files.move_to_end(key)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from stat import S_ISREG
 from urllib.parse import quote
 
-from lafka.errors import NotHeld
+from lafka.errors import NotHeld, ShortWarc, StorageTrouble
 from lafka.index import tables
-from lafka.papers import Archive, Excludes, Pid
+from lafka.papers import Archive, Excludes, Pid, Suwaf, pieces
+from lafka.storage.folders import opened_below
+from lafka.warc import Volume
+from lafka.warc.converting.packing import Piece
 
 
 class Withheld(NotHeld):
@@ -85,6 +92,56 @@ class Site:
         if self._excludes is None or self._excludes[0] != stamp:
             self._excludes = stamp, Excludes.load(self.withheld, self.archive.scheme)
         return self._excludes[1].match(pid) is not None
+
+    # ---- What is read of a paper: no symbolic link below warc/ or suwaf/ is followed
+
+    def suwaf_bytes(self, pid: Pid) -> bytes:
+        """The suwaf of *pid* as it stands there; ``NotHeld``, ``StorageTrouble``."""
+        try:
+            fd = opened_below(self.archive.root, ("suwaf", *f"{pid.path}.json".split("/")))
+            with open(fd, "rb") as file:  # noqa: PTH123  a descriptor
+                return file.read()
+        except FileNotFoundError:
+            raise NotHeld(f"{pid}: not in the archive") from None
+        except OSError as error:
+            raise StorageTrouble(self.archive.suwaf_path(pid), error) from error
+
+    def suwaf(self, pid: Pid) -> Suwaf:
+        """The suwaf of *pid*; ``NotHeld``, ``BadSuwaf``, ``StorageTrouble``."""
+        return Suwaf.of_bytes(self.suwaf_bytes(pid), self.archive.suwaf_path(pid), pid)
+
+    def warc(self, pid: Pid, size: int) -> int:
+        """A descriptor of the WARC of *pid*, of at least *size* bytes, which the caller closes.
+
+        ``NotHeld`` where there is none, ``ShortWarc`` where it is shorter: zeros are never sent.
+        """
+        path = self.archive.warc_path(pid)
+        try:
+            fd = opened_below(self.archive.root, ("warc", *f"{pid.path}.warc".split("/")))
+        except FileNotFoundError:
+            raise NotHeld(f"{path.name}: the WARC is missing") from None
+        status = os.fstat(fd)
+        if S_ISREG(status.st_mode) and status.st_size >= size:
+            return fd
+        os.close(fd)
+        if not S_ISREG(status.st_mode):
+            raise NotHeld(f"{path.name}: not a file")
+        raise ShortWarc(path, "is shorter than its suwaf says", status.st_size)
+
+    @contextmanager
+    def volume(self, pid: Pid, end: int) -> Iterator[Volume]:
+        """The records of the WARC of *pid* up to *end*; as :meth:`warc`."""
+        fd = self.warc(pid, end)
+        try:
+            with Volume(self.archive.warc_path(pid), fd=fd, part=(0, end)) as volume:
+                yield volume
+        finally:
+            os.close(fd)
+
+    def piece(self, pid: Pid) -> list[Piece]:
+        """What is packed of *pid*; ``NotHeld``, ``BadSuwaf``, ``ShortWarc``."""
+        os.close(self.warc(pid, self.suwaf(pid).end))
+        return list(pieces(self.archive, [pid]))
 
     # ---- Addresses
 
