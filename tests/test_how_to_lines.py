@@ -29,6 +29,7 @@ NOT_RUN = {
     r"scrapy topics ": "Kafka; tests/jobs/test_kafka.py",
     r"scrapy crawl fileset -a input=kafka:": "Kafka; tests/filesets/crawls/test_topics.py",
     r"rsync .* backup:": "another server; tests/archec/test_moving.py",
+    r"(npm|mkdir|tar|scrapy serve) .*replayweb": "asks a registry; tests/web/test_replayweb.py",
     r"ssh ": "another machine",
     r"systemctl ": "systemd",
     r"/srv/lafka/nightly$": "lines of that page; tests/test_scrapyd.py",
