@@ -87,7 +87,7 @@ class Plan:
         digest = capture.payload.digest
         if not capture.is_pdf:
             held = self.payloads.get(digest) or self._contents.payloads.get(digest)
-            # Once it was taken for one, or in this plan.
+            # It was taken for a fut once, here or earlier in this plan.
             held = held or self.held.get(digest) or self._contents.futs.get(digest)
             if held and not had_fut:
                 return
