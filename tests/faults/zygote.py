@@ -25,13 +25,13 @@ from tests.faults.storecalls import Watch
 PACKAGES = ("lafka.commands", "lafka.politeness", "scrapy.commands",
             "scrapy.downloadermiddlewares", "scrapy.spidermiddlewares")  # fmt: skip
 MODULES = (
-    "aiohttp", "lafka.runs.feed", "lafka.pipelines", "lafka.runs.progress",
+    "lafka.runs.feed", "lafka.pipelines", "lafka.runs.progress",
     "lafka.papers.archive.repairs", "lafka.spiders.futli", "lafka.capture.handler", "lxml.html",
     "protego", "queuelib", "scrapy.cmdline",
     "scrapy.core.downloader.handlers.http11", "scrapy.core.scheduler",
     "scrapy.extensions.closespider",
     "scrapy.extensions.corestats", "scrapy.extensions.feedexport", "scrapy.extensions.logstats",
-    "scrapy.extensions.memusage", "scrapy.extensions.remote_control",
+    "scrapy.extensions.memusage",
     "scrapy.extensions.spiderstate",
     "scrapy.extensions.throttle", "scrapy.statscollectors", "tldextract",
 )  # fmt: skip
