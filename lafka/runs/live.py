@@ -16,7 +16,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from lafka.politeness import RetryAfterMiddleware
-from lafka.runs.progress import is_new_fut, outcome_of
+from lafka.runs.progress import ENDED_ASIDE, is_new_fut, outcome_of
 from lafka.runs.terminals import Terminal
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ class LiveLine:
         extension = cls(crawler, terminal, shown=shown)
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.item_scraped, signals.item_scraped)
+        crawler.signals.connect(extension.ended_aside, ENDED_ASIDE)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         return extension
 
@@ -114,6 +115,9 @@ class LiveLine:
             self._outcomes[outcome] += 1
             futs = ItemAdapter(item)["futs"]
             self._size += sum(fut["length"] for fut in futs if is_new_fut(fut))
+
+    def ended_aside(self, outcome: str, count: int) -> None:
+        self._outcomes[outcome] += count
 
     def spider_closed(self) -> None:
         if self._task and self._task.running:

@@ -14,6 +14,8 @@ from lafka.pids import Pid
 
 T = TypeVar("T")
 
+_READING = os.O_RDONLY | os.O_CLOEXEC
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFut:
@@ -21,7 +23,7 @@ class StoredFut:
 
     ``time`` is as in the suwaf, ``digest`` is ``sha256:`` and hex of the bytes, ``url`` is what the
     fut was fetched from, ``futli`` what the list said. ``label`` is empty for what is thought to be
-    the fut, else ``supplement`` or ``other``.
+    the fut, else ``supplement`` or ``other``. ``warc_name`` is ``warc`` as a text.
     """
 
     pid: Pid
@@ -29,14 +31,18 @@ class StoredFut:
     time: str
     url: str
     digest: str
-    warc: Path
+    warc_name: str
     start: int
     length: int
     label: str = ""
 
+    @property
+    def warc(self) -> Path:
+        return Path(self.warc_name)  # made where it is asked for: reading a fut costs little else
+
     def read(self) -> bytes:
         """The whole PDF, by one positioned read; ``ShortWarc`` where the file is too short."""
-        fd = _opened(self, _descriptor)
+        fd = _opened(self, os.open, _READING)
         try:
             data = os.pread(fd, self.length, self.start)
             while len(data) < self.length:  # one read gives at most 2 GiB
@@ -55,17 +61,13 @@ class StoredFut:
         return io.BufferedReader(_Range(self))
 
 
-def _opened(fut: StoredFut, opener: Callable[[Path], T]) -> T:
+def _opened(fut: StoredFut, opener: Callable[..., T], *how: int) -> T:
     try:
-        return opener(fut.warc)
+        return opener(fut.warc_name, *how)
     except FileNotFoundError:
         raise NotHeld(f"{fut.pid}: its suwaf is here, but {fut.warc} is missing") from None
     except OSError as error:
         raise StorageTrouble(fut.warc, error) from error
-
-
-def _descriptor(path: Path) -> int:
-    return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
 
 class _Range(io.RawIOBase):
