@@ -16,6 +16,7 @@ from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from lafka.errors import BadList, StorageTrouble
 from lafka.items import TrailItem, held_entry
+from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.entries import Entry, of_fut
 from lafka.papers.archive.suwafs import Fut
 from lafka.papers.crawling.heldlines import TOLD_AFTER, HeldLines, feed_line
@@ -149,6 +150,7 @@ def test_a_disk_that_fails_is_trouble(store: Store, monkeypatch: pytest.MonkeyPa
         raise StorageTrouble(store.root, OSError(5, "Input/output error"))
 
     store.put(store.fut(pdf(1)), store.fut(pdf(2), at=START + timedelta(days=1)))
+    store.archive = Archive(store.root)  # one that knows of no paper yet
     monkeypatch.setattr("lafka.papers.archive.suwafs.Suwaf.load_with_stat", fails)
     with pytest.raises(StorageTrouble):
         left(store, line(1))
