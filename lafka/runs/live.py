@@ -16,7 +16,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from lafka.politeness import RetryAfterMiddleware
-from lafka.runs.progress import PAPERS, Aim, ended_as, is_new_fut
+from lafka.runs.progress import ENDED_ASIDE, PAPERS, Aim, ended_as, is_new_fut
 from lafka.runs.terminals import Terminal
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ class LiveLine:
         extension = cls(crawler, terminal, shown=shown)
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.item_scraped, signals.item_scraped)
+        crawler.signals.connect(extension.ended_aside, ENDED_ASIDE)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         return extension
 
@@ -117,6 +118,9 @@ class LiveLine:
             futs = fields.get("futs", ())
             self._size += sum(fut["length"] for fut in futs if is_new_fut(fut))
             self._size += fields.get("lafka", {}).get("bytes", 0)
+
+    def ended_aside(self, outcome: str, count: int) -> None:
+        self._outcomes[outcome] += count
 
     def spider_closed(self) -> None:
         if self._task and self._task.running:

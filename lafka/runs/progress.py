@@ -11,6 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from itemadapter import ItemAdapter
+from pydispatch import dispatcher
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+ENDED_ASIDE = object()
+"""Scrapy signal, with ``outcome`` and ``count``: so many lines more ended so, without an item."""
 NOT_THE_OPERATOR = ("https://scrapy.org", "https://github.com/lafka-archive/lafka")
+_COUNTING = ("lafka.", "scrapy.extensions.corestats", "scrapy.extensions.feedexport")
 URL = re.compile(r"https?://[^\s();,]+", re.IGNORECASE)
 
 
@@ -82,7 +86,13 @@ class TrailStats:
     def from_crawler(cls, crawler: Crawler) -> Self:
         extension = cls(crawler.stats)
         crawler.signals.connect(extension.item_scraped, signals.item_scraped)
+        crawler.signals.connect(extension.ended_aside, ENDED_ASIDE)
         return extension
+
+    def ended_aside(self, outcome: str, count: int) -> None:
+        self.stats.inc_value(f"lafka/trails/{outcome}", count)
+        for name in ("lafka/futs/new", "lafka/requests"):
+            self.stats.inc_value(name, 0)
 
     def item_scraped(self, item: Any) -> None:
         outcome = outcome_of(item)
@@ -132,6 +142,7 @@ class Progress:
         extension = cls(crawler, interval)
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.item_scraped, signals.item_scraped)
+        crawler.signals.connect(extension.ended_aside, ENDED_ASIDE)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         return extension
 
@@ -144,6 +155,9 @@ class Progress:
         outcome = ended_as(item)
         if outcome is not None:
             self.outcomes[outcome] += 1
+
+    def ended_aside(self, outcome: str, count: int) -> None:
+        self.outcomes[outcome] += count
 
     def spider_closed(self) -> None:
         if self._task and self._task.running:
@@ -201,6 +215,30 @@ class ContactCheck:
                 "the user agent %r names nobody",
                 user_agent,
             )
+
+
+def is_counted_alone(crawler: Crawler) -> bool:
+    """Whether nobody of *crawler* takes items but the outcome feed and who counts them.
+
+    Lines can then be told past the engine. Else there is another feed, a pipeline, a spider
+    middleware or an extension (as CLOSESPIDER_ITEMCOUNT has) that is not ours.
+    """
+    settings = crawler.settings
+    parts = {**settings.getdict("ITEM_PIPELINES"), **settings.getdict("SPIDER_MIDDLEWARES")}
+    if len(settings.getdict("FEEDS")) > 1 or any(
+        place is not None and not _module(part).startswith("lafka.")
+        for part, place in parts.items()
+    ):
+        return False
+    hearing = dispatcher.getAllReceivers(crawler.signals.sender, signals.item_scraped)
+    return all(
+        _module(type(getattr(hears, "__self__", hears))).startswith(_COUNTING)
+        for hears in dispatcher.liveReceivers(hearing)
+    )
+
+
+def _module(part: object) -> str:
+    return part if isinstance(part, str) else str(getattr(part, "__module__", ""))
 
 
 def is_new_fut(entry: dict[str, Any]) -> bool:

@@ -30,8 +30,8 @@ from lafka.storage.stopping import (
     HOPELESS_STAT,
     LIST_STAT,
     STOPPING,
+    is_closing,
     stop_for_storage,
-    stopping_for,
 )
 from lafka.storage.threads import run_aside
 
@@ -141,7 +141,7 @@ class RoadSpider(Spider, Generic[AnyLine]):
 
     @property
     def stops(self) -> bool:
-        return bool(stopping_for(self.crawler))
+        return is_closing(self.crawler)
 
     def stopping(self) -> None:
         """Begin no more lines, and let nothing take long."""

@@ -81,6 +81,15 @@ def stopping_for(crawler: Crawler) -> str:
     return str(stats.get_value(STOPPING_STAT, "")) if stats else ""
 
 
+def is_closing(crawler: Crawler) -> bool:
+    """Whether the spider of *crawler* closes, by Scrapy's own reasons too, as CLOSESPIDER_TIMEOUT.
+
+    No public way to it; where the name is gone, a crawl that closes still begins its waiting lines.
+    """
+    slot = getattr(crawler.engine, "_slot", None)
+    return bool(stopping_for(crawler)) or getattr(slot, "closing", None) is not None
+
+
 def stop_crawl(crawler: Crawler, reason: str) -> None:
     """Say that the crawl stops, and close its spider, once that is open; the first reason counts.
 

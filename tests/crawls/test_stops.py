@@ -18,7 +18,7 @@ from tests.crawls.running import Crawl, check, crawl, futs, outcomes
 from tests.crawls.standstill import BEGUN
 from tests.sites.papers import MAIN, OTHER, SmallSite, page
 from tests.sites.server import Reply, reply
-from tests.stores import PID, Store, pdf
+from tests.stores import FUTLI, PID, Store, pdf
 
 WAIT = 20
 
@@ -129,6 +129,23 @@ def test_a_crawl_that_waits_for_standard_input_can_be_stopped(
         going.interrupt()
         site.resume()
         assert going.process.wait(WAIT) == STOPPED
+
+
+@pytest.mark.parametrize("lines", [7, 300])
+def test_a_crawl_that_asks_nobody_ends_when_scrapy_closes_it(tmp_path: Path, lines: int) -> None:
+    """Its items come from ``start`` alone: the last of them, or some of many, are under way."""
+    store = Store(tmp_path / "archive")
+    store.put(store.fut(pdf()))
+    store.raw.close()
+    list_ = tmp_path / "list.tsv"
+    list_.write_text(f"{PID}\t{FUTLI}\n" * lines)
+    run = crawl(tmp_path / "archive", list_, CLOSESPIDER_ITEMCOUNT=5)
+    assert run.code == 0
+    assert not run.troubles()
+    assert "Closing spider (closespider_itemcount)" in run.log
+    [told] = outcomes(tmp_path / "archive")
+    assert 5 <= len(told) < 250
+    assert {line["outcome"] for line in told} == {"fut"}
 
 
 def slow_list(site: SmallSite, folder: Path, path: str) -> Path:

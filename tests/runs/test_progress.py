@@ -3,9 +3,19 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from scrapy import Spider
+from scrapy.utils.test import get_crawler
 
 from lafka.items import ResultItem, TrailItem
-from lafka.runs.progress import ended_as, names_a_contact, progress_line
+from lafka.runs.progress import (
+    ENDED_ASIDE,
+    Progress,
+    TrailStats,
+    ended_as,
+    is_counted_alone,
+    names_a_contact,
+    progress_line,
+)
 from tests.sites.hosts import Answer, hosts
 from tests.sites.polite_crawl import crawl
 
@@ -56,6 +66,36 @@ def test_a_filesets_result_ends_a_line_by_its_status_and_that_of_its_file_ends_n
 )
 def test_names_a_contact(user_agent, named):
     assert names_a_contact(user_agent) is named
+
+
+@pytest.mark.parametrize(
+    ("settings", "alone"),
+    [
+        ({}, True),
+        ({"FEEDS": {"a": {}, "b": {}}}, False),
+        ({"ITEM_PIPELINES": {"lafka.pipelines.PaperWarcPipeline": 1}}, True),
+        ({"ITEM_PIPELINES": {"other.Pipeline": 1}}, False),
+        ({"ITEM_PIPELINES": {Spider: 1}}, False),
+        ({"SPIDER_MIDDLEWARES": {"other.Middleware": None}}, True),
+        ({"SPIDER_MIDDLEWARES": {"other.Middleware": 1}}, False),
+    ],
+)
+def test_who_else_takes_items(settings, alone):
+    crawler = get_crawler(settings_dict=settings)
+    _ours = TrailStats.from_crawler(crawler)
+    assert is_counted_alone(crawler) is alone
+    assert not is_counted_alone(get_crawler(settings_dict={**settings, "CLOSESPIDER_ITEMCOUNT": 5}))
+
+
+def test_lines_that_ended_aside_are_counted():
+    crawler = get_crawler()
+    _stats = TrailStats.from_crawler(crawler)
+    progress = Progress.from_crawler(crawler)
+    for count in (2, 3):
+        crawler.signals.send_catch_log(ENDED_ASIDE, outcome="fut", count=count)
+    assert progress.outcomes == {"fut": 5}
+    counts = {"lafka/trails/fut": 5, "lafka/futs/new": 0, "lafka/requests": 0}
+    assert counts.items() <= crawler.stats.get_stats().items()
 
 
 def test_a_crawl_counts_its_trails_and_tells_at_the_end():

@@ -174,7 +174,7 @@ class Archive:
             time=entry.time,
             url=entry.url,
             digest=entry.digest,
-            warc=self.warc_path(pid),
+            warc_name=f"{self._base}/warc/{pid.path}.warc",
             start=entry.start,
             length=entry.length,
             label=entry.label,
@@ -183,12 +183,12 @@ class Archive:
     def futs_of(self, pid: str | Pid) -> Iterator[tuple[StoredFut, Origin]]:
         """Every fut of a paper, in the order of its suwaf, and how each was found; as ``suwaf``."""
         pid = self.pid(pid)
-        warc = self.warc_path(pid)
+        warc = str(self.warc_path(pid))
         for futli, times in self.suwaf(pid).futlis.items():
             for key, fut in times.items():
                 stored = StoredFut(
                     pid=pid, futli=futli, time=key, url=fut.url, digest=fut.digest,
-                    warc=warc, start=fut.s, length=fut.l, label=fut.label,
+                    warc_name=warc, start=fut.s, length=fut.l, label=fut.label,
                 )  # fmt: skip
                 yield stored, fut.origin
 
@@ -246,7 +246,7 @@ class Archive:
                     time=time,
                     url=fut.url,
                     digest=fut.digest,
-                    warc=paper.warc,
+                    warc_name=str(paper.warc),
                     start=fut.s,
                     length=fut.l,
                     label=fut.label,
