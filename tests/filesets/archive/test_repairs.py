@@ -63,9 +63,7 @@ class Filled(Store):
         self.feed.write_text(json.dumps(result) + "\n")
 
     def _fill_item(self) -> None:
-        locked, self.locked = self.locked, lambda: self.filesets.locked(ITEM_ID)  # type: ignore
-        storing = self.storing()
-        self.locked = locked  # type: ignore[method-assign]
+        storing = self.storing(ITEM_ID)
         storing.version(ITEM, IngestStrategy.ARCHIVEORG_FILESET, anew=False)
         described = ItemDescription.of(ITEM, list(BODIES), collection="of the setting")
         item = self.filesets.items.item(described, ITEM_ID)
