@@ -24,12 +24,10 @@ class Store:
         self.client: Any = boto3.session.Session(
             aws_access_key_id="x", aws_secret_access_key="y", region_name="us-east-1"
         ).client("s3", endpoint_url=endpoint)
-        self._buckets = 0
 
     def bucket(self) -> str:
         """A new bucket, empty."""
-        self._buckets += 1
-        name = f"bucket-{self._buckets}"
+        name = f"bucket-{uuid.uuid4().hex}"  # moto has one memory for all stores of a process
         self.client.create_bucket(Bucket=name)
         return name
 

@@ -178,10 +178,11 @@ def fetched_of(
     if word == "too-big":
         return Fetched(status=FileStatus.TOO_LARGE_FILE, url=url, trouble=sentence)
     if last is None or last.payload is None or word or last.payload.status != 200:
-        broken = word == "bad-http" and last and last.payload and last.payload.chunked
-        status = FileStatus.TRANSFER_ENCODING_ERROR if broken else _DOWNLOAD
+        if framing := _framing_trouble(last, word):
+            status = FileStatus.TRANSFER_ENCODING_ERROR
+            return Fetched(status=status, url=url, trouble=framing)
         answered = f"HTTP status {last.payload.status}" if last and last.payload else "no answer"
-        return Fetched(status=status, url=url, trouble=sentence or answered)
+        return Fetched(status=_DOWNLOAD, url=url, trouble=sentence or answered)
     try:
         with _answer(last) as (block, head):
             fetched = _read(want, block, head, children)
@@ -193,6 +194,14 @@ def fetched_of(
         status = FileStatus.TRANSFER_ENCODING_ERROR if coded else _DOWNLOAD
         return Fetched(status=status, url=url, trouble=str(error))
     return replace(fetched, url=url, dt=came.moment(), http_status=last.payload.status)
+
+
+def _framing_trouble(last: LoggedExchange | None, word: str) -> str:
+    """What contradicts itself in a transfer coding; empty for a body that is merely cut."""
+    payload = last.payload if last is not None else None
+    if payload is None or not payload.chunked or word not in ("bad-http", "truncated"):
+        return ""
+    return "" if payload.trouble == http.ENDS_EARLY else payload.trouble
 
 
 def _read(want: Fetch | FetchBundle, block: Source, head: http.Head, children: Children) -> Fetched:

@@ -46,13 +46,7 @@ class Brokers:
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 loop.call_soon_threadsafe(lambda: failed(error))
 
-        def lost(places: list[str]) -> None:
-            try:
-                let_go(places)
-            except StorageTrouble as error:
-                told(error)
-
-        self._acknowledged = acknowledged
+        self._acknowledged, self._let_go, self._told = acknowledged, let_go, told
         self.publisher = Publisher(
             Producer(arguments.servers, properties),
             results(*names),
@@ -68,7 +62,7 @@ class Brokers:
                 aside=aside,
                 dead=burying(dead),
                 failed=told,
-                let_go=lost,
+                let_go=self._lost,
                 window=window,
                 properties=properties,
             )
@@ -76,6 +70,12 @@ class Brokers:
     def start(self) -> None:
         if self.inbox is not None:
             self.inbox.start()
+
+    def _lost(self, places: list[str]) -> None:
+        try:
+            self._let_go(places)
+        except StorageTrouble as error:
+            self._told(error)
 
     def _done(self, result: Mapping[str, Any]) -> None:
         self._acknowledged(result)

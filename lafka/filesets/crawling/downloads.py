@@ -260,7 +260,7 @@ def looked_into(
 
 
 def _decoded(facts: FileFacts, want: Fetch | FetchBundle, file: PartFile) -> FileFacts | None:
-    if not isinstance(want, Fetch) or not file.part.coding:
+    if isinstance(want, FetchBundle) or not file.part.coding:
         return None
     if compare(want.file, facts) is FileStatus.SUCCESS:
         return None

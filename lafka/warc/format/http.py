@@ -18,6 +18,8 @@ from lafka.warc.format.sources import Source
 HEAD_MAX = 1 << 20
 MESSAGE = "application/http"
 """The media type of a block that holds a message, whatever parameters it has."""
+ENDS_EARLY = "the chunked body ends early"
+"""What is said of a chunked body that is merely cut, and not broken."""
 _STATUS = re.compile(r"(HTTP/\d+(?:\.\d+)?|ICY) +(\d{3})(?: (.*))?", re.IGNORECASE)
 _METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VERSION = re.compile(r"HTTP/\d+(?:\.\d+)?", re.IGNORECASE)
@@ -242,7 +244,7 @@ def _dechunked(source: Source, message: Head) -> Iterator[bytes]:
         yield from dechunker.feed(data)
         if dechunker.done:
             return
-    raise BadHttp("the chunked body ends early")
+    raise BadHttp(ENDS_EARLY)
 
 
 def _counted(source: Source, message: Head, *, to_end: bool) -> Iterator[bytes]:
