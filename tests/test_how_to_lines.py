@@ -61,7 +61,7 @@ BEFORE = {
     "use-mongodb": TOBI,
     "pull-in-legacy-data": ("scrapy tobi", "scrapy crawl fobi"),
     "serve-to-a-colleague": ("scrapy tobi",),
-    "thirty-million-files": (ADOPTED,),
+    "thirty-million-files": (ADOPTED, "scrapy archec adopt srv/archec/archive"),
     "gather-templates": (ADOPTED,),
 }
 """What a page takes for granted."""
