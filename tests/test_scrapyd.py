@@ -73,7 +73,8 @@ class Daemon:
         }
         fields = [("project", "lafka"), ("spider", spider), *arguments.items()]
         fields += [("setting", f"{name}={value}") for name, value in given.items()]
-        with _open(f"{self.url}/schedule.json", urlencode(fields).encode(), timeout=PATIENCE) as answer:
+        data = urlencode(fields).encode()
+        with _open(f"{self.url}/schedule.json", data, timeout=PATIENCE) as answer:
             return str(_ok(json.load(answer))["jobid"])
 
     def cancel(self, job: str) -> None:
