@@ -43,7 +43,8 @@ def test_places_are_those_of_the_table(tist, obi, path):
 
 def test_the_table_of_the_formats_is_that_of_the_code():
     rows = re.findall(r"^\| ([0-9]{9,11}) \| `(\S+)` \| `(\S+)` \|$", CHAPTER.read_text(), re.M)
-    assert [(int(tist), obi, path) for tist, obi, path in rows] == PLACES
+    told = [(int(tist), obi, path) for tist, obi, path in rows]
+    assert told == [place for place in PLACES if "krichel/" not in place[1]]
 
 
 @given(st.integers(tists.FIRST, tists.LAST))
