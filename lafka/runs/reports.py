@@ -269,7 +269,7 @@ class Tally:
                 self._add(json.loads(line))
 
     def _add(self, item: dict[str, Any]) -> None:
-        if "status" in item:
+        if "outcome" not in item:  # a fobi has both: its status is that of HTTP
             self._add_result(item)
             return
         outcome, error = item["outcome"], item["error"]
