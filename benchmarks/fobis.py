@@ -19,7 +19,7 @@ from lafka.archec.sources import open_source
 from lafka.archec.store import ObiStore
 from lafka.archec.tobis import Clocks
 
-ROUNDS = 5
+ROUNDS = 3
 GOAL = 1.15
 START = 1352481230
 OURS, PEER = "`crawl fobi`", "`crawl futli`"
