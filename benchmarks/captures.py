@@ -22,9 +22,15 @@ def payload(seed: str, size: int) -> bytes:
     return head + random.Random(seed).randbytes(size - len(head) - len(tail)) + tail
 
 
-def recorded(archive: Archive, raw: RawLog, number: int, size: int) -> Trail:
-    """A trail of one fut, in *raw* as the crawl would have left it, not ended there yet."""
-    pid = archive.scheme.pid(f"RePEc:ben:{raw.name.lower()}:{number}")
+def recorded(
+    archive: Archive, raw: RawLog, number: int, size: int, *, paper: int | None = None
+) -> Trail:
+    """A trail of one fut, in *raw* as the crawl would have left it, not ended there yet.
+
+    *paper*: the number of its pid, where it is not *number*.
+    """
+    own = number if paper is None else paper
+    pid = archive.scheme.pid(f"RePEc:ben:{raw.name.lower()}:{own}")
     url = f"http://127.0.0.1:8000/{raw.name}/{number}.pdf"
     ask = Ask(futli=Futli(pid=pid, url=url), number=number, url=url)
     exchange = Exchange(url=url, method="GET")

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks import captures, durable, runs, sites
-from benchmarks.runs import Run
+from benchmarks.runs import CONCURRENCY, Run
 from benchmarks.tables import markdown
+from lafka.capture.rawlog import RawLog
+from lafka.papers.archive.archives import Archive
+from lafka.papers.archive.paperwarc import Left, Stored
+from lafka.papers.walk.trails import Trail
+from lafka.storage.keeper import Commit, all_done
+from lafka.storage.steps import Steps
 
 LINES, SIZE = 5_000, 20_000
 ONE, MANY, AGAIN = "lines of one pid", "pids of one line", "lines of one pid, held already"
@@ -18,24 +27,29 @@ LIMIT = 2.0
 def table(*, quick: bool = False) -> str:
     lines = LINES // 5 if quick else LINES
     with TemporaryDirectory(prefix="lafka-benchmark-", dir=durable.disk()) as name:
-        measured = _measured(Path(name), lines)
-    many = measured[MANY]
+        crawled = _measured(Path(name), lines)
+    stored = {
+        what: stored_alone(lines, one_pid=one_pid) for what, one_pid in ((MANY, False), (ONE, True))
+    }
     rows = [
-        [
-            f"{lines:,} {what}",
-            *(f"{value:.2f}" for value in (run.cpu, run.wall, run.wall / many.wall)),
-        ]
-        for what, run in measured.items()
+        [f"{lines:,} {what}{how}", *(f"{value:.2f}" for value in _figures(run, runs[MANY]))]
+        for how, runs in (("", crawled), (", the store alone", stored))
+        for what, run in runs.items()
     ]
-    one = measured[ONE]
+    one, many = crawled[ONE], crawled[MANY]
     holds = one.wall <= LIMIT * many.wall and one.cpu <= LIMIT * many.cpu
     return markdown(
-        ("", "CPU s", "wall s", "wall / many pids"),
+        ("", "CPU s", "wall s", "CPU / many pids", "wall / many pids"),
         rows,
         f"Each line a fut of its own of {SIZE // 1000} kB, nginx on loopback without delays,"
-        f" {runs.CONCURRENCY} requests at once, on the disk of the system's temporary folder.",
+        f" {CONCURRENCY} requests at once, on the disk of the system's temporary folder. The store"
+        f" alone: {CONCURRENCY} trails wait for it at a time.",
         f"At most {LIMIT:g} times the cost of as many pids: {'holds' if holds else 'falls short'}.",
     )
+
+
+def _figures(run: Run, many: Run) -> tuple[float, float, float, float]:
+    return run.cpu, run.wall, run.cpu / many.cpu, run.wall / many.wall
 
 
 def _measured(folder: Path, lines: int) -> dict[str, Run]:
@@ -68,3 +82,24 @@ def _crawl(path: Path, archive: Path, lines: int) -> Run:
     if held != lines:
         raise SystemExit(f"{archive}: {held} futs of {lines} lines")
     return run
+
+
+def stored_alone(lines: int, *, one_pid: bool) -> Run:
+    """The store's part of such a crawl, in this process: trails that wait, 16 at a time."""
+    with TemporaryDirectory(prefix="lafka-benchmark-", dir=durable.disk()) as name:
+        archive = Archive.create(Path(name) / "archive")
+        raw = RawLog(archive.root / "raw", "many", config={})
+        paper = 1 if one_pid else None
+        trails = [captures.recorded(archive, raw, n, SIZE, paper=paper) for n in range(lines)]
+
+        def begin(some: Sequence[Trail]) -> Steps[Sequence[Stored]]:
+            return archive.storing(some[0].futli.pid, [Left(captures=t.captures) for t in some])
+
+        waiting = iter(trails)
+        cpu, wall = time.process_time(), time.monotonic()
+        while some := [*islice(waiting, CONCURRENCY)]:
+            commits = [Commit(key=t.futli.pid.path, begin=begin, what=t) for t in some]
+            all_done(commits)
+            if failed := [commit.error for commit in commits if commit.error]:
+                raise failed[0]
+        return Run(cpu=time.process_time() - cpu, wall=time.monotonic() - wall, peak=0)

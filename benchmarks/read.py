@@ -31,6 +31,7 @@ class Known:
 
     pid: str
     fut: StoredFut
+    warc: str
     record: int
     """Offset of the response record that holds the fut."""
 
@@ -85,7 +86,7 @@ def _known(archive: Archive, pid: str) -> Known:
     fut = archive.fut(pid)
     with Volume(fut.warc) as volume:
         holder = next(r for r in volume if r.block_start <= fut.start < r.end)
-    return Known(pid=pid, fut=fut, record=holder.offset)
+    return Known(pid=pid, fut=fut, warc=str(fut.warc), record=holder.offset)
 
 
 PREAD, BY_PID = "open + pread", "`Archive.fut(pid).read()`"
@@ -101,13 +102,13 @@ def _ways(root: Path) -> Iterator[dict[str, Way]]:
         yield {
             PREAD: _pread,
             BY_PID: lambda known: archive.fut(known.pid).read(),
-            "warcio at the record's offset": lambda known: _warcio(known.fut.warc, known.record),
+            "warcio at the record's offset": lambda known: _warcio(known.warc, known.record),
             "CDXJ line, then warcio": lambda known: _cdxj(lines, known.pid),
         }
 
 
 def _pread(known: Known) -> bytes:
-    fd = os.open(known.fut.warc, os.O_RDONLY)
+    fd = os.open(known.warc, os.O_RDONLY)
     data = os.pread(fd, known.fut.length, known.fut.start)
     os.close(fd)
     return data

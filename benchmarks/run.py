@@ -25,6 +25,7 @@ MODULES = {
     "recovery": "benchmarks.recovery",
     "list": "benchmarks.long_list",
     "lines": "benchmarks.ten_million",
+    "held": "benchmarks.held",
     "many": "benchmarks.many_lines",
     "warc": "benchmarks.warc",
     "archec": "benchmarks.archec",

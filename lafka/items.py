@@ -56,10 +56,12 @@ class TrailItem:
 class ResultItem(dict[str, Any]):
     """What came of an ingest request, as it is published: an ingest result, key by key.
 
-    ``number`` is that of the request within its run.
+    ``number`` is that of the request within its run; ``beside``: it is the result of a file, told
+    beside its fileset's, and ends no request.
     """
 
     number: int = 0
+    beside: bool = False
 
 
 @dataclass(kw_only=True)

@@ -88,9 +88,13 @@ class Scheme:
 
     name: str
     parse: Callable[[str], Pid]
+    plain: re.Pattern[str] | None = None
+    """What is its own canonical form, whose parts are those of its path."""
 
     def pid(self, text: str) -> Pid:
         """The canonical pid that *text* means; BadPid, with the reason, where it means none."""
+        if self.plain and self.plain.fullmatch(text):
+            return Pid(text=text, path=text.replace(":", "/"))
         pid = self.parse(text)
         if not pid.text:
             raise BadPid("an empty pid")
@@ -226,8 +230,6 @@ def _any(text: str) -> Pid:
 
 
 def _repec(text: str) -> Pid:
-    if _PLAIN_REPEC.fullmatch(text):
-        return Pid(text=text, path=text.replace(":", "/"))
     if not _is_repec(text):
         return _any(text)
     _, archive, series, number = _four_parts(text)
@@ -245,7 +247,7 @@ def _socionet(text: str) -> Pid:
 SCHEMES: dict[str, Scheme] = {
     scheme.name: scheme
     for scheme in (
-        Scheme(name="RePEc", parse=_repec),
+        Scheme(name="RePEc", parse=_repec, plain=_PLAIN_REPEC),
         Scheme(name="Socionet", parse=_socionet),
         Scheme(name="any", parse=_any),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy.exceptions import CloseSpider, DropItem, NotConfigured
@@ -13,7 +14,7 @@ from lafka.errors import KeeperError, RecordsAway, StorageTrouble
 from lafka.filesets.archive.recovery import recover as recover_filesets
 from lafka.items import FobiItem, StoreItem, TrailItem
 from lafka.papers.archive.archives import Archive
-from lafka.papers.archive.paperwarc import StoredCapture
+from lafka.papers.archive.paperwarc import Left, Stored, StoredCapture
 from lafka.papers.archive.recovery import end_of, recover
 from lafka.papers.walk.outcomes import Outcome
 from lafka.papers.walk.trails import Trail
@@ -53,8 +54,8 @@ class PaperWarcPipeline:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        if not hasattr(crawler.spider, "archive"):
-            raise NotConfigured  # silently: another crawl, of another store
+        if not isinstance(getattr(crawler.spider, "archive", None), Archive):
+            raise NotConfigured  # silently: another store; ``-a archive=abc`` is RePEc's code
         return cls(
             crawler,
             Run.of(crawler),
@@ -100,31 +101,31 @@ class PaperWarcPipeline:
             return item
         trail = item.ended
         try:
-            await self._raw.commit(trail.futli.pid.path, self._storing, item, trail)
+            stored = await self._raw.commit(trail.futli.pid.path, self._storing, trail)
         except StorageTrouble as error:
             stop_for_storage(self._crawler, error)
             raise DropItem(f"{item.pid}: not stored: {error}", log_level="INFO") from error
+        if isinstance(stored, KeeperError):
+            logger.error("%s: nothing is stored: %s", item.pid, stored)
+            item.outcome, item.error = str(Outcome.DAMAGED), str(stored)
+        else:
+            item.futs = [_fut(added) for added in stored]
         return item
 
-    def _storing(self, item: TrailItem, trail: Trail) -> Steps[None]:
-        """Close *trail* and copy it; where its paper is damaged the raw WARC keeps it."""
-        archive, pid = self._archive, trail.futli.pid
+    def _storing(self, trails: Sequence[Trail]) -> Steps[Sequence[Stored]]:
+        """Close *trails*, of one pid, and copy them; what a paper cannot take stays in raw/."""
+        archive, pid = self._archive, trails[0].futli.pid
         with storage(archive.root / "raw"):
             raw = self._raw.log()
-            raw.note(trail.number, trail.futli.url, end_of(trail))
-        try:
-            with storage(archive.warc_path(pid)):
-                if trail.captures:
-                    stored = yield from archive.storing(pid, trail.captures)
-                    item.futs = [_fut(added) for added in stored]
-                elif trail.has_last_word:
-                    yield from archive.closing(trail.futli)
-        except KeeperError as error:
-            logger.error("%s: nothing is stored: %s", pid, error)
-            item.outcome, item.error = str(Outcome.DAMAGED), str(error)
-            return
+            for trail in trails:
+                raw.note(trail.number, trail.futli.url, end_of(trail))
+        with storage(archive.warc_path(pid)):
+            found = yield from archive.storing(pid, [_left(trail) for trail in trails])
         with storage(archive.root / "raw"):
-            raw.release(trail.number)
+            for trail, stored in zip(trails, found, strict=True):
+                if not isinstance(stored, KeeperError):
+                    raw.release(trail.number)
+        return found
 
 
 RECORDS_AWAY = "records-away"
@@ -237,6 +238,11 @@ class ObiStorePipeline:
             return
         if reports := self._crawler.get_extension(RunReports):
             await reports.tell({"gatherings": tists})
+
+
+def _left(trail: Trail) -> Left:
+    closes = trail.has_last_word and not trail.captures
+    return Left(captures=trail.captures, closes=trail.futli.url if closes else "")
 
 
 def _fut(added: StoredCapture) -> dict[str, Any]:

@@ -50,6 +50,8 @@ LAFKA_LOSS_SHARE = 0.2  # of an archive's tobis; if more are gone at once, that 
 LAFKA_LOSS_DAYS = 30  # days after which it is
 LAFKA_WEB_HOSTS: list[str] = []  # names by which the pages are asked, beside loopback's
 LAFKA_WEB_REPLAY_ORIGIN = ""  # how browsers reach the second origin, where not by its port
+LAFKA_WEB_REPLAYWEB = None  # a folder with ReplayWeb.page unpacked, for a third origin
+LAFKA_WEB_REPLAYWEB_ORIGIN = ""  # how browsers reach that, where not by its port
 LAFKA_WEB_WITHHELD = None  # a file of pids and patterns whose bytes are not given out
 LAFKA_WEB_CONNECTIONS = 200  # open at once to the web pages; others get 503
 LAFKA_INDEX = None  # a folder for the index; None is index/ in the archive's root
@@ -139,6 +141,7 @@ EXTENSIONS: dict[str, int] = {
     "lafka.runs.live.LiveLine": -50,  # before what logs at the start; off without a terminal
     "lafka.runs.progress.Progress": 0,
     "lafka.runs.progress.ContactCheck": 0,
+    "lafka.runs.closing.LastItems": 0,
 }
 SCHEDULER_PRIORITY_QUEUE = "lafka.politeness.HostQueue"
 # scrapy.core.downloader.Downloader, in which hosts that drip take all places.

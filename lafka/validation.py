@@ -190,6 +190,7 @@ _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_FILESET_MAX_FILE": size,
     "LAFKA_FILESET_KEEP_FREE": size,
     "LAFKA_WEB_CONNECTIONS": positive,
+    "LAFKA_WEB_REPLAYWEB": _folder,
     "LAFKA_WEB_MAX_FILE": size,
     "LAFKA_WEB_MAX_TOTAL": size,
     "LAFKA_WEB_MAX_FILES": positive,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from tests import removals
+from tests import removals, starts
 
 settings.register_profile("lafka", settings.default, deadline=None)
 settings.load_profile("lafka")
@@ -18,3 +19,10 @@ removals.install()
 def _nothing_foreign_is_touched() -> Iterator[None]:
     with removals.watched():
         yield
+
+
+@pytest.fixture(scope="session")
+def programs() -> Iterator[Path]:
+    """A folder with ``lafka`` and ``scrapy``, which start at once."""
+    with starts.programs() as folder:
+        yield folder

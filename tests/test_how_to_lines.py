@@ -1,60 +1,90 @@
-"""Shell lines of further how-tos are run, page by page; those that cannot be have a reason."""
+"""The shell lines of all further how-tos are run, page by page; what is not has a reason."""
 
 from __future__ import annotations
 
+import gzip
 import re
 import shutil
 import tarfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from tests.archec import mongods
 from tests.archec.stores import template
 from tests.archec.test_commands import first_archec
 from tests.filesets.test_persisting import result
-from tests.sites.papers import MAIN, SmallSite, as_pdf
+from tests.sites.papers import BUSY, MAIN, OTHER, STILL, SmallSite, as_pdf
+from tests.sites.platforms import PlatformSite, played
+from tests.starts import ROOT, Shell
 from tests.stores import pdf
-from tests.test_shell_lines import ROOT, blocks, sh, shims
+from tests.test_shell_lines import PAGES, blocks
 
 NOT_RUN = {
-    r"pip install |python3 -m venv ": "it asks a registry of packages",
-    r"datasette/bin/datasette ": "the program of that environment; it serves until it is stopped",
+    r"pip install |python3 -m venv ": "it asks a registry of packages; tests/cli/test_entry.py",
+    r"datasette/bin/datasette ": "the program of that environment; tests/index/test_datasette.py",
     r"createdb |scrapy persist .*postgresql:": "PostgreSQL; tests/filesets/test_persist.py",
-    r"rsync ": "another server; tests/archec/test_moving.py runs the backup",
+    r"scrapy topics ": "Kafka; tests/jobs/test_kafka.py",
+    r"scrapy crawl fileset -a input=kafka:": "Kafka; tests/filesets/crawls/test_topics.py",
+    r"rsync .* backup:": "another server; tests/archec/test_moving.py",
+    r"(npm|mkdir|tar|scrapy serve) .*replayweb": "asks a registry; tests/web/test_replayweb.py",
     r"ssh ": "another machine",
-    r"scrapy fileset (https://|--get|--list f|--bag)": "a dataset on a site of others;"
-    " tests/filesets/crawls/test_command.py",
-    r"(scrapy (gateway|archec serve)\b|.*-a legacy=)": "a gateway in the background;"
-    " tests/crawls/test_legacy.py, tests/archec/test_gateway.py",
+    r"systemctl ": "systemd",
+    r"/srv/lafka/nightly$": "lines of that page; tests/test_scrapyd.py",
     r".*older\.warc\.gz,crawl\.cdxj": "files that are somebody's; tests/capture/test_replay.py",
-    r"jq ": "the feed of a night; tests/archec/test_fobi_crawl.py, tests/test_scrapyd.py",
-    r"(\(cd .* && scrapyd\)|scrapyd-deploy|curl |for list in)": "scrapyd; tests/test_scrapyd.py",
-    r"(root=|set -- |tail -c )": "parts of a script; tests/papers/archive/test_archives.py,"
-    " tests/filesets/crawls/test_road.py",
+    r"(\(cd .* && scrapyd\)|scrapyd-deploy|curl .*:6800/|for list in)": "scrapyd;"
+    " tests/test_scrapyd.py",
+    r"(root=|set -- |\| \.value |tail -c \+\$\(\(\$1)": "parts of a script;"
+    " tests/papers/archive/test_archives.py",
+    r"tail -c \+\$\(\(s ": "part of a script; tests/filesets/crawls/test_road.py",
 }
 """Lines that no test of this file runs: how they begin, and why; what else runs them."""
+WORD_BY_WORD = {"take-over-a-first-lafka-archive": "tests/papers/verify/test_takeover.py"}
+"""Pages that have a test of their own, which runs each line."""
+PLACES = {
+    r"(?<![\w./])/srv/lafka(?=[ /])": ".",
+    r"(?<![\w.])/(srv|var)/": r"\1/",
+    r"20261120T0110\*": "*",  # a night of then
+    "--recheck 180d": "--recheck 2999",  # half a year ago nothing was here
+}
+"""What stands elsewhere on the machine, or at another time."""
+SERVES = re.compile(r"scrapy (archec serve|gateway)\b")
+"""Lines that serve until they are stopped."""
+GATEWAY = "http://127.0.0.1:8732"
+
 TOBI = ("scrapy tobi -f 2012-11-07.tar.gz --at name", "scrapy tobi")
 ADOPTED = "mkdir -p srv/archec && mv taken srv/archec/archive"
 BEFORE = {
     "look-at-history": TOBI,
     "use-mongodb": TOBI,
-    "thirty-million-files": (ADOPTED, "scrapy archec adopt srv/archec/archive"),
-    "gather-templates": (
-        ADOPTED,
-        "mkdir -p archec/data/rsync && rm archec/data/current",
-        "mv today archec/data/rsync/2026-11-20",
-    ),
+    "pull-in-legacy-data": ("scrapy tobi", "scrapy crawl fobi"),
+    "serve-to-a-colleague": ("scrapy tobi",),
+    "thirty-million-files": (ADOPTED,),
+    "gather-templates": (ADOPTED,),
 }
 """What a page takes for granted."""
+PROGRAMS = ("curl", "flock", "jq", "sqlite3")
+"""Of others; pages that ask for them are run where these are."""
+CRON = r"(?:[\d*]+ +){5}"
+RSYNC = """\
+#!/bin/sh
+# As much of rsync as pages ask for: to the last argument from that before it, which is RePEc's.
+for word; do from=$to to=$word; done
+[ "$from" = rsync://example.org/RePEc/ ] && mkdir "$to" && cp -R today/RePEc/. "$to"
+"""
 
 
 def lines(page: Path) -> list[str]:
-    """The commands of *page*, joined where they go on, as they are given."""
+    """The commands of *page*, joined where they go on; of a crontab as cron gives them."""
     found: list[str] = []
-    for block in blocks(str(page.relative_to(ROOT)), "sh"):
+    text = page.read_text("utf-8").replace("\\\n", " ")
+    for kind, block in re.findall(r"(?ms)^ *```(sh|crontab)\n(.*?)^ *```", text):
+        if kind == "crontab":
+            block = "".join(re.findall(rf"(?m)^{CRON}(.*\n)", block)).replace(r"\%", "%")
         block = re.sub(r"(?ms)^for .*?^done$", lambda loop: loop[0].replace("\n", " "), block)
-        found += [line.strip() for line in block.replace("\\\n", " ").splitlines()]
+        found += [line.strip() for line in block.splitlines()]
     return [line for line in found if line]
 
 
@@ -63,67 +93,148 @@ def runs(line: str) -> bool:
 
 
 ALL = sorted((ROOT / "docs" / "how-to").glob("*.md"))
-TAKEN = {
-    "explore-with-datasette", "first-dataset", "gather-templates", "hand-over-a-wacz",
-    "keep-results-in-a-database", "make-a-report", "polite-crawl", "repair-an-archive",
-    "replay-a-crawl", "tell-a-maintainer", "verify-an-archive",
-}  # fmt: skip
-RUN = [page for page in ALL if page.stem in TAKEN]
+RUN = [
+    page
+    for page in ALL
+    if f"docs/how-to/{page.name}" not in PAGES
+    and page.stem not in WORD_BY_WORD
+    and any(map(runs, lines(page)))
+]
 
 
 @pytest.fixture(scope="module")
-def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with a list, its archive, RePEc data and what else pages name; sites are ours."""
-    folder = tmp_path_factory.mktemp("crawled")
-    shims(folder)
+def crawled(tmp_path_factory: pytest.TempPathFactory, programs: Path) -> Iterator[Shell]:
+    """In a folder with a list, its archive, and what else pages name; sites are ours."""
+    stand_ins = tmp_path_factory.mktemp("stand-ins")
+    (stand_ins / "rsync").write_text(RSYNC)
+    (stand_ins / "rsync").chmod(0o755)
     pids = [
         "RePEc:abc:wpaper:1",
         "doi:10.1/x",
         *(f"RePEc:dem:wpaper:{n}" for n in ("tagged", "straight")),
     ]
-    with SmallSite((MAIN,), 0) as site:
+    with SmallSite((MAIN, OTHER, BUSY, STILL), 0) as site, PlatformSite() as platforms:
+        bins = (stand_ins, programs)
+        shell = Shell(tmp_path_factory.mktemp("crawled"), bins, platforms.settings)
+        urls = [
+            f"{site.at(host)}/{pid[-1]}.pdf" for host, pid in zip(site.hosts, pids, strict=True)
+        ]
         for pid in pids:
             site.routes[f"/{pid[-1]}.pdf"] = as_pdf(pdf(pid))
-        text = "".join(f"{pid}\t{site.at(MAIN)}/{pid[-1]}.pdf\n" for pid in pids)
-        (folder / "list.tsv").write_text(text)
-        _templates(folder, f"{site.at(MAIN)}/1.pdf")
-        (folder / "results.jsonl").write_bytes(b"\n".join(result(n) for n in range(3)))
-        (folder / "var/www").mkdir(parents=True)
-        first_archec(folder / "taken")
-        done = sh("lafka crawl futli -a input=list.tsv", folder)
+        text = "".join(f"{pid}\t{url}\n" for pid, url in zip(pids, urls, strict=True))
+        _lists(shell.folder, text)
+        _templates(shell.folder, urls[0])
+        _datasets(shell.folder, platforms)
+        shutil.copy(ROOT / "tests/pages/anchor-aria-label.html", shell.folder / "page.html")
+        first_archec(shell.folder / "taken")
+        (shell.folder / ".venv").mkdir()
+        (shell.folder / ".venv/bin").symlink_to(programs)
+        done = shell("lafka crawl futli -a input=list.tsv")
         assert done.returncode == 0, done.stderr
-        yield folder
+        yield shell
+
+
+def _lists(folder: Path, text: str) -> None:
+    """The list and the files under the names that pages give them, and folders of the machine."""
+    for name in ("srv/lists", "var/www", "var/log/lafka", "var/lock"):
+        (folder / name).mkdir(parents=True)
+    (folder / "list.tsv").write_text(text)
+    (folder / "srv/lists/repec.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    (page,) = blocks("docs/how-to/pull-in-legacy-data.md", "tsv")
+    (folder / "legacy.tsv").write_text(page)
+    for line in page.splitlines():
+        path = folder / "srv/papers" / line.split("\t")[3]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(pdf(line))
 
 
 def _templates(folder: Path, url: str) -> None:
     """RePEc data of today and of 2012, in the folder and the tarball that pages name."""
-    text = template("0001", "nbr", "nberwo").replace("http://x.example/nbr/0001.pdf", url)
-    past = folder / "past" / "RePEc/nbr/nberwo/a.rdf"
-    past.parent.mkdir(parents=True)
-    past.write_text(text.replace("Title: A", "Title: As it was"))
+    now = template("0001", "nbr", "nberwo").replace("http://x.example/nbr/0001.pdf", url)
+    then = now.replace("Title: A", "Title: As it was").replace(
+        url, "http://www.nber.org/papers/w0001"
+    )
+    for root, text in (("past", then), ("today", now), ("srv", now)):
+        path = folder / root / "RePEc/nbr/nberwo/a.rdf"
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
     with tarfile.open(folder / "2012-11-07.tar.gz", "w:gz") as tar:
-        tar.add(past, "RePEc/nbr/nberwo/a.rdf")
-    for name in ("today", "srv/RePEc"):
-        now = folder / name / "RePEc/nbr/nberwo/a.rdf"
-        now.parent.mkdir(parents=True)
-        now.write_text(text)
-    (folder / "archec/data").mkdir(parents=True)
+        tar.add(folder / "past/RePEc", "RePEc")
+    (folder / "archec/data/rsync").mkdir(parents=True)
     (folder / "archec/data/current").symlink_to("../../today")
 
 
-@pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
-def test_the_shell_lines_of_a_how_to_do_what_they_say(
-    page: Path, crawled: Path, tmp_path: Path
-) -> None:
+def _datasets(folder: Path, site: PlatformSite) -> None:
+    """The datasets that pages name, and results of others."""
+    for platform, doi, number in (
+        ("zenodo", "10.5281/zenodo.3463499", 3463499),
+        ("dataverse", "10.7910/DVN/Q5PV4U", 4711),
+    ):
+        dataset = played(("data/a.csv", b"a,b\n"), ("b.csv", b"b\n"), number=number)
+        site.doi(doi, site.play(platform, dataset))
+    (folder / "requests.jsonl").write_text(blocks("docs/how-to/list-of-datasets.md", "json")[0])
+    (folder / "results.jsonl").write_bytes(b"\n".join(result(n) for n in range(3)))
+
+
+@pytest.fixture
+def shell(crawled: Shell, tmp_path: Path, request: pytest.FixtureRequest) -> Shell:
+    """In a copy of the folder; of use-mongodb with a database."""
     folder = tmp_path / "folder"
-    shutil.copytree(crawled, folder, symlinks=True)
-    for line in (*BEFORE.get(page.stem, ()), *filter(runs, lines(page))):
-        done = sh(re.sub(r"(?<![\w.])/(srv|var)/", r"\1/", line), folder)
-        assert done.returncode == 0, (line, done.stderr)
-        assert "Traceback" not in done.stderr, line
+    shutil.copytree(crawled.folder, folder, symlinks=True)
+    more = dict(crawled.more)
+    if request.node.callspec.id == "use-mongodb":
+        more["LAFKA_CACHING_DATABASE"] = request.getfixturevalue("mongod").uri()
+    return Shell(folder, crawled.bins, more)
+
+
+@pytest.fixture
+def mongod() -> Iterator[mongods.Mongod]:
+    server = mongods.started()
+    yield server
+    server.end()
+
+
+@pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
+def test_the_shell_lines_of_a_how_to_do_what_they_say(page: Path, shell: Shell) -> None:
+    given = [*BEFORE.get(page.stem, ()), *filter(runs, lines(page))]
+    for program in PROGRAMS:
+        if any(re.search(rf"\b{program} ", line) for line in given) and not shutil.which(program):
+            pytest.skip(f"no {program} here")
+    address = GATEWAY
+    with ExitStack() as going:
+        for line in given:
+            line = placed(line).replace(GATEWAY, address)
+            if SERVES.match(line):
+                going.close()  # the next serves at the address of the last
+                address = going.enter_context(shell.serving(line))
+                assert address.startswith("http://127.0.0.1:"), line
+                continue
+            done = shell(line)
+            assert done.returncode == 0, (line, done.stderr)
+            assert "Traceback" not in done.stderr, line
+            assert " || " not in line or not done.stdout, (line, done.stdout)  # cron would mail it
+
+
+def placed(line: str) -> str:
+    for what, where in PLACES.items():
+        line = re.sub(what, where, line)
+    return line
 
 
 def test_each_exception_is_of_a_line_that_is_there() -> None:
     all_lines = [line for page in ALL for line in lines(page)]
     assert [rule for rule in NOT_RUN if not any(re.match(rule, line) for line in all_lines)] == []
-    assert len(all_lines) > 80
+    assert len(all_lines) > 100
+
+
+def test_what_runs_the_others_is_there() -> None:
+    named = re.findall(r"tests/\S+\.py", " ".join((*NOT_RUN.values(), *WORD_BY_WORD.values())))
+    assert [name for name in named if not (ROOT / name).is_file()] == []
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *ALL], ids=lambda page: page.stem)
+def test_no_command_stands_outside_the_blocks_that_are_run(page: Path) -> None:
+    """Others, and the text, have what is shown, or what stands behind a prompt."""
+    shown = re.sub(r"(?ms)^ *```\w+\n.*?^ *```", "", page.read_text("utf-8"))
+    program = r"(?:\S+/)?(?:lafka|scrapy|pip|python3?|pytest)|sudo|apt|systemctl|cd|curl|jq"
+    assert re.findall(rf"(?m)^ *(?:{program}) .*|^{CRON}.*", shown) == []

@@ -234,7 +234,9 @@ def test_jobs_fill_an_obi_store(deployed: Daemon, base: str, tmp_path: Path) -> 
         [path] = set((home.archive / "runs").glob("*.json")) - before
         report = Report.load(path)
         assert (report.values["job"], report.state) == (job, "finished")
-        assert {line["fobi"] for line in _lines(path.with_suffix(".jsonl"))} == expected
+        lines = _lines(path.with_suffix(".jsonl"))
+        assert {line["fobi"] for line in lines} == expected
+        assert report.values["outcomes"] == Counter(line["outcome"] for line in lines)
 
     assert list(check_store(home.archive)) == []
     outcomes = {line["fobi"]: line["outcome"] for path in (home.archive / "runs").glob("*.jsonl")
@@ -284,7 +286,7 @@ def _assert_egg_is_whole(daemon: Daemon) -> None:
 
 
 def _assert_clean(log: str) -> None:
-    assert "Traceback" not in log
+    assert "Traceback" not in log, log[log.index("Traceback") :][:3000]
     assert " ERROR: " not in log
     assert "Spider closed (finished)" in log
 

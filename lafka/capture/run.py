@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+W = TypeVar("W")
 
 
 WAITING_MAX = 32 << 20
@@ -61,10 +62,13 @@ class RawWriter:
         return await self._keeping.call(work, *args, **kwargs)
 
     async def commit(
-        self, key: Hashable, begin: Callable[P, Steps[T]], *args: P.args, **kwargs: P.kwargs
+        self, key: Hashable, begin: Callable[[Sequence[W]], Steps[Sequence[T]]], what: W
     ) -> T:
-        """Do the steps of *begin* there, side by side with those of other keys."""
-        return await self._keeping.commit(key, begin, *args, **kwargs)
+        """Do the steps that *begin* gives for *what* there, side by side with other keys'.
+
+        *begin* may be given several that go as one: see :class:`lafka.storage.keeper.Commit`.
+        """
+        return await self._keeping.commit(key, begin, what)
 
     def as_json(self) -> dict[str, Any]:
         """What the run's report says of it: files, bytes, whether some are left."""

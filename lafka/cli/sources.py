@@ -37,6 +37,7 @@ KNOWN: Mapping[str, Any] = {n: getattr(defaults, n) for n in dir(defaults) if n.
 PATHS = frozenset((
     "LAFKA_ARCHIVE", "LAFKA_EXCLUDE", "LAFKA_WARC_SETTINGS", "LAFKA_SPOOL_DIR", "LAFKA_WAYBACK",
     "LAFKA_INDEX", "LAFKA_OBJECT_STORE", "LAFKA_REDIF_DIRECTORY", "LAFKA_ITEMS", "LAFKA_TOKENS",
+    "LAFKA_WEB_REPLAYWEB", "LAFKA_WEB_WITHHELD",
 ))  # fmt: skip
 """Settings that name files or folders: in a file they count from that file's folder."""
 

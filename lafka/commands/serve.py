@@ -30,6 +30,7 @@ class Command(ArchiveCommand):
         add = parser.add_argument
         add("--port", type=int, default=8000, metavar="N", help="of the pages; 0 for a free one")
         add("--replay-port", type=int, default=8001, metavar="N", help="of the bytes of others")
+        add("--replayweb-port", type=int, default=8002, metavar="N", help="of ReplayWeb.page")
         add("--host", default="127.0.0.1", metavar="ADDRESS", help="loopback, unless this says so")
         add("--no-index", action="store_true", help="do not bring the index up to date first")
 
@@ -42,10 +43,13 @@ class Command(ArchiveCommand):
         assert self.settings is not None
         hosts = self.settings.getlist("LAFKA_WEB_HOSTS")
         self._check(opts, hosts)
+        replayweb = self.settings["LAFKA_WEB_REPLAYWEB"]
         where: Where = Where(
             bind=opts.host, port=opts.port, replay_port=opts.replay_port, hosts=tuple(hosts),
             replay_origin=self.settings["LAFKA_WEB_REPLAY_ORIGIN"],
             connections=positive(self.settings, "LAFKA_WEB_CONNECTIONS"),
+            replayweb=Path(replayweb) if replayweb else None, replayweb_port=opts.replayweb_port,
+            replayweb_origin=self.settings["LAFKA_WEB_REPLAYWEB_ORIGIN"],
         )  # fmt: skip
         serve(lambda origins: self._site(origins, opts), where, _tell)
 
@@ -73,4 +77,4 @@ class Command(ArchiveCommand):
 
 
 def _tell(origins: Origins) -> None:
-    print(origins.pages, origins.bytes, sep="\n", flush=True)
+    print(*filter(None, (origins.pages, origins.bytes, origins.replayweb)), sep="\n", flush=True)

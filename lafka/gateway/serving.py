@@ -19,8 +19,12 @@ from lafka.gateway.holdings import Holdings
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 CONNECTIONS_MAX = 200
-HEAD_MAX = 96 * 1024
-"""Bytes of a request's head: an address that is too long can be told so, with 414."""
+HEAD_MAX = 384 * 1024
+"""Bytes of a request's head: an address that is too long can be told so, with 414.
+
+A search whose six words are all of 4,096 characters beyond the first plane has 288 KiB. What is
+longer gets 400 or a closed connection, as what the client still sends is not read.
+"""
 HEAD_SECONDS = 20.0
 
 

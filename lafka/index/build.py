@@ -147,6 +147,7 @@ def opened(path: Path, account: Account) -> Iterator[sqlite3.Connection]:
             with suppress(sqlite3.Error):
                 if db.in_transaction:
                     db.execute("ROLLBACK")
+                db.execute("PRAGMA busy_timeout = 0")  # a reader in the middle is not waited for
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             db.close()
 

@@ -38,6 +38,10 @@ _ASKED_COLUMNS = (
 )
 _PUT_ASKED = f"REPLACE INTO asked ({_ASKED_COLUMNS}, futli) VALUES ({', '.join('?' * 16)})"
 _LAST_ASKED = f"SELECT {_ASKED_COLUMNS} FROM asked WHERE futli = ? ORDER BY time DESC LIMIT 8"
+_PLACE = (
+    "SELECT p.archive, p.id, l.id, l.reread FROM paper p"
+    " LEFT JOIN futli l ON l.paper = p.id AND l.url = ? WHERE p.pid = ?"
+)
 _DEAD = ".dead.jsonl"  # messages of a topic that were no requests: no feed
 _VALUES = attrgetter(*AskedRow.__slots__)
 _RUN_COLUMNS = (
@@ -268,27 +272,32 @@ class FeedRows:
         """The archive that *line* is of, and its futli; None where it counts by the day alone."""
         if line.outcome == Outcome.BAD_PID:
             return "", None
-        row = self._db.execute(
-            "SELECT id, archive FROM paper WHERE pid = ?", (line.pid,)
-        ).fetchone()
+        if line.is_held:
+            row = self._db.execute(
+                "SELECT archive FROM paper WHERE pid = ?", (line.pid,)
+            ).fetchone()
+            return (row[0], None) if row else self._unknown(line)
+        return self._asked_at(line.pid, line) or self._unknown(line)
+
+    def _asked_at(self, pid: str, line: Line) -> tuple[str, int | None] | None:
+        """The archive and futli of *line*, None where *pid* is not known; as :meth:`_place`."""
+        row = self._db.execute(_PLACE, (line.futli, pid)).fetchone()
         if row is None:
-            return self._unknown(line)
-        return row[1], None if line.is_held else self._futli(row[0], line)
+            return None
+        archive, paper, futli, waits = row
+        if futli is None:
+            return archive, self._papers.new_futli(paper, line.futli)
+        return archive, None if waits else futli  # all its lines wait to be read again
 
     def _unknown(self, line: Line) -> tuple[str, int | None]:
         try:
             pid = self._archive.pid(line.pid)
         except BadPid:
             return "", None
-        archive = Named.of(pid).archive
         if line.is_held:
-            return archive, None
-        return archive, self._futli(self._papers.only_asked(pid), line)
-
-    def _futli(self, paper: int, line: Line) -> int | None:
-        """The futli of *line*, None where all its lines wait to be read again."""
-        number, waits = self._papers.futli(paper, line.futli)
-        return None if waits else number
+            return Named.of(pid).archive, None
+        self._papers.only_asked(pid)
+        return self._asked_at(str(pid), line) or ("", None)
 
     def _fold(self, name: str, futli: int, line: Line) -> bool:
         """Add *line* to the asks of *futli*; False where it is older than the last of them."""

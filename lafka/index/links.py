@@ -18,7 +18,7 @@ nothing, since what comes in is sorted and told apart before (``rows.folded``).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from lafka.papers import Outcome
@@ -47,7 +47,7 @@ class Asks:
     times: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Life:
     """What became of a futli. Times are None where there is none.
 
@@ -66,8 +66,35 @@ class Life:
     lost_by: str | None = None
     back_since: str | None = None
 
+    # Changed in place while it is told: an index of a million papers tells millions of lives.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+    def count(self, asks: Asks) -> None:
+        self.asks += asks.times
+        self.asked = asks.until
+
+    def have(self, first: str, last: str) -> None:
+        """A fut from *first* to *last*."""
+        lost = self.state == LOST
+        self.state = BACK if lost or self.state == BACK else HELD
+        self.first_had = self.first_had or first
+        if self.had is None or last.removesuffix("Z") > self.had.removesuffix("Z"):
+            self.had = last
+        self.fails, self.lost_since, self.lost_by = 0, None, None
+        if lost:
+            self.back_since = first
+
+    def fail(self, row: _Row) -> None:
+        """Failing asks, *row* of them by now."""
+        self.fails = row.count
+        if self.had is None:
+            return
+        if (word := row.lost_by()) is not None:
+            self.state, self.lost_since, self.lost_by = LOST, row.first, word
+        else:
+            self.state = PAGE if row.outcome == Outcome.SPLAP_ONLY else SUSPECT
+
+
+@dataclass(slots=True)
 class _Row:
     """Failing asks in a row since the last fut, and whether there was one."""
 
@@ -79,16 +106,14 @@ class _Row:
     """The last that says *not there*."""
     outcome: str = ""
 
-    def after(self, asks: Asks, *, times: int) -> _Row:
-        says = asks.outcome in NOT_THERE
-        return _Row(
-            first=self.first or (asks.time if times == asks.times else asks.until),
-            last=asks.until,
-            count=self.count + times,
-            not_there=self.not_there + times * says,
-            word=asks.outcome if says else self.word,
-            outcome=asks.outcome,
-        )
+    def add(self, asks: Asks, *, times: int) -> None:
+        self.first = self.first or (asks.time if times == asks.times else asks.until)
+        self.last = asks.until
+        self.count += times
+        if asks.outcome in NOT_THERE:
+            self.not_there += times
+            self.word = asks.outcome
+        self.outcome = asks.outcome
 
     def lost_by(self) -> str | None:
         """The word by which the link is lost, None while it is not."""
@@ -118,17 +143,21 @@ def life(asks: Sequence[Asks], futs: Sequence[str]) -> Life:
     for event in _in_order(asks, futs):
         if isinstance(event, str):
             returned = returned or at.state == LOST
-            at, row = _had(at, event, event), _Row()
+            at.have(event, event)
+            row = _Row()
         elif event.outcome == Outcome.FUT:
             was_back = at.state == BACK and not returned
-            at, row = _had(at, event.time, event.until), _Row()
+            at.have(event.time, event.until)
             if at.state == BACK and (was_back or event.times > 1):
-                at = replace(at, state=HELD)
-            at, returned = _counted(at, event), False
+                at.state = HELD
+            at.count(event)
+            row, returned = _Row(), False
         elif event.outcome not in NO_ASK:
             inside = bool(at.had and at.had[:19] > event.time[:19])
-            row = row.after(event, times=1 if inside else event.times)
-            at, returned = _failed(_counted(at, event), row), False
+            row.add(event, times=1 if inside else event.times)
+            at.count(event)
+            at.fail(row)
+            returned = False
     return at
 
 
@@ -142,31 +171,3 @@ def _in_order(asks: Sequence[Asks], futs: Sequence[str]) -> Iterator[Asks | str]
         at = ask.time if ask.outcome == Outcome.FUT else ask.until
         events.append((at.removesuffix("Z"), 1, ask))
     return (event for _, _, event in sorted(events, key=lambda one: one[:2]))
-
-
-def _had(at: Life, first: str, last: str) -> Life:
-    lost = at.state == LOST
-    state = BACK if lost or at.state == BACK else HELD
-    return replace(
-        at,
-        state=state,
-        first_had=at.first_had or first,
-        had=max(filter(None, (at.had, last)), key=lambda time: time.removesuffix("Z")),
-        fails=0,
-        lost_since=None,
-        lost_by=None,
-        back_since=first if lost else at.back_since,
-    )
-
-
-def _counted(at: Life, asks: Asks) -> Life:
-    return replace(at, asks=at.asks + asks.times, asked=asks.until)
-
-
-def _failed(at: Life, row: _Row) -> Life:
-    at = replace(at, fails=row.count)
-    if at.had is None:
-        return at
-    if (word := row.lost_by()) is not None:
-        return replace(at, state=LOST, lost_since=row.first, lost_by=word)
-    return replace(at, state=PAGE if row.outcome == Outcome.SPLAP_ONLY else SUSPECT)

@@ -14,6 +14,7 @@ from lafka.index.links import Asks, life
 from lafka.index.rows import LARGEST, Held, Named, digest_bytes, host_of, stored
 from lafka.index.scan import SUFFIX, TOP, ChangedFolder, FileTimes
 from lafka.papers import Archive, Pid, Suwaf
+from lafka.papers.archive.suwafs import Fut
 
 _COLUMNS = (
     "folder, path, mtime_ns, size, ino, warc_bytes, futs, first, last, problem, archive, series,"
@@ -25,6 +26,11 @@ _SET_PAPER = (
     "CASE WHEN title_from = 'redif' THEN coalesce(?, year) ELSE ? END,?) WHERE id = ?"
 )
 _ADD_FUTLI = "INSERT INTO futli (paper, url, host, open, id) VALUES (?, ?, ?, ?, ?)"
+_ADD_LIVED = (
+    "INSERT INTO futli (state, outcome, asked, asks, requests, first_had, had, lost_since, lost_by,"
+    " fails, back_since, final_host, secure, paper, url, host, open)"
+    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+)
 _ADD_FUT = "INSERT INTO fut VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _SET_LIFE = (
     "UPDATE futli SET (state, outcome, asked, asks, requests, first_had, had, lost_since, lost_by,"
@@ -39,6 +45,7 @@ _ADD_WORDS = (
     " (SELECT group_concat(url, ' ') FROM (SELECT url FROM futli WHERE paper = p.id ORDER BY url))"
     " FROM paper p WHERE id = ?"
 )
+_NEW_WORDS = "INSERT INTO words (rowid, pid, url) VALUES (?, ?, ?)"
 
 
 class Hosts:
@@ -86,10 +93,11 @@ def read_paper(archive: Archive, path: str, times: FileTimes) -> ReadPaper | Non
     if pid is None:  # a cut path
         pid = archive.pid_at(archive.root / "warc" / f"{relative}.warc")
     try:
-        found = Suwaf.load_with_stat(archive.root / path, pid)
+        place = archive.root / path
+        found = Suwaf.load_with_stat(place, pid)
         if found is None:
             return None
-        _check_sizes(archive.root / path, found[0])
+        _check_sizes(place, found[0])
     except BadSuwaf as error:
         problem = stored(error.message)
         return ReadPaper(pid=pid, path=path, times=times, suwaf=None, problem=problem)
@@ -159,27 +167,43 @@ class PaperRows:
         number = self._put_paper(folder, paper, int(row[0]) if row else None)
         wanted = paper.suwaf.futlis if paper.suwaf else {}
         opened = {*map(stored, paper.suwaf.open)} if paper.suwaf else set[str]()
-        there = dict(self._futlis(number)) if row else {}
         futlis = {stored(url): times for url, times in wanted.items() if times}
+        if not row:
+            self._take_new(number, str(paper.pid), futlis, opened)
+            return
+        there = dict(self._futlis(number))
         for url in [*futlis, *(opened - futlis.keys())]:
             if url not in there:
                 there[url] = self._add_futli(number, url)
         for url, futli in there.items():
             times = futlis.get(url, {})
-            if row:
-                self._db.execute("DELETE FROM fut WHERE futli = ?", (futli,))
-                self._db.execute("UPDATE futli SET open = ? WHERE id = ?", (url in opened, futli))
-            elif url in opened:
-                self._db.execute("UPDATE futli SET open = 1 WHERE id = ?", (futli,))
-            self._db.executemany(_ADD_FUT, (
-                (futli, time, fut.s, fut.l, digest_bytes(fut.digest), stored(fut.url),
-                 stored(fut.origin.found_by) or None, stored(fut.label) or None)
-                for time, fut in times.items()
-            ))  # fmt: skip
+            self._db.execute("DELETE FROM fut WHERE futli = ?", (futli,))
+            self._db.execute("UPDATE futli SET open = ? WHERE id = ?", (url in opened, futli))
+            self._add_futs(futli, times)
         self.settle(there.values())
-        if row:
-            self._drop_unknown(there.values())
-        self.words(number, fresh=not row)
+        self._drop_unknown(there.values())
+        self.words(number)
+
+    def _take_new(
+        self, paper: int, pid: str, futlis: dict[str, dict[str, Fut]], opened: set[str]
+    ) -> None:
+        """As :meth:`take` of one of which nothing is known: no row needs to be looked for."""
+        urls = [*futlis, *(opened - futlis.keys())]
+        for url in urls:
+            times = futlis.get(url, {})
+            lived = self._told((), [time for time, fut in times.items() if not fut.label])
+            host = self._hosts.number(host_of(url))
+            done = self._db.execute(_ADD_LIVED, (*lived, paper, url, host, url in opened))
+            assert done.lastrowid is not None
+            self._add_futs(done.lastrowid, times)
+        self._db.execute(_NEW_WORDS, (paper, pid, " ".join(sorted(urls)) if urls else None))
+
+    def _add_futs(self, futli: int, times: dict[str, Fut]) -> None:
+        self._db.executemany(_ADD_FUT, (
+            (futli, time, fut.s, fut.l, digest_bytes(fut.digest), stored(fut.url),
+             stored(fut.origin.found_by) or None, stored(fut.label) or None)
+            for time, fut in times.items()
+        ))  # fmt: skip
 
     def _put_paper(self, folder: int, paper: ReadPaper, number: int | None) -> int:
         named = Named.of(paper.pid)
@@ -205,28 +229,18 @@ class PaperRows:
         assert done.lastrowid is not None
         return done.lastrowid
 
-    def only_asked(self, pid: Pid) -> int:
-        """The paper *pid*, which may be known from feeds alone."""
-        row = self._db.execute("SELECT id FROM paper WHERE pid = ?", (str(pid),)).fetchone()
-        if row:
-            return int(row[0])
+    def only_asked(self, pid: Pid) -> None:
+        """See that the paper *pid* is there, which may be known from feeds alone."""
         named = Named.of(pid)
-        done = self._db.execute(
-            "INSERT INTO paper (pid, archive, series, year) VALUES (?, ?, ?, ?)",
+        self._db.execute(
+            "INSERT OR IGNORE INTO paper (pid, archive, series, year) VALUES (?, ?, ?, ?)",
             (str(pid), named.archive, named.series, named.year),
         )
-        assert done.lastrowid is not None
-        return done.lastrowid
 
-    def futli(self, paper: int, url: str) -> tuple[int, bool]:
-        """The number of a futli, made where there is none; whether its asks wait to be reread."""
-        row = self._db.execute(
-            "SELECT id, reread FROM futli WHERE paper = ? AND url = ?", (paper, url)
-        ).fetchone()
-        if row:
-            return int(row[0]), bool(row[1])
+    def new_futli(self, paper: int, url: str) -> int:
+        """The number of a futli that is not there yet, and is from now on."""
         self._unworded.add(paper)
-        return self._add_futli(paper, url), False
+        return self._add_futli(paper, url)
 
     # What is gone ---------------------------------------------------------------------------
 
@@ -264,14 +278,13 @@ class PaperRows:
 
     # What follows from the rest -------------------------------------------------------------
 
-    def words(self, paper: int, *, fresh: bool = False) -> None:
-        """Make what is searched for of *paper* what it has now; *fresh*: it has nothing yet."""
-        if not fresh:
-            self._db.execute("DELETE FROM words WHERE rowid = ?", (paper,))
+    def words(self, paper: int) -> None:
+        """Make what is searched for of *paper* what it has now."""
+        self._db.execute("DELETE FROM words WHERE rowid = ?", (paper,))
         self._db.execute(_ADD_WORDS, (paper,))
 
     def words_of_new(self) -> None:
-        """As :meth:`words`, of the papers to which :meth:`futli` has added."""
+        """As :meth:`words`, of the papers to which :meth:`new_futli` has added."""
         for paper in self._unworded:
             self.words(paper)
         self._unworded.clear()
@@ -285,17 +298,21 @@ class PaperRows:
         if len(rows) > 1:
             rows.sort(key=lambda row: (row[0], self._runs[row[7]][0]))
         futs = self._db.execute(
-            "SELECT time, url, found_by FROM fut WHERE futli = ? AND label IS NULL", (futli,)
+            "SELECT time FROM fut WHERE futli = ? AND label IS NULL", (futli,)
         ).fetchall()
+        return *self._told(rows, [time for (time,) in futs]), futli
+
+    def _told(self, rows: Sequence[tuple[Any, ...]], futs: Sequence[str]) -> tuple[Any, ...]:
+        """The columns of ``_SET_LIFE`` but the last, of a futli with *rows* of asks and *futs*."""
         own = [row for row in rows if not self._runs[row[6]][1]]
         asks = [Asks(time=row[0], until=row[1], outcome=row[2], times=row[3]) for row in own]
-        lived = life(asks, [time for time, _, _ in futs])
-        ends = [(row[1], row[2]) for row in own] + [(time, "fut") for time, _, _ in futs]
+        lived = life(asks, futs)
+        ends = [(row[1], row[2]) for row in own] + [(time, "fut") for time in futs]
         outcome = max(ends, key=lambda one: one[0].removesuffix("Z"), default=(None, None))[1]
         return (
             lived.state, outcome, lived.asked, lived.asks, sum(row[4] for row in own),
             lived.first_had, lived.had, lived.lost_since, lived.lost_by, lived.fails,
-            lived.back_since, *self._led_to(own), futli,
+            lived.back_since, *self._led_to(own),
         )  # fmt: skip
 
     def _led_to(self, own: Sequence[tuple[Any, ...]]) -> tuple[int | None, bool | None]:

@@ -153,6 +153,11 @@ class HostFeeder(Generic[AnyLine]):
                 self.loaded = True
                 self._store_batch()
 
+    def pass_by(self, count: int) -> None:
+        """Count lines of the list that ended without being stored here."""
+        with self._lock:
+            self.total += count
+
     def _add(self, stored: _Stored) -> None:
         with self._lock:
             self._batch.append(stored)

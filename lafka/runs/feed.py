@@ -29,12 +29,14 @@ from lafka.storage.stopping import close_for_storage, note_storage_trouble
 from lafka.warc.format.sources import write_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
 URI = "lafka:outcomes"
+WAITING_MAX = 4_000
+"""Lines that wait to be written, over which who appends waits: some 2 MB."""
 GATHERING = 0.05
 """Seconds in which lines gather behind the first that waits, to share its sync."""
 FIELDS = ["pid", "futli", "outcome", "time", "futs", "splap", "candidates", "capped", "requests",
@@ -74,12 +76,14 @@ class OutcomeFeedStorage:
     """Storage of the feed ``lafka:outcomes``: ``runs/<run>.jsonl`` of the archive.
 
     Where the file cannot be made or written, nothing can be acknowledged: the crawl stops. A spider
-    that has a method ``acknowledged`` is told of lines that are on the disk, in the feed's thread.
+    that has a method ``acknowledged`` is told of lines that are on the disk, in the feed's thread;
+    one that has ``take_feed`` is given what makes the file, where its own lines can stand there.
     """
 
     def __init__(self, crawler: Crawler, *, chained: bool = True) -> None:
         self._crawler = crawler
         self._chained = chained
+        self._lines: SyncedLines | None = None
 
     @classmethod
     def from_crawler(
@@ -89,9 +93,21 @@ class OutcomeFeedStorage:
         *,
         feed_options: dict[str, Any] | None = None,
     ) -> Self:
-        return cls(crawler, chained=(feed_options or OPTIONS)["format"] in _JSON_LINES)
+        options = feed_options or OPTIONS
+        storage = cls(crawler, chained=options["format"] in _JSON_LINES)
+        if has_plain(options) and (take := getattr(crawler.spider, "take_feed", None)):
+            take(storage.lines)
+        return storage
 
     def open(self, spider: Spider) -> IO[bytes]:  # noqa: ARG002
+        return cast("IO[bytes]", self.lines())
+
+    def lines(self) -> SyncedLines:
+        """The file of the feed, made when it is asked for; in the thread of the reactor."""
+        self._lines = self._lines or self._made()
+        return self._lines
+
+    def _made(self) -> SyncedLines:
         run = Run.of(self._crawler)
         path = run.root / "runs" / f"{run.name}.jsonl"
         reports = self._crawler.get_extension(RunReports)
@@ -103,8 +119,7 @@ class OutcomeFeedStorage:
             for hear in heard:
                 hear(lines)
 
-        lines = SyncedLines(path, self._refused, synced, chained=self._chained)
-        return cast("IO[bytes]", lines)
+        return SyncedLines(path, self._refused, synced, chained=self._chained)
 
     def _refused(self, error: StorageTrouble) -> None:
         from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
@@ -114,6 +129,13 @@ class OutcomeFeedStorage:
 
     def store(self, file: IO[bytes]) -> None:
         file.close()
+
+
+def has_plain(options: Mapping[str, Any]) -> bool:
+    """Whether a feed of these *options* has each item, and as JSON in the form of ``OPTIONS``."""
+    unusual = ("postprocessing", "item_classes", "item_filter", "item_export_kwargs")
+    as_ours = all(options.get(name) == value for name, value in OPTIONS.items())
+    return as_ours and not any(options.get(name) for name in unusual)
 
 
 class SyncedLines(io.RawIOBase):
@@ -138,6 +160,8 @@ class SyncedLines(io.RawIOBase):
         self._synced = synced
         self._size = 0
         self._waiting: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._drained = threading.Event()
+        self._ended = False
         self._thread = threading.Thread(target=self._work, name="lafka-feed", daemon=True)
         self._thread.start()
 
@@ -150,6 +174,19 @@ class SyncedLines(io.RawIOBase):
         self._size += len(data)
         return len(data)
 
+    def append(self, line: str) -> None:
+        """Write one whole *line*, from any thread; wait where too many do.
+
+        What comes after ``close``, or after the disk has refused, is not written.
+        """
+        if not line.isascii() or "\x7f" in line:
+            line = _UNSAFE.sub(_escaped, line)
+        self._waiting.put(line.encode())
+        if self._waiting.qsize() > WAITING_MAX:
+            self._drained.clear()
+            if self._waiting.qsize() > WAITING_MAX and not self._ended:
+                self._drained.wait()
+
     def tell(self) -> int:
         return self._size
 
@@ -160,6 +197,7 @@ class SyncedLines(io.RawIOBase):
                 chain = last_chain(self._path) if self._chained else None
                 while not ended:
                     lines, ended = self._batch()
+                    self._drained.set()
                     if lines:
                         if chain is not None:
                             lines, chain = chained_lines(lines, chain)
@@ -171,13 +209,16 @@ class SyncedLines(io.RawIOBase):
             self._refused(error)
         except OSError as error:
             self._refused(StorageTrouble(self._path, error))
+        finally:
+            self._ended = True
+            self._drained.set()
 
     def _batch(self) -> tuple[bytes, bool]:
         """What waits, at least one piece; and whether the file is closed behind it."""
         pieces = [self._waiting.get()]
         if pieces[0] is not None:
             time.sleep(GATHERING)
-        while not self._waiting.empty():
+        while not self._waiting.empty() and len(pieces) <= WAITING_MAX:
             pieces.append(self._waiting.get())
         return b"".join(piece for piece in pieces if piece), None in pieces
 

@@ -16,7 +16,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from lafka.politeness import RetryAfterMiddleware
-from lafka.runs.progress import is_new_fut, outcome_of
+from lafka.runs.progress import ENDED_ASIDE, PAPERS, Aim, ended_as, is_new_fut
 from lafka.runs.terminals import Terminal
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Moment:
     """A crawl at one moment. ``total``: lines read of the list so far, None where it has none.
 
     ``groups``: lines by what came of them, as the spider groups them. ``size``: bytes of new futs.
-    ``rate``: lines that ended, a second, lately.
+    ``rate``: lines that ended, a second, lately. ``aim``: what ``futs`` are.
     """
 
     done: int
@@ -50,15 +50,16 @@ class Moment:
     waiting: int
     parked: int
     rate: float
+    aim: Aim = PAPERS
 
     def parts(self) -> Iterator[str]:
         """What is told, the most wanted first, for a narrow terminal has not all of it."""
         of = "" if self.total is None else f" of {self.total:,}{'' if self.loaded else '+'}"
         yield f"{self.done:,}{of} lines"
-        yield f"{self.futs:,} futs"
+        yield f"{self.futs:,} {self.aim.name}"
         if self.total is not None and self.loaded and self.rate > 0:
             yield f"{time_left((self.total - self.done) / self.rate)} left"
-        yield f"{self.rate * 60:,.0f} papers/min"
+        yield f"{self.rate * 60:,.0f} {self.aim.unit}/min"
         yield (
             ", ".join(f"{group} {count:,}" for group, count in self.groups.items()) or "no outcome"
         )
@@ -98,6 +99,7 @@ class LiveLine:
         extension = cls(crawler, terminal, shown=shown)
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.item_scraped, signals.item_scraped)
+        crawler.signals.connect(extension.ended_aside, ENDED_ASIDE)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         return extension
 
@@ -109,11 +111,16 @@ class LiveLine:
             self._task.start(INTERVAL, now=False)
 
     def item_scraped(self, item: Any) -> None:
-        outcome = outcome_of(item)
+        outcome = ended_as(item)
         if outcome is not None:
             self._outcomes[outcome] += 1
-            futs = ItemAdapter(item)["futs"]
+            fields = ItemAdapter(item)
+            futs = fields.get("futs", ())
             self._size += sum(fut["length"] for fut in futs if is_new_fut(fut))
+            self._size += fields.get("lafka", {}).get("bytes", 0)
+
+    def ended_aside(self, outcome: str, count: int) -> None:
+        self._outcomes[outcome] += count
 
     def spider_closed(self) -> None:
         if self._task and self._task.running:
@@ -126,6 +133,7 @@ class LiveLine:
     def moment(self, now: float) -> Moment:
         """The crawl at *now*, in seconds, monotonic."""
         crawler, done = self._crawler, self._outcomes.total()
+        aim = Aim.of(crawler.spider)
         feeder = getattr(crawler.spider, "feeder", None)
         retries = crawler.get_downloader_middleware(RetryAfterMiddleware)
         active = crawler.engine.downloader.active if crawler.engine else ()
@@ -133,7 +141,8 @@ class LiveLine:
             done=done,
             total=getattr(feeder, "total", None),
             loaded=getattr(feeder, "loaded", True),
-            futs=self._outcomes["fut"],
+            futs=aim.count(self._outcomes),
+            aim=aim,
             groups=self._groups(),
             size=self._size,
             busy=len({request.meta.get("download_slot") for request in active}),

@@ -8,9 +8,10 @@ import re
 import sys
 from collections import Counter
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from itemadapter import ItemAdapter
+from pydispatch import dispatcher
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
@@ -28,22 +29,47 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+ENDED_ASIDE = object()
+"""Scrapy signal, with ``outcome`` and ``count``: so many lines more ended so, without an item."""
 NOT_THE_OPERATOR = ("https://scrapy.org", "https://github.com/lafka-archive/lafka")
+_COUNTING = ("lafka.", "scrapy.extensions.corestats", "scrapy.extensions.feedexport")
 URL = re.compile(r"https?://[^\s();,]+", re.IGNORECASE)
 
 
+class Aim(NamedTuple):
+    """What a spider is after: lines that ended in ``outcomes`` are ``name``, of so many ``unit``.
+
+    A spider that is after something else than futs says so by its ``aim``.
+    """
+
+    name: str = "futs"
+    outcomes: frozenset[str] = frozenset({"fut"})
+    unit: str = "papers"
+
+    @classmethod
+    def of(cls, spider: Any) -> Aim:
+        found: Aim = getattr(spider, "aim", PAPERS)
+        return found
+
+    def count(self, outcomes: Counter[str]) -> int:
+        return sum(outcomes[outcome] for outcome in self.outcomes)
+
+
+PAPERS = Aim()
+
+
 def progress_line(
-    *, done: int, futs: int, rate: float, feeder: Any | None, waiting_hosts: int
+    *, done: int, futs: int, rate: float, feeder: Any | None, waiting_hosts: int, name: str = "futs"
 ) -> str:
     """``1,204 of 10,000 lines done, 800 futs, 3.2 lines/s, 12 hosts waiting``.
 
-    *feeder* has ``total``, the lines read so far or None, and ``loaded``, whether that is all.
-    *rate* is in lines a second.
+    *name*: what *futs* counts. *feeder* has ``total``, the lines read so far or None, and
+    ``loaded``, whether that is all. *rate* is in lines a second.
     """
     total = getattr(feeder, "total", None)
     of = "" if total is None else f" of {total:,}{'' if getattr(feeder, 'loaded', True) else '+'}"
     return (
-        f"{done:,}{of} lines done, {futs:,} futs, {rate:.1f} lines/s, "
+        f"{done:,}{of} lines done, {futs:,} {name}, {rate:.1f} lines/s, "
         f"{waiting_hosts:,} host{'' if waiting_hosts == 1 else 's'} waiting"
     )
 
@@ -60,7 +86,13 @@ class TrailStats:
     def from_crawler(cls, crawler: Crawler) -> Self:
         extension = cls(crawler.stats)
         crawler.signals.connect(extension.item_scraped, signals.item_scraped)
+        crawler.signals.connect(extension.ended_aside, ENDED_ASIDE)
         return extension
+
+    def ended_aside(self, outcome: str, count: int) -> None:
+        self.stats.inc_value(f"lafka/trails/{outcome}", count)
+        for name in ("lafka/futs/new", "lafka/requests"):
+            self.stats.inc_value(name, 0)
 
     def item_scraped(self, item: Any) -> None:
         outcome = outcome_of(item)
@@ -79,6 +111,14 @@ def outcome_of(item: Any) -> str | None:
         return None
     outcome = ItemAdapter(item).get("outcome")
     return None if outcome is None else str(outcome)
+
+
+def ended_as(item: Any) -> str | None:
+    """How the line of *item* ended, of a fileset by its status; None where *item* ends no line."""
+    if not ItemAdapter.is_item(item) or getattr(item, "beside", False):
+        return None
+    status = ItemAdapter(item).get("status")
+    return outcome_of(item) or (status if isinstance(status, str) else None)
 
 
 class Progress:
@@ -102,6 +142,7 @@ class Progress:
         extension = cls(crawler, interval)
         crawler.signals.connect(extension.spider_opened, signals.spider_opened)
         crawler.signals.connect(extension.item_scraped, signals.item_scraped)
+        crawler.signals.connect(extension.ended_aside, ENDED_ASIDE)
         crawler.signals.connect(extension.spider_closed, signals.spider_closed)
         return extension
 
@@ -111,9 +152,12 @@ class Progress:
         self._task.start(self.interval, now=False)
 
     def item_scraped(self, item: Any) -> None:
-        outcome = outcome_of(item)
+        outcome = ended_as(item)
         if outcome is not None:
             self.outcomes[outcome] += 1
+
+    def ended_aside(self, outcome: str, count: int) -> None:
+        self.outcomes[outcome] += count
 
     def spider_closed(self) -> None:
         if self._task and self._task.running:
@@ -128,9 +172,11 @@ class Progress:
 
     def _log(self, rate: float) -> None:
         feeder = getattr(self.crawler.spider, "feeder", None)
+        aim = Aim.of(self.crawler.spider)
         line = progress_line(
             done=self.outcomes.total(),
-            futs=self.outcomes["fut"],
+            futs=aim.count(self.outcomes),
+            name=aim.name,
             rate=rate,
             feeder=feeder,
             waiting_hosts=getattr(feeder, "waiting_hosts", 0),
@@ -169,6 +215,30 @@ class ContactCheck:
                 "the user agent %r names nobody",
                 user_agent,
             )
+
+
+def is_counted_alone(crawler: Crawler) -> bool:
+    """Whether nobody of *crawler* takes items but the outcome feed and who counts them.
+
+    Lines can then be told past the engine. Else there is another feed, a pipeline, a spider
+    middleware or an extension (as CLOSESPIDER_ITEMCOUNT has) that is not ours.
+    """
+    settings = crawler.settings
+    parts = {**settings.getdict("ITEM_PIPELINES"), **settings.getdict("SPIDER_MIDDLEWARES")}
+    if len(settings.getdict("FEEDS")) > 1 or any(
+        place is not None and not _module(part).startswith("lafka.")
+        for part, place in parts.items()
+    ):
+        return False
+    hearing = dispatcher.getAllReceivers(crawler.signals.sender, signals.item_scraped)
+    return all(
+        _module(type(getattr(hears, "__self__", hears))).startswith(_COUNTING)
+        for hears in dispatcher.liveReceivers(hearing)
+    )
+
+
+def _module(part: object) -> str:
+    return part if isinstance(part, str) else str(getattr(part, "__module__", ""))
 
 
 def is_new_fut(entry: dict[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -244,12 +245,23 @@ class ListDigest:
         return {"bytes": self._size, "sha256": self._digest.hexdigest()}
 
 
+# The line of a futli whose fut was held, and for which nobody was asked.
+_TEXT = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_HELD_LINE = re.compile(
+    rb'\{"pid": %b, "futli": %b, "outcome": "fut", "time": %b, "futs": \[\{"url": %b, "digest": %b,'
+    rb' "length": \d+, "s": \d+, "l": \d+, "new": false\}\], "splap": null, "candidates": \[\],'
+    rb' "capped": false, "requests": 0, "error": null, "chain": "(sha256:[0-9a-f]{64})"\}'
+    % (_TEXT, _TEXT, _TEXT, _TEXT, _TEXT)
+)
+
+
 @dataclass(slots=True, kw_only=True)
 class Tally:
     """What the lines of the outcome feed add up to, in constant memory.
 
     ``size``: bytes of new futs; ``labelled``: PDFs, new or held, that are thought not to be futs;
-    ``chain``: that of the last line, None where lines have none. ``heard`` is called with each.
+    ``chain``: that of the last line, None where lines have none. ``heard`` is called with
+    each but those whose fut was held.
     """
 
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -265,11 +277,16 @@ class Tally:
     def add(self, lines: bytes) -> None:
         """Count whole *lines* of the feed, which are on the disk."""
         for line in lines.splitlines():
+            if held := _HELD_LINE.fullmatch(line):  # a list may have a million of them
+                self.outcomes["fut"] += 1
+                self.held += 1
+                self.chain = held[1].decode()
+                continue
             with suppress(ValueError, LookupError, TypeError):  # a feed of another format
                 self._add(json.loads(line))
 
     def _add(self, item: dict[str, Any]) -> None:
-        if "outcome" not in item:  # a fobi has both: its status is that of HTTP
+        if "outcome" not in item:  # a fileset's result; a line of a fobi has both
             self._add_result(item)
             return
         outcome, error = item["outcome"], item["error"]

@@ -28,10 +28,11 @@ from lafka.filesets.archive.recovery import BOUND
 from lafka.filesets.children import Children
 from lafka.filesets.crawling.answers import Came
 from lafka.filesets.crawling.arguments import ARGUMENTS, GUESTS, Arguments, Sizes
+from lafka.filesets.crawling.attempts import ALONE, MOST, Attempts
 from lafka.filesets.crawling.brokers import Brokers
 from lafka.filesets.crawling.downloads import PartSink
 from lafka.filesets.crawling.ingests import Ingest
-from lafka.filesets.crawling.lines import RequestLine
+from lafka.filesets.crawling.lines import LineCount, RequestLine, bad_result
 from lafka.filesets.crawling.shops import Dry, Shop, Wanted
 from lafka.filesets.results import file_result
 from lafka.filesets.statuses import Status
@@ -41,6 +42,7 @@ from lafka.jobs.kafka.places import properties
 from lafka.papers import Archive
 from lafka.politeness.failures import not_the_sites
 from lafka.runs.feed import add_outcome_feed
+from lafka.runs.progress import Aim
 from lafka.spiders.agents import user_agent
 from lafka.storage.stopping import (
     LIST_STAT,
@@ -72,6 +74,7 @@ class FilesetSpider(Spider):
     """``scrapy crawl fileset -a input=requests.jsonl``; docs/reference.md has the arguments."""
 
     name = "fileset"
+    aim = Aim("datasets", frozenset(status for status in Status if status.is_hit), "datasets")
 
     run: Run
     filesets: Filesets
@@ -111,6 +114,7 @@ class FilesetSpider(Spider):
             logger.info(told_archive(settings))
         spider.run = Run.begin(crawler, root, raw=spider.filesets.folder / "raw")
         spider.shop = spider._shop(settings)
+        spider.attempts = Attempts(spider.shop.index)
         spider.most = settings.getint("LAFKA_FILESETS_MAX")
         crawler.signals.connect(spider.stopping, signal=STOPPING)
         crawler.signals.connect(spider.spider_closed, signal=signals.spider_closed)
@@ -128,6 +132,8 @@ class FilesetSpider(Spider):
         self._tasks: set[asyncio.Task[None]] = set()
         self._children = Children()
         self._brokers: Brokers | None = None
+        self.attempts: Attempts
+        self.feeder = LineCount()
 
     def _shop(self, settings: BaseSettings) -> Shop:
         arguments, sizes = self.arguments, _sizes(settings)
@@ -159,12 +165,18 @@ class FilesetSpider(Spider):
         """What is to be stored and told, as ingests come to it; their requests go by the engine."""
         self._meet_brokers()
         reading = asyncio.ensure_future(self._read())
+        counting = asyncio.ensure_future(self._count_lines())
         while (item := await self._out.get()) is not None:
             yield item
         while not self._out.empty():
             if (item := self._out.get_nowait()) is not None:
                 yield item
-        reading.cancel()
+        for task in (reading, counting):
+            task.cancel()
+
+    async def _count_lines(self) -> None:
+        if listed := self.arguments.listed:
+            await run_aside("lafka-count", partial(self.feeder.load, listed))
 
     async def _read(self) -> None:
         """Begin an ingest a line, so many at once; say that all have ended."""
@@ -175,10 +187,15 @@ class FilesetSpider(Spider):
                 await room.acquire()
                 if (line := await following()) is None:
                     break
-                task = asyncio.ensure_future(self._ingest(line))
+                begins = await self.aside(self.attempts.begins, line) if line.message else 0
+                if begins >= ALONE and self._tasks:
+                    await asyncio.wait(self._tasks)
+                task = asyncio.ensure_future(self._ingest(line, begins))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
                 task.add_done_callback(lambda _: room.release())
+                if begins >= ALONE:
+                    await asyncio.wait([task])
         except BadList as error:
             logger.error("The list ends early: %s", error)
             assert self.crawler.stats is not None
@@ -189,12 +206,19 @@ class FilesetSpider(Spider):
             await asyncio.wait(self._tasks)
         self._out.put_nowait(None)
 
-    async def _ingest(self, line: RequestLine) -> None:
+    async def _ingest(self, line: RequestLine, begins: int) -> None:
+        """The ingest of *line*, which was begun so often before without an end."""
         try:
             if line.request is None:
-                self._tell(_bad(line), line)
+                self._tell(bad_result(line), line)
                 return
-            result = await Ingest(self.shop, line.request, line.number).run()
+            if begins >= MOST:
+                self._tell(self.attempts.given_up(line, line.request), line)
+                return
+            if line.message:
+                await self.aside(self.attempts.begin, line)
+            moved = partial(self.attempts.end, [line.message])
+            result = await Ingest(self.shop, line.request, line.number, moved).run()
             self._tell(result, line)
             await self.run.raw.in_order(self._release, line.number)
         except Dry as dry:
@@ -218,7 +242,7 @@ class FilesetSpider(Spider):
         self._count(self.crawler.stats, result)
         for told in filter(None, (result, file_result(result))):
             item = ResultItem(told)
-            item.number = line.number
+            item.number, item.beside = line.number, told is not result
             self._out.put_nowait(item)
 
     def _count(self, stats: StatsCollector, result: dict[str, Any]) -> None:
@@ -258,6 +282,7 @@ class FilesetSpider(Spider):
             aside=self.aside,
             dead=self.run.root / "runs" / f"{self.run.name}.dead.jsonl",
             acknowledged=self._at_the_broker,
+            let_go=self.attempts.end,
             failed=self._broker_failed,
             window=settings.getint("LAFKA_KAFKA_WINDOW"),
             properties=properties(settings["LAFKA_KAFKA"]),
@@ -274,6 +299,7 @@ class FilesetSpider(Spider):
         """A result is acknowledged, and that of its file; in a thread."""
         if result["hit"]:
             self.shop.index.tell([_key(result)])
+        self.attempts.end([result.get("lafka", {}).get("message", "")])
 
     def _broker_failed(self, error: BrokerTrouble | StorageTrouble) -> None:
         if isinstance(error, StorageTrouble):
@@ -379,11 +405,18 @@ class FilesetSpider(Spider):
             await asyncio.wait(tasks)
         self._threads.stop()
         self._children.stop()
+        self._forget_attempts()
         self.shop.index.close()
         if self._brokers is not None:
             assert self.crawler.stats is not None
             for name, count in self._brokers.counts.items():
                 self.crawler.stats.set_value(f"lafka/kafka/{name}", count)
+
+    def _forget_attempts(self) -> None:
+        try:
+            self.attempts.end_all()
+        except StorageTrouble as error:
+            stop_for_storage(self.crawler, error)
 
     async def engine_stopped(self) -> None:
         """The feed is closed, so all results are published: wait for them, commit and leave."""
@@ -409,16 +442,6 @@ def _sizes(settings: BaseSettings) -> Sizes:
 def _streamed(sink: PartSink) -> dict[str, Any]:
     """What a request's meta says of a body that goes past the raw WARC, as long as it comes."""
     return {SINK_KEY: sink, "download_timeout": NO_TIMEOUT, "dont_retry": True}
-
-
-def _bad(line: RequestLine) -> dict[str, Any]:
-    where = line.message or f"line {line.number}"
-    return {
-        "hit": False,
-        "status": str(Status.BAD_REQUEST),
-        "request": line.said or {},
-        "error_message": f"{where}: {line.trouble}"[:1_600],
-    }
 
 
 def _key(result: Mapping[str, Any]) -> tuple[str, str]:

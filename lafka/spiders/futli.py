@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -32,6 +34,7 @@ from lafka.items import TrailItem, held_entry, item_of
 from lafka.papers.archive.archives import Archive
 from lafka.papers.crawling.arguments import ARGUMENTS, GUESTS, Arguments
 from lafka.papers.crawling.captures import ASK_KEY, capture_of, page_of
+from lafka.papers.crawling.heldlines import HeldLines
 from lafka.papers.crawling.sandbox import Pages
 from lafka.papers.crawling.summaries import Heard, Summary
 from lafka.papers.finders import Page
@@ -44,7 +47,8 @@ from lafka.papers.walk.pages import read_first
 from lafka.papers.walk.trails import Trail
 from lafka.politeness.failures import not_the_sites
 from lafka.politeness.feeder import HostFeeder
-from lafka.runs.feed import add_outcome_feed
+from lafka.runs.feed import SyncedLines, add_outcome_feed
+from lafka.runs.progress import ENDED_ASIDE, is_counted_alone
 from lafka.runs.reports import ListDigest
 from lafka.spiders.road import RoadSpider
 from lafka.storage.threads import Threads
@@ -115,11 +119,37 @@ class FutliSpider(RoadSpider[Line]):
         self.pages: Pages
         self._threads = Threads("lafka-list", 1)  # looks up what is held
         self._heard = Heard()
+        self._feed: Callable[[], SyncedLines] | None = None
+        self._held: HeldLines | None = None
 
     # The list ---------------------------------------------------------------------------
 
     def new_feeder(self, path: Path) -> Feeder:
-        return Feeder(path, per_host=self.per_host, probes=1)
+        feeder = Feeder(path, per_host=self.per_host, probes=1)
+        if self._feed and not self.run.pulling and is_counted_alone(self.crawler):
+            loop = asyncio.get_running_loop()
+            self._held = HeldLines(
+                self.archive,
+                self._feed(),
+                since=self.arguments.since,
+                excludes=self.arguments.excludes,
+                stops=lambda: self.stops,
+                told=lambda count: self._passed(feeder, count, loop),
+            )
+        return feeder
+
+    def take_feed(self, lines: Callable[[], SyncedLines]) -> None:
+        """Take what makes the file of the outcome feed; held lines can be told in it."""
+        self._feed = lines
+
+    def _passed(self, feeder: Feeder, count: int, loop: asyncio.AbstractEventLoop) -> None:
+        feeder.pass_by(count)
+        with suppress(RuntimeError):  # the loop is closed: nobody counts any more
+            loop.call_soon_threadsafe(self._ended_aside, count)
+
+    def _ended_aside(self, count: int) -> None:
+        outcome = str(Outcome.FUT)
+        self.crawler.signals.send_catch_log(ENDED_ASIDE, outcome=outcome, count=count)
 
     def cut_slow(self) -> None:
         self.pages.cut()
@@ -130,7 +160,8 @@ class FutliSpider(RoadSpider[Line]):
 
     def load(self, feeder: HostFeeder[Line]) -> dict[str, Any] | None:
         seen = ListDigest()
-        whole = feeder.load(self._lines(seen))
+        lines = self._lines(seen)
+        whole = feeder.load(self._held.left(lines) if self._held else lines)
         return {"whole": True, "lines": feeder.total, **seen.as_json()} if whole else None
 
     def _lines(self, seen: ListDigest) -> Iterator[Line]:

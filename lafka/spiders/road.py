@@ -30,8 +30,8 @@ from lafka.storage.stopping import (
     HOPELESS_STAT,
     LIST_STAT,
     STOPPING,
+    is_closing,
     stop_for_storage,
-    stopping_for,
 )
 from lafka.storage.threads import run_aside
 
@@ -41,6 +41,12 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 _BATCH = 64
+OFF = {
+    "TELNETCONSOLE_ENABLED": "scrapy.extensions.telnet.TelnetConsole",
+    "REMOTE_CONTROL_ENABLED": "scrapy.extensions.remote_control.RemoteControl",
+}
+"""Extensions that are imported before they say that they are off, a web server and an SSH client
+with them: a start shall not wait for these."""
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +66,10 @@ class RoadSpider(Spider, Generic[AnyLine]):
         super().update_settings(settings)
         if settings.getpriority("USER_AGENT") == 0 or not settings.get("USER_AGENT"):
             settings.set("USER_AGENT", user_agent(settings), priority="spider")
+        extensions = settings["EXTENSIONS"]
+        for name, path in OFF.items():
+            if not settings.getbool(name) and path not in extensions:
+                extensions.set(path, None, priority="spider")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -131,7 +141,7 @@ class RoadSpider(Spider, Generic[AnyLine]):
 
     @property
     def stops(self) -> bool:
-        return bool(stopping_for(self.crawler))
+        return is_closing(self.crawler)
 
     def stopping(self) -> None:
         """Begin no more lines, and let nothing take long."""

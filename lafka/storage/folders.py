@@ -22,6 +22,25 @@ _NAMED: set[str] = set()
 _NAMED_MAX = 100_000
 
 
+def opened_below(root: Path, parts: Iterable[str]) -> int:
+    """A descriptor to read the file *parts* below the folder *root*, which the caller closes.
+
+    No symbolic link is followed, in no component: ``OSError`` (ELOOP, ENOTDIR) where there is one.
+    *root* itself may be one. What is no file is opened too, and never waited for.
+    """
+    *folders, name = parts
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+    fd = os.open(root, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+    try:
+        for folder in folders:
+            inner = os.open(folder, flags | os.O_DIRECTORY, dir_fd=fd)
+            os.close(fd)
+            fd = inner
+        return os.open(name, flags | os.O_NONBLOCK, dir_fd=fd)
+    finally:
+        os.close(fd)
+
+
 def draft_of(path: Path) -> Path:
     """The name that the file at *path* has until it is whole: one, for it has one writer."""
     return path.with_name(DRAFT + path.name)

@@ -5,11 +5,12 @@ Works come to its queue in order. A *call* is done at once. A *commit* is work i
 do what leads to their next step, then these steps are done together, by other threads, a folder's
 once for all; then all go on. Calls are done meanwhile, however long the disk takes.
 
-One commit's order is that of its lines, and two of one key come one after the other. What a commit
-raises ends that one alone; trouble of the disk is raised in all that are under way, so that they
-roll back what they had begun. Locks are tried. Who cannot have one leaves the batch, and so does
-who has long work to do; of locks only one is waited for at a time. So no process ever waits for a
-lock while others wait for what it has (docs/adr/0021-the-keeper.md).
+One commit's order is that of its lines. Two of one key never go at the same time: those that wait
+go as one, whose steps do what all of them want, and the next ones wait for these. What a commit
+raises ends those of its key alone; trouble of the disk is raised in all that are under way, so
+that they roll back what they had begun. Locks are tried. Who cannot have one leaves the batch, and
+so does who has long work to do; of locks only one is waited for at a time. So no process ever waits
+for a lock while others wait for what it has (docs/adr/0021-the-keeper.md).
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ T = TypeVar("T")
 
 BATCH_MAX = 16
 """Commits that go side by side; each has two files open."""
+JOINED_MAX = 64
+"""Commits of one key that go as one."""
 GATHERING = 0.05
 """Seconds in which commits gather behind the first that waits, to go side by side."""
 SHARE = 4
@@ -47,27 +50,55 @@ class Call(Generic[T]):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Commit(Generic[T]):
-    """Work in steps, side by side with others of other keys; ``result`` or ``error`` as above."""
+    """Work in steps, side by side with that of other keys; ``result`` or ``error`` as above.
+
+    *begin* gives the steps for the ``what`` of this commit and of others that wait, of this key
+    and with the same *begin*, in order; what comes of the steps are their results, in this order.
+    """
 
     key: Hashable
-    begin: Callable[[], Steps[T]]
+    begin: Callable[[Sequence[Any]], Steps[Sequence[T]]]
+    what: Any = None
     result: T | None = None
     error: BaseException | None = None
     since: float = field(default_factory=monotonic)
-    _steps: Steps[T] | None = None
+
+
+@dataclass(slots=True, eq=False)
+class _Going:
+    """Commits of one key that are under way as one."""
+
+    commits: list[Commit[Any]]
+    error: BaseException | None = None
+    _steps: Steps[Sequence[Any]] | None = None
     step: Step | None = None
     """What has to be done before it goes on; None once it has ended."""
+
+    @property
+    def key(self) -> Hashable:
+        return self.commits[0].key
+
+    def joined(self, commit: Commit[Any]) -> bool:
+        """Whether *commit* goes with these; they have not begun."""
+        fits = len(self.commits) < JOINED_MAX and commit.begin == self.commits[0].begin
+        if fits:
+            self.commits.append(commit)
+        return fits
 
     def go_on(self, error: BaseException | None = None) -> None:
         """Go to the next step; *error* is what the last one raised."""
         try:
             if self._steps is None:
-                self._steps = self.begin()
+                self._steps = self.commits[0].begin([commit.what for commit in self.commits])
             self.step = self._steps.throw(error) if error else next(self._steps)
         except StopIteration as end:
-            self.step, self.result = None, end.value
+            self.step = None
+            for commit, result in zip(self.commits, end.value, strict=True):
+                commit.result = result
         except BaseException as raised:
             self.step, self.error = None, raised
+            for commit in self.commits:
+                commit.error = raised
 
     @property
     def trouble(self) -> OSError | None:
@@ -82,9 +113,9 @@ Work = Call[Any] | Commit[Any]
 
 @dataclass(frozen=True, slots=True)
 class _Returned:
-    """The step of a commit that had left the batch was done, or raised *error*."""
+    """The step of one that had left the batch was done, or raised *error*."""
 
-    commit: Commit[Any]
+    going: _Going
     error: BaseException | None
 
 
@@ -113,11 +144,11 @@ class Keeper:
         self._open: set[Work] = set()  # what somebody waits for
         self._ended: list[Work] = []
         self._waiting: deque[Commit[Any]] = deque()
-        self._batch: list[Commit[Any]] = []
+        self._batch: list[_Going] = []
         self._errors: dict[Hashable, BaseException] = {}
         self._shares = 0  # how many of the batch's steps threads have in hand
-        self._locked_out: list[Commit[Any]] = []  # another process has the lock
-        self._away: set[Commit[Any]] = set()  # a thread does its step
+        self._locked_out: list[_Going] = []  # another process has the lock
+        self._away: set[_Going] = set()  # a thread does its step
         self._returned: list[_Returned] = []
         self._trouble: OSError | None = None
 
@@ -220,70 +251,75 @@ class Keeper:
 
     def _busy(self) -> set[Hashable]:
         """The keys of all commits that were begun and have not ended."""
-        return {commit.key for commit in (*self._batch, *self._locked_out, *self._away)}
+        return {going.key for going in (*self._batch, *self._locked_out, *self._away)}
 
     def _begin_batch(self) -> bool:
         """Take who comes back, who can have its lock now, and who waits; whether there is any."""
         returned, self._returned = self._returned, []
         for message in returned:
-            self._away.remove(message.commit)
-            self._advance(message.commit, message.error)
+            self._away.remove(message.going)
+            self._advance(message.going, message.error)
         locked_out, self._locked_out = self._locked_out, []
-        for commit in locked_out:
-            self._try_lock(commit)
+        for going in locked_out:
+            self._try_lock(going)
         if len(self._waiting) >= BATCH_MAX or self._patience() == 0:
-            for commit in self._next():
-                self._advance(commit)
+            for going in self._next():
+                self._advance(going)
         self._await_lock()
         return bool(self._batch)
 
-    def _next(self) -> list[Commit[Any]]:
+    def _next(self) -> list[_Going]:
         """Those that are to be begun, in order, one of each key; they wait no longer."""
-        busy, found = self._busy(), list[Commit[Any]]()
+        busy, found = self._busy(), dict[Hashable, _Going]()
+        left: deque[Commit[Any]] = deque()
         for commit in self._waiting:
-            if len(self._batch) + len(found) == BATCH_MAX:
-                break
-            if commit.key not in busy:
-                busy.add(commit.key)
-                found.append(commit)
-        for commit in found:
-            self._waiting.remove(commit)
-        return found
+            if commit.key in busy:
+                left.append(commit)
+            elif going := found.get(commit.key):
+                if not going.joined(commit):
+                    busy.add(commit.key)
+                    left.append(commit)
+            elif len(self._batch) + len(found) < BATCH_MAX:
+                found[commit.key] = _Going([commit])
+            else:
+                left.append(commit)
+        self._waiting = left
+        return list(found.values())
 
-    def _advance(self, commit: Commit[Any], error: BaseException | None = None) -> None:
-        """Let *commit* go on to its next step, in the batch, or beside it where that is long."""
-        commit.go_on(error)
-        step = commit.step
+    def _advance(self, going: _Going, error: BaseException | None = None) -> None:
+        """Let *going* go on to its next step, in the batch, or beside it where that is long."""
+        going.go_on(error)
+        step = going.step
         if step is None:
-            self._ended.append(commit)
-            self._trouble = self._trouble or commit.trouble
+            self._ended += going.commits
+            self._trouble = self._trouble or going.trouble
         elif isinstance(step, FileLock):
-            self._try_lock(commit)
+            self._try_lock(going)
         elif isinstance(step, Aside):
-            self._leave(commit)
+            self._leave(going)
         else:
-            self._batch.append(commit)
+            self._batch.append(going)
 
-    def _try_lock(self, commit: Commit[Any]) -> None:
-        assert isinstance(commit.step, FileLock)
+    def _try_lock(self, going: _Going) -> None:
+        assert isinstance(going.step, FileLock)
         try:
-            if not commit.step.tried():
-                self._locked_out.append(commit)
+            if not going.step.tried():
+                self._locked_out.append(going)
                 return
         except BaseException as error:
-            self._advance(commit, error)
+            self._advance(going, error)
             return
-        self._advance(commit)
+        self._advance(going)
 
     def _await_lock(self) -> None:
         """Let a thread wait for the lock of the first that could not have it, and of no other."""
-        if self._locked_out and not any(isinstance(c.step, FileLock) for c in self._away):
+        if self._locked_out and not any(isinstance(g.step, FileLock) for g in self._away):
             self._leave(self._locked_out.pop(0))
 
-    def _leave(self, commit: Commit[Any]) -> None:
-        """Let *commit* come back when its step is done; the batch does not wait for it."""
-        self._away.add(commit)
-        self._aside.submit(self._do_aside, commit)
+    def _leave(self, going: _Going) -> None:
+        """Let *going* come back when its step is done; the batch does not wait for it."""
+        self._away.add(going)
+        self._aside.submit(self._do_aside, going)
 
     def _go_on(self) -> None:
         """Let the batch go as far as it can without its steps, and begin the next one."""
@@ -299,23 +335,21 @@ class Keeper:
         """The batch's steps are done."""
         batch, self._batch = self._batch, []
         errors, self._errors = self._errors, {}
-        for commit in batch:
-            assert commit.step is not None
-            self._advance(commit, errors.get(commit.step.key))
+        for going in batch:
+            assert going.step is not None
+            self._advance(going, errors.get(going.step.key))
 
     def _roll_back(self) -> None:
         """Where the disk refused one of them something, it is the end of all that are under way."""
         while self._trouble is not None:
             trouble, self._trouble = self._trouble, None
             batch, self._batch = self._batch, []
-            for commit in batch:
-                self._advance(commit, type(trouble)(*trouble.args))
+            for going in batch:
+                self._advance(going, type(trouble)(*trouble.args))
 
     def _hand_out(self) -> None:
         """Give the batch's steps to threads, one of each key."""
-        steps = list(
-            {commit.step.key: commit.step for commit in self._batch if commit.step}.values()
-        )
+        steps = list({going.step.key: going.step for going in self._batch if going.step}.values())
         if not steps:
             return
         count = min(self._most, -(-len(steps) // SHARE))
@@ -334,11 +368,22 @@ class Keeper:
                 errors[step.key] = error
         self._queue.put(_Shared(errors))
 
-    def _do_aside(self, commit: Commit[Any]) -> None:
-        assert commit.step is not None
+    def _do_aside(self, going: _Going) -> None:
+        assert going.step is not None
         raised: BaseException | None = None
         try:
-            commit.step.do()
+            going.step.do()
         except BaseException as error:
             raised = error
-        self._queue.put(_Returned(commit, raised))
+        self._queue.put(_Returned(going, raised))
+
+
+def all_done(commits: Sequence[Commit[Any]]) -> None:
+    """Do *commits* side by side, and come back when all have ended; what they raise is in them."""
+    keeper = Keeper(lambda _: None)
+    keeper.put(commits)
+    try:
+        keeper.stop()
+    except BaseException:  # Ctrl-C: they end in order all the same
+        keeper.stop()
+        raise

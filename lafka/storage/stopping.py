@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lafka.errors import StorageTrouble
 
@@ -77,17 +77,26 @@ def close_for_storage(crawler: Crawler) -> None:
 
 def stopping_for(crawler: Crawler) -> str:
     """The reason for which *crawler* stops; empty where it goes on."""
-    return str(crawler.stats.get_value(STOPPING_STAT, "")) if crawler.stats else ""
+    stats = _there(crawler, "stats")
+    return str(stats.get_value(STOPPING_STAT, "")) if stats else ""
+
+
+def is_closing(crawler: Crawler) -> bool:
+    """Whether the spider of *crawler* closes, by Scrapy's own reasons too, as CLOSESPIDER_TIMEOUT.
+
+    No public way to it; where the name is gone, a crawl that closes still begins its waiting lines.
+    """
+    slot = getattr(crawler.engine, "_slot", None)
+    return bool(stopping_for(crawler)) or getattr(slot, "closing", None) is not None
 
 
 def stop_crawl(crawler: Crawler, reason: str) -> None:
     """Say that the crawl stops, and close its spider, once that is open; the first reason counts.
 
-    To be called in the thread of the reactor.
+    A crawl that has not begun has nothing to stop. To be called in the thread of the reactor.
     """
-    if stopping_for(crawler) or crawler.engine is None:
+    if stopping_for(crawler) or _there(crawler, "engine") is None:
         return
-    assert crawler.stats is not None
     crawler.stats.set_value(STOPPING_STAT, reason)
     crawler.signals.send_catch_log(STOPPING, reason=reason)
     _close(crawler, reason)
@@ -98,9 +107,15 @@ def _close(crawler: Crawler, reason: str) -> None:
     from scrapy.utils.defer import _schedule_coro  # noqa: PLC0415
 
     engine = crawler.engine
-    if engine is None:
-        return
     if engine.running and engine.spider is not None:
         _schedule_coro(engine.close_spider_async(reason=reason))
     elif crawler.crawling:  # it opens: Scrapy cannot close what is half open
         call_later(_AGAIN, _close, crawler, reason)
+
+
+def _there(crawler: Crawler, name: str) -> Any:
+    """The part *name* of *crawler*, None before it begins: Scrapy raises where it is asked then."""
+    try:
+        return getattr(crawler, name)
+    except RuntimeError:
+        return None

@@ -23,6 +23,7 @@ from lafka.storage.steps import Steps
 
 P = ParamSpec("P")
 T = TypeVar("T")
+W = TypeVar("W")
 
 
 class Threads:
@@ -85,13 +86,14 @@ class Keeping:
         return result
 
     async def commit(
-        self, key: Hashable, begin: Callable[P, Steps[T]], *args: P.args, **kwargs: P.kwargs
+        self, key: Hashable, begin: Callable[[Sequence[W]], Steps[Sequence[T]]], what: W
     ) -> T:
-        """What comes of the steps that *begin* gives, side by side with those of other keys.
+        """What comes of the steps that *begin* gives for *what*, side by side with other keys'.
 
-        As for :meth:`call`.
+        *begin* may be given several that go as one: see :class:`lafka.storage.keeper.Commit`.
+        Else as for :meth:`call`.
         """
-        result: T = await self._put(Commit(key=key, begin=partial(begin, *args, **kwargs)))
+        result: T = await self._put(Commit(key=key, begin=begin, what=what))
         return result
 
     def _put(self, work: Work) -> Awaitable[Any]:

@@ -1,7 +1,7 @@
 """Web pages over an archive, read only: papers, captures and trails, and the bytes themselves.
 
 Two origins, so that what others wrote is never taken for ours: the first has our pages and the
-API, the second the bytes of others.
+API, the second the bytes of others. A third has ReplayWeb.page, where the operator unpacked it.
 
 ``site``      the archive, its index, what is withheld, the two origins
 ``app``       ASGI: which origin is asked, guards, routes, refusals
@@ -13,6 +13,7 @@ API, the second the bytes of others.
 ``splaps``    archived pages, shut in: a neutral copy, no script, no request
 ``captures``  captures by URL and time, from the index of paper WARCs
 ``mementos``  TimeGate, mementos, TimeMaps (RFC 7089)
+``replayweb`` ReplayWeb.page, another's program, at an origin of its own
 ``cdx``       a CDX server with the parameters of pywb and OutbackCDX
 
 Nothing here writes, and nothing that crawls imports it. starlette, uvicorn, jinja2 and nh3 are the

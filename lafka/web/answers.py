@@ -49,6 +49,20 @@ def for_bytes(pages_at: str) -> dict[str, str]:
     }
 
 
+def for_replayweb() -> dict[str, str]:
+    """Headers of ReplayWeb.page: its scripts run, and reach nothing but this origin."""
+    policy = (
+        "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; connect-src 'self' data:"
+        " blob:; form-action 'self'; base-uri 'self'; frame-ancestors 'self'"
+    )
+    return {
+        **_EVERYWHERE,
+        "Content-Security-Policy": policy,
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+    }
+
+
 def told(status: int, sentence: str, **headers: str) -> Response:
     """A refusal: one sentence, as text."""
     text = f"{printable(sentence)}\n"

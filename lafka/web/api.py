@@ -49,8 +49,8 @@ class Api:
     def suwaf(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
         """The bytes of the suwaf."""
         pid = self._site.open_pid(unquote(found["pid"]))
-        self._site.archive.suwaf(pid)
-        data = self._site.archive.suwaf_path(pid).read_bytes()
+        self._site.suwaf(pid)
+        data = self._site.suwaf_bytes(pid)
         return Response(data, media_type="application/json")
 
     def search(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002

@@ -97,12 +97,12 @@ class Captures:
     @contextmanager
     def record(self, captured: Captured) -> Iterator[StoredRecord]:
         """The record of *captured*; of a revisit what it refers to. ``NotHeld``, ``BadWarc``."""
-        end = self._site.archive.suwaf(captured.pid).end
+        end = self._site.suwaf(captured.pid).end
         entry = captured.entry
         assert entry.offset is not None
         if entry.offset >= end:
             raise NotHeld(f"{captured.pid}: its suwaf does not know of this capture")
-        with Volume(self._site.archive.warc_path(captured.pid), part=(0, end)) as volume:
+        with self._site.volume(captured.pid, end) as volume:
             record = volume.at(entry.offset)
             if record.type != "revisit":
                 yield record

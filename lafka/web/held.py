@@ -14,17 +14,17 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from lafka.errors import BadPid, NotHeld, ShortWarc
+from lafka.errors import BadPid, NotHeld
 from lafka.gateway import ranges
 from lafka.gateway.app import Pieces
-from lafka.papers import Pid, StoredFut, Suwaf, package, pieces
+from lafka.papers import Pid, package
+from lafka.papers.archive.entries import Entry, of_suwaf
 from lafka.warc.converting.packing import stream
 from lafka.warc.format.dates import WarcDate
 from lafka.web.answers import told
@@ -59,8 +59,8 @@ class Held:
         query = request.query_params
         time = query.get("time", "").removesuffix("Z") or None
         label = None if query.get("label") == "any" else query.get("label", "")
-        fut = self._site.archive.fut(pid, query.get("futli"), time, label=label)
-        fd = opened(fut.warc, fut.start + fut.length)
+        fut = of_suwaf(self._site.suwaf(pid), query.get("futli"), time, label)
+        fd = self._site.warc(pid, fut.start + fut.length)
         if query.get("verify") and (wrong := _differs(fd, fut)):
             os.close(fd)
             return told(409, wrong)
@@ -79,8 +79,8 @@ class Held:
     def warc(self, request: Request, found: re.Match[str]) -> Response:
         """The WARC of the paper whose path this is, up to where its suwaf knows it good."""
         pid = self._pid_at(unquote(_SUFFIX.sub("", found["path"])))
-        suwaf = self._site.archive.suwaf(pid)
-        fd = opened(self._site.archive.warc_path(pid), suwaf.end)
+        suwaf = self._site.suwaf(pid)
+        fd = self._site.warc(pid, suwaf.end)
         tag = hashlib.sha256(f"{suwaf.chain} {suwaf.end}".encode()).hexdigest()
         stretch = Stretch(fd=fd, start=0, size=suwaf.end, etag=f'"{tag}"')
         headers = {
@@ -108,7 +108,7 @@ class Held:
     def wacz(self, request: Request, found: re.Match[str]) -> Response:
         """A paper as a WACZ, made as it is sent."""
         pid = self._site.open_pid(unquote(found["pid"]))
-        suwaf: Suwaf = self._site.archive.suwaf(pid)
+        suwaf = self._site.suwaf(pid)
         headers = {
             "Content-Disposition": f"attachment; filename*=UTF-8''{name_of(pid)}.wacz",
             "Content-Type": "application/wacz",
@@ -117,7 +117,7 @@ class Held:
         }
         if request.method == "HEAD":
             return Response(headers=headers)
-        made = list(pieces(self._site.archive, [pid]))
+        made = self._site.piece(pid)
         return StreamingResponse(
             _written(lambda sink: stream(made, sink, package(str(pid)))), headers=headers
         )
@@ -126,26 +126,7 @@ class Held:
 # ---- Files
 
 
-def opened(path: Path, size: int) -> int:
-    """A descriptor of the regular file *path* of at least *size* bytes, which the caller closes.
-
-    ``NotHeld`` where there is none, ``ShortWarc`` where it is shorter: zeros are never sent.
-    """
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except FileNotFoundError:
-        raise NotHeld(f"{path.name}: the WARC is missing") from None
-    try:
-        there = os.fstat(fd).st_size
-        if there < size:
-            raise ShortWarc(path, "is shorter than its suwaf says", there)
-    except BaseException:
-        os.close(fd)
-        raise
-    return fd
-
-
-def _differs(fd: int, fut: StoredFut) -> str:
+def _differs(fd: int, fut: Entry) -> str:
     """A sentence where the bytes are not those of the suwaf's digest."""
     digest, place, end = hashlib.sha256(), fut.start, fut.start + fut.length
     while place < end:

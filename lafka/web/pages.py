@@ -16,7 +16,6 @@ from starlette.responses import Response
 from lafka.errors import NotHeld
 from lafka.index.links import STATES
 from lafka.index.search import Question, search
-from lafka.warc import Volume
 from lafka.web import telling
 from lafka.web.site import Site
 
@@ -98,8 +97,7 @@ class Pages:
         """One capture: its record, what was asked, what was answered, hops in order."""
         pid = self._site.open_pid(unquote(found["pid"]))
         wanted = unquote(found["record"])
-        suwaf = self._site.archive.suwaf(pid)
-        with Volume(self._site.archive.warc_path(pid), part=(0, suwaf.end)) as volume:
+        with self._site.volume(pid, self._site.suwaf(pid).end) as volume:
             before: list[Mapping[str, Any]] = []
             for record in volume:
                 told = {"type": record.type, "fields": list(record.fields), "head": _head(record)}

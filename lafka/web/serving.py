@@ -1,11 +1,12 @@
-"""Both origins on their sockets, by one uvicorn, until a signal ends it."""
+"""The origins on their sockets, by one uvicorn, until a signal ends it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -21,6 +22,7 @@ from lafka.web.cdx import Cdx
 from lafka.web.held import Held
 from lafka.web.mementos import Mementos
 from lafka.web.pages import Pages
+from lafka.web.replayweb import ReplayWeb, Scripts
 from lafka.web.site import Origins, Site
 from lafka.web.splaps import Splaps
 
@@ -32,7 +34,8 @@ class Where:
     """Where to listen, and by what names to be asked.
 
     *replay_origin*: how browsers reach the origin of bytes, where that is not its port here;
-    *connections*: open at once, of both origins.
+    *connections*: open at once, of all origins; *replayweb*: a folder of ReplayWeb.page to serve at
+    *replayweb_port*, which browsers reach at *replayweb_origin*, where not there.
     """
 
     bind: str = "127.0.0.1"
@@ -41,6 +44,9 @@ class Where:
     hosts: tuple[str, ...] = ()
     replay_origin: str = ""
     connections: int = CONNECTIONS_MAX
+    replayweb: Path | None = None
+    replayweb_port: int = 8002
+    replayweb_origin: str = ""
 
 
 def serve(make: Callable[[Origins], Site], where: Where, begun: Callable[[Origins], None]) -> None:
@@ -48,40 +54,51 @@ def serve(make: Callable[[Origins], Site], where: Where, begun: Callable[[Origin
 
     A port of 0 is a free one. ``BadArgument`` where an address cannot be had.
     """
-    with (
-        closing(listening_at(where.bind, where.port)) as first,
-        closing(listening_at(where.bind, where.replay_port)) as second,
-    ):
-        ports = first.getsockname()[1], second.getsockname()[1]
-        origins = origins_of(where, *ports)
+    replayweb = Scripts.of(where.replayweb) if where.replayweb else None
+    wanted = (where.port, where.replay_port, *([where.replayweb_port] if replayweb else []))
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(closing(listening_at(where.bind, port))) for port in wanted]
+        ports = [socket.getsockname()[1] for socket in sockets]
+        origins = origins_of(where, ports)
         site = make(origins)
-        web = web_of(site, ports, (*LOOPBACK, *where.hosts, *_names(where)))
+        made = [pages_origin(site), bytes_origin(site)]
+        if replayweb:
+            made.append(replayweb_origin(site, replayweb))
+        hosts = (*LOOPBACK, *where.hosts, *_names(where))
+        web = Web(site, dict(zip(ports, made, strict=True)), hosts)
         begun(origins)
         try:
-            uvicorn.Server(config(web, connections=where.connections)).run(sockets=[first, second])
+            uvicorn.Server(config(web, connections=where.connections)).run(sockets=sockets)
         finally:
             web.close()
 
 
-def origins_of(where: Where, port: int, replay_port: int) -> Origins:
-    shown = f"[{where.bind}]" if ":" in where.bind else where.bind
-    elsewhere = where.replay_origin.rstrip("/")
-    if elsewhere and not re.fullmatch(r"https?://[A-Za-z0-9.\-\[\]:]+", elsewhere):
-        raise BadArgument(f"LAFKA_WEB_REPLAY_ORIGIN {elsewhere!r} is not like https://b.example")
-    return Origins(
-        pages=f"http://{shown}:{port}", bytes=elsewhere or f"http://{shown}:{replay_port}"
+def origins_of(where: Where, ports: Sequence[int]) -> Origins:
+    """How browsers reach what listens on *ports*: pages, bytes, ReplayWeb.page if it is there."""
+    names = ("", _checked("LAFKA_WEB_REPLAY_ORIGIN", where.replay_origin),
+             _checked("LAFKA_WEB_REPLAYWEB_ORIGIN", where.replayweb_origin))  # fmt: skip
+    pages, others, *replayweb = (
+        name or f"http://{_shown(where.bind)}:{port}"
+        for name, port in zip(names, ports, strict=False)
     )
+    return Origins(pages=pages, bytes=others, replayweb=replayweb[0] if replayweb else "")
+
+
+def _checked(setting: str, told: str) -> str:
+    origin = told.rstrip("/")
+    if origin and not re.fullmatch(r"https?://[A-Za-z0-9.\-\[\]:]+", origin):
+        raise BadArgument(f"{setting} {origin!r} is not like https://b.example")
+    return origin
+
+
+def _shown(bind: str) -> str:
+    return f"[{bind}]" if ":" in bind else bind
 
 
 def _names(where: Where) -> tuple[str, ...]:
-    shown = f"[{where.bind}]" if ":" in where.bind else where.bind
-    host = urlsplit(where.replay_origin).hostname
-    return (shown, host) if host else (shown,)
-
-
-def web_of(site: Site, ports: tuple[int, int], hosts: tuple[str, ...]) -> Web:
-    """The application: our pages at the first of *ports*, the bytes of others at the second."""
-    return Web(site, {ports[0]: pages_origin(site), ports[1]: bytes_origin(site)}, hosts)
+    """By what names the origins are asked: the address, and those behind a proxy."""
+    elsewhere = (urlsplit(one).hostname for one in (where.replay_origin, where.replayweb_origin))
+    return (_shown(where.bind), *(host for host in elsewhere if host))
 
 
 def _routes(handlers: dict[str, Handler]) -> list[tuple[re.Pattern[str], Handler]]:
@@ -138,5 +155,22 @@ def bytes_origin(site: Site) -> Origin:
     return Origin(
         routes=_routes(patterns),
         headers=answers.for_bytes(site.origins.pages),
+        refused=lambda _, status, sentence: answers.told(status, sentence),
+    )
+
+
+def replayweb_origin(site: Site, scripts: Scripts) -> Origin:
+    """ReplayWeb.page, and the WACZ files that it reads; scripts run here, so nothing else is."""
+    replay = ReplayWeb(site, scripts)
+    patterns: dict[str, Handler] = {
+        f"/papers/(?P<pid>{_ONE})": replay.page,
+        f"/wacz/(?P<pid>{_ONE})\\.wacz": replay.wacz,
+        "/replay/(?:index\\.html)?": replay.frame,
+        "/(?:replay/)?(?P<name>ui|sw)\\.js": replay.script,
+        "/robots\\.txt": Pages(site).robots,
+    }
+    return Origin(
+        routes=_routes(patterns),
+        headers=answers.for_replayweb(),
         refused=lambda _, status, sentence: answers.told(status, sentence),
     )

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from stat import S_ISREG
 from urllib.parse import quote
 
-from lafka.errors import NotHeld
+from lafka.errors import NotHeld, ShortWarc, StorageTrouble
 from lafka.index import tables
-from lafka.papers import Archive, Excludes, Pid
+from lafka.papers import Archive, Excludes, Pid, Suwaf, pieces
+from lafka.storage.folders import opened_below
+from lafka.warc import Volume
+from lafka.warc.converting.packing import Piece
 
 
 class Withheld(NotHeld):
@@ -19,10 +26,14 @@ class Withheld(NotHeld):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origins:
-    """Where our pages are and where the bytes of others are, without a slash at the end."""
+    """Where our pages are and where the bytes of others are, without a slash at the end.
+
+    *replayweb*: where ReplayWeb.page is, if the operator has one served.
+    """
 
     pages: str
     bytes: str
+    replayweb: str = ""
 
 
 @dataclass
@@ -82,6 +93,56 @@ class Site:
             self._excludes = stamp, Excludes.load(self.withheld, self.archive.scheme)
         return self._excludes[1].match(pid) is not None
 
+    # ---- What is read of a paper: no symbolic link below warc/ or suwaf/ is followed
+
+    def suwaf_bytes(self, pid: Pid) -> bytes:
+        """The suwaf of *pid* as it stands there; ``NotHeld``, ``StorageTrouble``."""
+        try:
+            fd = opened_below(self.archive.root, ("suwaf", *f"{pid.path}.json".split("/")))
+            with open(fd, "rb") as file:  # noqa: PTH123  a descriptor
+                return file.read()
+        except FileNotFoundError:
+            raise NotHeld(f"{pid}: not in the archive") from None
+        except OSError as error:
+            raise StorageTrouble(self.archive.suwaf_path(pid), error) from error
+
+    def suwaf(self, pid: Pid) -> Suwaf:
+        """The suwaf of *pid*; ``NotHeld``, ``BadSuwaf``, ``StorageTrouble``."""
+        return Suwaf.of_bytes(self.suwaf_bytes(pid), self.archive.suwaf_path(pid), pid)
+
+    def warc(self, pid: Pid, size: int) -> int:
+        """A descriptor of the WARC of *pid*, of at least *size* bytes, which the caller closes.
+
+        ``NotHeld`` where there is none, ``ShortWarc`` where it is shorter: zeros are never sent.
+        """
+        path = self.archive.warc_path(pid)
+        try:
+            fd = opened_below(self.archive.root, ("warc", *f"{pid.path}.warc".split("/")))
+        except FileNotFoundError:
+            raise NotHeld(f"{path.name}: the WARC is missing") from None
+        status = os.fstat(fd)
+        if S_ISREG(status.st_mode) and status.st_size >= size:
+            return fd
+        os.close(fd)
+        if not S_ISREG(status.st_mode):
+            raise NotHeld(f"{path.name}: not a file")
+        raise ShortWarc(path, "is shorter than its suwaf says", status.st_size)
+
+    @contextmanager
+    def volume(self, pid: Pid, end: int) -> Iterator[Volume]:
+        """The records of the WARC of *pid* up to *end*; as :meth:`warc`."""
+        fd = self.warc(pid, end)
+        try:
+            with Volume(self.archive.warc_path(pid), fd=fd, part=(0, end)) as volume:
+                yield volume
+        finally:
+            os.close(fd)
+
+    def piece(self, pid: Pid) -> list[Piece]:
+        """What is packed of *pid*; ``NotHeld``, ``BadSuwaf``, ``ShortWarc``."""
+        os.close(self.warc(pid, self.suwaf(pid).end))
+        return list(pieces(self.archive, [pid]))
+
     # ---- Addresses
 
     def page_of(self, pid: Pid | str) -> str:
@@ -101,6 +162,11 @@ class Site:
 
     def wacz_at(self, pid: Pid | str) -> str:
         return f"{self.origins.bytes}/wacz/{quote(str(pid), safe='')}.wacz"
+
+    def replay_at(self, pid: Pid | str, url: str) -> str:
+        """Where ReplayWeb.page begins with *url*, as *pid* has it."""
+        place = f"{self.origins.replayweb}/papers/{quote(str(pid), safe='')}"
+        return f"{place}?url={quote(url, safe='')}"
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

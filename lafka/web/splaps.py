@@ -21,7 +21,7 @@ from w3lib.encoding import html_to_unicode
 from lafka.errors import BadArgument, NotHeld
 from lafka.papers import Pid
 from lafka.payloads import Kind, kind_of
-from lafka.warc import StoredRecord, Volume
+from lafka.warc import StoredRecord
 from lafka.web.held import name_of
 from lafka.web.site import Site
 
@@ -67,16 +67,11 @@ class Splaps:
         wanted = unquote(found["record"])
         if not _RECORD.fullmatch(wanted):
             raise BadArgument("that is no record id")
-        with self.volume(pid) as volume:
+        with self._site.volume(pid, self._site.suwaf(pid).end) as volume:
             for record in volume.records(("response", "resource", "conversion")):
                 if record.id.strip("<>") == wanted.strip("<>"):
                     return shown(record, pid)
         raise NotHeld(f"{pid}: it has no such record")
-
-    def volume(self, pid: Pid) -> Volume:
-        """The WARC of *pid* up to where its suwaf knows it good; ``NotHeld``."""
-        end = self._site.archive.suwaf(pid).end
-        return Volume(self._site.archive.warc_path(pid), part=(0, end))
 
 
 def shown(record: StoredRecord, pid: Pid) -> Response:

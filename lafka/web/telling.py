@@ -14,7 +14,7 @@ from lafka.errors import NotHeld, StorageTrouble
 from lafka.index import tables
 from lafka.papers import Pid, Suwaf
 from lafka.payloads import kind_of
-from lafka.warc import BadIndex, StoredRecord, Volume
+from lafka.warc import BadIndex, StoredRecord
 from lafka.web.site import Site
 
 _TOLD = ("response", "revisit", "resource", "conversion")
@@ -113,7 +113,7 @@ def paper(site: Site, text: str) -> Paper:
 
 def _suwaf(site: Site, pid: Pid) -> Suwaf | None:
     try:
-        return site.archive.suwaf(pid)
+        return site.suwaf(pid)
     except NotHeld:
         return None
 
@@ -167,9 +167,7 @@ def versions(suwaf: Suwaf) -> Iterator[Version]:
 
 def captures(site: Site, pid: Pid, suwaf: Suwaf) -> Iterator[Capture]:
     """The answers in the WARC of *pid*, in its order, which is that of each trail."""
-    path = site.archive.warc_path(pid)
-    suwaf.check_length(path, path.stat().st_size if path.exists() else 0)
-    with Volume(path, part=(0, suwaf.end)) as volume:
+    with site.volume(pid, suwaf.end) as volume:
         for number, record in enumerate(volume.records(_TOLD), 1):
             if number > CAPTURES_MAX:
                 return

@@ -49,7 +49,7 @@ def test_a_shell_that_is_here_takes_the_script(shell: str, scripts: Path) -> Non
         ("lafka fut --in", "--into"),
         ("lafka warc cdx", "cdx cdxj"),
         ("lafka warc cdxj --fo", "--folder"),
-        ("lafka archec re", "recover rebuild"),
+        ("lafka archec re", "report recover rebuild"),
     ],
 )
 def test_bash_completes(typed: str, found: str, scripts: Path) -> None:

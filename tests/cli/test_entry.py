@@ -114,7 +114,7 @@ def test_lafka_alone_lists_its_commands_and_those_of_scrapy(empty):
     assert (done.returncode, done.stderr) == (0, b"")
     own, scrapys = done.stdout.decode().split("Scrapy's, with Lafka's settings:")
     assert re.search(r"(?m)^  fut +Write the full text", own)
-    assert re.search(r"(?m)^  shell +\w", scrapys)
+    assert re.search(r"(?m)^  view +\w", scrapys)
     assert "genspider" not in scrapys
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import os
+import threading
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from tests.crawls.running import Crawl, check, crawl, futs, outcomes
 from tests.crawls.standstill import BEGUN
 from tests.sites.papers import MAIN, OTHER, SmallSite, page
 from tests.sites.server import Reply, reply
-from tests.stores import PID, Store, pdf
+from tests.stores import FUTLI, PID, Store, pdf
 
 WAIT = 20
 
@@ -63,6 +65,17 @@ def assert_kept(archive: Path) -> None:
         acknowledged |= {line["pid"] for line in run if line["outcome"] == "fut"}
 
 
+def wait_for_a_fut(archive: Path) -> None:
+    """Until a run has acknowledged one; what is stored by then has its line soon."""
+    patience = threading.Event()
+    for _ in range(20 * WAIT):
+        with suppress(ValueError):  # a line that is being written
+            if any(line["outcome"] == "fut" for run in outcomes(archive) for line in run):
+                return
+        patience.wait(0.05)
+    raise AssertionError("no fut was acknowledged")
+
+
 def test_a_killed_crawl_is_completed_by_the_same_command(
     site: SmallSite, list_: Path, tmp_path: Path
 ) -> None:
@@ -71,6 +84,8 @@ def test_a_killed_crawl_is_completed_by_the_same_command(
         site.pause_after(answers)
         with Crawl(archive, "-a", f"input={list_}", LAFKA_RAW_SIZE=5000) as going:
             assert site.paused.wait(WAIT)
+            if answers == 14:
+                wait_for_a_fut(archive)
             going.kill()
         site.resume()
     run = crawl(archive, list_)
@@ -114,6 +129,23 @@ def test_a_crawl_that_waits_for_standard_input_can_be_stopped(
         going.interrupt()
         site.resume()
         assert going.process.wait(WAIT) == STOPPED
+
+
+@pytest.mark.parametrize("lines", [7, 300])
+def test_a_crawl_that_asks_nobody_ends_when_scrapy_closes_it(tmp_path: Path, lines: int) -> None:
+    """Its items come from ``start`` alone: the last of them, or some of many, are under way."""
+    store = Store(tmp_path / "archive")
+    store.put(store.fut(pdf()))
+    store.raw.close()
+    list_ = tmp_path / "list.tsv"
+    list_.write_text(f"{PID}\t{FUTLI}\n" * lines)
+    run = crawl(tmp_path / "archive", list_, CLOSESPIDER_ITEMCOUNT=5)
+    assert run.code == 0
+    assert not run.troubles()
+    assert "Closing spider (closespider_itemcount)" in run.log
+    [told] = outcomes(tmp_path / "archive")
+    assert 5 <= len(told) < 250
+    assert {line["outcome"] for line in told} == {"fut"}
 
 
 def slow_list(site: SmallSite, folder: Path, path: str) -> Path:

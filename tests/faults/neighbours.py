@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -122,19 +122,33 @@ class Beside:
         return wrong
 
 
-def beside(crawls: Crawls, good: GoodHosts, behaviours: Sequence[tuple[str, Behaviour]]) -> Beside:
-    """Measure beside *behaviours* until nothing is wrong, three times at most."""
-    best: Beside | None = None
-    for tries in range(1, TRIES + 1):
-        found = _measured(crawls, good, behaviours)
+Behaviours = Sequence[tuple[str, Behaviour]]
+
+
+def beside(crawls: Crawls, good: GoodHosts, behaviours: Behaviours) -> Iterator[Beside]:
+    """Measure beside all *behaviours* at once; where something is wrong, beside each half of them.
+
+    So many that hold up nobody together are known by one measurement, and who does is found. One
+    alone is measured until nothing is wrong, three times at most.
+    """
+    found = _measured(crawls, good, behaviours)
+    found.tries = 1
+    if not found.troubles:
+        yield found
+    elif len(behaviours) == 1:
+        yield _again(found, lambda: _measured(crawls, good, behaviours))
+    else:
+        middle = len(behaviours) // 2
+        for half in (behaviours[:middle], behaviours[middle:]):
+            yield from beside(crawls, good, half)
+
+
+def _again(found: Beside, measure: Callable[[], Beside]) -> Beside:
+    while found.troubles and found.tries < TRIES:
+        tries = found.tries + 1
+        found = _better(found, measure())
         found.tries = tries
-        if best is not None:
-            found = _better(best, found)
-        best = found
-        if not found.troubles:
-            break
-    assert best is not None
-    return best
+    return found
 
 
 def _better(one: Beside, other: Beside) -> Beside:
@@ -143,13 +157,11 @@ def _better(one: Beside, other: Beside) -> Beside:
     begun = min(one, other, key=lambda each: each.start)
     return Beside(
         names=one.names, alone=waited.alone, median=waited.median, first=begun.first,
-        again=begun.again, left=begun.left, tries=other.tries, lost=other.lost,
+        again=begun.again, left=begun.left, lost=other.lost,
     )  # fmt: skip
 
 
-def _measured(
-    crawls: Crawls, good: GoodHosts, behaviours: Sequence[tuple[str, Behaviour]]
-) -> Beside:
+def _measured(crawls: Crawls, good: GoodHosts, behaviours: Behaviours) -> Beside:
     found = Beside(names=[behaviour.name for _, behaviour in behaviours])
     folder = crawls.folder()
     with HostileSite(behaviours, folder) as hostile:

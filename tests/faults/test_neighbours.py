@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
 import pytest
 
 from tests.faults import neighbours
 from tests.faults.crawls import Crawls
 from tests.faults.neighbours import Beside, GoodHosts
+from tests.sites.hostile.behaviours import Behaviour
 from tests.sites.hostile.site import behaviours
 
 
 def found(**figures: object) -> Beside:
     quiet = {"alone": 1.0, "median": 1.09, "first": 0.5, "again": 1.5}
-    return Beside(names=["bad"], **quiet | figures)  # type: ignore[arg-type]
+    return Beside(**{"names": ["bad"]} | quiet | figures)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -35,6 +40,39 @@ def test_the_better_of_two_measurements_counts_for_each_figure() -> None:
     for better in (neighbours._better(slow, late), neighbours._better(late, slow)):
         assert (better.growth, better.again) == (pytest.approx(0.05), 0.9)
         assert better.troubles == []
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> tuple[set[str], list[list[str]]]:
+    """Behaviours that hold up others, and the names of all that were measured beside."""
+    names, told = set[str](), list[list[str]]()
+
+    def measured(_: Any, __: Any, those: Sequence[tuple[str, Behaviour]]) -> Beside:
+        told.append([behaviour.name for _, behaviour in those])
+        return found(names=told[-1], median=1.5 if names.intersection(told[-1]) else 1.0)
+
+    monkeypatch.setattr(neighbours, "_measured", measured)
+    return names, told
+
+
+SOME = list(islice(behaviours(), 8))
+NAMES = [behaviour.name for _, behaviour in SOME]
+
+
+def test_who_holds_up_others_is_found_among_many(slow: tuple[set[str], list[list[str]]]) -> None:
+    slow[0].add(NAMES[5])
+    figures = list(neighbours.beside(None, None, SOME))  # type: ignore[arg-type]
+    assert [each.names for each in figures] == [NAMES[:4], [NAMES[4]], [NAMES[5]], NAMES[6:]]
+    assert [bool(each.troubles) for each in figures] == [False, False, True, False]
+    assert [each.tries for each in figures] == [1, 1, neighbours.TRIES, 1]
+    assert slow[1].count([NAMES[5]]) == neighbours.TRIES
+
+
+def test_those_that_hold_up_nobody_are_measured_once(
+    slow: tuple[set[str], list[list[str]]],
+) -> None:
+    [figure] = neighbours.beside(None, None, SOME)  # type: ignore[arg-type]
+    assert (figure.tries, figure.names, slow[1]) == (1, NAMES, [NAMES])
 
 
 def test_all_good_hosts_are_asked_beside_one_that_drips(crawls: Crawls) -> None:

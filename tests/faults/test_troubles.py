@@ -85,6 +85,7 @@ BY_OTHERS = {
     "capture/pulled.py _body": "the gateway's socket; what a spool raises passes",
     "capture/taps.py _sink": "the sink is told, and the file's ingest with it",
     "capture/taps.py _trim_to_head": "the file went to its sink; the record is marked as cut",
+    "papers/crawling/heldlines.py _held": "the line is left to who looks again, and tells",
     "papers/crawling/summaries.py lost": "losses are not known then: nothing is said of them",
     "runs/reports.py last_of_list": "a report of another run that cannot be read is passed over",
     "runs/terminals.py _columns": "a terminal, no file",

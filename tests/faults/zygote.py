@@ -25,13 +25,13 @@ from tests.faults.storecalls import Watch
 PACKAGES = ("lafka.commands", "lafka.politeness", "scrapy.commands",
             "scrapy.downloadermiddlewares", "scrapy.spidermiddlewares")  # fmt: skip
 MODULES = (
-    "aiohttp", "lafka.runs.feed", "lafka.pipelines", "lafka.runs.progress",
+    "lafka.runs.feed", "lafka.pipelines", "lafka.runs.progress",
     "lafka.papers.archive.repairs", "lafka.spiders.futli", "lafka.capture.handler", "lxml.html",
     "protego", "queuelib", "scrapy.cmdline",
     "scrapy.core.downloader.handlers.http11", "scrapy.core.scheduler",
     "scrapy.extensions.closespider",
     "scrapy.extensions.corestats", "scrapy.extensions.feedexport", "scrapy.extensions.logstats",
-    "scrapy.extensions.memusage", "scrapy.extensions.remote_control",
+    "scrapy.extensions.memusage",
     "scrapy.extensions.spiderstate",
     "scrapy.extensions.throttle", "scrapy.statscollectors", "tldextract",
 )  # fmt: skip
@@ -40,7 +40,8 @@ LONG = 3.0
 """Seconds in which a batch of a set size gathers: until it is whole, or nothing more comes."""
 
 
-def _imports() -> None:
+def warm() -> None:
+    """Import all that, so that a child has it."""
     for name in MODULES:
         import_module(name)
     for package in PACKAGES:
@@ -103,6 +104,6 @@ def serve(questions: TextIO, answers: TextIO) -> None:
 
 if __name__ == "__main__":
     sys.dont_write_bytecode = True
-    _imports()
+    warm()
     replies = os.fdopen(os.dup(1), "w")
     serve(sys.stdin, replies)

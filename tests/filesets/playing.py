@@ -14,13 +14,17 @@ from urllib.parse import quote
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayedFile:
-    """A file as its depositor gave it; ``folder`` empty or with its slashes inside."""
+    """A file as its depositor gave it; ``folder`` empty or with its slashes inside.
+
+    ``md5`` is of another ``kind`` where a Dataverse says so.
+    """
 
     name: str
     body: bytes
     md5: str
     folder: str = ""
     restricted: bool = False
+    kind: str = "MD5"
 
     @property
     def path(self) -> str:
@@ -61,7 +65,7 @@ def dataverse(played: PlayedSet) -> Played:
                 "filename": file.name,
                 "contentType": "application/octet-stream",
                 "filesize": len(file.body),
-                "checksum": {"type": "MD5", "value": file.md5},
+                "checksum": {"type": file.kind, "value": file.md5},
             },
         }
         for number, file in enumerate(played.files)

@@ -19,6 +19,7 @@ from confluent_kafka import TopicPartition
 from lafka.errors import BadArgument
 from lafka.jobs.kafka import BrokerTrouble, Message
 from lafka.jobs.kafka.consuming import Consumer
+from lafka.jobs.kafka.offsets import Partition
 from lafka.jobs.kafka.places import Place, properties
 from lafka.jobs.kafka.producing import LARGEST, Producer, TooLarge
 from lafka.jobs.kafka.reading import Reader
@@ -67,9 +68,10 @@ class Worker:
 
     def __init__(self, kafka: Kafka, topic: str, group: str, window: int = 100) -> None:
         self.inbox: Queue[Message | BrokerTrouble] = Queue()
+        self.gone: set[Partition] = set()
         self.consumer = Consumer(
             kafka.servers, [topic], group,
-            deliver=self.inbox.put, failed=self.inbox.put, window=window,
+            deliver=self.inbox.put, failed=self.inbox.put, let_go=self.gone.update, window=window,
         )  # fmt: skip
         self.consumer.start()
 
@@ -164,6 +166,7 @@ def test_a_second_worker_gets_its_share_and_the_first_lets_go(kafka: Kafka, topi
     assert any((m.partition, m.offset) == (others[0].partition, others[0].offset) for m in held)
     lost = [m for m in held if not first.consumer.is_ours(m)]
     assert lost
+    assert {(message.topic, message.partition) for message in lost} == first.gone
     for message in held:
         first.consumer.done(message)
     first.consumer.stop()

@@ -6,11 +6,14 @@ import hashlib
 import json
 import threading
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from scrapy.settings import Settings
 
 from lafka.errors import StorageTrouble
+from lafka.runs import feed
 from lafka.runs.feed import OPTIONS, URI, OutcomeFeedStorage, SyncedLines, add_outcome_feed
 
 
@@ -66,6 +69,44 @@ def test_a_disk_that_refuses_is_told_once_and_nothing_follows(tmp_path: Path) ->
         lines.write(b"two\n")
     (error,) = told
     assert str(error) == f"{tmp_path / 'full.jsonl'}: No space left on device"
+
+
+def test_a_line_that_is_appended_is_as_one_that_is_written(tmp_path: Path) -> None:
+    text = '{"pid": "a\x85b\x7fc\u202e größe \U0001f600"}\n'
+    for name in ("written", "appended"):
+        with SyncedLines(tmp_path / name, unexpected, chained=True) as lines:
+            (lines.append if name == "appended" else lambda t: lines.write(t.encode()))(text)
+    assert (tmp_path / "written").read_bytes() == (tmp_path / "appended").read_bytes()
+
+
+def test_who_appends_more_than_the_disk_takes_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "WAITING_MAX", 10)
+    monkeypatch.setattr(feed, "GATHERING", 0.001)
+    most = 0
+
+    def synced(data: bytes) -> None:
+        nonlocal most
+        most = max(most, data.count(b"\n"))
+
+    with SyncedLines(tmp_path / "run.jsonl", unexpected, synced) as lines:
+        for number in range(2_000):
+            lines.append(f"{number}\n")
+    assert (tmp_path / "run.jsonl").read_text().split() == [f"{n}" for n in range(2_000)]
+    assert most <= 12
+
+
+def test_nobody_waits_for_a_disk_that_has_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "WAITING_MAX", 10)
+    (tmp_path / "full.jsonl").symlink_to("/dev/full")
+    told: list[StorageTrouble] = []
+    with SyncedLines(tmp_path / "full.jsonl", told.append) as lines:
+        for number in range(100):
+            lines.append(f"{number}\n")
+    assert len(told) == 1
 
 
 @pytest.mark.parametrize("path", ["file/run.jsonl", "folder"])
@@ -135,3 +176,19 @@ def test_the_chain_of_a_feed_goes_on(tmp_path: Path) -> None:
 def test_lines_of_json_alone_are_chained(format_: str, chained: bool) -> None:
     storage = OutcomeFeedStorage.from_crawler(None, URI, feed_options={"format": format_})
     assert storage._chained is chained
+
+
+@pytest.mark.parametrize(
+    ("changed", "taken"),
+    [({}, True), ({"format": "csv"}, False), ({"fields": ["pid"]}, False), ({"indent": 1}, False),
+     ({"item_filter": object}, False), ({"postprocessing": ["x"]}, False)],
+)  # fmt: skip
+def test_a_spider_may_write_in_a_feed_that_is_as_ours_alone(
+    changed: dict[str, object], taken: bool
+) -> None:
+    makers: list[object] = []
+    crawler: Any = SimpleNamespace(spider=SimpleNamespace(take_feed=makers.append))
+    storage = OutcomeFeedStorage.from_crawler(crawler, URI, feed_options=OPTIONS | changed)
+    assert makers == ([storage.lines] if taken else [])
+    crawler.spider = object()  # one that asks for nothing
+    OutcomeFeedStorage.from_crawler(crawler, URI, feed_options=OPTIONS)

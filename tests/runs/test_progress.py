@@ -3,8 +3,19 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from scrapy import Spider
+from scrapy.utils.test import get_crawler
 
-from lafka.runs.progress import names_a_contact, progress_line
+from lafka.items import ResultItem, TrailItem
+from lafka.runs.progress import (
+    ENDED_ASIDE,
+    Progress,
+    TrailStats,
+    ended_as,
+    is_counted_alone,
+    names_a_contact,
+    progress_line,
+)
 from tests.sites.hosts import Answer, hosts
 from tests.sites.polite_crawl import crawl
 
@@ -15,10 +26,11 @@ EXTENSIONS = {
 }
 
 
-def line(**feeder) -> str:
+def line(name: str = "futs", **feeder) -> str:
     return progress_line(
         done=1204,
         futs=800,
+        name=name,
         rate=3.21,
         feeder=SimpleNamespace(**feeder) if feeder else None,
         waiting_hosts=12,
@@ -31,6 +43,15 @@ def test_the_line_says_of_how_many_where_that_is_known():
     assert line(loaded=False, total=10_000) == f"1,204 of 10,000+ {rest}"
     assert line(loaded=False, total=None) == f"1,204 {rest}"
     assert line() == f"1,204 {rest}"
+    assert line("datasets") == f"1,204 {rest}".replace("futs", "datasets")
+
+
+def test_a_filesets_result_ends_a_line_by_its_status_and_that_of_its_file_ends_none():
+    result, file = ResultItem(status="success-file"), ResultItem(status="success")
+    file.beside = True
+    assert (ended_as(result), ended_as(file), ended_as(object())) == ("success-file", None, None)
+    trail = TrailItem(pid="RePEc:a:b:1", futli="https://x.example/", outcome="fut", time="")
+    assert ended_as(trail) == "fut"
 
 
 @pytest.mark.parametrize(
@@ -45,6 +66,36 @@ def test_the_line_says_of_how_many_where_that_is_known():
 )
 def test_names_a_contact(user_agent, named):
     assert names_a_contact(user_agent) is named
+
+
+@pytest.mark.parametrize(
+    ("settings", "alone"),
+    [
+        ({}, True),
+        ({"FEEDS": {"a": {}, "b": {}}}, False),
+        ({"ITEM_PIPELINES": {"lafka.pipelines.PaperWarcPipeline": 1}}, True),
+        ({"ITEM_PIPELINES": {"other.Pipeline": 1}}, False),
+        ({"ITEM_PIPELINES": {Spider: 1}}, False),
+        ({"SPIDER_MIDDLEWARES": {"other.Middleware": None}}, True),
+        ({"SPIDER_MIDDLEWARES": {"other.Middleware": 1}}, False),
+    ],
+)
+def test_who_else_takes_items(settings, alone):
+    crawler = get_crawler(settings_dict=settings)
+    _ours = TrailStats.from_crawler(crawler)
+    assert is_counted_alone(crawler) is alone
+    assert not is_counted_alone(get_crawler(settings_dict={**settings, "CLOSESPIDER_ITEMCOUNT": 5}))
+
+
+def test_lines_that_ended_aside_are_counted():
+    crawler = get_crawler()
+    _stats = TrailStats.from_crawler(crawler)
+    progress = Progress.from_crawler(crawler)
+    for count in (2, 3):
+        crawler.signals.send_catch_log(ENDED_ASIDE, outcome="fut", count=count)
+    assert progress.outcomes == {"fut": 5}
+    counts = {"lafka/trails/fut": 5, "lafka/futs/new": 0, "lafka/requests": 0}
+    assert counts.items() <= crawler.stats.get_stats().items()
 
 
 def test_a_crawl_counts_its_trails_and_tells_at_the_end():

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import logging
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 
 from lafka.runs.live import Moment, time_left
+from lafka.runs.progress import Aim
 from lafka.runs.terminals import ERASE, Terminal, fitting
 
 
@@ -102,6 +104,15 @@ def test_a_moment_tells_what_matters_first() -> None:
         "hosts: 31 busy, 12 waiting, 2 parked",
         "12.3 MB",
     ]
+
+
+def test_a_moment_of_another_crawl_names_what_that_is_after() -> None:
+    aim = Aim("datasets", frozenset({"success"}), "datasets")
+    moment = Moment(
+        done=3, total=4, loaded=True, futs=aim.count(Counter(success=2, partial=1)), groups={},
+        size=0, busy=0, waiting=0, parked=0, rate=1.0, aim=aim,
+    )  # fmt: skip
+    assert [*moment.parts()][1:4] == ["2 datasets", "1 s left", "60 datasets/min"]
 
 
 def test_no_time_is_told_while_the_list_is_read_or_nothing_ends() -> None:

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -51,7 +51,12 @@ class Desk:
         self.keeper = Keeper(lambda works: self._told.put(list(works)), **how)
 
     def commit(self, key: object, begin: Callable[[], Steps[Any]]) -> Commit[Any]:
-        return Commit(key=key, begin=begin)
+        """A commit that goes with no other."""
+
+        def alone(_: Sequence[Any]) -> Steps[list[Any]]:
+            return [(yield from begin())]
+
+        return Commit(key=key, begin=alone)
 
     def wait(self, count: int) -> list[Work]:
         """The first *count* works that ended, in that order; told together: in ``batches``."""
@@ -166,6 +171,99 @@ def test_two_of_one_key_come_one_after_the_other() -> None:
         line for n in range(3) for line in (f"{n} before 0", f"{n} 0", f"{n} before 1", f"{n} 1")
     ]
     assert log.index("b before 0") < log.index("0 0") or log.index("b before 0") == 1
+
+
+class Shelf:
+    """What takes many of one key at once; each call of ``begin`` is noted."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.taken: list[list[int]] = []
+        self.log: list[str] = []
+        self._error = error
+
+    def begin(self, whats: Sequence[int]) -> Steps[list[str]]:
+        self.taken.append([*whats])
+        yield Deed("sync", self.log, error=self._error)
+        return [str(what) for what in whats]
+
+    def commits(self, count: int) -> list[Commit[str]]:
+        return [Commit(key="a", begin=self.begin, what=what) for what in range(count)]
+
+
+def test_those_of_one_key_that_wait_go_as_one_and_each_has_its_own_result() -> None:
+    made, shelf, log = Desk(), Shelf(), list[str]()
+    works = shelf.commits(5)
+    made.keeper.put([*works[:3], made.commit("b", steps("b", log, 1)), *works[3:]])
+    made.keeper.stop()
+    assert shelf.taken == [[0, 1, 2, 3, 4]]
+    assert shelf.log == ["sync"]
+    assert [work.result for work in works] == ["0", "1", "2", "3", "4"]
+    assert log == ["b before 0", "b 0"]
+
+
+def test_who_comes_while_its_key_is_under_way_goes_with_the_next(desk: Desk) -> None:
+    slow, shelf = threading.Event(), Shelf()
+
+    def first() -> Steps[str]:
+        yield Aside(lambda: slow.wait(LIMIT))
+        return "first"
+
+    others = [desk.commit(n, steps(str(n), [])) for n in range(keepers.BATCH_MAX - 1)]
+    desk.keeper.put([desk.commit("a", first), *others])
+    desk.wait(len(others))
+    desk.keeper.put(shelf.commits(keepers.BATCH_MAX))
+    desk.keeper.put([Call(work=lambda: slow.set() or [*shelf.taken])])  # type: ignore[func-returns-value]
+    ended = desk.wait(len(others) + 2 + keepers.BATCH_MAX)
+    assert [work.result for work in ended if isinstance(work, Call)] == [[]]
+    assert shelf.taken == [[*range(keepers.BATCH_MAX)]]
+
+
+def test_no_more_go_as_one_than_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keepers, "JOINED_MAX", 3)
+    made, shelf = Desk(), Shelf()
+    made.keeper.put(shelf.commits(8))
+    made.keeper.stop()
+    assert shelf.taken == [[0, 1, 2], [3, 4, 5], [6, 7]]
+
+
+def test_other_work_of_the_same_key_does_not_go_with_it() -> None:
+    made, one, other = Desk(), Shelf(), Shelf()
+    first, second = one.commits(2)
+    made.keeper.put([first, *other.commits(2), second])
+    made.keeper.stop()
+    assert (one.taken, other.taken) == ([[0], [1]], [[0, 1]])
+
+
+def test_what_is_raised_is_that_of_all_who_go_as_one() -> None:
+    made, shelf = Desk(), Shelf(error=LookupError("damaged"))
+    works = shelf.commits(3)
+    made.keeper.put(works)
+    made.keeper.stop()
+    assert [str(work.error) for work in works] == ["damaged"] * 3
+
+
+def test_all_done_comes_back_when_all_have_ended() -> None:
+    good, bad = Shelf(), Shelf(error=FULL)
+    commits = [*good.commits(3), Commit(key="b", begin=bad.begin, what=3)]
+    keepers.all_done(commits)
+    assert commits[3].error is FULL
+    assert [bool(c.result or c.error) for c in commits] == [True] * 4
+
+
+def test_all_done_ends_in_order_when_it_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop, calls = Keeper.stop, list[str]()
+
+    def interrupted(keeper: Keeper) -> None:
+        calls.append("stop")
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        stop(keeper)
+
+    monkeypatch.setattr(Keeper, "stop", interrupted)
+    commits = Shelf().commits(2)
+    with pytest.raises(KeyboardInterrupt):
+        keepers.all_done(commits)
+    assert [commit.result for commit in commits] == ["0", "1"]
 
 
 def test_calls_are_done_while_a_batch_waits_for_a_slow_disk() -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 import scrapy.utils.asyncio
+from scrapy import Spider
+from scrapy.crawler import Crawler
 from scrapy.signalmanager import SignalManager
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.test import get_crawler
@@ -16,8 +18,10 @@ from lafka.errors import StorageTrouble
 from lafka.storage.stopping import (
     SHUTDOWN,
     STOPPING,
+    STOPPING_STAT,
     STORAGE_TROUBLE,
     TROUBLE_STAT,
+    is_closing,
     note_storage_trouble,
     stop_crawl,
     stop_for_storage,
@@ -69,6 +73,18 @@ def test_the_first_trouble_stops_the_crawl_and_is_told_once(
     [told] = [r.getMessage() for r in caplog.records if r.levelno == logging.ERROR]
     sentence = "The disk stopped the crawl: a/1.warc: No space left on device."
     assert told == f"{sentence} The same command goes on afterwards."
+
+
+def test_a_crawl_that_scrapy_closes_is_closing(crawler: Any) -> None:
+    crawler.engine._slot = SimpleNamespace(closing=None)
+    assert not is_closing(crawler)
+    crawler.engine._slot.closing = object()
+    assert is_closing(crawler)
+    assert not stopping_for(crawler)
+    crawler.engine = None
+    assert not is_closing(crawler)
+    crawler.stats.set_value(STOPPING_STAT, SHUTDOWN)
+    assert is_closing(crawler)
 
 
 def test_trouble_after_the_spider_was_closed_is_told_and_closes_nothing(crawler: Any) -> None:
@@ -133,3 +149,10 @@ def test_a_crawl_that_cannot_be_opened_is_not_waited_for(crawler: Any) -> None:
 
     asyncio.run(stop())
     assert crawler.closed == []
+
+
+def test_a_crawl_that_has_not_begun_has_nothing_to_stop() -> None:
+    """As where a signal comes before Scrapy has made the engine and the stats."""
+    crawler = Crawler(Spider)
+    stop_crawl(crawler, SHUTDOWN)
+    assert stopping_for(crawler) == ""

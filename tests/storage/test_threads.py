@@ -4,7 +4,7 @@ import asyncio
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -214,15 +214,15 @@ async def main():
     threads.stop()
     await kept(loop)
 
-def steps():
+def steps(whats):
     yield Aside(int)
-    return "kept"
+    return whats
 
 async def kept(loop):
     keeping, room = Keeping(), Room(1)
     with room.holding(1):
         waiting = room.wait()
-        call, commit = keeping.call(threading.current_thread), keeping.commit("a", steps)
+        call, commit = keeping.call(threading.current_thread), keeping.commit("a", steps, "kept")
         print(await call is not loop, await commit)
     await waiting
     try:
@@ -274,24 +274,26 @@ def keeping() -> Iterator[Keeping]:
 
 
 def test_calls_and_commits_of_a_keeper_are_awaited(keeping: Keeping, tmp_path: Path) -> None:
-    def synced(text: str) -> Steps[str]:
-        (tmp_path / text).write_text(text)
+    def synced(texts: Sequence[str]) -> Steps[Sequence[str]]:
+        for text in texts:
+            (tmp_path / text).write_text(text)
         yield FolderSync(tmp_path)
-        return text
+        return texts
 
     async def ask() -> list[str]:
         return await asyncio.gather(
             keeping.call("{}{}".format, "a", 1),
-            *(keeping.commit(name, synced, text=name) for name in "bc"),
+            *(keeping.commit(name[0], synced, name) for name in ("b1", "b2", "c1")),
         )
 
-    assert asyncio.run(ask()) == ["a1", "b", "c"]
+    assert asyncio.run(ask()) == ["a1", "b1", "b2", "c1"]
 
 
 def test_what_a_call_or_a_commit_raises_is_raised(keeping: Keeping) -> None:
-    def fails(text: str) -> Steps[None]:
-        fail(text)
+    def fails(texts: Sequence[str]) -> Steps[Sequence[None]]:
+        fail(*texts)
         yield FolderSync(Path())
+        return [None]
 
     async def ask() -> list[BaseException | None]:
         return await asyncio.gather(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+
 WAYS = {
     "script": "<script>fetch('{at}/script')</script>",
     "script src": "<script src='{at}/src'></script>",
@@ -60,3 +63,28 @@ def page(at: str) -> bytes:
     body = "\n".join(way.format(at=at) for way in WAYS.values())
     words = f"<p>Words that stay.</p><a id=plain href='{at}/click'>A link</a>"
     return f"<!DOCTYPE html><html><head><title>Way out</title></head><body>{words}{body}".encode()
+
+
+class Listener:
+    """Counts connections to a port of its own."""
+
+    def __init__(self) -> None:
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.at = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self.connections = 0
+        self._thread = threading.Thread(target=self._count, daemon=True)
+        self._thread.start()
+
+    def _count(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            self.connections += 1
+            connection.close()
+
+    def close(self) -> None:
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join()

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from tests.stores import START, Store, page, pdf
 
@@ -58,8 +59,8 @@ def serving(store: Store, withheld: Path, *args: str) -> Iterator[Served]:
 
 
 @contextmanager
-def answering(*args: str | Path) -> Iterator[tuple[str, str, int]]:
-    """``scrapy serve`` with *args*: the addresses of its origins, and its process."""
+def answering(*args: str | Path, lines: int = 2) -> Iterator[tuple[Any, ...]]:
+    """``scrapy serve`` with *args*: the addresses of its origins, *lines* many, and its process."""
     server = subprocess.Popen(
         [sys.executable, "-m", "scrapy", "serve", *map(str, args)],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -68,7 +69,7 @@ def answering(*args: str | Path) -> Iterator[tuple[str, str, int]]:
         assert server.stdout is not None
         pages = server.stdout.readline().strip()
         assert pages, server.communicate()[1]
-        yield pages, server.stdout.readline().strip(), server.pid
+        yield pages, *(server.stdout.readline().strip() for _ in range(lines - 1)), server.pid
     finally:
         server.terminate()
         server.communicate()

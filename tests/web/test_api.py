@@ -8,7 +8,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -35,7 +35,10 @@ def drawn(served: Served, path: str, mode: GenerationMode, **given_parts: Any) -
     strategy = API[path]["GET"].as_strategy(generation_mode=mode, **given_parts)
 
     @given(case=strategy)
-    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck),
+        phases=set(Phase) - {Phase.shrink, Phase.explain},  # each try asks a server
+    )  # fmt: skip
     def holds(case: Any) -> None:
         answer = case.call(base_url=served.pages)
         assert answer.status_code < 500, answer.text

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,35 +11,11 @@ import pytest
 
 from tests.services.chromiums import browsing
 from tests.web import escapes
+from tests.web.escapes import Listener
 from tests.web.served import HOSTILE, PID, Served, filled, serving
 
 KINDS = ("/", "/search?q=abc", f"/papers/{PID}", "/runs", "/archives/abc", "/archives/abc/wpaper",
          "/papers/none", f"/papers/{quote(HOSTILE, safe='')}")  # fmt: skip
-
-
-class Listener:
-    """Counts connections to a port of its own."""
-
-    def __init__(self) -> None:
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.at = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
-        self.connections = 0
-        self._thread = threading.Thread(target=self._count, daemon=True)
-        self._thread.start()
-
-    def _count(self) -> None:
-        while True:
-            try:
-                connection, _ = self._socket.accept()
-            except OSError:
-                return
-            self.connections += 1
-            connection.close()
-
-    def close(self) -> None:
-        self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-        self._thread.join()
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,8 @@
 """The index of an archive's filesets: which request had a hit, and what was told of it.
 
 It says where to look; the summary says what is there. It can be thrown away: then a request is
-asked for its landing page again, and its fileset found to exist.
+asked for its landing page again, and its fileset found to exist. Beside it stand the attempts: how
+often a message was begun that has not ended.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from lafka.filesets.archive.filesets import Filesets
 from lafka.storage.folders import make_folders
 
 NAME = "index.sqlite"
-_TABLE = """
+_TABLES = """
 CREATE TABLE IF NOT EXISTS hits (
     ingest_type TEXT NOT NULL,
     base_url TEXT NOT NULL,
@@ -30,7 +31,11 @@ CREATE TABLE IF NOT EXISTS hits (
     result TEXT NOT NULL,
     told INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (ingest_type, base_url)
-) WITHOUT ROWID
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS attempts (
+    message TEXT NOT NULL PRIMARY KEY,
+    begins INTEGER NOT NULL
+) WITHOUT ROWID;
 """
 
 
@@ -116,6 +121,29 @@ class HitIndex:
                 "UPDATE hits SET told = 1 WHERE ingest_type = ? AND base_url = ?", keys
             )
 
+    def begins(self, message: str) -> int:
+        """How often *message* was begun and neither ended nor came any further."""
+        with self._database() as database:
+            row = database.execute("SELECT begins FROM attempts WHERE message = ?", (message,))
+            found = row.fetchone()
+        return 0 if found is None else int(found[0])
+
+    def begin(self, message: str) -> None:
+        """Count that *message* is begun; a kill of the process does not undo it."""
+        with self._database() as database:
+            database.execute(
+                "INSERT INTO attempts VALUES (?, 1)"
+                " ON CONFLICT (message) DO UPDATE SET begins = begins + 1",
+                (message,),
+            )
+
+    def forget(self, messages: Iterable[str]) -> None:
+        """Count the begins of *messages* no more."""
+        with self._database() as database:
+            database.executemany(
+                "DELETE FROM attempts WHERE message = ?", [(message,) for message in messages]
+            )
+
     def close(self) -> None:
         with self._turn:
             if self._open is not None:
@@ -128,5 +156,5 @@ def _opened(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path, check_same_thread=False, timeout=60)
     database.execute("PRAGMA journal_mode = WAL")
     database.execute("PRAGMA synchronous = NORMAL")  # of a lost row only a landing page is asked
-    database.execute(_TABLE)
+    database.executescript(_TABLES)
     return database

@@ -185,7 +185,7 @@ class Storing:
             for exchanges in captures:
                 group.heads(exchanges)
             more = {"item": place.item, "name": place.name}
-            self._note_files(group, want, more, ranges=ranges)
+            self._note_files(group, want, more, ranges=ranges, decoded=want.decoded)
 
         self._warc.append(planned)
         self._begun = True

@@ -95,6 +95,12 @@ class Arguments:
             raise BadList(f"{arguments.input}: no such file")
         return arguments
 
+    @property
+    def listed(self) -> str:
+        """The file whose lines can be counted before they are read; empty where there is none."""
+        is_there = self.topic is None and self.input not in ("", "-")
+        return self.input if is_there and Path(self.input).is_file() else ""  # no pipe
+
     def lines(self) -> Iterator[RequestLine]:
         """What is to be done; ``BadList`` where the input cannot be read on."""
         if self.request is not None:

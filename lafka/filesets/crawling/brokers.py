@@ -22,8 +22,9 @@ class Brokers:
     """Publishes results, and reads requests where the *arguments* name a topic; made in the loop.
 
     *names*: prefix and environment of topics and groups. *acknowledged* is called, in a thread,
-    with each result that is at the broker, before its request is done; *failed*, in the loop, with
-    what ends reading or publishing.
+    with each result that is at the broker, before its request is done; *let_go*, in a thread, with
+    the places of messages that are another worker's by now; *failed*, in the loop, with what ends
+    reading or publishing.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class Brokers:
         aside: Aside,
         dead: Path,
         acknowledged: Callable[[Mapping[str, Any]], object],
+        let_go: Callable[[list[str]], object],
         failed: Callable[[BrokerTrouble | StorageTrouble], object],
         window: int,
         properties: Mapping[str, str],
@@ -43,6 +45,12 @@ class Brokers:
         def told(error: BrokerTrouble | StorageTrouble) -> None:
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 loop.call_soon_threadsafe(lambda: failed(error))
+
+        def lost(places: list[str]) -> None:
+            try:
+                let_go(places)
+            except StorageTrouble as error:
+                told(error)
 
         self._acknowledged = acknowledged
         self.publisher = Publisher(
@@ -60,6 +68,7 @@ class Brokers:
                 aside=aside,
                 dead=burying(dead),
                 failed=told,
+                let_go=lost,
                 window=window,
                 properties=properties,
             )

@@ -12,10 +12,9 @@ import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from lafka.capture.logged import LoggedExchange
-from lafka.errors import StorageTrouble
+from lafka.errors import BadHttp, StorageTrouble
 from lafka.filesets.asks import Fetch, FetchBundle, Fetched
 from lafka.filesets.bundles import BundleLimits
 from lafka.filesets.children import Children
@@ -24,6 +23,7 @@ from lafka.filesets.statuses import FileStatus
 from lafka.filesets.targets.folder import SYNC_SECONDS, PartFile
 from lafka.filesets.targets.parts import Part, Step, begun, step_after
 from lafka.filesets.types import OTHER_DIGESTS
+from lafka.filesets.verifying import FileFacts, compare, facts_of
 from lafka.politeness.failures import is_final
 from lafka.warc.format.fields import Fields
 
@@ -36,21 +36,20 @@ logger = logging.getLogger(__name__)
 
 
 class PartSink:
-    """Takes the body of one answer into *file*; *call* runs something in the reactor's thread.
+    """Takes the body of one answer for *want* into *file*, on its *way*.
 
     ``step`` is what the answer meant, None before one came.
     """
 
-    def __init__(
-        self, file: PartFile, url: str, most: int, call: Callable[[Callable[[], object]], object]
-    ) -> None:
+    def __init__(self, file: PartFile, want: Fetch | FetchBundle, way: Way) -> None:
         self.step: Step | None = None
         self.status = 0
         self.start = file.part.offset
         self._file = file
-        self._url = url
-        self._most = most
-        self._call = call
+        self._url = want.url
+        self._call = way.call
+        self._moved = way.moved
+        self._synced = file.part.offset
         self._waiting: queue.SimpleQueue[bytes | Part | None] = queue.SimpleQueue()
         self._size = 0
         self._lock = threading.Lock()
@@ -115,6 +114,9 @@ class PartSink:
             self._file.write(piece)
         else:
             self._file.sync()
+        if self._file.part.offset > self._synced:
+            self._moved()
+        self._synced = self._file.part.offset
 
     def _written(self, size: int) -> None:
         with self._lock:
@@ -146,12 +148,13 @@ class Way:
     """What a download needs of the crawl.
 
     ``get`` asks with these header fields and this sink; ``aside`` works in a thread; ``call`` in
-    the reactor's.
+    the reactor's. ``moved`` is called, in a thread, when more bytes are synced.
     """
 
     get: Callable[[dict[str, str], PartSink], Awaitable[Came]]
     aside: Callable[..., Awaitable[object]]
     call: Callable[[Callable[[], object]], object]
+    moved: Callable[[], object]
     told: Callable[[str], str]
     tries: int
 
@@ -170,7 +173,7 @@ class Download:
         left, came, status = way.tries, None, 200
         while not self.file.part.is_whole:
             before = self.file.size
-            sink = PartSink(self.file, want.url, want.max_bytes, way.call)
+            sink = PartSink(self.file, want, way)
             try:
                 came = await way.get(self.file.part.headers(), sink)
             finally:
@@ -236,14 +239,31 @@ def others_of(want: Fetch | FetchBundle) -> tuple[str, ...]:
 
 
 def looked_into(
-    fetched: Fetched, want: Fetch | FetchBundle, path: Path, children: Children,
+    fetched: Fetched, want: Fetch | FetchBundle, file: PartFile, children: Children,
     limits: BundleLimits,
 ) -> Fetched:  # fmt: skip
-    """*fetched* with the type of its bytes, and what stands in it where it is a bundle. Blocks."""
+    """*fetched*, in the part *file*, with the type of its bytes. Blocks.
+
+    With what stands in it where it is a bundle; with what its content coding hides where that is
+    needed: the coded bytes are not the file that is wanted.
+    """
     if fetched.facts is None:
         return fetched
     facts = replace(fetched.facts, mimetype=children.mimetype(fetched.facts.prefix))
     contents = None
     if isinstance(want, FetchBundle):
-        contents = children.bundle(path, limits, others=want.others)
-    return replace(fetched, facts=facts, contents=contents)
+        contents = children.bundle(file.path, limits, others=want.others)
+    decoded = _decoded(facts, want, file)
+    if decoded is not None:
+        decoded = replace(decoded, mimetype=children.mimetype(decoded.prefix))
+    return replace(fetched, facts=facts, decoded=decoded, contents=contents)
+
+
+def _decoded(facts: FileFacts, want: Fetch | FetchBundle, file: PartFile) -> FileFacts | None:
+    coded = isinstance(want, Fetch) and bool(file.part.coding)
+    if not coded or compare(want.file, facts) is FileStatus.SUCCESS:
+        return None
+    try:
+        return facts_of(file.undone(want.max_bytes), others_of(want))
+    except BadHttp:
+        return None

@@ -23,6 +23,7 @@ from lafka.filesets.requests import (
 )
 from lafka.jobs.kafka import BrokerTrouble, Message
 from lafka.jobs.kafka.consuming import Consumer
+from lafka.jobs.kafka.offsets import Partition
 from lafka.jobs.kafka.places import Place
 
 _KEY = ("ingest_type", "base_url")
@@ -38,7 +39,8 @@ class Inbox:
     """The messages of the topic *place*, for the workers of *group*; made in the loop.
 
     *types*: the ingest types that are done here, others are passed over. *dead* keeps a message
-    that is no request, *failed* is told, in any thread, of what ends the consumer.
+    that is no request, *failed* is told, in any thread, of what ends the consumer, *let_go* of the
+    places of messages that were begun here and are another worker's from now on.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Inbox:
         aside: Aside,
         dead: Callable[[Dead], None],
         failed: Callable[[BrokerTrouble], object],
+        let_go: Callable[[list[str]], object],
         window: int,
         properties: Mapping[str, str] | None = None,
     ) -> None:
@@ -59,6 +62,7 @@ class Inbox:
         self._types = types
         self._aside = aside
         self._bury = dead
+        self._let_go = let_go
         self._passed = self._dead = self._number = 0
         self._consumer = Consumer(
             place.servers,
@@ -66,6 +70,7 @@ class Inbox:
             group,
             deliver=self._deliver,
             failed=failed,
+            let_go=self._lost,
             window=window,
             properties=properties,
         )
@@ -80,6 +85,11 @@ class Inbox:
     def _deliver(self, message: Message) -> None:
         """In the consumer's thread."""
         self._loop.call_soon_threadsafe(self._waiting.put_nowait, message)
+
+    def _lost(self, partitions: frozenset[Partition]) -> None:
+        """In the consumer's thread."""
+        begun = list(self._begun.values())
+        self._let_go([one.place for one in begun if (one.topic, one.partition) in partitions])
 
     async def next(self) -> RequestLine:
         """The next request that is ours; waits for it. ``StorageTrouble``."""

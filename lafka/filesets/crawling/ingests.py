@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from time import monotonic
 from typing import Any
@@ -41,12 +41,22 @@ _LANDING_STATUS = {
 
 
 class Ingest:
-    """The ingest of *request*, whose captures belong to *owner*."""
+    """The ingest of *request*, whose captures belong to *owner*.
 
-    def __init__(self, shop: Shop, request: IngestRequest, owner: int) -> None:
+    *moved* is called, in a thread, when something of its fileset is safe that a kill leaves.
+    """
+
+    def __init__(
+        self,
+        shop: Shop,
+        request: IngestRequest,
+        owner: int,
+        moved: Callable[[], object] = bool,
+    ) -> None:
         self._shop = shop
         self._request = request
         self._owner = owner
+        self._moved = moved
         self._pages: list[Page] = []
         self._item: FilesetPlatformItem | None = None
         self._claim: Claim | None = None
@@ -154,7 +164,9 @@ class Ingest:
         if isinstance(want, Fetch | FetchBundle):
             return await self._fetch(want)
         if isinstance(want, Keep):
-            return await self._keep(want)
+            kept = await self._keep(want)
+            await self._shop.wire.aside(self._moved)
+            return kept
         assert isinstance(want, SetAside)
         if self._target is not None:
             await self._target.set_aside()
@@ -200,7 +212,7 @@ class Ingest:
         store = self._store = await self._locked(fileset)
         if not claim.strategy.is_web:
             anew = self._request.force_recrawl
-            self._target = ItemStore(shop, claim, self._get, anew=anew)
+            self._target = ItemStore(shop, claim, self._get, self._moved, anew=anew)
         folder = self._target.folder if self._target else None
         self._held = HeldHere(store, shop.filesets, folder)
 
@@ -300,14 +312,21 @@ class Ingest:
         def end() -> dict[str, Any]:
             if target is not None and result["hit"] and not target.folder.is_described:
                 target.folder.describe()
+            if told.status != Status.SUCCESS_EXISTING:
+                # A kill behind the end of the version leaves what is still to be told of it.
+                self._note(store, told, result)
             ended = store.end(result)
-            if ended["hit"] and told.item is not None:
-                time = "" if (known := store.known()) is None else known.time
-                self._shop.index.note(ended, told.item.fileset_id or "", store.entry, time)
+            self._note(store, told, ended)
             return ended
 
         stored: dict[str, Any] = await self._shop.wire.store(self._home(told), end)
         return stored
+
+    def _note(self, store: Storing, told: IngestResult, result: dict[str, Any]) -> None:
+        """Note *result* in the index, where it is a hit; it counts once the version is whole."""
+        if result["hit"] and told.item is not None:
+            time = "" if (known := store.known()) is None else known.time
+            self._shop.index.note(result, told.item.fileset_id or "", store.entry, time)
 
     def _home(self, told: IngestResult) -> str:
         """The fileset in whose WARC the landing page of *told* is kept."""

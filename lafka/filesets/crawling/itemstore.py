@@ -25,15 +25,25 @@ from lafka.filesets.targets.item import FILES, ItemDescription
 
 
 class ItemStore:
-    """The item of *claim*; *get* asks for something. *anew*: what is there is fetched again."""
+    """The item of *claim*; *get* asks for something. *anew*: what is there is fetched again.
+
+    *moved* is called, in a thread, when bytes of a part are synced.
+    """
 
     def __init__(
-        self, shop: Shop, claim: Claim, get: Callable[[Wanted], Awaitable[Came]], *, anew: bool
+        self,
+        shop: Shop,
+        claim: Claim,
+        get: Callable[[Wanted], Awaitable[Came]],
+        moved: Callable[[], object],
+        *,
+        anew: bool,
     ) -> None:
         self.folder = _item_folder(shop, claim)
         self.fetched_bytes = 0
         self._shop = shop
         self._get = get
+        self._moved = moved
         self._anew = anew
         self._download: Download | None = None
         self._fetching = ""
@@ -59,7 +69,7 @@ class ItemStore:
             looked_into,
             fetched,
             want,
-            self._download.file.path,
+            self._download.file,
             self._shop.children,
             self._shop.bundle_limits,
         )
@@ -84,6 +94,7 @@ class ItemStore:
             get=get,
             aside=shop.wire.aside,
             call=shop.wire.call,
+            moved=self._moved,
             told=shop.bases.told,
             tries=shop.tries,
         )
@@ -101,7 +112,7 @@ class ItemStore:
 
         def keep() -> Kept:
             if download.file.path.exists() or not final.exists():
-                if not download.file.keep(final) and not _same(final, want):
+                if not download.file.keep(final, undone=want.decoded) and not _same(final, want):
                     status = FileStatus.MISMATCH_EXISTING
                     return Kept(status=status, trouble=f"{final}: other content is there")
                 download.file.drop()

@@ -6,6 +6,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from io import BufferedReader, FileIO
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import IO, Any
 
 from lafka.errors import BadList, printable
 from lafka.filesets.requests import LONGEST_REQUEST, BadRequest, IngestRequest
+from lafka.filesets.results import LONGEST_MESSAGE
+from lafka.filesets.statuses import Status
 
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
@@ -30,6 +33,34 @@ class RequestLine:
     trouble: str = ""
     said: dict[str, Any] | None = None
     message: str = ""
+
+
+class LineCount:
+    """How many requests an input has: ``total``, None while or where that is not known.
+
+    ``loaded``: that is all of them.
+    """
+
+    def __init__(self) -> None:
+        self.total: int | None = None
+        self.loaded = False
+
+    def load(self, source: str) -> None:
+        """Count those of the file *source*; who reads it tells what is wrong with it. Blocks."""
+        with suppress(OSError, EOFError, zlib.error), _opened(source) as stream:
+            self.total = sum(1 for _ in _texts(stream))
+            self.loaded = True
+
+
+def bad_result(line: RequestLine) -> dict[str, Any]:
+    """What is told of *line*, which is no request."""
+    where = line.message or f"line {line.number}"
+    return {
+        "hit": False,
+        "status": str(Status.BAD_REQUEST),
+        "request": line.said or {},
+        "error_message": f"{where}: {line.trouble}"[:LONGEST_MESSAGE],
+    }
 
 
 def request_lines(source: str) -> Iterator[RequestLine]:
@@ -55,6 +86,15 @@ def _opened(source: str) -> IO[bytes]:
 
 
 def _read(stream: IO[bytes]) -> Iterator[RequestLine]:
+    for number, text in _texts(stream):
+        if text is None:
+            yield RequestLine(number=number, trouble=f"a request of over {LONGEST_REQUEST} bytes")
+        else:
+            yield request_line(number, text)
+
+
+def _texts(stream: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
+    """The lines that say something, by number; None for one that is too long."""
     number = 0
     while line := stream.readline(LONGEST_REQUEST + 2):
         number += 1
@@ -63,9 +103,9 @@ def _read(stream: IO[bytes]) -> Iterator[RequestLine]:
             pass
         text = (line.removeprefix(_BOM) if number == 1 else line).strip()
         if is_long:
-            yield RequestLine(number=number, trouble=f"a request of over {LONGEST_REQUEST} bytes")
+            yield number, None
         elif text and not text.startswith(b"#"):
-            yield request_line(number, text)
+            yield number, text
 
 
 def request_line(number: int, data: bytes) -> RequestLine:

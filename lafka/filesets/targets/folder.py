@@ -23,8 +23,10 @@ from lafka.errors import ArchiveBusy, StorageTrouble
 from lafka.filesets.targets.item import FILES, ItemDescription
 from lafka.filesets.targets.parts import Part
 from lafka.filesets.verifying import Digester, FileFacts
+from lafka.payloads import decoded_max
 from lafka.storage import drafts
 from lafka.storage.folders import free_name, make_folders, sync_folder
+from lafka.warc.format.codings import decode
 from lafka.warc.format.sources import CHUNK
 from lafka.warc.writing.names import or_numbered
 
@@ -92,6 +94,7 @@ class PartFile:
         self.final = final
         self.path = final.with_name(PART + final.name)
         self._told = final.with_name(f"{PART}{final.name}.json")
+        self._undone = final.with_name(f"{PART}{final.name}.undone")
         self._others = tuple(others)
         self._digester = Digester(self._others)
         self._fd = -1
@@ -177,20 +180,33 @@ class PartFile:
         """What was written, digests and all."""
         return self._digester.facts()
 
+    def undone(self, most: int = 0) -> Iterator[bytes]:
+        """What the answer's content coding hides; ``BadHttp``, also over *most* bytes (0: any)."""
+        codings = tuple(filter(None, map(str.strip, (self.part.coding or "").split(","))))
+        return decode(_pieces(self._fd, self.size), codings, most=decoded_max(self.size, most))
+
     def close(self) -> None:
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
 
-    def keep(self, final: Path | None = None) -> bool:
-        """Give the part its final name, durably; False where another file has it."""
+    def keep(self, final: Path | None = None, *, undone: bool = False) -> bool:
+        """Give the part its final name, durably; False where another file has it.
+
+        *undone*: the file is what the part's content coding hides.
+        """
         final = final or self.final
         try:
             make_folders(final.parent)
-            try:
-                drafts.link(self.path, final)
-            except FileExistsError:
-                return False
+            if undone:
+                if not drafts.create(final, self.undone(), draft=self._undone):
+                    return False
+                sync_folder(final.parent)
+            else:
+                try:
+                    drafts.link(self.path, final)
+                except FileExistsError:
+                    return False
             self.drop()
         except OSError as error:
             raise StorageTrouble(final, error) from error
@@ -200,7 +216,7 @@ class PartFile:
         """Have no part any more."""
         self.close()
         try:
-            for path in (self._told, self.path):
+            for path in (self._told, self._undone, self.path):
                 path.unlink(missing_ok=True)
         except OSError as error:
             raise StorageTrouble(self.path, error) from error

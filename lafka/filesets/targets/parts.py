@@ -39,7 +39,8 @@ class Step(StrEnum):
 class Part:
     """How far a download came: ``offset`` bytes are synced. ``length`` None: it was not told.
 
-    ``etag`` and ``last_modified`` are as the first answer had them.
+    ``etag`` and ``last_modified`` are as the first answer had them, ``coding`` its content coding.
+    What is coded has no validator: the rest would have to come in the very same coding.
     """
 
     url: str
@@ -47,10 +48,13 @@ class Part:
     length: int | None = None
     etag: str | None = None
     last_modified: str | None = None
+    coding: str | None = None
 
     @property
     def validator(self) -> str | None:
         """What ``If-Range`` can be given: a strong ETag, else Last-Modified."""
+        if self.coding:
+            return None
         if self.etag and self.etag.startswith('"'):
             return self.etag
         return self.last_modified
@@ -83,7 +87,7 @@ class Part:
             part = cls(**value)
         except (RecursionError, TypeError) as error:
             raise ValueError(f"no part: {error}") from None
-        texts = (part.url, part.etag or "", part.last_modified or "")
+        texts = (part.url, part.etag or "", part.last_modified or "", part.coding or "")
         numbers = (part.offset, part.length or 0)
         if not all(isinstance(text, str) for text in texts):
             raise ValueError("a part holds something that is no text")
@@ -95,7 +99,8 @@ class Part:
 def begun(url: str, status: int, headers: Fields) -> Part:
     """The part of a download that begins with a 200 of these *headers*."""
     length = headers.first("Content-Length").strip()
-    plain = not headers.first("Content-Encoding").strip().lower().replace("identity", "")
+    coding = ",".join(headers.all("Content-Encoding")).lower()
+    plain = coding.strip() in _PLAIN
     chunked = "Transfer-Encoding" in headers
     known = status == 200 and plain and not chunked and _WHOLE.fullmatch(length)
     return Part(
@@ -103,6 +108,7 @@ def begun(url: str, status: int, headers: Fields) -> Part:
         length=int(length) if known else None,
         etag=headers.first("ETag").strip() or None,
         last_modified=headers.first("Last-Modified").strip() or None,
+        coding=None if plain else coding,
     )
 
 

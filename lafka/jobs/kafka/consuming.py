@@ -47,7 +47,7 @@ class Consumer:
 
     At most *window* messages are read and not done. *failed* is told of trouble that ends it. Who
     has a message asks :meth:`is_ours` before it begins, and says :meth:`done` when all that came of
-    it is safe.
+    it is safe. *let_go* is told, in the thread, of partitions that are another's from now on.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class Consumer:
         *,
         deliver: Callable[[Message], object],
         failed: Callable[[BrokerTrouble], object],
+        let_go: Callable[[frozenset[Partition]], object] = bool,
         window: int = 100,
         properties: Mapping[str, str] | None = None,
     ) -> None:
@@ -66,6 +67,7 @@ class Consumer:
         self._topics = list(topics)
         self._deliver = deliver
         self._failed = failed
+        self._let_go = let_go
         self._window = window
         self._offsets = Offsets()
         self._tokens: dict[Partition, int] = {}
@@ -188,9 +190,10 @@ class Consumer:
         self._lost(consumer, partitions)
 
     def _lost(self, consumer: Any, partitions: list[Any]) -> None:
-        for found in partitions:
-            partition = found.topic, found.partition
+        lost = frozenset((found.topic, found.partition) for found in partitions)
+        for partition in lost:
             self._tokens.pop(partition, None)
             self._offsets.lost(partition)
-        self.counts["revoked"] += len(partitions)
+        self._let_go(lost)
+        self.counts["revoked"] += len(lost)
         consumer.incremental_unassign(partitions)

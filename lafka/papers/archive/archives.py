@@ -29,6 +29,7 @@ from lafka.errors import (
     BadArchive,
     BadPid,
     BadWarc,
+    KeeperError,
     NotHeld,
     StorageTrouble,
 )
@@ -44,10 +45,9 @@ from lafka.storage.steps import Steps, done
 if TYPE_CHECKING:
     from lafka.papers.archive.catalogue import Ended, Paper
     from lafka.papers.archive.inuse import PapersInUse
-    from lafka.papers.archive.paperwarc import PaperWarc, Place, StoredCapture
+    from lafka.papers.archive.paperwarc import Left, PaperWarc, Place, Stored
     from lafka.papers.lists.futlis import Futli
     from lafka.papers.origins import Origin
-    from lafka.papers.walk.asks import Capture
 
 FORMAT = 1
 MARKER = "lafka.json"
@@ -174,7 +174,7 @@ class Archive:
             time=entry.time,
             url=entry.url,
             digest=entry.digest,
-            warc=self.warc_path(pid),
+            warc_name=f"{self._base}/warc/{pid.path}.warc",
             start=entry.start,
             length=entry.length,
             label=entry.label,
@@ -183,12 +183,12 @@ class Archive:
     def futs_of(self, pid: str | Pid) -> Iterator[tuple[StoredFut, Origin]]:
         """Every fut of a paper, in the order of its suwaf, and how each was found; as ``suwaf``."""
         pid = self.pid(pid)
-        warc = self.warc_path(pid)
+        warc = str(self.warc_path(pid))
         for futli, times in self.suwaf(pid).futlis.items():
             for key, fut in times.items():
                 stored = StoredFut(
                     pid=pid, futli=futli, time=key, url=fut.url, digest=fut.digest,
-                    warc=warc, start=fut.s, length=fut.l, label=fut.label,
+                    warc_name=warc, start=fut.s, length=fut.l, label=fut.label,
                 )  # fmt: skip
                 yield stored, fut.origin
 
@@ -246,7 +246,7 @@ class Archive:
                     time=time,
                     url=fut.url,
                     digest=fut.digest,
-                    warc=paper.warc,
+                    warc_name=str(paper.warc),
                     start=fut.s,
                     length=fut.l,
                     label=fut.label,
@@ -309,26 +309,22 @@ class Archive:
             in_use=self._in_use,
         )
 
-    def storing(self, pid: Pid, captures: Sequence[Capture]) -> Steps[list[StoredCapture]]:
-        """Copy *captures*, of a trail of *pid*, by ``PaperWarc.appending``; see :meth:`paper`."""
+    def storing(self, pid: Pid, trails: Sequence[Left]) -> Steps[list[Stored]]:
+        """Store what *trails* of *pid* left: ``paperwarc.storing``."""
         from lafka.papers.archive.paperwarc import storing  # noqa: PLC0415  one fut needs it not
 
-        return storing(self._place(pid), lambda paper: paper.appending(captures))
+        return storing(self._place(pid), trails)
 
     def close(self, futli: Futli) -> None:
-        """:meth:`closing`, at once."""
-        done(self.closing(futli))
-
-    def closing(self, futli: Futli) -> Steps[None]:
         """Note that a trail of *futli* ended with nothing to store: it is not open any longer.
 
         Raises as :meth:`paper`; nothing is written where the futli was not open.
         """
-        suwaf = self._in_use.suwaf(self.suwaf_path(futli.pid), futli.pid)
-        if suwaf and futli.url in suwaf.open:
-            from lafka.papers.archive.paperwarc import storing  # noqa: PLC0415  one fut needs it not
+        from lafka.papers.archive.paperwarc import Left  # noqa: PLC0415  one fut needs it not
 
-            yield from storing(self._place(futli.pid), lambda paper: paper.closing(futli.url))
+        [end] = done(self.storing(futli.pid, [Left(closes=futli.url)]))
+        if isinstance(end, KeeperError):
+            raise end
 
     def warcs(self, lost: Callable[[Path], object] | None = None) -> Iterator[Path]:
         """The paths of all paper WARCs, sorted within each folder, found as they are asked for.

@@ -208,7 +208,8 @@ def outcomes(
     A line whose fut was held names that fut. *since*: of runs begun by that time or later, as
     their names have it, ``20261120T``.
     """
-    feeds = [path for path in sorted((root / "runs").glob("*.jsonl")) if path.name >= since]
+    named = [path for path in sorted((root / "runs").glob("*.jsonl")) if path.name >= since]
+    feeds = [path for path in named if path.is_file()]
     last: dict[bytes, int] = {}
     for number, feed in enumerate(feeds):
         for place, values in _lines(feed):

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from lafka.papers.archive.suwafs import Suwaf, begins_time
+from lafka.papers.archive.suwafs import Fut, Suwaf, begins_time
 from lafka.pids import Pid
 
 MAX_BYTES = 8 << 10
@@ -35,6 +35,11 @@ _END = (
     rf'(?:,\n  "open": \[\n   {_TEXT}(?:,\n   {_TEXT})*+\n  \])?+\n }}\n}}\n'
 )
 _ONE = rf'{{\n "({_KEPT})": {{\n{_FUTLI}{_FUT}\n  }}{_END}'
+# The sole fut of a paper that none of its trails left open, and how far its WARC is known good.
+_SOLE = (
+    rf'{{\n "({_KEPT})": {{\n{_FUTLI}{_FUT}\n  }}\n }},\n "_warc": {{\n  "format": 1,\n'
+    rf'  "end": ({_NUMBER})(?:,\n  "chain": {_TEXT})?+\n }}\n}}\n'
+)
 _FUTS = rf"{_BARE_FUTLI}{_BARE_FUT}(?:,\n{_BARE_FUT})*+\n  }}"
 _ALL = rf'{{\n "({_KEPT})": {{\n({_FUTS}(?:,\n{_FUTS})*+){_END}'
 _EACH = rf"{_FUTLI}|{_FUT}"
@@ -75,6 +80,35 @@ def found(
     return latest(entries, futli, time, label) if entries else None
 
 
+def held(root: str, pid: Pid, futli: str) -> Entry | None:
+    """The fut of *futli* that ``Archive.held`` gives; None where that takes a closer look.
+
+    ``OSError`` where suwaf or WARC are not there, or cannot be read.
+    """
+    fd = os.open(f"{root}/suwaf/{pid.path}.json", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = os.read(fd, MAX_BYTES)
+    finally:
+        os.close(fd)
+    try:
+        sole = _compiled(_SOLE).fullmatch(data.decode())
+    except UnicodeDecodeError:
+        return None
+    if sole is None:
+        return None
+    name, of, *fut, end = sole.groups()
+    if name != pid.text or of != futli or fut[-1]:
+        return None
+    if os.stat(f"{root}/warc/{pid.path}.warc").st_size < int(end):  # noqa: PTH116  half the cost
+        return None
+    return _entry(of, fut)
+
+
+def of_fut(futli: str, fut: Fut) -> Entry:
+    """*fut*, as an entry without its time."""
+    return Entry(futli, "", fut.s, fut.l, fut.url, fut.digest, fut.label)
+
+
 def of_suwaf(suwaf: Suwaf, futli: str | None, time: str | None, label: str | None) -> Entry:
     """The same of a suwaf that was read with every check; raises as ``Suwaf.fut``."""
     name, key, fut = suwaf.fut(futli, time, label=label)
@@ -88,8 +122,10 @@ def entries_of(data: bytes, pid: str) -> list[Entry] | None:
     except UnicodeDecodeError:
         return None
     if found := _compiled(_ONE).fullmatch(text):
-        name, futli, *fut = found.groups()
-        return [_entry(futli, fut)] if name == pid else None
+        name, futli, time, start, length, url, digest, label = found.groups()
+        if name != pid:
+            return None
+        return [Entry(futli, time, int(start), int(length), url, digest, label or "")]
     found = _compiled(_ALL).fullmatch(text)
     return _each(found[2]) if found and found[1] == pid else None
 
@@ -114,12 +150,14 @@ def _entry(futli: str, fut: Sequence[str]) -> Entry:
 
 
 def latest(
-    entries: Iterable[Entry], futli: str | None, time: str | None, label: str | None
+    entries: Sequence[Entry], futli: str | None, time: str | None, label: str | None
 ) -> Entry | None:
     """The entry that ``Suwaf.fut`` gives for these, None where there is none.
 
     *time* is a time of a suwaf, or a beginning of one.
     """
+    if len(entries) == 1 and futli is None and time is None:
+        return entries[0] if label is None or entries[0].label == label else None
     until = (time or "").removesuffix("Z")
     wanted = [
         entry

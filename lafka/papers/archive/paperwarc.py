@@ -11,14 +11,22 @@ its own order (:func:`storing`), or one by one (:func:`locked`).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
 
-from lafka.errors import BadPid, BadSuwaf, BadWarc, ShortWarc, StorageTrouble, TornWarc
+from lafka.errors import (
+    BadPid,
+    BadSuwaf,
+    BadWarc,
+    KeeperError,
+    ShortWarc,
+    StorageTrouble,
+    TornWarc,
+)
 from lafka.papers.archive.contents import Contents, Scanner, fut_of
 from lafka.papers.archive.inuse import PapersInUse
 from lafka.papers.archive.plans import Plan, visit_of
@@ -35,10 +43,25 @@ from lafka.warc.writing.appending import Appender
 from lafka.warc.writing.copying import Files
 from lafka.warc.writing.names import or_numbered
 
-T = TypeVar("T")
-
 LONG = 4 << 20
 """What reads or writes more bytes than this is done aside: it shall not hold up others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """What a trail left for its paper: its captures, or the futli that it closes without one.
+
+    ``opened``: its futli is to be asked again.
+    """
+
+    captures: Sequence[Capture] = ()
+    opened: bool = False
+    closes: str = ""
+
+    @property
+    def leaves_open(self) -> bool:
+        """Whether it has captures, and nothing among them is the site's last word."""
+        return bool(self.captures) and not any(c.outcome.is_stored for c in self.captures)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +71,10 @@ class StoredCapture:
     capture: Capture
     fut: Fut
     new: bool
+
+
+Stored = list[StoredCapture] | KeeperError
+"""The futs of a trail, or why the paper could not take it."""
 
 
 class PaperWarc:
@@ -179,41 +206,33 @@ class PaperWarc:
             raise StorageTrouble(aside, error) from error
 
     def append(self, captures: Sequence[Capture], *, opened: bool = False) -> list[StoredCapture]:
-        """:meth:`appending`, at once."""
-        return done(self.appending(captures, opened=opened))
+        """:meth:`appending` of one trail, at once."""
+        return done(self.appending([Left(captures=captures, opened=opened)]))[0]
 
-    def appending(
-        self, captures: Sequence[Capture], *, opened: bool = False
-    ) -> Steps[list[StoredCapture]]:
-        """Copy *captures*, a trail's, and commit; the futs among them as the suwaf now names them.
+    def appending(self, trails: Sequence[Left]) -> Steps[list[list[StoredCapture]]]:
+        """Copy what *trails* captured, in their order, and commit once.
 
-        A payload that is held already becomes a revisit; a page that is held already adds nothing
-        at all where no fut was had. Records that the WARC holds were copied before and are passed
-        over. *opened* marks the futli as one to be asked again.
+        Of each trail the futs, as the suwaf now names them. A payload that is held already becomes
+        a revisit; a page that is held already adds nothing at all where its trail had no fut.
+        Records that the WARC holds were copied before and are passed over.
         """
-        had_fut = any(capture.is_pdf for capture in captures)
         yield from self._knowing()
+        before = self.suwaf.open
         with Files() as files:
             plan = Plan(self.contents, files)
-            for capture in captures:
-                plan.add(capture, had_fut=had_fut)
-            marked = captures and self._mark(
-                captures[0].ask.futli.url, opened=opened or self._stays_open(captures)
-            )
-            if marked or plan.pieces:
+            ends = []
+            for trail in trails:
+                plan.add_all(trail.captures)
+                ends.append(len(plan.added))
+                self._note(trail)
+            if plan.pieces or set(before) != set(self.suwaf.open):
                 yield from self._writing(plan)
                 yield from self._committing()
             else:
                 yield from self._keeping_name(self.suwaf_path)
         self._keep()
-        return [self._named(entry) for entry in plan.added]
-
-    def closing(self, futli: str) -> Steps[None]:
-        """Note that a trail of *futli* has ended and has nothing to store: it is open no longer."""
-        if self._mark(futli, opened=False):
-            yield from self._knowing()
-            yield from self._committing()
-            self._keep()
+        named = [self._named(entry) for entry in plan.added]
+        return [named[begin:end] for begin, end in pairwise([0, *ends])]
 
     def _keep(self) -> None:
         """Spare the paper's next writer to read what this one knows."""
@@ -224,18 +243,14 @@ class PaperWarc:
         held = self.contents.futs[digest]
         return StoredCapture(capture=capture, fut=fut_of(visit_of(capture, digest), held), new=new)
 
-    def _stays_open(self, captures: Sequence[Capture]) -> bool:
-        """Whether their futli is open, and nothing among them is the site's last word."""
-        is_open = captures[0].ask.futli.url in self.suwaf.open
-        return is_open and not any(capture.outcome.is_stored for capture in captures)
-
-    def _mark(self, futli: str, *, opened: bool) -> bool:
-        """Note whether *futli* is to be asked again; whether that changed."""
+    def _note(self, trail: Left) -> None:
+        """Note whether the futli of *trail* is to be asked again."""
+        futli = trail.closes
+        if trail.captures:
+            futli = trail.captures[0].ask.futli.url
+        stays = futli in self.suwaf.open and trail.leaves_open
         others = tuple(name for name in self.suwaf.open if name != futli)
-        wanted = (*others, futli) if opened else others
-        changed = set(wanted) != set(self.suwaf.open)
-        self.suwaf.open = wanted
-        return changed
+        self.suwaf.open = (*others, futli) if trail.opened or stays else others
 
     def _writing(self, plan: Plan, *, sync: bool = False) -> Steps[None]:
         """Append what *plan* holds; rolled back to the known end where the disk refuses."""
@@ -306,14 +321,34 @@ def locked(place: Place, *, recover: bool = True) -> Iterator[PaperWarc]:
             raise
 
 
-def storing(place: Place, work: Callable[[PaperWarc], Steps[T]]) -> Steps[T]:
-    """*work* on the paper at *place*, as within :func:`locked`, in steps."""
+def storing(place: Place, trails: Sequence[Left]) -> Steps[list[Stored]]:
+    """Store what *trails* of the paper at *place* left, as within :func:`locked`, in steps.
+
+    One commit stores all; where the paper cannot take one of them, each has its own.
+    ``StorageTrouble``.
+    """
+    try:
+        return [*(yield from _storing(place, trails))]
+    except KeeperError as error:
+        if len(trails) == 1:
+            return [error]
+    found: list[Stored] = []
+    for trail in trails:
+        found += yield from storing(place, [trail])
+    return found
+
+
+def _storing(place: Place, trails: Sequence[Left]) -> Steps[list[list[StoredCapture]]]:
+    if not any(trail.captures for trail in trails):
+        suwaf = place.in_use.suwaf(place.suwaf, place.pid)
+        if not (suwaf and any(trail.closes in suwaf.open for trail in trails)):
+            return [[] for _ in trails]
     try:
         lock = yield from locking(place.warc)
         try:
             paper = place.paper(lock)
             yield from paper.recovering()
-            return (yield from work(paper))
+            return (yield from paper.appending(trails))
         except BaseException:
             place.in_use.forget(place.pid)
             raise

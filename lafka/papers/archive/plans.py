@@ -7,7 +7,7 @@ a trail a second time finds what is there already, record by record.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from lafka.capture.rawlog import CONNECTION, PULLED
@@ -75,13 +75,20 @@ class Plan:
         for digest in self.held:
             contents.unconverted.pop(digest, None)
 
-    def add(self, capture: Capture, *, had_fut: bool) -> None:
+    def add_all(self, captures: Sequence[Capture]) -> None:
+        """Plan the records of a trail's *captures*."""
+        had_fut = any(capture.is_pdf for capture in captures)
+        for capture in captures:
+            self._add(capture, had_fut=had_fut)
+
+    def _add(self, capture: Capture, *, had_fut: bool) -> None:
         """Plan the records of *capture*: a copy, a revisit where its payload is held, or none."""
         assert capture.payload is not None
         digest = capture.payload.digest
         if not capture.is_pdf:
             held = self.payloads.get(digest) or self._contents.payloads.get(digest)
-            held = held or self._contents.futs.get(digest)  # once it was taken for one
+            # It was taken for a fut once, here or earlier in this plan.
+            held = held or self.held.get(digest) or self._contents.futs.get(digest)
             if held and not had_fut:
                 return
             self._copy(capture, held)

@@ -8,21 +8,29 @@ their ends.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from lafka.capture.readback import Budget, DeadLog, recovered
 from lafka.errors import BadPid, BadWarc, KeeperError
 from lafka.papers.archive.archives import Archive
+from lafka.papers.archive.paperwarc import Left, Stored
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.origins import FUTLI, PAPER_ID, Origin
 from lafka.papers.walk.asks import Ask, Capture
 from lafka.papers.walk.outcomes import Outcome, judge
 from lafka.papers.walk.trails import Trail
+from lafka.pids import Pid
+from lafka.storage.keeper import Commit, all_done
+from lafka.storage.steps import Steps
 from lafka.warc.format.fields import Fields
+
+AT_ONCE = 256
+"""Trails that are stored before the next ones are: after trouble of the disk no more are tried."""
 
 
 def end_of(trail: Trail) -> dict[str, Any]:
@@ -83,27 +91,30 @@ class Papers:
     def take_up(self, log: DeadLog, run: str) -> tuple[int, int]:  # noqa: ARG002
         """How many trails were copied, and how many of them are left open."""
         copied, reopened = 0, 0
-        for left in _Trails(log, self.archive).left():
-            try:
-                if left.captures:
-                    with self.archive.paper(left.captures[0].ask.futli.pid) as paper:
-                        paper.append(left.captures, opened=left.opened)
+        left = iter(_Trails(log, self.archive).left())
+        while some := [*islice(left, AT_ONCE)]:
+            commits = [Commit[Stored](key=t.pid.path, begin=self._storing, what=t) for t in some]
+            all_done(commits)
+            for trail, commit in zip(some, commits, strict=True):
+                if commit.error:
+                    raise commit.error
+                if isinstance(commit.result, KeeperError):
+                    log.problems.append(str(commit.result))
+                elif trail.left.captures:
                     copied += 1
-                    reopened += left.opened
-                elif left.closes:
-                    self.archive.close(left.closes)
-            except KeeperError as error:
-                log.problems.append(str(error))
+                    reopened += trail.left.opened
         return copied, reopened
 
+    def _storing(self, trails: Sequence[_Trail]) -> Steps[Sequence[Stored]]:
+        return self.archive.storing(trails[0].pid, [trail.left for trail in trails])
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Left:
-    """What a trail left to be copied; ``closes``: the futli of one that ended without a capture."""
 
-    captures: list[Capture]
-    opened: bool
-    closes: Futli | None = None
+@dataclass(frozen=True, slots=True)
+class _Trail:
+    """What a trail of *pid* left to be stored."""
+
+    pid: Pid
+    left: Left
 
 
 class _Trails:
@@ -113,9 +124,9 @@ class _Trails:
         self._log = log
         self._archive = archive
 
-    def left(self) -> list[_Left]:
+    def left(self) -> list[_Trail]:
         """Each trail with what of it belongs into its paper WARC."""
-        left: list[_Left] = []
+        left: list[_Trail] = []
         ended: set[str] = set()
         futlis: set[tuple[str, str]] = set()
         for end in self._log.notes:
@@ -124,8 +135,10 @@ class _Trails:
             futlis.add((str(end.get("pid")), str(end.get("futli"))))
             known = [self._capture(i, self._log.known) for i in ids]
             captures = [c for c in known if c and c.is_kept]
-            closes = None if ids else self._closed(end)
-            left.append(_Left(captures=captures, opened=len(captures) < len(ids), closes=closes))
+            if captures:
+                left.append(_trail(captures, opened=len(captures) < len(ids)))
+            elif not ids and (futli := self._closed(end)):
+                left.append(_Trail(futli.pid, Left(closes=futli.url)))
         opened: dict[tuple[str, str], list[Capture]] = defaultdict(list)
         for found in self._log.bound.values():
             key = (found.body.first(PAPER_ID), found.body.first(FUTLI))
@@ -134,7 +147,7 @@ class _Trails:
             capture = self._capture(found.id, self._log.unknown)
             if capture and _belongs(capture):
                 opened[key].append(capture)
-        return left + [_Left(captures=captures, opened=True) for captures in opened.values()]
+        return left + [_trail(captures, opened=True) for captures in opened.values()]
 
     def _closed(self, end: dict[str, Any]) -> Futli | None:
         """The futli of a trail without captures, where the site had the last word on it."""
@@ -163,6 +176,10 @@ class _Trails:
             payload=last.payload,
             exchanges=exchanges,
         )
+
+
+def _trail(captures: list[Capture], *, opened: bool) -> _Trail:
+    return _Trail(captures[0].ask.futli.pid, Left(captures=captures, opened=opened))
 
 
 def _ask(body: Fields, archive: Archive) -> Ask:

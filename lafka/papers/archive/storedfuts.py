@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from lafka.errors import NotHeld, ShortWarc, StorageTrouble
 from lafka.pids import Pid
 
-T = TypeVar("T")
+_READING = os.O_RDONLY | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +19,7 @@ class StoredFut:
 
     ``time`` is as in the suwaf, ``digest`` is ``sha256:`` and hex of the bytes, ``url`` is what the
     fut was fetched from, ``futli`` what the list said. ``label`` is empty for what is thought to be
-    the fut, else ``supplement`` or ``other``.
+    the fut, else ``supplement`` or ``other``. ``warc_name`` is ``warc`` as a text.
     """
 
     pid: Pid
@@ -29,14 +27,21 @@ class StoredFut:
     time: str
     url: str
     digest: str
-    warc: Path
+    warc_name: str
     start: int
     length: int
     label: str = ""
 
+    @property
+    def warc(self) -> Path:
+        return Path(self.warc_name)  # made where it is asked for: reading a fut costs little else
+
     def read(self) -> bytes:
         """The whole PDF, by one positioned read; ``ShortWarc`` where the file is too short."""
-        fd = _opened(self, _descriptor)
+        try:
+            fd = os.open(self.warc_name, _READING)
+        except OSError as error:
+            raise _unopened(self, error) from error
         try:
             data = os.pread(fd, self.length, self.start)
             while len(data) < self.length:  # one read gives at most 2 GiB
@@ -55,17 +60,10 @@ class StoredFut:
         return io.BufferedReader(_Range(self))
 
 
-def _opened(fut: StoredFut, opener: Callable[[Path], T]) -> T:
-    try:
-        return opener(fut.warc)
-    except FileNotFoundError:
-        raise NotHeld(f"{fut.pid}: its suwaf is here, but {fut.warc} is missing") from None
-    except OSError as error:
-        raise StorageTrouble(fut.warc, error) from error
-
-
-def _descriptor(path: Path) -> int:
-    return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+def _unopened(fut: StoredFut, error: OSError) -> NotHeld | StorageTrouble:
+    if isinstance(error, FileNotFoundError):
+        return NotHeld(f"{fut.pid}: its suwaf is here, but {fut.warc} is missing")
+    return StorageTrouble(fut.warc, error)
 
 
 class _Range(io.RawIOBase):
@@ -74,7 +72,10 @@ class _Range(io.RawIOBase):
     _file: io.FileIO | None = None  # where opening fails, closing still works
 
     def __init__(self, fut: StoredFut) -> None:
-        self._file = _opened(fut, io.FileIO)
+        try:
+            self._file = io.FileIO(fut.warc_name)
+        except OSError as error:
+            raise _unopened(fut, error) from error
         self._fut = fut
         self._place = 0
 

@@ -100,8 +100,13 @@ class Suwaf:
             return None
         except OSError as error:
             raise StorageTrouble(path, error) from error
+        return cls.of_bytes(data, path, pid), status
+
+    @classmethod
+    def of_bytes(cls, data: bytes, path: Path, pid: Pid) -> Suwaf:
+        """The suwaf of *pid* in *data*, which is from *path*; ``BadSuwaf`` where it is none."""
         try:
-            return cls.of_json(json.loads(data), pid), status
+            return cls.of_json(json.loads(data), pid)
         except (ValueError, RecursionError) as error:
             raise BadSuwaf(path, f"not a suwaf: {error}") from None
 

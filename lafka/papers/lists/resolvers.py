@@ -27,6 +27,8 @@ def resolved(text: str) -> str | None:
     ``doi:10.1000/182``, ``10.1000/182``, ``hdl:2027/x``, ``arXiv:2101.00001v2``. What a URL cannot
     have is escaped, ``%`` too, for these are names, not URLs.
     """
+    if text.startswith("http"):  # as nearly all do
+        return None
     for names, resolver in _RESOLVERS:
         if found := names.fullmatch(text):
             return resolver + quote(found["name"], safe=_SAFE)

@@ -20,6 +20,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def _as_escapes(text: str) -> str:
     r"""*text* with bytes that were no UTF-8 as ``\xNN``, lone surrogates as ``\uNNNN``."""
+    if text.isascii():
+        return text
 
     def escape(match: re.Match[str]) -> str:
         code = ord(match[0])
@@ -47,7 +49,7 @@ def verdict(number: int, row: Row, scheme: Scheme) -> Line:
 def _pid(row: Row, scheme: Scheme) -> Pid:
     if row.broken_pid:
         raise BadPid(row.broken_pid)
-    if _SURROGATE.search(row.pid):
+    if not row.pid.isascii() and _SURROGATE.search(row.pid):
         raise BadPid("not UTF-8")
     return scheme.pid(row.pid)
 
@@ -55,7 +57,7 @@ def _pid(row: Row, scheme: Scheme) -> Pid:
 def _url(row: Row, url: str) -> str:
     if row.broken_url:
         raise BadUrl(row.broken_url)
-    if _SURROGATE.search(row.url):
+    if not row.url.isascii() and _SURROGATE.search(row.url):
         raise BadUrl("not UTF-8")
     url = resolved(url) or url
     check_url(url)

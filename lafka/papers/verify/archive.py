@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from lafka.papers.verify.problems import FileProblem
 
-_BATCH = 4
+_BATCH, _BATCH_MAX = 4, 16
+_GROWS_AFTER = 64  # papers; handing a batch to a process costs as much as half a small paper
 _THREADS = 2
 _Batch = tuple[list[str], list["FileProblem"]]
 
@@ -136,9 +137,10 @@ class Verifier:
         return problems
 
     def _batches(self) -> Iterator[_Batch]:
-        """Some papers at a time, with the stray files found on the way to them."""
-        walk = papers_below(self.root)
-        while batch := list(islice(walk, _BATCH)):
+        """Some papers at a time, of many papers more, with the stray files on the way to them."""
+        walk, passed = papers_below(self.root), 0
+        while batch := list(islice(walk, min(_BATCH_MAX, _BATCH + passed // _GROWS_AFTER))):
+            passed += len(batch)
             names = [found for found in batch if isinstance(found, str)]
             yield names, [found for found in batch if not isinstance(found, str)]
 

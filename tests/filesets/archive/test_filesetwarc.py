@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -162,3 +163,11 @@ def test_a_chunked_file_gets_a_conversion_and_an_unchanged_one_a_revisit(store: 
     assert store.filesets.rebuild(ID).to_bytes() == before
     digest = hashlib.sha256(body).hexdigest()
     assert f"sha256:{digest}".encode() in before
+
+
+def test_a_folder_named_like_a_feed_ends_no_check(tmp_path: Path) -> None:
+    (tmp_path / "runs" / "1.jsonl").mkdir(parents=True)
+    manifest = {"path": "a.txt", "sha256": "0" * 64}
+    result = {"hit": True, "lafka": {"fileset": ID}, "manifest": [manifest]}
+    (tmp_path / "runs" / "2.jsonl").write_text(json.dumps(result) + "\n")
+    assert [found.code for found in check_filesets(tmp_path)] == ["result-lost"]

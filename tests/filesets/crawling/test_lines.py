@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.errors import BadList
-from lafka.filesets.crawling.lines import request_line, request_lines
+from lafka.filesets.crawling.lines import LineCount, request_line, request_lines
 from lafka.filesets.requests import LONGEST_REQUEST
 
 GOOD = '{"ingest_type": "dataset", "base_url": "https://x.example/1"}'
@@ -38,6 +38,10 @@ def test_each_line_has_its_request_or_a_sentence(tmp_path: Path, packed: bool) -
         (7, "base_url is missing or is no text"), (8, told(path)[5][1]),
         (9, "https://x.example/1"), (10, "the request is not UTF-8"),
     ]  # fmt: skip
+    count = LineCount()
+    assert (count.total, count.loaded) == (None, False)
+    count.load(str(path))
+    assert (count.total, count.loaded) == (8, True)
 
 
 def test_what_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
@@ -47,6 +51,10 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
         list(request_lines(str(cut)))
     with pytest.raises(BadList, match="Is a directory"):
         list(request_lines(str(tmp_path)))
+    for path in (cut, tmp_path):
+        count = LineCount()
+        count.load(str(path))
+        assert (count.total, count.loaded) == (None, False)
 
 
 @given(data=st.one_of(st.binary(max_size=200), st.recursive(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import time
@@ -12,6 +13,7 @@ from tests.filesets.crawls.running import (
     FilesetCrawl,
     crawl,
     held,
+    requests_file,
     results,
     warcio_check,
 )
@@ -104,6 +106,34 @@ def test_another_file_under_the_same_url_is_begun_anew(tmp_path: Path) -> None:
         run = crawl(archive, "-a", f"url={url}", **site.settings)
         assert run.code == 0, run.log
     assert held(archive)["fileset:archiveorg:archive.org:played-4711", "2", "big.bin"] == BIG
+
+
+def test_a_content_coding_is_undone_only_where_the_coded_bytes_are_not_the_file(
+    tmp_path: Path,
+) -> None:
+    archive = tmp_path / "archive"
+    table = b"a,b\n1,2\n" * 20_000
+    files = (("a.csv", table), ("a.csv.gz", gzip.compress(table)), ("wrong.csv", b"1,2\n"))
+    coded = reply(gzip.compress(table), "text/csv", "Content-Encoding: gzip", 'ETag: "v1"')
+    with PlatformSite() as site:
+        urls = []
+        for platform in ("archiveorg", "zenodo"):  # into an item, into a WARC
+            dataset = played(*files)
+            urls.append(site.play(platform, dataset))
+            for number in range(len(files)):
+                site.routes[file_target(platform, dataset, number)] = coded
+        run = crawl(archive, "-a", f"input={requests_file(tmp_path, *urls)}", **site.settings)
+        assert run.code == 0, run.log
+    for result in results(archive)[0]:
+        told = [file["status"] for file in result["manifest"]]
+        assert told == ["success", "success", "mismatch-size"], result
+    assert sorted((path, data) for (*_, path), data in held(archive).items()) == [
+        (path, data) for path, data in files[:2] for _ in urls
+    ]
+    assert items(archive) == [f"played-4711/files/{name}" for name in
+                              ("a.csv", "a.csv.gz", "wrong.csv.mismatch")]  # fmt: skip
+    assert warcio_check(archive)
+    assert crawl(archive, verb="verify").out == ""
 
 
 def test_what_is_twice_another_file_is_set_aside(tmp_path: Path) -> None:

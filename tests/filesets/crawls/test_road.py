@@ -30,8 +30,9 @@ def test_datasets_are_archived_file_by_file_and_cost_no_request_again(tmp_path: 
         urls = [site.play(name, one) for name, one in sets.items()]
         urls[2] = site.doi("10.5281/zenodo.102", urls[2])
         listed = requests_file(tmp_path, *urls)
-        run = crawl(archive, "-a", f"input={listed}", **site.settings)
+        run = crawl(archive, "-a", f"input={listed}", LAFKA_PROGRESS_INTERVAL=600, **site.settings)
         assert (run.code, run.troubles()) == (0, []), run.log
+        assert " INFO: 5 of 5 lines done, 5 datasets, " in run.log
         [found] = results(archive)
         assert {one["platform_name"]: one["status"] for one in found} == dict.fromkeys(
             WEB, "success"

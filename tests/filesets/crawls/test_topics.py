@@ -3,109 +3,58 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import pytest
-from confluent_kafka import Consumer as RawConsumer
-from confluent_kafka import TopicPartition
-
-from lafka.filesets.topics import topics
-from lafka.jobs.kafka.producing import Producer
-from lafka.jobs.kafka.topics import create
-from tests.crawls.running import Run
+from tests.filesets.crawls.ingesting import WAIT, Ingest
 from tests.filesets.crawls.running import FilesetCrawl, crawl, held, requests_file, results
 from tests.filesets.crawls.test_command import schema
-from tests.services.kafkas import Kafka, started
-from tests.sites.platforms import PlatformSite, file_target, played
-from tests.sites.server import reply
+from tests.sites.platforms import file_target, played
+from tests.sites.server import Reply, Seen, reply
 
 FILES = (("a.csv", b"a,b\n1,2\n"), ("sub/b.txt", b"text\n" * 50))
-WAIT = 60  # seconds that a busy machine may need
 
 
-@pytest.fixture(scope="session")
-def broker() -> Iterator[Kafka]:
-    made = started()
-    yield made
-    made.end()
+def member(folder: Path, name: str) -> dict[str, Path]:
+    """Settings of a worker that keeps its place in the group when it is started again."""
+    path = folder / f"{name}.properties"
+    path.write_text(f"group.instance.id={name}\n", "utf-8")
+    return {"LAFKA_KAFKA": path}
 
 
-class Ingest:
-    """Topics of its own, a site and an archive."""
-
-    def __init__(self, kafka: Kafka, site: PlatformSite, archive: Path) -> None:
-        self.kafka, self.site, self.archive = kafka, site, archive
-        self.env = f"e{uuid.uuid4().hex}"
-        wanted = topics("sandcrawler", self.env)
-        create(kafka.servers, wanted, {}, replication=1)
-        self.requests, self.filesets, self.files = (wanted[i].name for i in (2, 3, 4))
-        self.group = f"sandcrawler-{self.env}-ingest-fileset"
-        self.settings = {**site.settings, "LAFKA_KAFKA_ENV": self.env}
-
-    def ask(self, *requests: Any) -> None:
-        """Send *requests*: URLs, objects, or bytes as they are."""
-        with Producer(self.kafka.servers) as producer:
-            for one in requests:
-                if isinstance(one, str):
-                    one = {"ingest_type": "dataset", "base_url": one}
-                value = one if isinstance(one, bytes) else json.dumps(one).encode()
-                producer.send(self.requests, "", value).result(WAIT)
-
-    def going(self, **settings: Any) -> FilesetCrawl:
-        source = f"input=kafka://{self.kafka.servers}/{self.requests}"
-        return FilesetCrawl(self.archive, "-a", source, **self.settings, **settings)
-
-    def worked(self, until: int, **settings: Any) -> Run:
-        """A worker that is stopped in order when the group has *until* messages behind it."""
-        with self.going(**settings) as worker:
-            self.wait_for(until, worker)
-            worker.interrupt()
-            return worker.ended()
-
-    def wait_for(self, count: int, worker: FilesetCrawl) -> None:
-        over = threading.Event()
-        for _ in range(WAIT * 5):
-            if self.committed() >= count or worker.process.poll() is not None:
-                return
-            over.wait(0.2)
-        raise AssertionError(f"{self.committed()} offsets are committed, not {count}")
-
-    def committed(self) -> int:
-        consumer = RawConsumer({"bootstrap.servers": self.kafka.servers, "group.id": self.group})
-        try:
-            places = [TopicPartition(self.requests, n) for n in range(6)]
-            return sum(max(0, place.offset) for place in consumer.committed(places, WAIT))
-        finally:
-            consumer.close()
-
-    def told(self, topic: str) -> list[tuple[str, dict[str, Any]]]:
-        """All that is on *topic*: keys and results."""
-        consumer = RawConsumer(
-            {"bootstrap.servers": self.kafka.servers, "group.id": uuid.uuid4().hex}
-        )
-        found = []
-        try:
-            places = [TopicPartition(topic, n, 0) for n in range(6)]
-            left = sum(consumer.get_watermark_offsets(place, WAIT)[1] for place in places)
-            consumer.assign(places)
-            while len(found) < left:
-                message = consumer.poll(WAIT)
-                assert message is not None, "a message is missing"
-                assert not message.error()
-                found.append((message.key().decode(), json.loads(message.value())))
-            return found
-        finally:
-            consumer.close()
+def attempts(archive: Path) -> list[tuple[str, int]]:
+    """Messages, place and URL, that were begun and neither ended nor got on, and how often."""
+    with sqlite3.connect(archive / "fileset" / "index.sqlite") as index:
+        return list(index.execute("SELECT message, begins FROM attempts ORDER BY begins"))
 
 
-@pytest.fixture
-def ingest(broker: Kafka, tmp_path: Path) -> Iterator[Ingest]:
-    with PlatformSite() as site:
-        yield Ingest(broker, site, tmp_path / "archive")
+class Killer:
+    """A page at which the worker dies that asks for it; what is beside it waits for its end."""
+
+    def __init__(self, page: Reply) -> None:
+        self.page = page
+        self.worker: FilesetCrawl | None = None
+        self.kills = 0
+        self.beside = threading.Event()
+        self.spares = threading.Event()
+
+    def asked(self, _: Seen) -> Reply:
+        if self.kills < 2:
+            self.beside.wait(WAIT)
+        assert self.worker is not None
+        self.worker.process.kill()
+        self.kills += 1
+        if self.kills == 2:
+            self.spares.set()
+        return reply(b"", "", length=10, then="hold")
+
+    def innocent(self, _: Seen) -> Reply:
+        self.beside.set()
+        if not self.spares.wait(0 if self.kills else WAIT):
+            return reply(b"", "", length=10, then="hold")
+        return self.page
 
 
 def test_requests_come_from_a_topic_and_results_go_to_theirs(ingest: Ingest) -> None:
@@ -158,6 +107,8 @@ def test_a_killed_worker_loses_no_result_and_fetches_no_file_twice(ingest: Inges
         worker.kill()
     fetched = {path for *_, path in held(ingest.archive)}
     assert fetched
+    # What has kept its first file is not counted as a begin that came to nothing.
+    assert not [message for message, _ in attempts(ingest.archive) if message.endswith(urls[4])]
     site.routes[held_up] = answer
     site.forget()
     run = ingest.worked(6)
@@ -213,3 +164,32 @@ def test_results_of_a_file_of_requests_are_published_too(ingest: Ingest, tmp_pat
     assert [key for key, _ in ingest.told(ingest.files)] == [f"dataset-file\t{url}"]
     [feed] = results(ingest.archive)
     assert len(feed) == 3
+
+
+def test_a_message_that_kills_its_worker_is_given_up_and_the_innocent_beside_it_is_not(
+    ingest: Ingest, tmp_path: Path
+) -> None:
+    site = ingest.site
+    urls = [site.play(name, played(*FILES)) for name in ("zenodo", "archiveorg")]  # two hosts
+    page = site.routes["/details/played-4711"]
+    assert isinstance(page, Reply)
+    killer = Killer(page)
+    site.routes |= {"/records/4711": killer.asked, "/details/played-4711": killer.innocent}
+    ingest.ask(*urls)
+    settings = member(tmp_path, "one")
+    found = []
+    for _ in range(3):
+        killer.beside.clear()
+        with ingest.going(**settings) as killer.worker:
+            assert killer.worker.process.wait(WAIT) == -9
+        found.append([begins for _, begins in attempts(ingest.archive)])
+    assert found[:2] == [[1, 1], [2, 2]]
+    assert found[2] in ([2, 3], [3])  # alone: the innocent was spared, or had its turn before
+    run = ingest.worked(2, **settings)
+    assert run.code == 3, run.log
+    told = dict(ingest.told(ingest.filesets))
+    assert [told[f"dataset\t{url}"]["status"] for url in urls] == ["gave-up", "success"]
+    schema("ingest-fileset-result").validate(told[f"dataset\t{urls[0]}"])
+    assert killer.kills == 3
+    assert attempts(ingest.archive) == []
+    assert len(held(ingest.archive)) == len(FILES)

@@ -189,6 +189,12 @@ def test_what_is_no_line_of_a_feed_is_passed_over(store: Store) -> None:
     assert [o.outcome for o in store.archive.outcomes()] == [Outcome.TIMEOUT]
 
 
+def test_a_folder_named_like_a_feed_has_no_outcomes(store: Store) -> None:
+    (store.root / "runs" / "20261119T000000000000Z-h-1.jsonl").mkdir()
+    feed(store.root, 20, line("gone"))
+    assert [o.outcome for o in store.archive.outcomes()] == [Outcome.GONE]
+
+
 def test_an_archive_without_runs_has_no_outcomes(store: Store) -> None:
     assert [*store.archive.outcomes()] == []
 

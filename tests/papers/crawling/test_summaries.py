@@ -120,7 +120,7 @@ def test_a_later_run_is_not_the_last_one_before(tmp_path: Path) -> None:
         ({"outcomes": {"damaged": 2}}, "look at 2 damaged papers: lafka verify"),
         ({"outcomes": {"timeout": 2, "loop": 1}},
          "crawl the list again later: 3 lines had trouble on the way"),
-        ({"outcomes": {"gone": 2}}, "tell who made the list: 2 dead links"),
+        ({"outcomes": {"gone": 2, "bad-url": 3}}, "tell who made the list: 2 dead links"),
         ({"outcomes": {"bad-pid": 1}},
          "mend the list: lafka check-list says what is wrong with its lines"),
         ({"outcomes": {"fut": 1}, "futs": {"new": 1, "held": 0, "bytes": 9}},

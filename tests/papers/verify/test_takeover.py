@@ -200,7 +200,7 @@ def test_the_page_holds_word_by_word(project: Path, site: str) -> None:
     feed = (archive / "runs").glob("*.jsonl")
     lines = [json.loads(line) for line in next(feed).read_text().splitlines()]
     assert [line["outcome"] for line in lines] == ["fut"] * 6
-    assert [fut["new"] for line in lines for fut in line["futs"]] == [False]
+    assert [fut["new"] for line in lines for fut in line["futs"]] == [False] * 6
     assert futs(project, 5) == {f"{site}/pdf/5": [pdf(5)], f"{site}/splap/5": [pdf(5)]}
     data = (archive / NAME.format(5)).read_bytes()
     assert data.count(pdf(5)) == 1

@@ -1,0 +1,92 @@
+"""Topics of a real broker's own for one test: what is asked, what is told, what is committed."""
+
+from __future__ import annotations
+
+import json
+import threading
+import uuid
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Consumer as RawConsumer
+from confluent_kafka import KafkaException, TopicPartition
+
+from lafka.filesets.topics import topics
+from lafka.jobs.kafka.producing import Producer
+from lafka.jobs.kafka.topics import create
+from tests.crawls.running import Run
+from tests.filesets.crawls.running import FilesetCrawl
+from tests.services.kafkas import Kafka
+from tests.sites.platforms import PlatformSite
+
+WAIT = 60  # seconds that a busy machine may need
+
+
+class Ingest:
+    """Topics of its own, a site and an archive."""
+
+    def __init__(self, kafka: Kafka, site: PlatformSite, archive: Path) -> None:
+        self.kafka, self.site, self.archive = kafka, site, archive
+        self.env = f"e{uuid.uuid4().hex}"
+        wanted = topics("sandcrawler", self.env)
+        create(kafka.servers, wanted, {}, replication=1)
+        self.requests, self.filesets, self.files = (wanted[i].name for i in (2, 3, 4))
+        self.group = f"sandcrawler-{self.env}-ingest-fileset"
+        self.settings = {**site.settings, "LAFKA_KAFKA_ENV": self.env}
+
+    def ask(self, *requests: Any) -> None:
+        """Send *requests*: URLs, objects, or bytes as they are."""
+        with Producer(self.kafka.servers) as producer:
+            for one in requests:
+                if isinstance(one, str):
+                    one = {"ingest_type": "dataset", "base_url": one}
+                value = one if isinstance(one, bytes) else json.dumps(one).encode()
+                producer.send(self.requests, "", value).result(WAIT)
+
+    def going(self, **settings: Any) -> FilesetCrawl:
+        source = f"input=kafka://{self.kafka.servers}/{self.requests}"
+        return FilesetCrawl(self.archive, "-a", source, **self.settings, **settings)
+
+    def worked(self, until: int, **settings: Any) -> Run:
+        """A worker that is stopped in order when the group has *until* messages behind it."""
+        with self.going(**settings) as worker:
+            self.wait_for(until, worker)
+            worker.interrupt()
+            return worker.ended()
+
+    def wait_for(self, count: int, worker: FilesetCrawl) -> None:
+        over = threading.Event()
+        for _ in range(WAIT * 5):
+            if self.committed() >= count or worker.process.poll() is not None:
+                return
+            over.wait(0.2)
+        raise AssertionError(f"{self.committed()} offsets are committed, not {count}")
+
+    def committed(self) -> int:
+        consumer = RawConsumer({"bootstrap.servers": self.kafka.servers, "group.id": self.group})
+        try:
+            places = [TopicPartition(self.requests, n) for n in range(6)]
+            return sum(max(0, place.offset) for place in consumer.committed(places, WAIT))
+        except KafkaException:  # the broker is away, or the group has no coordinator yet
+            return 0
+        finally:
+            consumer.close()
+
+    def told(self, topic: str) -> list[tuple[str, dict[str, Any]]]:
+        """All that is on *topic*: keys and results."""
+        consumer = RawConsumer(
+            {"bootstrap.servers": self.kafka.servers, "group.id": uuid.uuid4().hex}
+        )
+        found = []
+        try:
+            places = [TopicPartition(topic, n, 0) for n in range(6)]
+            left = sum(consumer.get_watermark_offsets(place, WAIT)[1] for place in places)
+            consumer.assign(places)
+            while len(found) < left:
+                message = consumer.poll(WAIT)
+                assert message is not None, "a message is missing"
+                assert not message.error()
+                found.append((message.key().decode(), json.loads(message.value())))
+            return found
+        finally:
+            consumer.close()
