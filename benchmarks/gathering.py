@@ -183,10 +183,15 @@ class Work:
         obi = self._lafka("obi", handle.replace("%3A", ":"), "--path")
         started = runs.run([sys.executable, "-m", "scrapy", "version"], cwd=runs.ROOT,
                            log=self.folder / "log")  # fmt: skip
-        yield row("`obi` of one handle", obi)
+        yield row("`lafka obi` of one handle", obi)
         yield row("`scrapy version`", started)
         more = obi.wall - started.wall
-        yield ["`obi` beyond `scrapy version`, s", *[""] * 3, f"{more:.2f}", _goal(more, "≤", 0.2)]
+        yield [
+            "`lafka obi` beyond `scrapy version`, s",
+            *[""] * 3,
+            f"{more:.2f}",
+            _goal(more, "≤", 0.2),
+        ]
         told = self._lafka("archec", "report", "--by", "archive", "--format", "csv")
         yield row("report per archive", told)
 
