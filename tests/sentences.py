@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from lafka import errors
+
 ROOT = Path(__file__).parents[1]
 _TOLD = {"problem", "logger.error", "logger.warning", "logger.info", "logger.critical"}
 
@@ -27,6 +29,9 @@ def _sentences(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
             yield from _of(node.exc, ast.unparse(node.exc.func))
+        elif isinstance(node, ast.Return) and isinstance(node.value, ast.Call):
+            if hasattr(errors, name := ast.unparse(node.value.func)):  # raised by who asked
+                yield from _of(node.value, name)
         elif isinstance(node, ast.Call) and ast.unparse(node.func) in _TOLD:
             yield from _of(node, ast.unparse(node.func))
 

@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from lafka.papers.archive.archives import StoredFut as StoredFut
     from lafka.papers.archive.catalogue import Ended as Ended
     from lafka.papers.archive.catalogue import Paper as Paper
+    from lafka.papers.archive.entries import Entry as Entry
+    from lafka.papers.archive.entries import of_suwaf as of_suwaf
     from lafka.papers.archive.exporting import package as package
     from lafka.papers.archive.exporting import pieces as pieces
+    from lafka.papers.archive.suwafs import Fut as Fut
     from lafka.papers.archive.suwafs import Suwaf as Suwaf
     from lafka.papers.lists.excludes import Excludes as Excludes
     from lafka.papers.walk.outcomes import Group as Group
@@ -35,8 +38,11 @@ _HOMES = {
     "StoredFut": "lafka.papers.archive.archives",
     "Ended": "lafka.papers.archive.catalogue",
     "Paper": "lafka.papers.archive.catalogue",
+    "Entry": "lafka.papers.archive.entries",
+    "of_suwaf": "lafka.papers.archive.entries",
     "package": "lafka.papers.archive.exporting",
     "pieces": "lafka.papers.archive.exporting",
+    "Fut": "lafka.papers.archive.suwafs",
     "Suwaf": "lafka.papers.archive.suwafs",
     "Excludes": "lafka.papers.lists.excludes",
     "Group": "lafka.papers.walk.outcomes",

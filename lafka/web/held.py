@@ -23,8 +23,7 @@ from starlette.responses import Response, StreamingResponse
 from lafka.errors import BadPid, NotHeld
 from lafka.gateway import ranges
 from lafka.gateway.app import Pieces
-from lafka.papers import Pid, package
-from lafka.papers.archive.entries import Entry, of_suwaf
+from lafka.papers import Entry, Pid, of_suwaf, package
 from lafka.warc.converting.packing import stream
 from lafka.warc.format.dates import WarcDate
 from lafka.web.answers import told

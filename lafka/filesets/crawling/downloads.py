@@ -260,8 +260,9 @@ def looked_into(
 
 
 def _decoded(facts: FileFacts, want: Fetch | FetchBundle, file: PartFile) -> FileFacts | None:
-    coded = isinstance(want, Fetch) and bool(file.part.coding)
-    if not coded or compare(want.file, facts) is FileStatus.SUCCESS:
+    if not isinstance(want, Fetch) or not file.part.coding:
+        return None
+    if compare(want.file, facts) is FileStatus.SUCCESS:
         return None
     try:
         return facts_of(file.undone(want.max_bytes), others_of(want))
