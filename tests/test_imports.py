@@ -86,6 +86,8 @@ ONLY_IN = {
     "confluent_kafka": ("jobs.kafka",),
     "starlette": ("gateway.app", "gateway.serving", "web"),
     "uvicorn": ("gateway.serving", "web"),
+    "boto3": ("filesets.targets.s3",),
+    "botocore": ("filesets.targets.s3",),
     "psycopg": ("jobs.database.postgresql",),
     "jinja2": ("web",),
     "markupsafe": ("web",),

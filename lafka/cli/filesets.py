@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from lafka.filesets.archive.filesets import Filesets
     from lafka.filesets.checking.problems import FilesetProblem
+    from lafka.storage.deeds import Deed
 
 _GIVEN = {"type": "type", "strategy": "strategy"}
 _FLAGS = {"latest": "latest", "force": "force", "dry_run": "dry"}
@@ -27,10 +28,10 @@ _FLAGS = {"latest": "latest", "force": "force", "dry_run": "dry"}
 def filesets_of(settings: BaseSettings | None) -> Filesets:
     """The filesets of the archive that LAFKA_ARCHIVE names."""
     from lafka.filesets.archive.filesets import Filesets  # noqa: PLC0415
+    from lafka.filesets.crawling.targets import target_of  # noqa: PLC0415
 
     assert settings is not None
-    items = settings.get("LAFKA_ITEMS")
-    return Filesets(settings["LAFKA_ARCHIVE"], Path(items) if items else None)
+    return Filesets(settings["LAFKA_ARCHIVE"], target_of(settings))
 
 
 # ---- One ingest
@@ -138,10 +139,29 @@ def _files(filesets: Filesets, fileset_id: str, name: str | None) -> Iterator[di
 def check(settings: BaseSettings | None, *, quick: bool) -> Iterator[FilesetProblem]:
     """What is wrong with the filesets and items of the archive."""
     from lafka.filesets.checking.filesets import check_filesets  # noqa: PLC0415
+    from lafka.filesets.crawling.targets import target_of  # noqa: PLC0415
+    from lafka.filesets.targets.folder import FolderTarget  # noqa: PLC0415
 
     assert settings is not None
-    root, items = Path(settings["LAFKA_ARCHIVE"]), settings.get("LAFKA_ITEMS")
-    return check_filesets(root, Path(items) if items else root / "items", quick=quick)
+    target = target_of(settings)
+    bucket = None if isinstance(target, FolderTarget) else target
+    return check_filesets(Path(settings["LAFKA_ARCHIVE"]), target.work, bucket, quick=quick)
+
+
+def repair(settings: BaseSettings | None, *, dry: bool) -> Iterator[Deed]:
+    """Bring back of filesets and items what can be, or tell it where *dry*."""
+    from lafka.filesets.archive.repairs import FilesetRepair  # noqa: PLC0415
+    from lafka.filesets.targets.folder import FolderTarget  # noqa: PLC0415
+
+    filesets = filesets_of(settings)
+    assert settings is not None
+    return FilesetRepair(
+        filesets,
+        None if isinstance(filesets.items, FolderTarget) else filesets.items,
+        collection=settings["LAFKA_ITEM_COLLECTION"],
+        dry=dry,
+        keep=settings.getbool("LAFKA_KEEP_RAW"),
+    ).all()
 
 
 def rebuild(settings: BaseSettings | None, failed: Callable[[Exception, int], object]) -> None:

@@ -27,6 +27,7 @@ class Command(ArchiveCommand):
 
     def act(self, args: list[str], opts: Namespace) -> None:
         # Here, for Scrapy imports every command at the start of any.
+        from lafka.cli.filesets import repair as repair_filesets  # noqa: PLC0415
         from lafka.papers.archive.repairs import Repair  # noqa: PLC0415
 
         assert self.settings is not None
@@ -36,7 +37,9 @@ class Command(ArchiveCommand):
         most = self.settings.getint("LAFKA_MAX_PAYLOAD")
         repair = Repair(archive, dry=opts.dry_run, keep=keep, max_entity=most)
         mended = left = 0
-        for deed in chain.from_iterable(map(repair.paper, pids)) if pids else repair.all():
+        papers = chain.from_iterable(map(repair.paper, pids)) if pids else repair.all()
+        filesets = () if pids else repair_filesets(self.settings, dry=opts.dry_run)
+        for deed in chain(papers, filesets):
             print(json_line(deed.as_json()), flush=True)
             left += deed.deed == "left"
             mended += deed.deed != "left"

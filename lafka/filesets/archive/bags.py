@@ -69,5 +69,5 @@ def _copied(stored: StoredFile, place: Path) -> dict[str, str]:
         raise StorageTrouble(stored.place, error) from error
     found = {name: digest.hexdigest() for name, digest in made.items()}
     if f"sha256:{found['sha256']}" != stored.entry.digest:
-        raise BadWarc(stored.place, f"{stored.path!r} is not what its summary says")
+        raise BadWarc(Path(stored.place), f"{stored.path!r} is not what its summary says")
     return found

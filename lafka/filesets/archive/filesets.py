@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from io import SEEK_END
 from pathlib import Path
+from typing import BinaryIO
 
 from lafka.errors import ArchiveBusy, BadPid, NotHeld, ShortWarc
 from lafka.filesets.archive.contents import fileset_id_in
@@ -13,6 +14,8 @@ from lafka.filesets.archive.filesetwarc import FilesetWarc, load_summary
 from lafka.filesets.bundles import Member
 from lafka.filesets.slices import Slice
 from lafka.filesets.summaries import FilesetSummary, FilesetVersion, SummaryFile
+from lafka.filesets.targets.folder import FolderTarget
+from lafka.filesets.targets.target import Target
 from lafka.filesets.unpacking import member_pieces
 from lafka.pids import SCHEMES, Pid
 from lafka.storage.folders import files_below
@@ -24,30 +27,39 @@ ITEMS = "items"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFile:
-    """A file of a fileset where it is held: all or a part of the file ``place``."""
+    """A file of a fileset where it is held: all or a part of the file, or object, ``place``."""
 
     path: str
     entry: SummaryFile
-    place: Path
+    place: Path | str
+    target: Target
 
     def pieces(self) -> Iterator[bytes]:
         """Its bytes, a piece at a time; ``ShortWarc`` where there are fewer."""
-        with self.place.open("rb") as file:
+        with self._opened() as file:
             bundle = self.entry.bundle
             if bundle is not None:
-                size = os.fstat(file.fileno()).st_size
+                size = file.seek(0, SEEK_END)
                 yield from member_pieces(
                     Slice(file, 0, size).buffered(), _member(self.path, self.entry)
                 )
                 return
             start, left = self.entry.s or 0, self.entry.l
+            file.seek(start)
             while left:
-                data = os.pread(file.fileno(), min(left, CHUNK), start)
+                data = file.read(min(left, CHUNK))
                 if not data:
-                    raise ShortWarc(self.place, "ends inside a file of its summary", start)
+                    message = "ends inside a file of its summary"
+                    raise ShortWarc(Path(self.place), message, start)
                 yield data
                 start += len(data)
                 left -= len(data)
+
+    def _opened(self) -> BinaryIO:
+        entry = self.entry
+        if entry.item is not None and entry.name is not None:
+            return self.target.opened(entry.item, entry.name)
+        return Path(self.place).open("rb")
 
 
 def _member(path: str, entry: SummaryFile) -> Member:
@@ -73,10 +85,10 @@ class Filesets:
     Reading takes no lock.
     """
 
-    def __init__(self, root: Path | str, items: Path | None = None) -> None:
+    def __init__(self, root: Path | str, items: Target | None = None) -> None:
         self.root = Path(root)
         self.folder = self.root / FOLDER
-        self.items = items or self.root / ITEMS
+        self.items = items or FolderTarget(self.root / ITEMS)
 
     def pid(self, fileset_id: str) -> Pid:
         """``BadPid`` where *fileset_id* is none."""
@@ -138,11 +150,32 @@ class Filesets:
 
     def stored(self, fileset_id: str, path: str, entry: SummaryFile) -> StoredFile:
         """The file that *entry* of a summary tells the place of."""
+        place: Path | str
         if entry.item is not None and entry.name is not None:
-            place = self.items / entry.item / entry.name
+            place = self.items.place(entry.item, entry.name)
         else:
             place = self.warc_path(self.pid(fileset_id))
-        return StoredFile(path=path, entry=entry, place=place)
+        return StoredFile(path=path, entry=entry, place=place, target=self.items)
+
+    def lost(self, entries: Iterable[SummaryFile]) -> set[tuple[str, str]]:
+        """Item and name of those files of items that are not there with all their bytes.
+
+        ``TargetTrouble``.
+        """
+        wanted: dict[str, dict[str, int | None]] = {}
+        for entry in entries:
+            if entry.item is not None and entry.name is not None:
+                size = entry.l if entry.bundle is None else None  # a bundle is bigger than a member
+                wanted.setdefault(entry.item, {})[entry.name] = size
+        found: set[tuple[str, str]] = set()
+        for item, names in wanted.items():
+            sizes = self.items.sizes(item, names)
+            found |= {
+                (item, name)
+                for name, size in names.items()
+                if name not in sizes or size not in (None, sizes[name])
+            }
+        return found
 
     def warcs(self, lost: Callable[[Path], object] = lambda _: None) -> Iterator[Path]:
         """The paths of all fileset WARCs, sorted within each folder."""

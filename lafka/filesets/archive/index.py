@@ -93,15 +93,10 @@ class HitIndex:
             held = self._filesets.summary(fileset).versions.get(version)
             if held is None or not held.complete:
                 return False
-            sizes: dict[Path, int] = {}
-            for path, entry in held.files.items():
-                stored = self._filesets.stored(fileset, path, entry)
-                size = sizes.setdefault(stored.place, stored.place.stat().st_size)
-                if entry.s is None and entry.bundle is None and size != entry.l:
-                    return False
+            warc = self._filesets.warc_path(self._filesets.pid(fileset))
+            return warc.is_file() and not self._filesets.lost(held.files.values())
         except (OSError, LookupError, ValueError):
             return False
-        return True
 
     def note(self, result: Mapping[str, Any], fileset: str, version: str, time: str) -> None:
         """Note *result*, a hit; it is not told yet."""

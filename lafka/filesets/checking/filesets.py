@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from lafka.filesets.checking.items import Bucket, Items
 from lafka.filesets.checking.problems import FilesetProblem, problem
 from lafka.filesets.checking.records import NoRecord, Record, records, stretch, sums
 
@@ -16,19 +18,38 @@ _PIECE = 1 << 20
 
 
 def check_filesets(
-    root: Path, items: Path | None = None, *, quick: bool = False
+    root: Path, items: Path | None = None, bucket: Bucket | None = None, *, quick: bool = False
 ) -> Iterator[FilesetProblem]:
-    """What is wrong with the filesets of the archive at *root*; *quick*: sizes and names only."""
+    """What is wrong with the filesets of the archive at *root*, whose items are in the folder
+    *items*, or in *bucket*; *quick*: sizes and names only.
+    """
+    held = Items(items or root / "items", bucket)
+    for warc, suwaf in fileset_paths(root):
+        yield from check_fileset(warc, suwaf, held, quick=quick)
+    yield from check_around(root, held)
+
+
+def fileset_paths(root: Path) -> Iterator[tuple[Path, Path]]:
+    """The paths of WARC and summary of each fileset that has one of the two."""
     warcs, suwafs = root / "fileset" / "warc", root / "fileset" / "suwaf"
-    names = {_name(warcs, path, ".warc") for path in sorted(warcs.rglob("*.warc"))}
-    names |= {_name(suwafs, path, ".json") for path in sorted(suwafs.rglob("*.json"))}
+    names = {_name(warcs, path, ".warc") for path in warcs.rglob("*.warc")}
+    names |= {_name(suwafs, path, ".json") for path in suwafs.rglob("*.json")}
     for name in sorted(name for name in names if "/.draft-" not in name):
-        warc, suwaf = warcs / f"{name}.warc", suwafs / f"{name}.json"
-        yield from _Fileset(warc, suwaf, items or root / "items").check(quick=quick)
+        yield warcs / f"{name}.warc", suwafs / f"{name}.json"
+
+
+def check_fileset(
+    warc: Path, suwaf: Path, items: Items, *, quick: bool = False
+) -> Iterator[FilesetProblem]:
+    """What is wrong with one fileset."""
+    return _Fileset(warc, suwaf, items).check(quick=quick)
+
+
+def check_around(root: Path, items: Items) -> Iterator[FilesetProblem]:
+    """What is wrong beside the filesets: results without their files, parts."""
     yield from _results(root)
-    for part in sorted((items or root / "items").rglob(".part-*")):
-        if not part.name.endswith(".json"):
-            yield problem(part, "item-part", "a file on its way: the same request goes on with it")
+    for part in items.on_their_way():
+        yield problem(part, "item-part", "a file on its way: the same request goes on with it")
 
 
 def _results(root: Path) -> Iterator[FilesetProblem]:
@@ -82,7 +103,7 @@ def _name(base: Path, path: Path, suffix: str) -> str:
 class _Fileset:
     """One fileset: its WARC, its summary, its items."""
 
-    def __init__(self, warc: Path, suwaf: Path, items: Path) -> None:
+    def __init__(self, warc: Path, suwaf: Path, items: Items) -> None:
         self._warc = warc
         self._suwaf = suwaf
         self._items = items
@@ -173,22 +194,30 @@ class _Fileset:
                 yield problem(self._place(entry), code, f"{path!r} of version {name}: {sentence}")
         items = {entry["item"] for entry in version["files"].values() if entry.get("item")}
         for item in sorted(items) if version.get("complete") else ():
-            if not (self._items / item / "item.json").is_file():
+            if not self._items.have(item, ["item.json"]):
                 sentence = "a whole version without its item.json"
-                yield problem(self._items / item, "item-description", sentence)
+                place = self._items.place(item, "item.json")
+                yield problem(place, "item-description", sentence)
 
-    def _place(self, entry: dict[str, Any]) -> Path:
+    def _place(self, entry: dict[str, Any]) -> Path | str:
         item, name = entry.get("item"), entry.get("name")
-        return self._items / item / name if item and name else self._warc
+        return self._items.place(item, name) if item and name else self._warc
+
+    def _stretch(self, entry: dict[str, Any]) -> _Stretch:
+        """What gives bytes of the file that holds *entry*'s."""
+        item, name = entry.get("item"), entry.get("name")
+        if item and name:
+            return partial(self._items.stretch, item, name)
+        return partial(stretch, self._warc)
 
     def _file(self, entry: dict[str, Any], *, quick: bool) -> tuple[str, str] | None:
         """Code and sentence of what is wrong with one file; None where all is well."""
-        place = self._place(entry)
-        if not place.is_file():
+        item, name = entry.get("item"), entry.get("name")
+        if item and name and not self._items.have(item, [name]):
             return "item-missing", "the item has lost it"
         if quick:
             return None
-        size, digests = sums(_bytes(place, entry))
+        size, digests = sums(_bytes(self._stretch(entry), entry))
         wanted = entry["size"] if entry.get("size") is not None else entry["l"]
         if size != wanted:
             return "fileset-digest", f"{size} bytes, and its summary says {wanted}"
@@ -211,16 +240,19 @@ def _summary(data: bytes) -> tuple[dict[str, Any], int, str]:
     return versions, end, chain
 
 
-def _bytes(place: Path, entry: dict[str, Any]) -> Iterator[bytes]:
+_Stretch = Callable[[int, int], Iterator[bytes]]
+
+
+def _bytes(stretch: _Stretch, entry: dict[str, Any]) -> Iterator[bytes]:
     """The bytes of a file: a stretch of the WARC, an item's file, or a member of a bundle."""
     bundle = entry.get("bundle")
     if bundle is None:
-        if entry.get("s") is None:
-            return stretch(place, 0, place.stat().st_size)
-        return stretch(place, entry["s"], entry["l"])
+        # A byte more than there should be in an item's file is seen.
+        return stretch(0, entry["l"] + 1) if entry.get("s") is None else stretch(
+            entry["s"], entry["l"])  # fmt: skip
     if bundle.get("s") is None:
         raise ValueError("it stands in no one place of its bundle")
-    packed = stretch(place, bundle["s"], bundle["l"])
+    packed = stretch(bundle["s"], bundle["l"])
     return _inflated(packed) if bundle["method"] == "deflated" else packed
 
 

@@ -96,7 +96,12 @@ def sums(pieces: Iterator[bytes]) -> tuple[int, dict[str, str]]:
 def stretch(path: Path, start: int, length: int) -> Iterator[bytes]:
     """At most *length* bytes of a file from byte *start* on."""
     with path.open("rb") as file:
-        file.seek(start)
-        while length and (piece := file.read(min(length, _PIECE))):
-            length -= len(piece)
-            yield piece
+        yield from stretch_of(file, start, length)
+
+
+def stretch_of(file: BinaryIO, start: int, length: int) -> Iterator[bytes]:
+    """As :func:`stretch`, of an open file."""
+    file.seek(start)
+    while length and (piece := file.read(min(length, _PIECE))):
+        length -= len(piece)
+        yield piece

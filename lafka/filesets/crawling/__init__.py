@@ -4,6 +4,7 @@
 ``lines``      the requests of an input, a line each
 ``bases``      mirrors of platforms: which URL is asked for another
 ``tokens``     what a host wants to see before it gives what is restricted
+``targets``    where items are kept, by the settings
 ``failures``   what a failed download says
 ``answers``    what lies in the raw log of an answer, as the walk wants it
 ``ingests``    one request from its landing page to its result

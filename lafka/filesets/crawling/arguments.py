@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from lafka.errors import BadArgument, BadList
 from lafka.filesets.crawling.bases import PlatformBases
 from lafka.filesets.crawling.lines import RequestLine, request_lines
+from lafka.filesets.crawling.targets import target_of
 from lafka.filesets.crawling.tokens import load_tokens
 from lafka.filesets.manifests import Limits
 from lafka.filesets.platforms import PLATFORMS, helpers
 from lafka.filesets.platforms.platform import Thresholds
 from lafka.filesets.requests import BadRequest, IngestRequest
+from lafka.filesets.targets.target import Target
 from lafka.filesets.types import IngestStrategy
 from lafka.filesets.walk import Rules
 from lafka.jobs.kafka import library
@@ -55,7 +57,7 @@ class Arguments:
     """
 
     root: Path
-    items: Path
+    items: Target
     rules: Rules
     bases: PlatformBases
     input: str = ""
@@ -80,7 +82,7 @@ class Arguments:
         root = Path(settings["LAFKA_ARCHIVE"])
         arguments = cls(
             root=root,
-            items=Path(settings.get("LAFKA_ITEMS") or root / "items"),
+            items=target_of(settings),
             rules=_rules(settings, given, sizes, now),
             bases=PlatformBases(settings.getdict("LAFKA_PLATFORM_BASES")),
             input=given.get("input", ""),

@@ -10,14 +10,14 @@ from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.storing import Storing, held_version
 from lafka.filesets.strategies.strategy import HeldVersion
 from lafka.filesets.summaries import FilesetVersion
-from lafka.filesets.targets.folder import ItemFolder
+from lafka.filesets.targets.target import TargetItem
 from lafka.filesets.types import FilesetPlatformItem
 
 
 class HeldHere:
     """What is held of the claimed fileset: by its summary, and, of items, by their folder."""
 
-    def __init__(self, store: Storing, filesets: Filesets, target: ItemFolder | None) -> None:
+    def __init__(self, store: Storing, filesets: Filesets, target: TargetItem | None) -> None:
         self._store = store
         self._filesets = filesets
         self._target = target
@@ -25,26 +25,19 @@ class HeldHere:
     def version(self, item: FilesetPlatformItem) -> HeldVersion | None:
         """The version of that name; of what changes in place, the latest."""
         found = self._store.latest(item)
-        return None if found is None else held_version(self._there(item, found))
+        return None if found is None else held_version(self._there(found))
 
-    def _there(self, item: FilesetPlatformItem, version: FilesetVersion) -> FilesetVersion:
+    def _there(self, version: FilesetVersion) -> FilesetVersion:
         """*version* without the files whose item has lost them."""
-        fileset_id = item.fileset_id or ""
-        files = {}
-        for path, entry in version.files.items():
-            place = self._filesets.stored(fileset_id, path, entry).place
-            if entry.item is None or entry.bundle is not None or _size(place) == entry.l:
-                files[path] = entry
+        lost = self._filesets.lost(version.files.values())
+        files = {
+            path: entry
+            for path, entry in version.files.items()
+            if (entry.item, entry.name) not in lost
+        }
         described = self._target is None or self._target.is_described
         complete = version.complete and len(files) == len(version.files) and described
         return replace(version, files=files, complete=complete)
-
-
-def _size(path: Path) -> int | None:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return None
 
 
 def free_bytes(paths: tuple[Path, ...]) -> int:

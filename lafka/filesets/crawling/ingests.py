@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 from typing import Any
@@ -27,6 +28,7 @@ from lafka.filesets.requests import IngestRequest
 from lafka.filesets.results import IngestResult, Landing
 from lafka.filesets.statuses import FileStatus, Status
 from lafka.filesets.strategies.strategy import Held
+from lafka.filesets.targets.target import TargetTrouble
 from lafka.filesets.types import FilesetPlatformItem, IngestStrategy
 from lafka.filesets.walk import Walking, refused, walk
 
@@ -76,11 +78,15 @@ class Ingest:
         """
         told = refused(self._request, self._shop.rules)
         if told is None:
-            former = await self._former()
-            if former is not None:
-                return former
+            with suppress(TargetTrouble):  # the ingest tells of it
+                former = await self._former()
+                if former is not None:
+                    return former
             try:
-                told = await self._ingested()
+                try:
+                    told = await self._ingested()
+                except TargetTrouble as error:
+                    told = self._untaken(str(error))
                 return await self._ended(told)
             except KeeperError as error:
                 logger.error("%s: nothing is stored: %s", self._request.base_url, error)
@@ -121,7 +127,7 @@ class Ingest:
             told = _plain(self._request, status, sentence)
             return replace(told, landing=landing, lafka={"outcome": word} if word else {})
         self._landing = (page, came)
-        free = await shop.wire.aside(free_bytes, (shop.filesets.root, shop.filesets.items))
+        free = await shop.wire.aside(free_bytes, (shop.filesets.root, shop.filesets.items.work))
         steps = walk(
             self._request,
             page.resource,
@@ -298,6 +304,9 @@ class Ingest:
 
     async def _ended(self, told: IngestResult) -> dict[str, Any]:
         """Store *told* and what is left of the pages; the result with where its page stands."""
+        if self._target is not None and told.hit and (trouble := await self._target.finish()):
+            status = Status.ERROR_ARCHIVEORG_UPLOAD
+            told = replace(told, status=status, error_message=trouble)
         result = self._told(told)
         if not self._pages or self._shop.dry:
             return result
@@ -307,11 +316,7 @@ class Ingest:
         if self._claim is not None and self._held is not None:
             self._named()
 
-        target = self._target
-
         def end() -> dict[str, Any]:
-            if target is not None and result["hit"] and not target.folder.is_described:
-                target.folder.describe()
             if told.status != Status.SUCCESS_EXISTING:
                 # A kill behind the end of the version leaves what is still to be told of it.
                 self._note(store, told, result)
@@ -332,6 +337,11 @@ class Ingest:
         """The fileset in whose WARC the landing page of *told* is kept."""
         known = told.item.fileset_id if told.item is not None else None
         return known or _web_home(told)
+
+    def _untaken(self, message: str) -> IngestResult:
+        """The result where the store of items does not answer."""
+        told = _plain(self._request, Status.ERROR_ARCHIVEORG_UPLOAD, message)
+        return replace(told, item=self._item)
 
     def _told(self, told: IngestResult) -> dict[str, Any]:
         return replace(told, lafka={**(told.lafka or {}), **self._account()}).as_json()

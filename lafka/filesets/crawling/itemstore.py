@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,15 +14,11 @@ from lafka.filesets.crawling.downloads import Download, PartSink, Way, looked_in
 from lafka.filesets.crawling.shops import Shop, Wanted
 from lafka.filesets.statuses import FileStatus
 from lafka.filesets.strategies.strategy import is_restricted
-from lafka.filesets.targets.folder import (
-    BUNDLE,
-    ForeignItem,
-    ItemFolder,
-    PartFile,
-    facts_on_disk,
-    moment_of,
-)
+from lafka.filesets.targets.folder import BUNDLE, PartFile, facts_on_disk, moment_of
 from lafka.filesets.targets.item import FILES, ItemDescription
+from lafka.filesets.targets.s3 import BucketItem
+from lafka.filesets.targets.target import ForeignItem, TargetItem, TargetTrouble
+from lafka.storage.threads import run_aside
 
 
 class ItemStore:
@@ -53,7 +50,7 @@ class ItemStore:
         wire, path = self._shop.wire, want.file.path if isinstance(want, Fetch) else BUNDLE
         try:
             await wire.aside(self.folder.make)
-        except ForeignItem as error:
+        except (ForeignItem, TargetTrouble) as error:
             status = FileStatus.ERROR_ARCHIVEORG_UPLOAD
             return Fetched(status=status, url=want.url, trouble=str(error))
         again, self._fetching = self._fetching == path, path
@@ -110,17 +107,35 @@ class ItemStore:
         final = folder.final(want.file.path)
         item, name = folder.description.identifier, folder.name_of(want.file.path)
 
-        def keep() -> Kept:
+        def named() -> Kept | None:
             if download.file.path.exists() or not final.exists():
                 if not download.file.keep(final, undone=want.decoded) and not _same(final, want):
-                    status = FileStatus.MISMATCH_EXISTING
-                    return Kept(status=status, trouble=f"{final}: other content is there")
+                    return _other_content(final)
                 download.file.drop()
-            place = ItemPlace(item=item, name=name)
-            return store.keep_item(want, download.captures, place, download.ranges)
+            return None
 
-        kept: Kept = await self._shop.wire.store(item, keep)
+        def keep() -> Kept:
+            if (trouble := named()) is not None:
+                return trouble
+            place = ItemPlace(item=item, name=name)
+            kept = store.keep_item(want, download.captures, place, download.ranges)
+            if isinstance(folder, BucketItem):
+                folder.sent(want.file.path)
+            return kept
+
+        trouble = None
+        if isinstance(folder, BucketItem):  # in the bucket before anything says so
+            trouble = await self._shop.wire.aside(named) or await _sent(folder, want)
+        kept: Kept = trouble or await self._shop.wire.store(item, keep)
         return kept
+
+    async def finish(self) -> str:
+        """End the item; why it could not be, empty where it is."""
+        try:
+            await self._shop.wire.aside(self.folder.finish)
+        except TargetTrouble as error:
+            return str(error)
+        return ""
 
     async def set_aside(self) -> None:
         """Keep what was fetched last as what is not the file."""
@@ -129,13 +144,31 @@ class ItemStore:
             await self._shop.wire.aside(download.file.set_aside)
 
 
-def _item_folder(shop: Shop, claim: Claim) -> ItemFolder:
+async def _sent(folder: BucketItem, want: Keep) -> Kept | None:
+    """Have the file of *want* in the bucket; None where all is well."""
+    stopped = threading.Event()
+    path, sha256 = want.file.path, want.file.sha256 or ""
+    try:
+        mine = await run_aside("lafka-upload", lambda: folder.send(path, sha256, stopped.is_set))
+    except TargetTrouble as error:
+        return Kept(status=FileStatus.ERROR_ARCHIVEORG_UPLOAD, trouble=str(error))
+    finally:
+        stopped.set()  # the thread ends at its next part where nobody waits any more
+    return None if mine else _other_content(folder.final(path))
+
+
+def _other_content(final: Path) -> Kept:
+    status = FileStatus.MISMATCH_EXISTING
+    return Kept(status=status, trouble=f"{final}: other content is there")
+
+
+def _item_folder(shop: Shop, claim: Claim) -> TargetItem:
     item = claim.item
     paths = [file.path for file in item.manifest or () if not is_restricted(file)]
     if claim.strategy.is_bundled:
         paths = [BUNDLE]
     description = ItemDescription.of(item, paths, collection=shop.collection)
-    return ItemFolder(shop.filesets.items, description, item.fileset_id or "")
+    return shop.filesets.items.item(description, item.fileset_id or "")
 
 
 def _same(final: Path, want: Keep) -> bool:

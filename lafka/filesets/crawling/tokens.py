@@ -13,12 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 from lafka.capture.handler import SECRETS_KEY
 from lafka.errors import BadArgument, BadUrl
 from lafka.filesets.crawling.bases import PlatformBases
+from lafka.filesets.targets.s3 import Keys
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -38,6 +39,17 @@ class Token:
 
 def load_tokens(path: str | None) -> dict[str, Token]:
     """Tokens by host; ``BadArgument`` where the file is none, or others may read it."""
+    values = _loaded(path)
+    return {host: _token(path, host, each) for host, each in values.items() if not _is_key(each)}
+
+
+def load_keys(path: str | None) -> dict[str, Keys]:
+    """The keys of stores by host, as :func:`load_tokens`."""
+    values = _loaded(path)
+    return {host: _keys(path, host, each) for host, each in values.items() if _is_key(each)}
+
+
+def _loaded(path: str | None) -> dict[str, object]:
     if not path:
         return {}
     try:
@@ -51,10 +63,21 @@ def load_tokens(path: str | None) -> dict[str, Token]:
         raise BadArgument(f"LAFKA_TOKENS: {path}: others may read it; chmod 600 it")
     if not isinstance(values, dict):
         raise BadArgument(f"LAFKA_TOKENS: {path}: no object of hosts")
-    return {host.lower(): _token(path, host, value) for host, value in values.items()}
+    return {host.lower(): value for host, value in values.items()}
 
 
-def _token(path: str, host: str, value: object) -> Token:
+def _is_key(value: object) -> bool:
+    return isinstance(value, dict) and ("access_key" in value or "secret_key" in value)
+
+
+def _keys(path: str | None, host: str, value: Any) -> Keys:
+    texts = value.get("access_key"), value.get("secret_key")
+    if all(isinstance(text, str) and _VALUE.fullmatch(text) for text in texts):
+        return Keys(access_key=texts[0], secret_key=texts[1])
+    raise BadArgument(f"LAFKA_TOKENS: {path}: {host} needs an access_key and a secret_key")
+
+
+def _token(path: str | None, host: str, value: object) -> Token:
     if isinstance(value, dict):
         header, text = value.get("header"), value.get("value")
         if not isinstance(header, str) or not isinstance(text, str):
@@ -86,13 +109,13 @@ class TokensMiddleware:
                 raise BadUrl("a token in the URL; it would stand in a WARC")
         host = (urlsplit(self._bases.told(request.url)).hostname or "").lower()
         own = self._tokens.get(host)
-        if own is not None and _is_safe(request.url):
+        if own is not None and is_safe(request.url):
             request.headers[own.header] = own.value
         if self._names:
             request.meta[SECRETS_KEY] = tuple(sorted(self._names))
 
 
-def _is_safe(url: str) -> bool:
+def is_safe(url: str) -> bool:
     """Whether nobody on the way reads what is sent: TLS, or this machine itself."""
     parts = urlsplit(url)
     if parts.scheme == "https":

@@ -14,14 +14,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
+from typing import BinaryIO
 
-from lafka.errors import ArchiveBusy, StorageTrouble
+from lafka.errors import StorageTrouble
 from lafka.filesets.targets.item import FILES, ItemDescription
 from lafka.filesets.targets.parts import Part
+from lafka.filesets.targets.target import DESCRIPTION, MARKER, ForeignItem
 from lafka.filesets.verifying import Digester, FileFacts
 from lafka.payloads import decoded_max
 from lafka.storage import drafts
@@ -30,8 +33,6 @@ from lafka.warc.format.codings import decode
 from lafka.warc.format.sources import CHUNK
 from lafka.warc.writing.names import or_numbered
 
-MARKER = ".lafka.json"
-DESCRIPTION = "item.json"
 PART = ".part-"
 BUNDLE = "bundle"
 """The name of a bundle before its kind is known."""
@@ -39,12 +40,33 @@ SYNC_BYTES = 256 << 20
 SYNC_SECONDS = 2.0
 
 
-class ForeignItem(ArchiveBusy):
-    """A folder has an item's name and is not of its fileset: nothing is written there."""
+class FolderTarget:
+    """The items in the folder *work*: where they are made they stay."""
+
+    def __init__(self, work: Path) -> None:
+        self.work = work
+
+    def item(self, description: ItemDescription, fileset_id: str) -> ItemFolder:
+        return ItemFolder(self.work, description, fileset_id)
+
+    def sizes(self, item: str, names: Iterable[str]) -> Mapping[str, int]:
+        found = {}
+        for name in names:
+            with suppress(OSError):
+                found[name] = self.place(item, name).stat().st_size
+        return found
+
+    def opened(self, item: str, name: str) -> BinaryIO:
+        return self.place(item, name).open("rb")
+
+    def place(self, item: str, name: str) -> Path:
+        return self.work / item / name
 
 
 class ItemFolder:
     """The folder of the item that *description* names, of the fileset *fileset_id*."""
+
+    is_remote = False
 
     def __init__(self, items: Path, description: ItemDescription, fileset_id: str) -> None:
         self.path = items / description.identifier
@@ -63,11 +85,15 @@ class ItemFolder:
             raise ForeignItem(f"{self.path}: a folder that is not Lafka's")
         make_folders(self.path / FILES)
         draft = self.path / f"{MARKER}-{os.getpid()}"
-        values = json.dumps({"fileset": self._fileset_id}).encode() + b"\n"
-        if drafts.create(marker, [values], draft=draft):
+        if drafts.create(marker, [self.marker_bytes], draft=draft):
             sync_folder(self.path)
         elif self._marked() != self._fileset_id:
             raise ForeignItem(f"{self.path}: an item of {self._marked()}")
+
+    @property
+    def marker_bytes(self) -> bytes:
+        """What the marker says."""
+        return json.dumps({"fileset": self._fileset_id}).encode() + b"\n"
 
     def _marked(self) -> str:
         try:
@@ -82,9 +108,10 @@ class ItemFolder:
     def final(self, path: str) -> Path:
         return self.path / self.name_of(path)
 
-    def describe(self) -> None:
-        """Write ``item.json``, last of all."""
-        drafts.replace(self.path / DESCRIPTION, [self.description.to_bytes()])
+    def finish(self) -> None:
+        """Write ``item.json``, last of all, where it is not there."""
+        if not self.is_described:
+            drafts.replace(self.path / DESCRIPTION, [self.description.to_bytes()])
 
 
 class PartFile:

@@ -9,10 +9,8 @@ record and a suwaf that was damaged are kept aside.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from lafka.capture import leftovers
 from lafka.errors import BadPid, KeeperError, NotHeld
@@ -21,10 +19,9 @@ from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.contents import paper_ids
 from lafka.papers.verify import CODES, FileProblem, Verifier
 from lafka.pids import Pid
-from lafka.storage import drafts
-from lafka.storage.folders import DRAFT, draft_of, files_below, free_name
+from lafka.storage.deeds import Deed, kept_aside
+from lafka.storage.folders import DRAFT, draft_of, files_below
 from lafka.storage.locks import is_locked_at
-from lafka.warc.writing.names import numbered
 
 _TAIL = frozenset(("uncommitted-tail",))
 _NO_SUWAF = frozenset(("no-suwaf", "bad-suwaf", "wrong-path"))
@@ -46,25 +43,6 @@ _CUT = frozenset(
     ("torn-tail", "stray-bytes", "bad-length", "bad-trailer", "block-digest", "wrong-pid")
 )
 _NOT_THIS_PAPER = frozenset(("no-warc", "wrong-pid", "unreadable"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deed:
-    """What was done to *path*, or would be where not ``done``.
-
-    ``deed`` is ``recover`` (a tail behind the suwaf's end), ``rebuild`` (the suwaf), ``finish`` (a
-    draft), ``adopt`` (the raw WARCs of a dead run), or ``left`` for what cannot be mended;
-    ``codes`` are those of docs/problems.md that led to it.
-    """
-
-    path: str
-    deed: str
-    codes: tuple[str, ...]
-    done: bool
-    sentence: str
-
-    def as_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 class Repair:
@@ -137,7 +115,7 @@ class Repair:
         warc, suwaf = self._archive.warc_path(pid), self._archive.suwaf_path(pid)
         before = {*_torn(warc), *_torn(suwaf)}
         if rebuild:
-            with _kept_aside(suwaf):
+            with kept_aside(suwaf):
                 self._archive.rebuild(pid)
         else:
             with self._archive.paper(pid):  # it recovers when it is opened
@@ -247,19 +225,3 @@ def _deed(
 
 def _torn(path: Path) -> Iterator[Path]:
     return path.parent.glob(f"{path.name}.torn-*")
-
-
-@contextmanager
-def _kept_aside(suwaf: Path) -> Iterator[None]:
-    """Keep a second name for *suwaf* where another one replaces it."""
-    if not suwaf.exists():
-        yield
-        return
-    aside = free_name(numbered(suwaf.with_name(f"{suwaf.name}.torn"), first=0))
-    old = suwaf.read_bytes()
-    drafts.link(suwaf, aside)
-    try:
-        yield
-    finally:
-        if suwaf.read_bytes() == old:
-            aside.unlink()

@@ -36,8 +36,8 @@ ITEM = FilesetPlatformItem(
 class Store:
     """A raw log with a page and two files, and an archive to store them in."""
 
-    def __init__(self, folder: Path) -> None:
-        self.log = RawLog(folder / "raw", "20261120T101112000000Z-host-1", config={})
+    def __init__(self, folder: Path, logs: Path | None = None) -> None:
+        self.log = RawLog((logs or folder) / "raw", "20261120T101112000000Z-host-1", config={})
         self.filesets = Filesets(folder)
         pid = self.filesets.pid(ID)
         self.warc = self.filesets.warc_path(pid)
@@ -56,14 +56,14 @@ class Store:
         assert logged is not None
         return logged
 
-    def locked(self) -> FilesetWarc:
-        warc = self.filesets.locked(ID)
+    def locked(self, fileset: str = ID) -> FilesetWarc:
+        warc = self.filesets.locked(fileset)
         assert warc is not None
         return warc
 
-    def storing(self) -> Storing:
+    def storing(self, fileset: str = ID) -> Storing:
         pages = [Page(role=Role.SPLAP, exchanges=(self.page,))]
-        storing = Storing(self.locked(), IngestRequest.of_url(URL), pages,
+        storing = Storing(self.locked(fileset), IngestRequest.of_url(URL), pages,
                           root=self.filesets.root, clock=lambda: TIME)  # fmt: skip
         storing.version(ITEM, IngestStrategy.WEB_FILESET, anew=False)
         return storing

@@ -1,0 +1,241 @@
+"""One damage for each code of a fileset's problem: told by it, mended where it can be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lafka.filesets.archive.repairs import FilesetRepair
+from lafka.filesets.archive.storing import ItemPlace
+from lafka.filesets.asks import Keep
+from lafka.filesets.checking.filesets import check_filesets
+from lafka.filesets.checking.problems import CODES
+from lafka.filesets.targets.folder import PartFile
+from lafka.filesets.targets.item import ItemDescription
+from lafka.filesets.types import FilesetManifestFile, FilesetPlatformItem, IngestStrategy
+from lafka.filesets.verifying import facts_of, filled
+from tests.filesets.archive.test_filesetwarc import BODIES, ID, Store, ended
+from tests.stores import files
+
+URL = "https://archive.org/details/an-item"
+ITEM_ID = "fileset:archiveorg:archive.org:an-item"
+ITEM = FilesetPlatformItem(
+    platform_name="archiveorg",
+    platform_domain="archive.org",
+    platform_id="an-item",
+    manifest=tuple(FilesetManifestFile(path=path) for path in BODIES),
+    archiveorg_item_name="an-item",
+    archiveorg_item_meta={"title": "Data", "collection": "of its own"},
+    extra={"version": "1"},
+)
+
+
+class Filled(Store):
+    """An archive with a fileset in its WARC and one in an item; ``feed`` tells of the first."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        storing = self.storing()
+        for path in BODIES:
+            self.keep(storing, path)
+        ended(self, storing)
+        self.item = folder / "items" / "an-item"
+        self._fill_item()
+        self.log.close()
+        for left in (folder / "raw").rglob("*"):
+            if left.is_file():
+                left.unlink()
+        self.feed = folder / "runs" / "20261120T101112000000Z-host-1.jsonl"
+        self.feed.parent.mkdir()
+        manifest = [
+            {"path": path, "sha256": facts_of([body]).digests["sha256"]}
+            for path, body in BODIES.items()
+        ]
+        self.tell(manifest)
+
+    def tell(self, manifest: list[dict[str, str]]) -> None:
+        result = {"hit": True, "lafka": {"fileset": ID}, "manifest": manifest}
+        self.feed.write_text(json.dumps(result) + "\n")
+
+    def _fill_item(self) -> None:
+        storing = self.storing(ITEM_ID)
+        storing.version(ITEM, IngestStrategy.ARCHIVEORG_FILESET, anew=False)
+        described = ItemDescription.of(ITEM, list(BODIES), collection="of the setting")
+        item = self.filesets.items.item(described, ITEM_ID)
+        item.make()
+        for path, body in BODIES.items():
+            part = PartFile(item.final(path))
+            part.take_up(URL)
+            part.write(body)
+            assert part.keep()
+            file = filled(FilesetManifestFile(path=path), facts_of([body]))
+            place = ItemPlace(item="an-item", name=item.name_of(path))
+            storing.keep_item(Keep(file=file), [], place, [])
+        item.finish()
+        storing.end({"hit": True, "status": "success", "request": {}})
+        storing.close()
+
+    def codes(self) -> list[str]:
+        return sorted({p.code for p in check_filesets(self.filesets.root)})
+
+    def repair(self, **given: Any) -> list[tuple[str, tuple[str, ...], bool]]:
+        """Deed, codes and whether it was done, of each."""
+        repair = FilesetRepair(self.filesets, collection="of the setting", **given)
+        return [(deed.deed, deed.codes, deed.done) for deed in repair.all()]
+
+    def change_summary(self, change: Callable[[dict[str, Any]], object]) -> None:
+        values = json.loads(self.summary.read_bytes())
+        change(values[ID]["1"]["files"])
+        self.summary.write_text(json.dumps(values))
+
+
+def in_bytes(path: Path, old: bytes, new: bytes, *, last: bool = False) -> None:
+    data = path.read_bytes()
+    assert old in data
+    assert len(old) == len(new)
+    head, _, tail = data.rpartition(old) if last else data.partition(old)
+    path.write_bytes(head + new + tail)
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """``do`` is told by ``codes``; ``deed`` mends it, empty where nothing is done."""
+
+    do: Callable[[Filled], object]
+    codes: tuple[str, ...]
+    deed: str = "left"
+
+
+def _another_place(files: dict[str, Any]) -> None:
+    files["a.txt"]["s"] += 1
+
+
+def _begun(final: Path) -> None:
+    part = PartFile(final)
+    part.take_up(URL)
+    part.write(b"fir")
+    part.sync()
+    part.close()
+
+
+DAMAGES: dict[str, Damage] = {
+    "bad-record": Damage(
+        do=lambda f: in_bytes(f.warc, b"WARC/1.1", b"WARC/1.!", last=True), codes=("bad-record",)
+    ),
+    "bad-block": Damage(
+        do=lambda f: in_bytes(f.warc, b"first\n", b"fiRst\n"),
+        codes=("bad-block", "fileset-digest"),
+    ),
+    "bad-summary": Damage(
+        do=lambda f: f.summary.write_bytes(b"[]"), codes=("bad-summary", "result-lost"),
+        deed="rebuild",
+    ),
+    "no-summary": Damage(
+        do=lambda f: f.summary.unlink(), codes=("no-summary", "result-lost"), deed="rebuild"
+    ),
+    "no-fileset-warc": Damage(do=lambda f: f.warc.unlink(), codes=("no-fileset-warc",)),
+    "fileset-short": Damage(
+        do=lambda f: f.warc.write_bytes(f.warc.read_bytes()[:-9]), codes=("fileset-short",)
+    ),
+    "fileset-headers": Damage(
+        do=lambda f: in_bytes(f.warc, b"WARC-Date: 2026", b"WARC-Date: 2025"),
+        codes=("fileset-headers",),
+    ),
+    "fileset-tail": Damage(
+        do=lambda f: append(f.warc, b"WARC/1.1\r\nWARC-Type: metadata\r\n"),
+        codes=("fileset-tail",), deed="recover",
+    ),
+    "fileset-digest": Damage(
+        do=lambda f: f.change_summary(_another_place), codes=("fileset-digest",), deed="rebuild"
+    ),
+    "summary-differs": Damage(
+        do=lambda f: f.change_summary(lambda files: files.pop("a.txt")),
+        codes=("result-lost", "summary-differs"), deed="rebuild",
+    ),
+    "result-lost": Damage(
+        do=lambda f: f.tell([{"path": "c.txt", "sha256": "0" * 64}]), codes=("result-lost",)
+    ),
+    "item-missing": Damage(
+        do=lambda f: (f.item / "files" / "a.txt").unlink(), codes=("item-missing",)
+    ),
+    "item-description": Damage(
+        do=lambda f: (f.item / "item.json").unlink(), codes=("item-description",), deed="describe"
+    ),
+    "item-part": Damage(
+        do=lambda f: _begun(f.item / "files" / "a.txt"), codes=("item-part",), deed="drop",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def filled_archive(tmp_path: Path) -> Filled:
+    return Filled(tmp_path / "archive")
+
+
+def test_there_is_a_damage_for_each_code(filled_archive: Filled) -> None:
+    assert set(DAMAGES) == set(CODES)
+    assert filled_archive.codes() == []
+    assert filled_archive.repair() == []
+
+
+@pytest.mark.parametrize("code", DAMAGES)
+def test_a_damage_is_told_and_mended_where_it_can_be(filled_archive: Filled, code: str) -> None:
+    root, damage = filled_archive.filesets.root, DAMAGES[code]
+    whole = files(root)
+    damage.do(filled_archive)
+    assert filled_archive.codes() == sorted(damage.codes)
+    damaged = files(root)
+    dry = filled_archive.repair(dry=True)
+    assert files(root) == damaged
+    done = filled_archive.repair()
+    assert [deed for deed, *_ in done][:1] == [damage.deed]
+    assert [(deed, codes) for deed, codes, _ in done] == [
+        (deed, codes) for deed, codes, _ in dry
+        if codes != ("result-lost",)] or damage.deed == "left"  # fmt: skip
+    now = files(root)
+    if damage.deed == "left":
+        assert now == damaged
+        return
+    assert filled_archive.codes() == []
+    assert {path: now.get(path) for path in whole} == whole
+    kept = [path for path in now if ".torn-" in path]
+    assert set(now) - set(whole) == set(kept)
+    assert bool(kept) == (code in ("bad-summary", "fileset-digest", "summary-differs",
+                                   "fileset-tail"))  # fmt: skip
+
+
+def test_what_an_item_lacks_is_not_described_away(filled_archive: Filled) -> None:
+    (filled_archive.item / "item.json").unlink()
+    (filled_archive.item / "files" / "a.txt").unlink()
+    assert {deed for deed, *_ in filled_archive.repair()} == {"left"}
+    assert not (filled_archive.item / "item.json").exists()
+
+
+def test_a_part_that_somebody_goes_on_with_stays(filled_archive: Filled) -> None:
+    _begun(filled_archive.item / "files" / "other.bin")
+    foreign = filled_archive.item / "files" / ".part-a.txt"
+    foreign.write_bytes(b"somebody's")
+    before = files(filled_archive.filesets.root)
+    assert filled_archive.repair() == []
+    assert files(filled_archive.filesets.root) == before
+
+
+def test_a_repair_leaves_alone_what_a_crawl_has_in_hand(filled_archive: Filled) -> None:
+    append(filled_archive.warc, b"WARC/1.1\r\nWARC-Type: metadata\r\n")
+    before = filled_archive.warc.read_bytes()
+    writer = filled_archive.filesets.locked(ID, recover=False)
+    assert writer is not None
+    assert filled_archive.repair() == []
+    writer.close()
+    assert filled_archive.warc.read_bytes() == before
+    assert [deed for deed, *_ in filled_archive.repair()] == ["recover"]

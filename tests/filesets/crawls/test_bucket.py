@@ -1,0 +1,105 @@
+"""Items in a bucket: a crawl leaves nothing on the disk, and what it killed goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crawls.running import Run
+from tests.filesets.crawls.running import FilesetCrawl, crawl, results, warcio_check
+from tests.filesets.crawls.test_items import items, wait_for
+from tests.services.stores import ACCESS, SECRET, Store, serving
+from tests.sites.platforms import PlatformSite, file_target, played
+from tests.sites.server import reply
+
+FILES = (("a.txt", b"first\n"), ("sub/b.bin", bytes(range(256)) * 300))
+AT = "a/b/played-4711"
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[Store]:
+    with serving() as served:
+        yield served
+
+
+def verified(archive: Path, **settings: object) -> list[str]:
+    done = crawl(archive, verb="verify", **settings)
+    return [json.loads(line)["code"] for line in done.out.splitlines()]
+
+
+def no_secret(archive: Path, *runs: Run) -> None:
+    """The keys of the store stand in no byte that was written, but the tokens file."""
+    told = "".join(run.log + run.out for run in runs).encode()
+    for path in archive.rglob("*"):
+        told += path.read_bytes() if path.is_file() else b""
+    assert SECRET.encode() not in told
+    assert ACCESS.encode() not in told
+
+
+def test_a_crawl_into_a_bucket_resumes_and_is_read_back(store: Store, tmp_path: Path) -> None:
+    archive, bucket = tmp_path / "archive", store.bucket()
+    given = store.settings(bucket, tmp_path)
+    with PlatformSite() as site:
+        dataset = played(*FILES)
+        url, second = site.play("archiveorg", dataset), file_target("archiveorg", dataset, 1)
+        answer = site.routes[second]
+        site.routes[second] = reply(b"half", "", 'ETag: "v1"', length=76_800, then="hold")
+        with FilesetCrawl(archive, "-a", f"url={url}", **site.settings, **given) as going:
+            wait_for(lambda: second in site.targets())
+            killed = going.kill()
+        assert set(store.keys(bucket)) == {f"{AT}/.lafka.json", f"{AT}/files/a.txt"}
+        site.routes[second] = answer
+        site.forget()
+        run = crawl(archive, "-a", f"url={url}", "-s", "LOG_LEVEL=DEBUG", **site.settings, **given)
+        assert (run.code, run.troubles()) == (0, []), run.log
+        assert site.file_requests() == [second]
+        site.forget()
+        again = crawl(archive, "-a", f"url={url}", **site.settings, **given)
+        assert (again.code, site.file_requests()) == (0, []), again.log
+    assert [feed[0]["status"] for feed in results(archive)[1:]] == ["success", "success-existing"]
+    assert items(archive) == []
+    assert not (archive / "items" / ".work" / "played-4711").exists()
+    described = json.loads(store.body(bucket, f"{AT}/item.json"))
+    assert {path: store.body(bucket, f"{AT}/{name}") for path, name in described["files"].items()} \
+        == dict(FILES)  # fmt: skip
+    fileset = "fileset:archiveorg:archive.org:played-4711"
+    got = crawl(archive, "--get", fileset, "a.txt", verb="fileset", **given)
+    assert (got.code, got.out) == (0, "first\n"), got.log
+    assert verified(archive, **given) == []
+    store.client.delete_object(Bucket=bucket, Key=f"{AT}/files/a.txt")
+    store.put(bucket, f"{AT}/files/{FILES[1][0]}", b"other")
+    store.client.delete_object(Bucket=bucket, Key=f"{AT}/item.json")
+    assert sorted(verified(archive, **given)) == [
+        "fileset-digest", "item-description", "item-missing"
+    ]  # fmt: skip
+    warcio_check(archive)
+    no_secret(archive, killed, run, again, got)
+
+
+def test_what_the_store_refuses_is_told_and_kept_until_it_takes_it(
+    store: Store, tmp_path: Path
+) -> None:
+    archive, bucket = tmp_path / "archive", store.bucket()
+    store.put(bucket, f"{AT}/files/a.txt")
+    given = store.settings(bucket, tmp_path)
+    with PlatformSite() as site:
+        url = site.play("archiveorg", played(*FILES))
+        foreign = crawl(archive, "-a", f"url={url}", **site.settings, **given)
+        assert (foreign.code, site.file_requests()) == (0, []), foreign.log
+        away = given | {"LAFKA_ITEMS": "s3://none-such"}
+        missing = crawl(archive, "-a", f"url={url}", **site.settings, **away)
+        assert missing.code == 0, missing.log
+        no_keys = crawl(
+            archive, "-a", f"url={url}", **site.settings, **(given | {"LAFKA_TOKENS": ""})
+        )
+        assert no_keys.code == 2, no_keys.log
+    told = [feed[0] for feed in results(archive)]
+    assert [one["status"] for one in told] == ["error-archiveorg-upload"] * 2
+    assert "an item that is not Lafka's" in told[0]["error_message"]
+    assert "NoSuchBucket" in told[1]["error_message"]
+    assert "LAFKA_TOKENS has no keys of 127.0.0.1" in no_keys.log
+    assert store.body(bucket, f"{AT}/files/a.txt") == b"mine"
+    no_secret(archive, foreign, missing, no_keys)
