@@ -1,6 +1,6 @@
 """Lafka's benchmarks, each against its peer in the same run.
 
-    python benchmarks/run.py NAME [--write] [--quick]
+    python benchmarks/run.py NAME [--write] [--quick] [--size N]
 
 NAME is one of ``MODULES``. Prints a Markdown table; ``--write`` puts it into its page of docs/,
 with machine and date. Needs nginx (Debian: ``apt-get install nginx-light``) and, for ``crawl``,
@@ -29,6 +29,8 @@ MODULES = {
     "many": "benchmarks.many_lines",
     "warc": "benchmarks.warc",
     "archec": "benchmarks.archec",
+    "gather": "benchmarks.gathering",
+    "fobis": "benchmarks.fobis",
     "index": "benchmarks.indexing",
     "gateway": "benchmarks.gateway",
     "corpus": "benchmarks.corpus",
@@ -42,9 +44,11 @@ def main() -> None:
     parser.add_argument("name", choices=MODULES)
     parser.add_argument("--write", action="store_true", help="into docs/benchmarks.md too")
     parser.add_argument("--quick", action="store_true", help="a tenth of the work, to try it out")
+    parser.add_argument("--size", type=int, metavar="N", help="so many templates, for gather")
     args = parser.parse_args()
     sys.path.insert(0, str(ROOT))  # Python has put this file's own folder there
-    table = importlib.import_module(MODULES[args.name]).table(quick=args.quick)
+    more = {"size": args.size} if args.size else {}
+    table = importlib.import_module(MODULES[args.name]).table(quick=args.quick, **more)
     print(table)
     if args.write:
         tables = importlib.import_module("benchmarks.tables")

@@ -73,15 +73,18 @@ SAME = {
     "LOG_LEVEL": "INFO",
 }
 
+OWN = {"LAFKA_ALLOWED_NETWORKS": "127.0.0.0/8", "LAFKA_CONTACT": "nobody@example.org"}
+
 
 def lafka(path: Path, archive: Path, **settings: object) -> list[str]:
     """``scrapy crawl futli`` with the list at *path*; run it in ROOT."""
-    own = {
-        "LAFKA_ARCHIVE": archive,
-        "LAFKA_ALLOWED_NETWORKS": "127.0.0.0/8",
-        "LAFKA_CONTACT": "nobody@example.org",
-    }
-    return [*_scrapy("crawl", "futli", {**SAME, **own, **settings}), "-a", f"input={path}"]
+    own = {**SAME, **OWN, "LAFKA_ARCHIVE": archive, **settings}
+    return [*_scrapy("crawl", "futli", own), "-a", f"input={path}"]
+
+
+def fobi(store: Path) -> list[str]:
+    """``scrapy crawl fobi`` over the obi store at *store*; run it in ROOT."""
+    return _scrapy("crawl", "fobi", {**SAME, **OWN, "LAFKA_OBJECT_STORE": store})
 
 
 def peer(spider: str, path: Path, **settings: object) -> list[str]:

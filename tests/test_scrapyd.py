@@ -56,7 +56,7 @@ class Daemon:
     folder: Path
 
     def get(self, what: str, **fields: str) -> dict[str, Any]:
-        with _open(f"{self.url}/{what}.json?{urlencode(fields)}", timeout=30) as answer:
+        with _open(f"{self.url}/{what}.json?{urlencode(fields)}", timeout=PATIENCE) as answer:
             return _ok(json.load(answer))
 
     def schedule(self, path: Path, archive: Path, **more: Any) -> str:
@@ -73,12 +73,13 @@ class Daemon:
         }
         fields = [("project", "lafka"), ("spider", spider), *arguments.items()]
         fields += [("setting", f"{name}={value}") for name, value in given.items()]
-        with _open(f"{self.url}/schedule.json", urlencode(fields).encode(), timeout=30) as answer:
+        data = urlencode(fields).encode()
+        with _open(f"{self.url}/schedule.json", data, timeout=PATIENCE) as answer:
             return str(_ok(json.load(answer))["jobid"])
 
     def cancel(self, job: str) -> None:
         fields = urlencode({"project": "lafka", "job": job}).encode()
-        with _open(f"{self.url}/cancel.json", fields, timeout=30) as answer:
+        with _open(f"{self.url}/cancel.json", fields, timeout=PATIENCE) as answer:
             _ok(json.load(answer))
 
     def wait_for(self, *jobs: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from lafka.archec.journals import Line
 from lafka.archec.looking import incidences, the_id
-from lafka.archec.records import Content, Kind, Obi, Records, State
+from lafka.archec.records import Kind, Obi, Records, State
 from lafka.archec.records.sqlite import NAME
 from lafka.archec.store import ObiStore
 from lafka.archec.withdrawals import Withdrawals
@@ -33,23 +33,25 @@ class StoreHoldings:
     def __init__(self, store: ObiStore, opened: Callable[[], Records]) -> None:
         self._store, self._open = store, opened
         self._opened: Records | None = None
+        self._path = store.root / NAME
         self._file = self._stamp()
         self._line = lru_cache(maxsize=4096)(self._line_of)
         self._withdrawals = Withdrawals(store)
 
-    @property
     def _records(self) -> Records:
-        if self._opened is not None and self._stamp() != self._file:
+        """The records as they are now: asked for once a question."""
+        stamp = self._stamp()
+        if self._opened is not None and stamp != self._file:
             self.close()
         if self._opened is None:
-            self._file = self._stamp()
+            self._file = stamp
             self._opened = self._open()
         return self._opened
 
     def _stamp(self) -> tuple[int, int]:
         """Which file the database is, where it is one of the store."""
         try:
-            state = (self._store.root / NAME).stat()
+            state = self._path.stat()
         except FileNotFoundError:
             return 0, 0
         return state.st_dev, state.st_ino
@@ -63,62 +65,43 @@ class StoreHoldings:
         return the_id(text)
 
     def history(self, name: str, *, full: bool = False) -> History | None:
-        obi = self._obi(name)
-        if obi is None or not obi.versions:
+        records = self._records()
+        obi = _known(records, name)
+        if obi is None:
             return None
         lost = obi.lost if obi.state is State.LOST else None
         facts = {"found": obi.found, "noted": obi.noted, "lost": lost, "deletions": obi.past}
         return History(
             id=obi.id,
-            versions=tuple(self._versions(obi, full=full)),
+            versions=tuple(_told_versions(records, obi) if full else _versions(obi)),
             lost=lost,
             facts=facts if full else {},
         )
 
-    def _obi(self, name: str) -> Obi | None:
-        # A redirect to the same URL with or without a slash has no place of its own (D14).
-        names = (name, name.removesuffix("/"), f"{name}/") if "://" in name else (name,)
-        found = (obi for each in names if (obi := self._records.history(each)) and obi.versions)
-        return next(found, None)
-
-    def _versions(self, obi: Obi, *, full: bool) -> Iterator[Version]:
-        events = dict(one for one in incidences(obi) if one[1] != "deletion")
-        for tist, md5 in obi.versions:
-            yield Version(tist=tist, facts=self._facts(obi, md5, events[tist]) if full else {})
-
-    def _facts(self, obi: Obi, key: str, event: str) -> dict[str, Any]:
-        content = self._content(obi.kind, key)
-        told = {"incidence": event, "md5": key}
-        return told | (
-            {"sha256": content.sha256, "length": content.length} if content is not None else {}
-        )
-
-    def _content(self, kind: Kind, key: str) -> Content | None:
-        held = self._records.held(kind, key.partition("-")[0])
-        return next((content for content in held if content.md5 == key), None)
-
     def held(self, name: str, tist: int) -> Held:
-        obi = self._obi(name)
+        records = self._records()
+        obi = _known(records, name)
         key = dict(obi.versions).get(tist) if obi else None
         if obi is None or key is None:
             raise NotHeld(f"{name}: nothing was noted at {tist}")
         if why := self._withdrawals.why(obi.id, tist):
             return Withdrawn(why=why)
-        if obi.kind is Kind.FOBI and (way := self._way(obi.id, tist)):
+        if obi.kind is Kind.FOBI and (way := self._way(records, obi.id, tist)):
             return way
-        content, path = self._content(obi.kind, key), self._store.find(tist, obi.id)
+        content = records.contents(obi.kind, [key]).get(key)
+        path = self._store.find(tist, obi.id)
         file = _opened_file(path, obi.kind, key, content.sha256 if content else "")
         if content is None or file.size == content.length:
             return file
         os.close(file.fd)
         raise KeeperError(path, f"{file.size} bytes, and not the {content.length} of its journal")
 
-    def _way(self, name: str, tist: int) -> Elsewhere | None:
+    def _way(self, records: Records, name: str, tist: int) -> Elsewhere | None:
         """Where a URL that redirected led to; None where it gave the bytes itself."""
         if not self._store.path(tist, name).is_symlink():
             return None  # a file of its own, or the slash exception, which find() follows
         way = (self._line(name, tist) or {}).get("way") or [name]
-        answered = self._records.history(way[-1]) if way[-1] != name else None
+        answered = records.history(way[-1]) if way[-1] != name else None
         there = [at for at, _ in answered.versions if at <= tist] if answered else []
         # Else it is content that the store held already.
         return Elsewhere(id=way[-1], tist=there[-1]) if there else None
@@ -140,9 +123,10 @@ class StoreHoldings:
     def refipos(self, name: str, at: int | None) -> Iterable[Mapping[str, Any]] | None:
         if "://" in name:
             raise NotHeld(f"{name[:200]}: a URL, and refipos are of templates")
-        if self._records.history(name) is None:
+        records = self._records()
+        if records.history(name) is None:
             raise NotHeld(f"{name[:200]}: not in the store")
-        return [asdict(one) | {"key": one.key} for one in self._records.refipos(name, at)]
+        return [asdict(one) | {"key": one.key} for one in records.refipos(name, at)]
 
     def listed(self) -> None:
         """No list: ``scrapy futlis`` makes one."""
@@ -152,13 +136,36 @@ class StoreHoldings:
         return {
             "gateway": "an ArchEc obi store, by Memento (RFC 7089)",
             "store": str(self._store.root),
-            "counts": self._records.counts("kind"),
+            "counts": self._records().counts("kind"),
         }
 
     def health(self) -> Mapping[str, Any]:
-        known = self._records.gatherings()
+        known = self._records().gatherings()
         return {"gateway": "archec", "gatherings": len(known),
                 "last": known[-1].tist if known else None}  # fmt: skip
+
+
+def _known(records: Records, name: str) -> Obi | None:
+    """The obi that *name* means, if it has versions."""
+    # A redirect to the same URL with or without a slash has no place of its own (D14).
+    names = (name, name.removesuffix("/"), f"{name}/") if "://" in name else (name,)
+    found = (obi for each in names if (obi := records.history(each)) and obi.versions)
+    return next(found, None)
+
+
+def _versions(obi: Obi) -> Iterator[Version]:
+    return (Version(tist=tist) for tist, _ in obi.versions)
+
+
+def _told_versions(records: Records, obi: Obi) -> Iterator[Version]:
+    """The versions with what is told of each."""
+    events = dict(one for one in incidences(obi) if one[1] != "deletion")
+    contents = records.contents(obi.kind, (key for _, key in obi.versions))
+    for tist, key in obi.versions:
+        facts: dict[str, Any] = {"incidence": events[tist], "md5": key}
+        if content := contents.get(key):
+            facts |= {"sha256": content.sha256, "length": content.length}
+        yield Version(tist=tist, facts=facts)
 
 
 def _opened_file(path: Path, kind: Kind, key: str, sha256: str) -> HeldFile:

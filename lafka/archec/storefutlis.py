@@ -43,7 +43,7 @@ class StoreFutliList:
         # In this order an archive comes before its series, a series before its papers, so that
         # what restricts a paper is known when it comes.
         for obi in self._records.walk(Kind.TOBI):
-            if obi.type in _WITHOUT_FILES or self._choice.archive not in (None, obi.archive):
+            if self._is_left_out(obi):
                 continue
             for template in self._templates(obi):
                 self._restrictions.add(template)
@@ -52,6 +52,15 @@ class StoreFutliList:
                     self.counts["restricted"] += bool(line.restriction)
                     yield line
         self.whole = not self.problems
+
+    def _is_left_out(self, obi: Obi) -> bool:
+        """Whether it neither has files that are wanted nor restricts any; it is not even read."""
+        of_other = obi.type in redif.ITEMS and self._choice.series not in (None, obi.series)
+        return (
+            of_other
+            or obi.type in _WITHOUT_FILES
+            or self._choice.archive not in (None, obi.archive)
+        )
 
     def _templates(self, obi: Obi) -> Iterator[redif.Template]:
         tist = standing(obi, self._at)

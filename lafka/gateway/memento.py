@@ -83,7 +83,8 @@ def http_date(time: datetime) -> str:
     """*time* as HTTP has it: ``Tue, 11 Sep 2001 20:35:00 GMT`` (RFC 9110, 5.6.7)."""
     time = time.astimezone(UTC)
     day, month = _DAYS[time.weekday()], _MONTHS[time.month - 1]
-    return f"{day}, {time.day:02} {month} {time.year:04} {time:%H:%M:%S} GMT"
+    clock = f"{time.hour:02}:{time.minute:02}:{time.second:02}"  # strftime takes four times that
+    return f"{day}, {time.day:02} {month} {time.year:04} {clock} GMT"
 
 
 def read_http_date(text: str) -> datetime:
@@ -239,4 +240,4 @@ def _named(memento: Memento) -> dict[str, str]:
 
 
 def _iso(time: datetime) -> str:
-    return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return f"{time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"

@@ -97,7 +97,8 @@ class FobiSpider(RoadSpider[FobiLine]):
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         store, choice = cls._asked(crawler.settings, kwargs)
-        spider = super().from_crawler(crawler, *args, **kwargs)
+        # Scrapy would make attributes of them, and ``archive`` is an archive of papers elsewhere.
+        spider = super().from_crawler(crawler, *args)
         spider.store, spider.choice, spider.given = store, choice, dict(kwargs)
         spider.database = said(crawler.settings, "LAFKA_CACHING_DATABASE")
         lock = store.lock(Kind.FOBI)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -62,6 +63,8 @@ def crawl(home: Home, *arguments: str, expected: int = 0, **settings: Any) -> Fo
     for feed in feeds:
         lines = {line["fobi"]: line for line in map(json.loads, feed.read_text().splitlines())}
         report = json.loads(feed.with_suffix(".json").read_text())
+        told = Counter(line["outcome"] for line in lines.values())
+        assert report["outcomes"] == told or not report["done"]
     return Fobi(run=run, lines=lines, report=report)
 
 

@@ -409,7 +409,7 @@ def test_the_settings_of_every_run_are_what_they_say(home):
         put(home, f"{at}/a.pdf")
         bounds = dict.fromkeys(EVERY_RUN, 1)
         assert crawl(home, **bounds).outcomes() == {f"{at}/a.pdf": "appearance"}
-        again = crawl(home, **bounds)
+        again = crawl(home, "-a", "archive=abc", **bounds)
         assert (again.lines, again.report["done"]) == ({}, True)
         [obi] = [one for one in home.walk() if one["id"] == f"{at}/a.pdf"]
         assert obi["due"] == obi["noted"] + 86_400

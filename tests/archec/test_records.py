@@ -252,6 +252,7 @@ class Conformance:
             assert records.refipos(obi.id, START) == other.refipos(obi.id, START)
             for _, key in obi.versions:
                 assert records.held(Kind.TOBI, key) == other.held(Kind.TOBI, key)
+                assert records.contents(Kind.TOBI, [key]) == other.contents(Kind.TOBI, [key])
         for obi in other.walk(Kind.FOBI):
             assert records.pointing_at(obi.id) == other.pointing_at(obi.id)
         for by in ("kind", "archive", "series", "host"):

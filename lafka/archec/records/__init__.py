@@ -168,6 +168,9 @@ class Records(Protocol):
     def held(self, kind: Kind, md5: str) -> list[Content]:
         """The contents with this MD5, 32 hex digits: one, or several texts that share it."""
 
+    def contents(self, kind: Kind, keys: Iterable[str]) -> dict[str, Content]:
+        """The contents that have these MD5 keys, by key."""
+
     def history(self, obi: str) -> Obi | None: ...
 
     def refipos(self, tobi: str, at: int | None = None) -> list[Refipo]:

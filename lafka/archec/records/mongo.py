@@ -198,6 +198,11 @@ class MongoRecords:
         return found
 
     @_told
+    def contents(self, kind: Kind, keys: Iterable[str]) -> dict[str, Content]:
+        found = self._db[_V[kind]].find({"_id": {"$in": list(keys)}})
+        return {content.md5: content for content in (_content(kind, one) for one in found)}
+
+    @_told
     def history(self, obi: str) -> Obi | None:
         kind = Kind.of(obi)
         document = self._db[_M[kind]].find_one({"_id": obi})
