@@ -64,9 +64,7 @@ def main() -> None:
         for row in args.rows or ROWS:
             folder = Path(name) / row
             folder.mkdir()
-            bench = Bench(
-                folder=folder, rounds=args.rounds, scale=args.scale, small=args.small
-            )
+            bench = Bench(folder=folder, rounds=args.rounds, scale=args.scale, small=args.small)
             load = os.getloadavg()[0]
             table = f"{ROWS[row](bench)} The machine's load was {load:.1f} at the beginning."
             print(f"## {row}\n\n{table}\n", flush=True)
