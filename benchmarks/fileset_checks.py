@@ -57,8 +57,8 @@ def verify(bench: Bench) -> str:
         for name, run in found.items()
     ]  # fmt: skip
     return markdown(
-        (f"{FILES} files, {size * FILES / GIB:.2g} GiB", "wall s", "CPU s", "peak MB",
-         "MB a second", "/ sha256sum"),
+        (f"{FILES} files, {size * FILES / GIB:.2g} GiB", "wall s", "CPU s", "MB a second",
+         "/ sha256sum"),
         rows,
         "Whole commands, start-up included, files in the page cache. `scrapy verify` compares MD5,"
         " SHA-1 and SHA-256 of each file, and of a WARC each record's block; the bag has MD5 and"
@@ -97,7 +97,7 @@ def bundle(bench: Bench) -> str:
             for name, run in found.items()]  # fmt: skip
     ratio = found["Lafka"].wall / found[peer].wall
     return markdown(
-        (f"{MEMBERS:,} members, {size * MEMBERS / GIB:.2g} GiB", "wall s", "CPU s", "peak MB",
+        (f"{MEMBERS:,} members, {size * MEMBERS / GIB:.2g} GiB", "wall s", "CPU s",
          "of the peer"),
         rows,
         f"Deflated, {path.stat().st_size / size / MEMBERS:.0%} of their size; nothing is extracted"

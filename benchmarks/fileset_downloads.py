@@ -29,7 +29,7 @@ from benchmarks.tables import markdown
 from lafka.settings import EXTENSIONS
 
 LAFKA = "Lafka"
-HEAD = ("wall s", "CPU s", "peak MB")
+HEAD = ("wall s", "CPU s")
 KILLED_AT = 0.6
 
 

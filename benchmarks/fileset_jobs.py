@@ -193,7 +193,7 @@ def persist(bench: Bench) -> str:
             for name, run in found.items()]  # fmt: skip
     fast = [count / run.wall for name, run in found.items() if name != row_by_row]
     return markdown(
-        (f"{count:,} results", "wall s", "CPU s", "peak MB", "results a second",
+        (f"{count:,} results", "wall s", "CPU s", "results a second",
          "times row by row"),
         rows,
         "Each result has ten files and makes a row in each of four tables. Whole commands, start-up"

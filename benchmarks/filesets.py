@@ -2,10 +2,11 @@
 
     python benchmarks/filesets.py [ROW...] [--small] [--rounds N] [--scale F] [--write]
 
-ROW is one of ``ROWS``, all of them by default. ``--scale`` makes the big files smaller, ``--small``
-all of it, to try it out. ``--write`` puts each row's table into docs/benchmarks.md, with machine,
-load and date. All runs in a network that has loopback only (``unshare``); needs nginx, wget, unzip,
-for ``kafka`` and ``persist`` what ``make services`` brings, and fetches its peers once from PyPI.
+ROW is one of ``ROWS``, all of them by default. ``--scale`` makes sizes and counts smaller,
+``--small`` much smaller, to try it out. ``--write`` puts each row's table into docs/benchmarks.md,
+with machine, load and date. All runs in a network that has loopback only (``unshare``); needs
+nginx, wget, unzip, for ``kafka`` and ``persist`` what ``make services`` brings, and fetches its
+peers once from PyPI.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ ROWS: dict[str, Callable[[Bench], str]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure filesets against their peers.")
     parser.add_argument("rows", nargs="*", metavar="ROW", help=", ".join(ROWS))
-    parser.add_argument("--small", action="store_true", help="a hundredth of the work")
-    parser.add_argument("--scale", type=float, default=1.0, help="of the sizes of big files")
+    parser.add_argument("--small", action="store_true", help="to try it out")
+    parser.add_argument("--scale", type=float, default=1.0, help="of all of the work")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--write", action="store_true", help="into docs/benchmarks.md too")
     parser.add_argument("--folder", type=Path, help="where to work; a temporary folder")
@@ -65,8 +66,9 @@ def main() -> None:
             folder = Path(name) / row
             folder.mkdir()
             bench = Bench(folder=folder, rounds=args.rounds, scale=args.scale, small=args.small)
-            load = os.getloadavg()[0]
-            table = f"{ROWS[row](bench)} The machine's load was {load:.1f} at the beginning."
+            begun, _, _ = os.getloadavg()
+            table = ROWS[row](bench)
+            table += f" Load {begun:.0f} at the beginning, {os.getloadavg()[0]:.0f} at the end."
             print(f"## {row}\n\n{table}\n", flush=True)
             if args.write:
                 tables.write(f"filesets-{row}", table, ROOT / "docs" / "benchmarks.md")
