@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import compileall
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -57,6 +58,7 @@ def main() -> None:
     args = parser.parse_args()
     if wrong := set(args.rows) - set(ROWS):
         parser.error(f"no such row: {', '.join(sorted(wrong))}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # servers and folders go, too
     fileset_peers.make()
     fileset_site.alone([sys.executable, *sys.argv])
     compileall.compile_dir(runs.ROOT / "lafka", quiet=1)
