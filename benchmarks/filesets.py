@@ -70,6 +70,8 @@ def main() -> None:
             bench = Bench(folder=folder, rounds=args.rounds, scale=args.scale, small=args.small)
             begun, _, _ = os.getloadavg()
             table = ROWS[row](bench)
+            if args.small or args.scale < 1:
+                table += " Less work than the goal is for, so start-up weighs more."
             table += f" Load {begun:.0f} at the beginning, {os.getloadavg()[0]:.0f} at the end."
             print(f"## {row}\n\n{table}\n", flush=True)
             if args.write:
