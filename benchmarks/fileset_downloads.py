@@ -29,6 +29,8 @@ from benchmarks.tables import markdown
 from lafka.settings import EXTENSIONS
 
 LAFKA = "Lafka"
+IA = "`ia download --checksum`, twice"
+"""It looks at checksums of what is there already: only the second time it verifies."""
 HEAD = ("wall s", "CPU s")
 KILLED_AT = 0.6
 
@@ -83,8 +85,9 @@ def _huge_ways(site: Site, file: Held, item: str) -> dict[str, Way]:
             '"$1" -v 0 -o . 1 && sync -d "$2"', folder, site.trust,
             peers.program("zenodo_get"), file.name,
         ),
-        "`ia download --checksum`": lambda folder: shell(
-            '"$1" download --checksum "$2" && sync -d "$2/$3"', folder, site.trust,
+        IA: lambda folder: shell(
+            'for turn in 1 2; do "$1" download --checksum "$2"; done; sync -d "$2/$3"',
+            folder, site.trust,
             peers.program("ia"), item, file.name,
         ),
         "`pooch`": lambda folder: shell(
@@ -132,7 +135,7 @@ def items(bench: Bench) -> str:
     """Twenty archive.org items of twenty files of 1 MB, to items."""
     count, files, size = bench.count(20), 20, 1_000_000
     names = [f"item-{number}" for number in range(count)]
-    peer = "`ia download --checksum`"
+    peer = IA
     with fileset_site.serving(bench.folder) as site:
         for name in names:
             site.archiveorg(name, [size] * files)
@@ -141,7 +144,8 @@ def items(bench: Bench) -> str:
         found = bench.best({
             LAFKA: lambda folder: crawl(folder, pages, site.trust),
             peer: lambda folder: shell(
-                '"$1" download --checksum --itemlist "$2" > out', folder, site.trust,
+                'for turn in 1 2; do "$1" download --checksum --itemlist "$2" > out; done',
+                folder, site.trust,
                 peers.program("ia"), bench.folder / "names",
             ),
         })  # fmt: skip

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from benchmarks import fileset_site, runs
 from benchmarks.fileset_rows import Bench, crawl, holds, kill, peak_now, results, seconds
@@ -138,7 +138,10 @@ class _Worked:
         places = [TopicPartition(self._requests.name, n) for n in range(self._requests.partitions)]
         with closing(asked):
             while True:
-                done = sum(max(0, place.offset) for place in asked.committed(places, 60))
+                try:
+                    done = sum(max(0, place.offset) for place in asked.committed(places, 60))
+                except KafkaException:  # the group has no coordinator yet
+                    done = 0
                 if done >= count:
                     return
                 if process.poll() is not None:
