@@ -134,7 +134,7 @@ class _Worked:
 
     def _until(self, count: int, process: subprocess.Popen[bytes]) -> Iterator[int]:
         name = group(_PREFIX, self._env, "ingest-fileset")
-        asked = Consumer({"bootstrap.servers": self._servers, "group.id": name})
+        asked = Consumer({"bootstrap.servers": self._servers, "group.id": name, "log_level": 0})
         places = [TopicPartition(self._requests.name, n) for n in range(self._requests.partitions)]
         with closing(asked):
             while True:
@@ -151,7 +151,8 @@ class _Worked:
 
     def told(self) -> set[str]:
         """The URLs of all results on the topic."""
-        reader = Consumer({"bootstrap.servers": self._servers, "group.id": "reader"})
+        properties = {"bootstrap.servers": self._servers, "group.id": "reader", "log_level": 0}
+        reader = Consumer(properties)
         places = [TopicPartition(self._results.name, n, 0) for n in range(self._results.partitions)]
         found, seen = set(), 0
         with closing(reader):
