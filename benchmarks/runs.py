@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,11 +35,16 @@ def run(
     cwd: Path,
     log: Path,
     each_second: Callable[[int], None] | None = None,
+    more: Mapping[str, str] | None = None,
 ) -> Run:
-    """Run a program to its end; *each_second* is called with its process id meanwhile."""
+    """Run a program to its end; *each_second* is called with its process id meanwhile.
+
+    *more*: further variables of its environment.
+    """
     begun = time.perf_counter()
+    env = {**environment(), **(more or {})}
     with log.open("wb") as output:
-        process = subprocess.Popen(args, cwd=cwd, stdout=output, stderr=output, env=environment())
+        process = subprocess.Popen(args, cwd=cwd, stdout=output, stderr=output, env=env)
     ended = 0
     while not ended:
         ended, status, usage = os.wait4(process.pid, os.WNOHANG if each_second else 0)
@@ -76,10 +81,10 @@ SAME = {
 OWN = {"LAFKA_ALLOWED_NETWORKS": "127.0.0.0/8", "LAFKA_CONTACT": "nobody@example.org"}
 
 
-def lafka(path: Path, archive: Path, **settings: object) -> list[str]:
-    """``scrapy crawl futli`` with the list at *path*; run it in ROOT."""
+def lafka(path: Path | str, archive: Path, spider: str = "futli", **settings: object) -> list[str]:
+    """``scrapy crawl`` with the list at *path*; run it in ROOT."""
     own = {**SAME, **OWN, "LAFKA_ARCHIVE": archive, **settings}
-    return [*_scrapy("crawl", "futli", own), "-a", f"input={path}"]
+    return [*_scrapy("crawl", spider, own), "-a", f"input={path}"]
 
 
 def fobi(store: Path) -> list[str]:

@@ -51,13 +51,20 @@ def serving(root: Path, hosts: int = 1) -> Iterator[int]:
     conf = folder / "nginx.conf"
     conf.write_text(_CONF.format(folder=folder, listen=listen, root=root))
     log = folder / "error.log"
+    with nginx(folder, conf, log, ("127.0.0.1", port)):
+        yield port
+
+
+@contextmanager
+def nginx(folder: Path, conf: Path, log: Path, answers: tuple[str, int]) -> Iterator[None]:
+    """An nginx with the configuration *conf*, that answers at this address and port."""
     path = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
     if path is None:
         raise SystemExit("nginx is missing (Debian: apt-get install nginx-light)")
     server = subprocess.Popen([path, "-p", folder, "-e", log, "-c", conf])
     try:
-        _wait(server, port, log)
-        yield port
+        _wait(server, answers, log)
+        yield
     finally:
         server.terminate()
         server.wait()
@@ -68,12 +75,12 @@ def address(number: int) -> str:
     return f"127.0.{number // 250}.{number % 250 + 1}"
 
 
-def _wait(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
+def _wait(server: subprocess.Popen[bytes], answers: tuple[str, int], log: Path) -> None:
     for _ in range(500):
         if server.poll() is not None:
             raise SystemExit(f"nginx ended: {log.read_text()}")
         with socket.socket() as asked:
-            if asked.connect_ex(("127.0.0.1", port)) == 0:
+            if asked.connect_ex(answers) == 0:
                 return
         time.sleep(0.02)
     raise SystemExit("nginx does not answer")

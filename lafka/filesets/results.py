@@ -17,9 +17,9 @@ from lafka.filesets.pages import HtmlBiblio
 from lafka.filesets.statuses import Status, is_known
 from lafka.filesets.types import (
     ArchiveStrategyResult,
-    FilesetManifestFile,
     FilesetPlatformItem,
     Manifest,
+    check_manifest_file,
 )
 
 LONGEST_MESSAGE = 1_600
@@ -175,14 +175,6 @@ def file_result(result: Mapping[str, Any]) -> dict[str, Any] | None:
     return {key: part for key, part in value.items() if part is not None}
 
 
-def manifest_of(result: Mapping[str, Any]) -> list[FilesetManifestFile]:
-    """The manifest of a result's JSON; ``ValueError`` where it has a bad one."""
-    files = result.get("manifest", [])
-    if not isinstance(files, list):
-        raise ValueError("the manifest is no list")
-    return [FilesetManifestFile.of_json(file) for file in files]
-
-
 def check_result(value: Any) -> dict[str, Any]:
     """*value*, a result as it was read; ``ValueError`` where it is none."""
     if not isinstance(value, dict) or not isinstance(value.get("request"), dict):
@@ -195,5 +187,9 @@ def check_result(value: Any) -> dict[str, Any]:
     for key in ("ingest_type", "base_url"):
         if not isinstance(value["request"].get(key), str) or not value["request"][key]:
             raise ValueError(f"its request has no {key}")
-    manifest_of(value)
+    files = value.get("manifest", [])
+    if not isinstance(files, list):
+        raise ValueError("the manifest is no list")
+    for file in files:
+        check_manifest_file(file)
     return value

@@ -8,6 +8,7 @@ database fills (``updated``, ``created``); JSON columns hold text.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -160,7 +161,10 @@ def _parts(result: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
 
 def json_text(value: Any) -> str:
     """*value* as JSON that every JSON column takes: no NUL, no lone surrogate."""
-    return json.dumps(_cleaned(value), ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False)
+    if "\\u0000" in text or not (text.isascii() or _UNFIT.search(text) is None):
+        text = json.dumps(_cleaned(value), ensure_ascii=False)
+    return text
 
 
 def _cleaned(value: Any) -> Any:
@@ -175,8 +179,10 @@ def _cleaned(value: Any) -> Any:
 
 def _clean(text: str) -> str:
     """NUL and lone surrogates become U+FFFD."""
-    text = text.replace("\0", "\ufffd")
-    return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text)
+    return _UNFIT.sub("\ufffd", text)
+
+
+_UNFIT = re.compile("[\0\ud800-\udfff]")
 
 
 def _key(result: Mapping[str, Any]) -> Row:

@@ -92,18 +92,24 @@ class FilesetManifestFile:
     @classmethod
     def of_json(cls, value: Any) -> Self:
         """``ValueError`` where *value* is no manifest file; unknown keys are passed over."""
-        if not isinstance(value, dict) or not isinstance(value.get("path"), str):
-            raise ValueError("a manifest file is an object with a path")
-        size, extra = value.get("size"), value.get("extra")
-        if size is not None and (type(size) is not int or size < 0):
-            raise ValueError(f"{value['path']!r}: size is no whole number")
-        if extra is not None and not isinstance(extra, dict):
-            raise ValueError(f"{value['path']!r}: extra is no object")
+        check_manifest_file(value)
         texts = {name: value.get(name) for name in _TEXTS}
-        for name, text in texts.items():
-            if text is not None and not isinstance(text, str):
-                raise ValueError(f"{value['path']!r}: {name} is no text")
-        return cls(path=value["path"], size=size, extra=extra, **texts)
+        return cls(path=value["path"], size=value.get("size"), extra=value.get("extra"), **texts)
+
+
+def check_manifest_file(value: Any) -> None:
+    """``ValueError`` where *value* is no manifest file's JSON."""
+    if not isinstance(value, dict) or not isinstance(value.get("path"), str):
+        raise ValueError("a manifest file is an object with a path")
+    size, extra = value.get("size"), value.get("extra")
+    if size is not None and (type(size) is not int or size < 0):
+        raise ValueError(f"{value['path']!r}: size is no whole number")
+    if extra is not None and not isinstance(extra, dict):
+        raise ValueError(f"{value['path']!r}: extra is no object")
+    for name in _TEXTS:
+        text = value.get(name)
+        if text is not None and not isinstance(text, str):
+            raise ValueError(f"{value['path']!r}: {name} is no text")
 
 
 _TEXTS = ("md5", "sha1", "sha256", "mimetype", "status", "platform_url", "terminal_url",

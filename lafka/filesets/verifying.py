@@ -8,7 +8,9 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from lafka.filesets.statuses import FileStatus
@@ -19,6 +21,8 @@ SNIFFED = 64 << 10
 """How many of the first bytes of a file are kept to tell its type."""
 
 _ALWAYS = ("md5", "sha1", "sha256")
+_SHARED = 256 << 10
+"""Bytes from which on a second thread is worth its turns; hashing lets others run meanwhile."""
 # They say less than what a platform calls a file that is a ZIP or text inside.
 _VAGUE = ("text/plain", "application/octet-stream", "application/zip", "application/xml")
 _UNKNOWN = "application/octet-stream"
@@ -59,6 +63,11 @@ class _Crc32:
         return f"{self._value:08x}"
 
 
+@cache
+def _helper() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(thread_name_prefix="lafka-digests")
+
+
 @dataclass(slots=True)
 class Digester:
     """MD5, SHA-1, SHA-256 and *others* of ``OTHER_DIGESTS`` of bytes that go by."""
@@ -77,8 +86,15 @@ class Digester:
         self.size += len(data)
         if len(self._prefix) < SNIFFED:
             self._prefix += data[: SNIFFED - len(self._prefix)]
-        for made in self._made.values():
+        first, *others = self._made.values()  # MD5, which is as dear as two others
+        if len(data) < _SHARED:
+            first.update(data)
+        else:
+            beside = _helper().submit(first.update, data)
+        for made in others:
             made.update(data)
+        if len(data) >= _SHARED:
+            beside.result()
 
     def facts(self, mimetype: str = "") -> FileFacts:
         """The facts of what went by so far."""

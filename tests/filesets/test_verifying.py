@@ -165,3 +165,10 @@ def test_file_meta_has_the_names_of_the_result() -> None:
         "sha256hex": ALL.sha256,
         "mimetype": "application/octet-stream",
     }
+
+
+def test_digests_of_big_pieces_are_those_of_all_bytes() -> None:
+    big = bytes(range(256)) * 2048
+    facts = facts_of([big, b"small", big], ["sha512"])
+    for name in ("md5", "sha1", "sha256", "sha512"):
+        assert facts.digests[name] == hashlib.new(name, big + b"small" + big).hexdigest()

@@ -105,7 +105,8 @@ class Kafka:
         }
         text = "".join(f"{name}={value}\n" for name, value in values.items())
         (self.folder / "properties").write_text(text, "utf-8")
-        name = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        random = b"\0" + uuid.uuid4().bytes[1:]  # its first sign is no "-" then, as an option's is
+        name = base64.urlsafe_b64encode(random).decode().rstrip("=")
         tool = ["kafka.tools.StorageTool", "format", "-t", name, "-c"]
         subprocess.run(self._java(*tool), check=True, capture_output=True)
 

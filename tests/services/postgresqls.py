@@ -35,6 +35,7 @@ class Postgres:
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
     databases: int = 0
+    fsync: str = "off"
 
     @property
     def _how(self) -> dict[str, object]:
@@ -56,7 +57,7 @@ class Postgres:
         """Start it, and wait until it answers: it says so in its log."""
         options = {
             "listen_addresses": "127.0.0.1", "unix_socket_directories": self.folder,
-            "fsync": "off", "shared_buffers": "32MB", "max_connections": 20,
+            "fsync": self.fsync, "shared_buffers": "32MB", "max_connections": 20,
         }  # fmt: skip
         postgres = [program("postgres"), "-D", self.folder / "data", "-p", str(self.port)]
         for name, value in options.items():

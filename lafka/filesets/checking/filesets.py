@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import zlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -153,7 +155,7 @@ class _Fileset:
             yield problem(self._warc, "fileset-headers", sentence)
 
     def _block(self, record: Record) -> Iterator[FilesetProblem]:
-        _, digests = sums(stretch(self._warc, record.block, record.length))
+        _, digests = sums(stretch(self._warc, record.block, record.length), ("sha256",))
         stated = record.fields.get("warc-block-digest", "")
         if stated != f"sha256:{digests['sha256']}":
             sentence = "the block is not what its digest says"
@@ -184,11 +186,11 @@ class _Fileset:
     def _version(
         self, name: str, version: dict[str, Any], *, quick: bool
     ) -> Iterator[FilesetProblem]:
-        for path, entry in version["files"].items():
-            try:
-                trouble = self._file(entry, quick=quick)
-            except (OSError, ValueError, LookupError, TypeError) as error:
-                trouble = ("fileset-digest", f"cannot be read: {error}")
+        looked = partial(self._looked_into, quick=quick)
+        files = version["files"].items()
+        with ThreadPoolExecutor(os.cpu_count()) as threads:  # hashing lets others run meanwhile
+            troubles = threads.map(looked, version["files"].values())
+        for (path, entry), trouble in zip(files, troubles, strict=True):
             if trouble:
                 code, sentence = trouble
                 yield problem(self._place(entry), code, f"{path!r} of version {name}: {sentence}")
@@ -209,6 +211,12 @@ class _Fileset:
         if item and name:
             return partial(self._items.stretch, item, name)
         return partial(stretch, self._warc)
+
+    def _looked_into(self, entry: dict[str, Any], *, quick: bool) -> tuple[str, str] | None:
+        try:
+            return self._file(entry, quick=quick)
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            return "fileset-digest", f"cannot be read: {error}"
 
     def _file(self, entry: dict[str, Any], *, quick: bool) -> tuple[str, str] | None:
         """Code and sentence of what is wrong with one file; None where all is well."""

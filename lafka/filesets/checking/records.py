@@ -82,9 +82,11 @@ def _record(file: BinaryIO, offset: int) -> Record:
     )
 
 
-def sums(pieces: Iterator[bytes]) -> tuple[int, dict[str, str]]:
-    """The size of what goes by, and its digests in hex."""
-    made = {name: hashlib.new(name, usedforsecurity=False) for name in ("sha256", "sha1", "md5")}
+def sums(
+    pieces: Iterator[bytes], names: tuple[str, ...] = ("sha256", "sha1", "md5")
+) -> tuple[int, dict[str, str]]:
+    """The size of what goes by, and its digests *names* in hex."""
+    made = {name: hashlib.new(name, usedforsecurity=False) for name in names}
     size = 0
     for piece in pieces:
         size += len(piece)

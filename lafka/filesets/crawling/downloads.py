@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -30,6 +30,8 @@ from lafka.warc.format.fields import Fields
 HIGH = 16 << 20
 LOW = 4 << 20
 """Bytes that may wait to be written; the connection is stopped above the first until the second."""
+TOGETHER = 1 << 20
+"""Bytes that are handed to the writer at once: TLS brings 16 KiB, and each would wake it."""
 _AGAIN = (408, 425, 429)
 
 logger = logging.getLogger(__name__)
@@ -50,8 +52,10 @@ class PartSink:
         self._call = way.call
         self._moved = way.moved
         self._synced = file.part.offset
-        self._waiting: queue.SimpleQueue[bytes | Part | None] = queue.SimpleQueue()
-        self._size = 0
+        self._waiting: queue.SimpleQueue[list[bytes] | Part | None] = queue.SimpleQueue()
+        self._gathered: list[bytes] = []
+        self._gathered_size = 0
+        self._size = 0  # bytes that are gathered or wait
         self._lock = threading.Lock()
         self._paused = False
         self._pause: Callable[[], object] = bool
@@ -84,14 +88,23 @@ class PartSink:
             self._size += len(data)
             pauses = self._size > HIGH and not self._paused
             self._paused = self._paused or pauses
-        self._waiting.put(data)
+            self._gathered.append(data)
+            self._gathered_size += len(data)
+            if self._gathered_size >= TOGETHER:
+                self._hand_on()
         if pauses:
             self._pause()
+
+    def _hand_on(self) -> None:
+        """Give what is gathered to the writer. Whoever calls it has the lock, so order is kept."""
+        if self._gathered:
+            self._waiting.put(self._gathered)
+            self._gathered, self._gathered_size = [], 0
 
     # ---- In the writer's
 
     def _work(self) -> None:
-        while (piece := self._next()) is not None:
+        for piece in self._pieces():
             try:
                 if self._trouble is None:
                     self._take(piece)
@@ -100,12 +113,21 @@ class PartSink:
             if isinstance(piece, bytes):
                 self._written(len(piece))
 
-    def _next(self) -> bytes | Part | None:
-        """What comes next, empty where nothing came for as long as a kill may lose."""
-        try:
-            return self._waiting.get(timeout=SYNC_SECONDS)
-        except queue.Empty:
-            return b""
+    def _pieces(self) -> Iterator[bytes | Part]:
+        """What comes, until the end is told; an empty piece where nothing comes for a while."""
+        while True:
+            try:
+                piece = self._waiting.get(timeout=SYNC_SECONDS / 2)
+            except queue.Empty:
+                with self._lock:
+                    idle = not self._gathered
+                    self._hand_on()
+                if idle:
+                    yield b""
+                continue
+            if piece is None:
+                return
+            yield b"".join(piece) if isinstance(piece, list) else piece
 
     def _take(self, piece: bytes | Part) -> None:
         if isinstance(piece, Part):
@@ -129,7 +151,9 @@ class PartSink:
     def finish(self) -> None:
         """Wait until all that came is on the disk; ``StorageTrouble``. To be called in a thread."""
         if self._thread is not None:
-            self._waiting.put(None)
+            with self._lock:
+                self._hand_on()
+                self._waiting.put(None)
             self._thread.join()
         if self._trouble is not None:
             with suppress(StorageTrouble):  # what was written before may do all the same

@@ -238,7 +238,9 @@ def _bytes_of(links: Value, item: FilesetPlatformItem) -> str | None:
 def _own(url: str | None, file: str, item: FilesetPlatformItem) -> str | None:
     """*url*; ``PlatformError`` where it is not on the platform's registrable domain."""
     url = checked_url(url, file, item)
-    if url and _registrable(host_of(split_url(url))) != _registrable(item.platform_domain or ""):
+    host, own = host_of(split_url(url)) if url else "", item.platform_domain or ""
+    # The usual case does without the list of suffixes, which takes half a second to read.
+    if url and host != own and _registrable(host) != _registrable(own):
         raise PlatformError(f"the URL of {file!r} is of another site: {url}", item)
     return url
 

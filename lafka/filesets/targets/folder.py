@@ -173,7 +173,7 @@ class PartFile:
     def write(self, data: bytes) -> None:
         """Append *data*; zeros alone are left as a hole. Synced now and then."""
         try:
-            if data.count(0) < len(data):
+            if data != bytes(len(data)):
                 rest, place = memoryview(data), self.size
                 while rest:
                     written = os.pwrite(self._fd, rest, place)
