@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
@@ -20,6 +21,7 @@ from benchmarks import papers_made, runs
 from benchmarks.tables import markdown
 from lafka.index.search import Question, search
 from lafka.index.tables import open_to_read
+from lafka.papers import Archive
 
 PAPERS = 1_000_000
 CHANGED = 1_000
@@ -29,11 +31,14 @@ ANEW, MEMORY, SIZE, NOTHING, SOME, REPORT, REPORT_MEMORY, SEARCH = (
 )  # fmt: skip
 
 
-def table(*, quick: bool, papers: int = PAPERS) -> str:
+def table(*, quick: bool, papers: int = PAPERS, keep: Path | None = None) -> str:
     count = papers // 10 if quick else papers
-    with TemporaryDirectory(prefix="lafka-benchmark-") as name:
-        root = Path(name) / "archive"
-        archive = papers_made.make(root, count)
+    with (
+        TemporaryDirectory(prefix="lafka-benchmark-") as name,
+        papers_made.kept(count, keep) as root,
+    ):
+        rmtree(root / "index", ignore_errors=True)
+        archive = Archive(root)
         log = Path(name) / "log"
         lines = sum(1 for path in (root / "runs").glob("*.jsonl") for _ in path.open("rb"))
         scan = runs.run([sys.executable, "-m", "benchmarks.indexing", str(root)], cwd=runs.ROOT,
