@@ -46,7 +46,7 @@ P99 = {"search by pid": 20.0, "search by words": 20.0, "search by host": 20.0,
 
 def table(*, quick: bool, papers: int = PAPERS, keep: Path | None = None) -> str:
     count = papers // 10 if quick else papers
-    asks = 200 if quick else 1000
+    asks = 200 if quick else 400
     with TemporaryDirectory(prefix="lafka-benchmark-") as name, ExitStack() as stack:
         root = stack.enter_context(papers_made.kept(count, keep))
         files = Path(name) / "files"
