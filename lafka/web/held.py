@@ -158,11 +158,17 @@ def sent(request: Request, stretch: Stretch, headers: dict[str, str]) -> Respons
             os.close(stretch.fd)
         return Response(data, status_code=answer.status, headers=headers)
     start = stretch.start + answer.start
-    read = _read(stretch.fd, start, start + length)
+    try:  # this is a thread already: what is sent first needs no other
+        first = os.pread(stretch.fd, PIECE, start)
+    except BaseException:
+        os.close(stretch.fd)
+        raise
+    read = _read(stretch.fd, first, start + len(first), start + length)
     return Pieces(read, stretch.fd, answer.status, headers)
 
 
-async def _read(fd: int, start: int, end: int) -> AsyncIterator[bytes]:
+async def _read(fd: int, first: bytes, start: int, end: int) -> AsyncIterator[bytes]:
+    yield first
     while start < end:
         data = await asyncio.to_thread(os.pread, fd, min(PIECE, end - start), start)
         if not data:
