@@ -13,8 +13,7 @@ from lafka.errors import BadPid, BadSuwaf, printable
 from lafka.index.links import Asks, life
 from lafka.index.rows import LARGEST, Held, Named, digest_bytes, host_of, stored
 from lafka.index.scan import SUFFIX, TOP, ChangedFolder, FileTimes
-from lafka.papers import Archive, Pid, Suwaf
-from lafka.papers.archive.suwafs import Fut
+from lafka.papers import Archive, Fut, Pid, Suwaf
 
 _COLUMNS = (
     "folder, path, mtime_ns, size, ino, warc_bytes, futs, first, last, problem, archive, series,"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lafka.papers.archive.catalogue import Paper as Paper
     from lafka.papers.archive.exporting import package as package
     from lafka.papers.archive.exporting import pieces as pieces
+    from lafka.papers.archive.suwafs import Fut as Fut
     from lafka.papers.archive.suwafs import Suwaf as Suwaf
     from lafka.papers.lists.excludes import Excludes as Excludes
     from lafka.papers.walk.outcomes import Group as Group
@@ -37,6 +38,7 @@ _HOMES = {
     "Paper": "lafka.papers.archive.catalogue",
     "package": "lafka.papers.archive.exporting",
     "pieces": "lafka.papers.archive.exporting",
+    "Fut": "lafka.papers.archive.suwafs",
     "Suwaf": "lafka.papers.archive.suwafs",
     "Excludes": "lafka.papers.lists.excludes",
     "Group": "lafka.papers.walk.outcomes",
