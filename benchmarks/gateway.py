@@ -158,10 +158,10 @@ def _process(args: list[str]) -> Iterator[tuple[int, int]]:
 
 
 def _asked(way: Way, seconds: float) -> Timed:
-    before, begun = _cpu(way.process), time.perf_counter()
+    before, begun = cpu_of(way.process), time.perf_counter()
     answers = asyncio.run(_clients(way, begun + seconds))
     took = time.perf_counter() - begun
-    return answers / took, 1000 * (_cpu(way.process) - before) / answers
+    return answers / took, 1000 * (cpu_of(way.process) - before) / answers
 
 
 async def _clients(way: Way, until: float) -> int:
@@ -185,7 +185,7 @@ async def _client(way: Way, until: float, seed: int) -> int:
     return count
 
 
-def _cpu(process: int) -> float:
+def cpu_of(process: int) -> float:
     """Seconds of CPU that the process has used."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

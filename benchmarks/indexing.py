@@ -13,27 +13,36 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import perf_counter, process_time
 
-from benchmarks import papers_made, runs
+from benchmarks import captures, papers_made, runs
 from benchmarks.tables import markdown
+from lafka.capture.rawlog import RawLog
+from lafka.index.build import Place, refresh
+from lafka.index.captures import index_captures
 from lafka.index.search import Question, search
 from lafka.index.tables import open_to_read
+from lafka.papers import Archive
 
 PAPERS = 1_000_000
 CHANGED = 1_000
 SEARCHES = 500
+CAPTURES = 3_000
 ANEW, MEMORY, SIZE, NOTHING, SOME, REPORT, REPORT_MEMORY, SEARCH = (
     300.0, 200e6, 1200.0, 2.0, 5.0, 20.0, 400e6, 0.020,
 )  # fmt: skip
 
 
-def table(*, quick: bool, papers: int = PAPERS) -> str:
+def table(*, quick: bool, papers: int = PAPERS, keep: Path | None = None) -> str:
     count = papers // 10 if quick else papers
-    with TemporaryDirectory(prefix="lafka-benchmark-") as name:
-        root = Path(name) / "archive"
-        archive = papers_made.make(root, count)
+    with (
+        TemporaryDirectory(prefix="lafka-benchmark-") as name,
+        papers_made.kept(count, keep) as root,
+    ):
+        rmtree(root / "index", ignore_errors=True)
+        archive = Archive(root)
         log = Path(name) / "log"
         lines = sum(1 for path in (root / "runs").glob("*.jsonl") for _ in path.open("rb"))
         scan = runs.run([sys.executable, "-m", "benchmarks.indexing", str(root)], cwd=runs.ROOT,
@@ -56,7 +65,7 @@ def table(*, quick: bool, papers: int = PAPERS) -> str:
     return markdown(
         ("", "CPU s", "wall s", "of the scan", "peak MB", "goal"), rows,
         f"{count:,} papers and {lines:,} lines of feeds; {size:,.0f} bytes a paper, goal"
-        f" {SIZE:,.0f}{judge(size <= SIZE)}.", searches,
+        f" {SIZE:,.0f}{judge(size <= SIZE)}.", searches, _captures(min(count, 5000), judge),
         *([] if count >= PAPERS else ["The goals are for a million papers; these are fewer."]),
     )  # fmt: skip
 
@@ -70,6 +79,26 @@ def _again(root: Path, log: Path) -> runs.Run:
     """The second time: the first one looks again at folders that had just been made."""
     _lafka(root, log, "index")
     return _lafka(root, log, "index")
+
+
+def _captures(count: int, judge: Judge) -> str:
+    """How many papers that are really there the index of captures takes in a second."""
+    captures.let_syncs_pass()
+    with TemporaryDirectory(prefix="lafka-benchmark-") as name:
+        archive = Archive.create(Path(name) / "archive", "RePEc")
+        run = "20261120T101112000000Z-index-1"
+        raw = RawLog(archive.root / "raw", run, config={}, keep=False)
+        for number in range(count):
+            captures.store(archive, raw, captures.recorded(archive, raw, number, 20_000))
+        place = Place.of(archive.root)
+        refresh(archive, place)
+        begun, cpu = perf_counter(), process_time()
+        refresh(archive, place, more=[index_captures])
+        wall, cpu = perf_counter() - begun, process_time() - cpu
+    return (
+        f"Index of captures: {count:,} papers of 20 kB, {count / wall:,.0f} a second,"
+        f" {count / cpu:,.0f} by CPU, goal {CAPTURES:,}{judge(count / wall >= CAPTURES)}."
+    )
 
 
 Judge = Callable[[bool], str]

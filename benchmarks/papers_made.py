@@ -19,10 +19,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from lafka.papers import Archive, Suwaf
@@ -86,6 +88,20 @@ def make(root: Path, count: int, *, runs: int = RUNS) -> Archive:
     for run in range(runs):
         feed(root, count, run)
     return archive
+
+
+@contextmanager
+def kept(count: int, keep: Path | None) -> Iterator[Path]:
+    """The root of an archive of *count* papers; below *keep* it stays for the next time."""
+    if keep is not None:
+        root = keep / f"papers-{count}"
+        if not root.exists():
+            make(root, count)
+        yield root
+        return
+    with TemporaryDirectory(prefix="lafka-benchmark-") as name:
+        make(Path(name) / "archive", count)
+        yield Path(name) / "archive"
 
 
 def suwaf_of(archive: Archive, paper: MadePaper) -> Suwaf:

@@ -1,6 +1,6 @@
 """Lafka's benchmarks, each against its peer in the same run.
 
-    python benchmarks/run.py NAME [--write] [--quick] [--size N]
+    python benchmarks/run.py NAME [--write] [--quick] [--size N] [--papers N] [--keep DIR]
 
 NAME is one of ``MODULES``. Prints a Markdown table; ``--write`` puts it into its page of docs/,
 with machine and date. Needs nginx (Debian: ``apt-get install nginx-light``) and, for ``crawl``,
@@ -32,6 +32,7 @@ MODULES = {
     "gather": "benchmarks.gathering",
     "fobis": "benchmarks.fobis",
     "index": "benchmarks.indexing",
+    "web": "benchmarks.web",
     "gateway": "benchmarks.gateway",
     "corpus": "benchmarks.corpus",
     "wacz": "benchmarks.wacz",
@@ -45,9 +46,12 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="into docs/benchmarks.md too")
     parser.add_argument("--quick", action="store_true", help="a tenth of the work, to try it out")
     parser.add_argument("--size", type=int, metavar="N", help="so many templates, for gather")
+    parser.add_argument("--papers", type=int, metavar="N", help="index, web: in place of a million")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="index, web: papers stay there")
     args = parser.parse_args()
+    given = {"size": args.size, "papers": args.papers, "keep": args.keep}
+    more = {name: value for name, value in given.items() if value is not None}
     sys.path.insert(0, str(ROOT))  # Python has put this file's own folder there
-    more = {"size": args.size} if args.size else {}
     table = importlib.import_module(MODULES[args.name]).table(quick=args.quick, **more)
     print(table)
     if args.write:

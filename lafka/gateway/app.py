@@ -250,7 +250,8 @@ def within(send: Send) -> Send:
     """*send*, given up after :data:`STALL` seconds where a client takes nothing."""
 
     async def sent(message: Any) -> None:
-        await asyncio.wait_for(send(message), STALL)
+        async with asyncio.timeout(STALL):  # wait_for would make a task for each piece
+            await send(message)
 
     return sent
 

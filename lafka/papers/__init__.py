@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from lafka.papers.archive.archives import StoredFut as StoredFut
     from lafka.papers.archive.catalogue import Ended as Ended
     from lafka.papers.archive.catalogue import Paper as Paper
-    from lafka.papers.archive.entries import Entry as Entry
-    from lafka.papers.archive.entries import of_suwaf as of_suwaf
     from lafka.papers.archive.exporting import package as package
     from lafka.papers.archive.exporting import pieces as pieces
     from lafka.papers.archive.suwafs import Fut as Fut
@@ -38,8 +36,6 @@ _HOMES = {
     "StoredFut": "lafka.papers.archive.archives",
     "Ended": "lafka.papers.archive.catalogue",
     "Paper": "lafka.papers.archive.catalogue",
-    "Entry": "lafka.papers.archive.entries",
-    "of_suwaf": "lafka.papers.archive.entries",
     "package": "lafka.papers.archive.exporting",
     "pieces": "lafka.papers.archive.exporting",
     "Fut": "lafka.papers.archive.suwafs",

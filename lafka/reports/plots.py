@@ -12,19 +12,25 @@ from importlib import import_module
 from typing import Any
 
 from lafka.errors import BadArgument, printable
+from lafka.papers import Group
 from lafka.reports.told import Cell, Plot, PlotKind, Table
 
 MOST = 40
 """Bars, or days, that are drawn; the table has the others."""
 _WIDTH, _HEIGHT = 640, 240
-_CONFIG = {
+_CONFIG: dict[str, Any] = {
     "font": "sans-serif",
     "view": {"stroke": None},
-    "axis": {"labelLimit": 220, "labelFontSize": 11, "titleFontSize": 11},
+    # A browser's letters are wider than those that the drawing was measured with.
+    "padding": {"left": 20, "right": 20, "top": 5, "bottom": 5},
+    "axis": {"labelLimit": 220, "labelFontSize": 11, "titleFontSize": 11, "labelOverlap": "greedy",
+             "labelSeparation": 8},
     # Okabe and Ito's colours, which people see apart who are blind to some.
     "range": {"category": ["#0072b2", "#e69f00", "#d55e00", "#cc79a7", "#56b4e9", "#999999",
                            "#009e73"]},
 }  # fmt: skip
+_GROUPS = dict(zip(map(str, Group), _CONFIG["range"]["category"], strict=False))
+"""A group has one colour in all plots."""
 _SCRIPT = re.compile(r"<(?:script|foreignObject)\b|\son\w+=|href=", re.IGNORECASE)
 
 
@@ -60,12 +66,13 @@ def _chart(alt: Any, table: Table, plot: Plot) -> dict[str, Any]:
         for row in rows for name in plot.y
     ]  # fmt: skip
     chart = alt.Chart(alt.Data(values=data), title="", description=_said(table, plot))
-    chart = _marked(alt, chart, plot, len(rows)).properties(width=_WIDTH)
+    parts = dict.fromkeys(one["part"] for one in data)
+    chart = _marked(alt, chart, plot, [*parts], len(rows)).properties(width=_WIDTH)
     made: dict[str, Any] = chart.to_dict()
     return made | {"config": _CONFIG}
 
 
-def _marked(alt: Any, chart: Any, plot: Plot, count: int) -> Any:
+def _marked(alt: Any, chart: Any, plot: Plot, parts: list[Any], count: int) -> Any:
     value = alt.Y("y:Q", title=" and ".join(plot.y) if len(plot.y) == 1 else None)
     if plot.kind is PlotKind.STEPS:
         steps = chart.mark_line(interpolate="step-after", strokeWidth=2)
@@ -76,6 +83,10 @@ def _marked(alt: Any, chart: Any, plot: Plot, count: int) -> Any:
     color = alt.value("#0072b2")
     if len(plot.y) > 1 or plot.color:
         color = alt.Color("part:N", title=plot.color or None)
+        if _GROUPS.keys() >= {*parts}:
+            shown = [name for name in _GROUPS if name in parts]
+            colors = [_GROUPS[name] for name in shown]
+            color = color.scale(alt.Scale(domain=shown, range=colors))
     if plot.kind is PlotKind.LINES:
         lines = chart.mark_line(point=True)
         dash = alt.StrokeDash("part:N", title=None)  # not by colour alone
@@ -86,6 +97,8 @@ def _marked(alt: Any, chart: Any, plot: Plot, count: int) -> Any:
     bars = chart.mark_bar()
     along = alt.Y("x:N", title=None, sort=None)
     across = alt.X("y:Q", title=plot.y[0] if len(plot.y) == 1 else None)
+    if "share" not in plot.y:
+        across = across.axis(alt.Axis(tickMinStep=1))  # counts have no halves
     high = {"step": 16 if count > 12 else 22}
     return bars.encode(y=along, x=across, color=color).properties(height=high)
 

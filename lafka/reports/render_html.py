@@ -16,6 +16,7 @@ STYLE = """\
 body { font: 1rem/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; margin: 0 auto;
   max-width: 72rem; padding: 1rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
+nav ul { columns: 18rem; padding-left: 1.25rem; }
 .wide { overflow-x: auto; }
 svg { max-width: 100%; height: auto; }
 table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from functools import cached_property
 
 from lafka.errors import BadPid, NotHeld
 from lafka.papers import Pid
@@ -47,8 +47,7 @@ class Captures:
     @contextmanager
     def index(self) -> Iterator[SqliteIndex]:
         """The index; ``NotHeld`` where there is none yet, ``BadIndex``."""
-        if not self._site.captures.is_file():
-            raise NotHeld("captures are not indexed: scrapy index --captures does it")
+        self._site.captures_index()
         index = SqliteIndex(self._site.captures)
         try:
             yield index
@@ -57,14 +56,13 @@ class Captures:
 
     def of(self, url: str) -> list[Captured]:
         """Captures of *url*, oldest first, one a second; those withheld are left out."""
-        with self.index() as index:
-            found = []
-            for entry in index.search(url=url, types=_TYPES):
-                captured = self.captured(entry)
-                if captured is not None:
-                    found.append(captured)
-                if len(found) == MOST:
-                    break
+        found = []
+        for entry in self._site.captures_index().search(url=url, types=_TYPES):
+            captured = self.captured(entry)
+            if captured is not None:
+                found.append(captured)
+            if len(found) == MOST:
+                break
         by_second = {one.time: one for one in sorted(found, key=lambda one: one.entry.time)}
         return [by_second[time] for time in sorted(by_second)]
 
@@ -90,9 +88,15 @@ class Captures:
 
     def name_of(self, entry: Entry) -> str:
         """The path of the entry's WARC below ``warc/``."""
+        index, root = self._places
+        path = os.path.normpath(f"{index}/{entry.volume}")
+        return path.removeprefix(root) if path.startswith(root) else ""
+
+    @cached_property
+    def _places(self) -> tuple[str, str]:
+        """The folder of the index, and ``warc/`` with its slash, without links."""
         root = os.path.realpath(self._site.archive.root / "warc")
-        path = os.path.normpath(f"{os.path.realpath(self._site.index)}/{entry.volume}")
-        return Path(path).relative_to(root).as_posix() if path.startswith(f"{root}/") else ""
+        return os.path.realpath(self._site.index), f"{root}/"
 
     @contextmanager
     def record(self, captured: Captured) -> Iterator[StoredRecord]:

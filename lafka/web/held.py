@@ -23,7 +23,7 @@ from starlette.responses import Response, StreamingResponse
 from lafka.errors import BadPid, NotHeld
 from lafka.gateway import ranges
 from lafka.gateway.app import Pieces
-from lafka.papers import Entry, Pid, of_suwaf, package
+from lafka.papers import Fut, Pid, package
 from lafka.warc.converting.packing import stream
 from lafka.warc.format.dates import WarcDate
 from lafka.web.answers import told
@@ -58,17 +58,17 @@ class Held:
         query = request.query_params
         time = query.get("time", "").removesuffix("Z") or None
         label = None if query.get("label") == "any" else query.get("label", "")
-        fut = of_suwaf(self._site.suwaf(pid), query.get("futli"), time, label)
-        fd = self._site.warc(pid, fut.start + fut.length)
+        _, at, fut = self._site.suwaf(pid).fut(query.get("futli"), time, label=label)
+        fd = self._site.warc(pid, fut.s + fut.l)
         if query.get("verify") and (wrong := _differs(fd, fut)):
             os.close(fd)
             return told(409, wrong)
-        stretch = Stretch(fd=fd, start=fut.start, size=fut.length, etag=f'"{fut.digest}"')
-        is_fixed = time is not None and fut.time.removesuffix("Z") == time
+        stretch = Stretch(fd=fd, start=fut.s, size=fut.l, etag=f'"{fut.digest}"')
+        is_fixed = time is not None and at.removesuffix("Z") == time
         headers = {
             "Content-Type": "application/pdf",
             "Content-Disposition": f"inline; filename*=UTF-8''{name_of(pid)}.pdf",
-            "Last-Modified": _http_date(fut.time),
+            "Last-Modified": _http_date(at),
             "Cache-Control": "private, max-age=31536000, immutable" if is_fixed else "no-cache",
         }
         return sent(request, stretch, headers)
@@ -125,9 +125,9 @@ class Held:
 # ---- Files
 
 
-def _differs(fd: int, fut: Entry) -> str:
+def _differs(fd: int, fut: Fut) -> str:
     """A sentence where the bytes are not those of the suwaf's digest."""
-    digest, place, end = hashlib.sha256(), fut.start, fut.start + fut.length
+    digest, place, end = hashlib.sha256(), fut.s, fut.s + fut.l
     while place < end:
         data = os.pread(fd, min(PIECE, end - place), place)
         if not data:
@@ -157,11 +157,17 @@ def sent(request: Request, stretch: Stretch, headers: dict[str, str]) -> Respons
             os.close(stretch.fd)
         return Response(data, status_code=answer.status, headers=headers)
     start = stretch.start + answer.start
-    read = _read(stretch.fd, start, start + length)
+    try:  # this is a thread already: what is sent first needs no other
+        first = os.pread(stretch.fd, PIECE, start)
+    except BaseException:
+        os.close(stretch.fd)
+        raise
+    read = _read(stretch.fd, first, start + len(first), start + length)
     return Pieces(read, stretch.fd, answer.status, headers)
 
 
-async def _read(fd: int, start: int, end: int) -> AsyncIterator[bytes]:
+async def _read(fd: int, first: bytes, start: int, end: int) -> AsyncIterator[bytes]:
+    yield first
     while start < end:
         data = await asyncio.to_thread(os.pread, fd, min(PIECE, end - start), start)
         if not data:

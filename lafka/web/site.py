@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from stat import S_ISREG
+from typing import TypeVar
 from urllib.parse import quote
 
 from lafka.errors import NotHeld, ShortWarc, StorageTrouble
@@ -18,6 +19,9 @@ from lafka.papers import Archive, Excludes, Pid, Suwaf, pieces
 from lafka.storage.folders import opened_below
 from lafka.warc import Volume
 from lafka.warc.converting.packing import Piece
+from lafka.warc.indexes.sqlite import SqliteIndex
+
+_T = TypeVar("_T")
 
 
 class Withheld(NotHeld):
@@ -60,16 +64,26 @@ class Site:
 
         ``BadIndex``, ``StorageTrouble``.
         """
-        path = self.index / tables.NAME
-        held: tuple[object, sqlite3.Connection] | None = getattr(self._local, "db", None)
+        return self._kept("db", self.index / tables.NAME, tables.open_to_read)
+
+    def captures_index(self) -> SqliteIndex:
+        """The index of captures, as :meth:`db`; ``NotHeld`` where there is none yet."""
+        if not self.captures.is_file():
+            raise NotHeld("captures are not indexed: scrapy index --captures does it")
+        return self._kept("captures", self.captures, SqliteIndex)
+
+    def _kept(self, name: str, path: Path, opened: Callable[[Path], _T]) -> _T:
+        """What *opened* gave this thread for *path*, as long as the file is the same."""
+        held = getattr(self._local, name, None)
         now = _identity(path)
         if held is not None and held[0] == now:
-            return held[1]
+            kept: _T = held[1]
+            return kept
         if held is not None:
             held[1].close()
-            self._local.db = None
-        made = tables.open_to_read(path)
-        self._local.db = (now, made)
+            setattr(self._local, name, None)
+        made = opened(path)
+        setattr(self._local, name, (now, made))
         return made
 
     def pid(self, text: str) -> Pid:
