@@ -40,7 +40,8 @@ def _cells(lines: int, run: Run, start: Run) -> list[str]:
     rates = ["", ""]
     if run is not start:
         pairs = ((run.cpu, start.cpu), (run.wall, start.wall))
-        rates = [f"{lines / (took - before):,.0f}" for took, before in pairs]
+        # What is within the start-up's own spread says nothing.
+        rates = [f"{lines / (t - before):,.0f}" if t - before > 1 else "" for t, before in pairs]
     peak = f"{run.peak / 1e6:.0f}"
     return [*rates, f"{run.cpu:.2f}", f"{run.wall:.2f}", peak, f"{run.switches:,}"]
 

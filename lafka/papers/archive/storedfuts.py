@@ -6,6 +6,7 @@ import io
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from lafka.errors import NotHeld, ShortWarc, StorageTrouble
 from lafka.pids import Pid
@@ -41,7 +42,7 @@ class StoredFut:
         try:
             fd = os.open(self.warc_name, _READING)
         except OSError as error:
-            raise _unopened(self, error) from error
+            _refuse(self, error)
         try:
             data = os.pread(fd, self.length, self.start)
             while len(data) < self.length:  # one read gives at most 2 GiB
@@ -60,10 +61,10 @@ class StoredFut:
         return io.BufferedReader(_Range(self))
 
 
-def _unopened(fut: StoredFut, error: OSError) -> NotHeld | StorageTrouble:
+def _refuse(fut: StoredFut, error: OSError) -> NoReturn:
     if isinstance(error, FileNotFoundError):
-        return NotHeld(f"{fut.pid}: its suwaf is here, but {fut.warc} is missing")
-    return StorageTrouble(fut.warc, error)
+        raise NotHeld(f"{fut.pid}: its suwaf is here, but {fut.warc} is missing") from None
+    raise StorageTrouble(fut.warc, error) from error
 
 
 class _Range(io.RawIOBase):
@@ -75,7 +76,7 @@ class _Range(io.RawIOBase):
         try:
             self._file = io.FileIO(fut.warc_name)
         except OSError as error:
-            raise _unopened(fut, error) from error
+            _refuse(fut, error)
         self._fut = fut
         self._place = 0
 

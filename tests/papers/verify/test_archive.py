@@ -287,6 +287,18 @@ def test_a_paper_by_pid_or_path(root: Path) -> None:
         verifier.verify_paper("RePEc:abc")
 
 
+def test_of_many_papers_more_are_handed_out_at_a_time(tmp_path: Path) -> None:
+    for number in range(1_500):
+        path = tmp_path / "suwaf" / f"RePEc/abc/wpaper/{number}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    sizes = [len(names) for names, _ in Verifier(tmp_path)._batches()]
+    assert sum(sizes) == 1_500
+    assert sizes[:16] == [4] * 16
+    assert sizes[:-1] == sorted(sizes[:-1])
+    assert max(sizes) == 16
+
+
 def test_many_papers_are_shared_out(tmp_path: Path) -> None:
     for number in range(40):
         writer = Writer(pid=f"RePEc:abc:wpaper:{number}")
