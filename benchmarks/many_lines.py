@@ -32,9 +32,9 @@ def table(*, quick: bool = False) -> str:
         what: stored_alone(lines, one_pid=one_pid) for what, one_pid in ((MANY, False), (ONE, True))
     }
     rows = [
-        [f"{lines:,} {what}{how}", *(f"{value:.2f}" for value in _figures(run, runs[MANY]))]
-        for how, runs in (("", crawled), (", the store alone", stored))
-        for what, run in runs.items()
+        [f"{lines:,} {what}{how}", *(f"{value:.2f}" for value in _figures(run, side[MANY]))]
+        for how, side in (("", crawled), (", the store alone", stored))
+        for what, run in side.items()
     ]
     one, many = crawled[ONE], crawled[MANY]
     holds = one.wall <= LIMIT * many.wall and one.cpu <= LIMIT * many.cpu

@@ -43,7 +43,7 @@ def test_sixteen_papers_go_side_by_side_and_share_their_folders(
     assert batches.side_by_side(found[1].calls) == 1
     papers = [call for call in calls if call.path.endswith("/papers") and call.kind == "fsync"]
     warcs = [call for call in calls if call.path.endswith(".warc") and call.kind == "fdatasync"]
-    assert len(warcs) >= 16
+    assert 14 <= len(warcs) <= 16  # trails of one pid that wait go as one
     assert len(papers) < len(warcs) / 2
 
 
