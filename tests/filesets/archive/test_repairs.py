@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.repairs import FilesetRepair
 from lafka.filesets.archive.storing import ItemPlace
 from lafka.filesets.asks import Keep
@@ -17,9 +18,11 @@ from lafka.filesets.checking.filesets import check_filesets
 from lafka.filesets.checking.problems import CODES
 from lafka.filesets.targets.folder import PartFile
 from lafka.filesets.targets.item import ItemDescription
+from lafka.filesets.targets.s3 import BucketItem, S3Target
 from lafka.filesets.types import FilesetManifestFile, FilesetPlatformItem, IngestStrategy
 from lafka.filesets.verifying import facts_of, filled
 from tests.filesets.archive.test_filesetwarc import BODIES, ID, Store, ended
+from tests.services.stores import serving
 from tests.stores import files
 
 URL = "https://archive.org/details/an-item"
@@ -38,8 +41,10 @@ ITEM = FilesetPlatformItem(
 class Filled(Store):
     """An archive with a fileset in its WARC and one in an item; ``feed`` tells of the first."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, target: S3Target | None = None) -> None:
         super().__init__(folder)
+        if target is not None:
+            self.filesets = Filesets(folder, target)
         storing = self.storing()
         for path in BODIES:
             self.keep(storing, path)
@@ -75,6 +80,8 @@ class Filled(Store):
             assert part.keep()
             file = filled(FilesetManifestFile(path=path), facts_of([body]))
             place = ItemPlace(item="an-item", name=item.name_of(path))
+            if isinstance(item, BucketItem):
+                assert item.send(path, file.sha256 or "", lambda: False)
             storing.keep_item(Keep(file=file), [], place, [])
         item.finish()
         storing.end({"hit": True, "status": "success", "request": {}})
@@ -239,3 +246,27 @@ def test_a_repair_leaves_alone_what_a_crawl_has_in_hand(filled_archive: Filled) 
     writer.close()
     assert filled_archive.warc.read_bytes() == before
     assert [deed for deed, *_ in filled_archive.repair()] == ["recover"]
+
+
+def test_a_bucket_is_read_verified_and_described_again(tmp_path: Path) -> None:
+    with serving() as store:
+        bucket, at = store.bucket(), "a/b/an-item"
+        target = store.target(bucket, tmp_path / "work")
+        filled = Filled(tmp_path / "archive", target)
+        root = filled.filesets.root
+        assert not list((tmp_path / "work").iterdir())
+        for path, body in BODIES.items():
+            assert b"".join(filled.filesets.file(ITEM_ID, path).pieces()) == body
+        assert list(check_filesets(root, target.work, target)) == []
+        described = store.body(bucket, f"{at}/item.json")
+        store.client.delete_object(Bucket=bucket, Key=f"{at}/item.json")
+        assert [p.code for p in check_filesets(root, target.work, target)] == ["item-description"]
+        assert filled.repair(bucket=target) == [("describe", ("item-description",), True)]
+        assert store.body(bucket, f"{at}/item.json") == described
+        assert not list((tmp_path / "work").iterdir())
+        store.put(bucket, f"{at}/files/a.txt", b"other")
+        store.client.delete_object(Bucket=bucket, Key=f"{at}/files/b.txt")
+        assert sorted(p.code for p in check_filesets(root, target.work, target)) == [
+            "fileset-digest", "item-missing"
+        ]  # fmt: skip
+        assert {deed for deed, *_ in filled.repair(bucket=target)} == {"left"}

@@ -1,0 +1,180 @@
+"""A fileset in its WARC and one in an item, stored in processes that are killed or lose power.
+
+The work is what an ingest has the pipeline do, without the crawl around it. Running it again goes
+on where it ended; what comes of it has to be the same, whatever happened on the way.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lafka.errors import LafkaError, WarcError
+from lafka.filesets.archive.filesets import Filesets
+from lafka.filesets.archive.storing import ItemPlace
+from lafka.filesets.asks import Keep
+from lafka.filesets.checking.filesets import check_filesets
+from lafka.filesets.targets.folder import PartFile, facts_on_disk
+from lafka.filesets.targets.item import ItemDescription
+from lafka.filesets.types import FilesetManifestFile, IngestStrategy
+from lafka.filesets.verifying import facts_of, filled
+from tests.faults.storecalls import Call, Plan, Watch, told
+from tests.filesets.archive.test_filesetwarc import BODIES, ID, Store, ended
+from tests.filesets.archive.test_repairs import ITEM, ITEM_ID, URL
+
+LIMIT = 60
+ACKS = "acks"
+"""A file in the archive's folder to which the id of what is whole is written, as to a feed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """How a process ended: exit code or minus a signal, what it said, its calls."""
+
+    code: int
+    said: str
+    calls: tuple[Call, ...]
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="lafka-filesets-", dir=memory) as made:
+        root = Path(made) / "root"
+        root.mkdir()
+        yield root
+
+
+class Work(Store):
+    """What an ingest of each fileset stores in *root*; the raw log lies beside it."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, logs=Path(tempfile.mkdtemp(dir=root.parent)))
+
+    def run(self) -> None:
+        self.into_a_warc()
+        self.into_an_item()
+        self.log.close()
+
+    def acknowledge(self, fileset: str) -> None:
+        with (self.filesets.root / ACKS).open("ab", buffering=0) as acks:
+            acks.write(f"{fileset}\n".encode())
+
+    def into_a_warc(self) -> None:
+        storing = self.storing()
+        known = storing.known()
+        for path in BODIES:
+            if known is None or path not in known.files:
+                self.keep(storing, path)
+        ended(self, storing)
+        self.acknowledge(ID)
+
+    def into_an_item(self) -> None:
+        storing = self.storing(ITEM_ID)
+        storing.version(ITEM, IngestStrategy.ARCHIVEORG_FILESET, anew=False)
+        described = ItemDescription.of(ITEM, list(BODIES))
+        item = self.filesets.items.item(described, ITEM_ID)
+        item.make()
+        known = storing.known()
+        for path, body in BODIES.items():
+            if known is not None and path in known.files:
+                continue
+            final = item.final(path)
+            if not final.exists() or facts_on_disk(final).digests != facts_of([body]).digests:
+                self.fetch(final, body)
+            elif (part := PartFile(final)).path.exists():  # as the item's store does
+                part.drop()
+            file = filled(FilesetManifestFile(path=path), facts_of([body]))
+            place = ItemPlace(item="an-item", name=item.name_of(path))
+            storing.keep_item(Keep(file=file), [], place, [])
+        item.finish()
+        ended(self, storing)
+        self.acknowledge(ITEM_ID)
+
+    def fetch(self, final: Path, body: bytes) -> None:
+        """Have *body* in a part, half of it at a time, and give it its name once it is verified."""
+        part = PartFile(final)
+        part.take_up(URL)
+        if part.facts() != facts_of([body[: part.size]]):
+            part.begin(part.part)
+        for data in (body[part.size : len(body) // 2], body[max(part.size, len(body) // 2) :]):
+            part.write(data)
+            part.sync()
+        if not part.keep():
+            raise LafkaError(f"{final}: other content is there")
+
+
+def run(root: Path, **what: Any) -> Run:
+    """Do the work in a process of its own, watched by a plan with *what*."""
+    calls, log = root.parent / "calls", root.parent / "log"
+    calls.unlink(missing_ok=True)
+    plan = Plan(root=str(root), told=str(calls), **what)
+    process = os.fork()
+    if not process:
+        code = 70
+        try:
+            code = _child(root, log, plan)
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(process, 0)
+    said = log.read_text("utf-8") if log.exists() else ""
+    return Run(code=os.waitstatus_to_exitcode(status), said=said, calls=tuple(told(calls)))
+
+
+def _child(root: Path, log: Path, plan: Plan) -> int:
+    from tests.faults.stepcalls import Steps
+
+    signal.alarm(LIMIT)
+    with log.open("w", buffering=1) as said:
+        sys.stdout = sys.stderr = said
+        work = Work(root)
+        watch = Watch(plan)
+        watch.install()
+        Steps(watch).install()
+        try:
+            work.run()
+        except (LafkaError, WarcError) as error:
+            print(f"{type(error).__name__}: {error}")
+            return 2
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+            return 70
+    return 0
+
+
+def moment(root: Path, acknowledged: list[str]) -> list[str]:
+    """What is wrong with *root* as it is found: what was acknowledged is there with all its bytes.
+
+    A WARC whose first summary was not written yet is none, and so is a tail.
+    """
+    found = [p for p in check_filesets(root) if p.severity == "error" and p.code != "no-summary"]
+    troubles = [f"{p.code}: {p.sentence}" for p in found]
+    filesets = Filesets(root)
+    for fileset in acknowledged:
+        try:
+            _, version = filesets.version(fileset)
+            held = {path: b"".join(filesets.file(fileset, path).pieces()) for path in version.files}
+        except Exception as error:
+            troubles.append(f"{fileset} was acknowledged: {error!r}")
+            continue
+        if held != BODIES or not version.complete:
+            troubles.append(f"{fileset} was acknowledged, and is not whole")
+    return troubles
+
+
+def finish(root: Path) -> list[str]:
+    """Run the work undisturbed: what is wrong with what comes of it."""
+    done = run(root)
+    if done.code:
+        return [f"the same again ends with {done.code}: {done.said}"]
+    troubles = moment(root, [ID, ITEM_ID])
+    left = [path for path in root.rglob("*") if path.name.startswith((".part-", ".draft-"))]
+    return [*troubles, *(f"{path.name} is left" for path in left),
+            *(problem.code for problem in check_filesets(root))]  # fmt: skip
