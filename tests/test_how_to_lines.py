@@ -30,6 +30,10 @@ NOT_RUN = {
     r"scrapy crawl fileset -a input=kafka:": "Kafka; tests/filesets/crawls/test_topics.py",
     r"rsync .* backup:": "another server; tests/archec/test_moving.py",
     r"(npm|mkdir|tar|scrapy serve) .*replayweb": "asks a registry; tests/web/test_replayweb.py",
+    r"(chmod 600 tokens|scrapy crawl fileset .* -s LAFKA_ITEMS=s3:)": "a store that speaks S3;"
+    " tests/filesets/crawls/test_bucket.py",
+    r"(ia/bin/|cd archive/items/ITEM|\.\./.*/ia/bin/python upload\.py)": "archive.org;"
+    " tests/filesets/targets/test_uploading.py",
     r"ssh ": "another machine",
     r"systemctl ": "systemd",
     r"/srv/lafka/nightly$": "lines of that page; tests/test_scrapyd.py",
@@ -57,6 +61,7 @@ GATEWAY = "http://127.0.0.1:8732"
 TOBI = ("scrapy tobi -f 2012-11-07.tar.gz --at name", "scrapy tobi")
 ADOPTED = "mkdir -p srv/archec && mv taken srv/archec/archive"
 BEFORE = {
+    "archive-repec": TOBI,
     "look-at-history": TOBI,
     "use-mongodb": TOBI,
     "pull-in-legacy-data": ("scrapy tobi", "scrapy crawl fobi"),

@@ -141,6 +141,8 @@ def has_plain(options: Mapping[str, Any]) -> bool:
 class SyncedLines(io.RawIOBase):
     """A file that a thread appends to: all lines that wait are written and synced together.
 
+    It is made when the first line waits, or at the end.
+
     *refused* is called, in that thread, with the first StorageTrouble; no line is written after it.
     *synced* is called there with lines that are on the disk. ``close`` waits until all are.
     *chained*: what is written are whole JSON objects, a line each, which get their chain.
@@ -192,11 +194,10 @@ class SyncedLines(io.RawIOBase):
 
     def _work(self) -> None:
         try:
+            lines, ended = self._batch()
             with _made(self._path) as fd:
-                ended = False
                 chain = last_chain(self._path) if self._chained else None
-                while not ended:
-                    lines, ended = self._batch()
+                while True:
                     self._drained.set()
                     if lines:
                         if chain is not None:
@@ -205,6 +206,9 @@ class SyncedLines(io.RawIOBase):
                         os.fdatasync(fd)
                         if self._synced:
                             self._synced(lines)
+                    if ended:
+                        return
+                    lines, ended = self._batch()
         except StorageTrouble as error:
             self._refused(error)
         except OSError as error:

@@ -91,6 +91,7 @@ BY_OTHERS = {
     "runs/terminals.py _columns": "a terminal, no file",
     "runs/terminals.py _put": "a terminal, no file",
     "runs/terminals.py flush": "a terminal, no file",
+    "spiders/fileset.py _forget_attempts": "counts of begins stay, and the crawl is told of it",
     "spiders/fileset.py _ingest": "tests/filesets/crawls/test_kills.py",
     "spiders/fileset.py _read": "tests/filesets/crawls/test_kills.py",
     "runs/reporting.py peak_memory": "/proc",

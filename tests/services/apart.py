@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import venv
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ PROGRAMS = {
     "wacz": "wacz==0.6.0",
     "wayback": "pywb==2.9.1",
     "datasette": "datasette==0.65.5",
+    "ia": "internetarchive==5.8.0",  # AGPL: never imported; later ones want a certifi of the future
 }
 """Commands, and what brings them."""
 HOW = "make services brings it"
@@ -46,10 +48,21 @@ def program(name: str) -> Path:
 
 def run(name: str, *args: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run it, nothing of this environment around it."""
-    env = {"PATH": os.environ["PATH"], "HOME": str(cwd), "LC_ALL": "C.UTF-8"}
-    return subprocess.run(
-        [program(name), *args], cwd=cwd, env=env, capture_output=True, text=True, check=False
-    )
+    return _run([program(name), *args], cwd)
+
+
+def python(
+    name: str, *args: str | Path, cwd: Path, **more: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the Python of *name*'s environment; *more*: variables of its environment."""
+    return _run([program(name).with_name("python"), *args], cwd, more)
+
+
+def _run(
+    command: Sequence[str | Path], cwd: Path, more: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    env = {"PATH": os.environ["PATH"], "HOME": str(cwd), "LC_ALL": "C.UTF-8", **(more or {})}
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
 
 
 if __name__ == "__main__":
