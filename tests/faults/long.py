@@ -40,10 +40,13 @@ from tests.faults import (
     stops,
     straces,
     together,
+    workers,
 )
 from tests.faults.crawls import Crawls
 from tests.faults.sites import FaultSite
 from tests.faults.storecalls import KINDS, Call, Site, Which
+from tests.services.kafkas import Kafka
+from tests.services.postgresqls import Postgres
 from tests.sites.hostile.behaviours import Behaviour
 from tests.sites.hostile.site import behaviours
 
@@ -437,6 +440,26 @@ def beside_hostile(names: Sequence[str]) -> Figures:
     return _cleaned(work, ", ".join(names))
 
 
+def workers_phase(options: argparse.Namespace, _: ProcessPoolExecutor) -> Iterable[Task]:
+    for place in range(options.rounds):
+        yield partial(disturbed_workers, options.seed + place)
+
+
+@cache
+def _services() -> tuple[Kafka, Postgres]:
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(workers.services())
+
+
+def disturbed_workers(seed: int) -> Figures:
+    try:
+        troubles = workers.disturbed_at_random(*_services(), seed)
+    except AssertionError as error:
+        troubles = [f"seed {seed}: {error}"]
+    return Figures({"workers killed": 1, "brokers killed": 1, "requests": 60}, troubles)
+
+
 PHASES: dict[str, tuple[str, Callable[[argparse.Namespace, ProcessPoolExecutor], Iterable[Task]]]]
 PHASES = {
     "kills": ("Crawls killed at random moments", kills_phase),
@@ -450,6 +473,7 @@ PHASES = {
     "batches": ("Sixteen papers side by side: kills at every call, cuts, mutants", batches_phase),
     "disks": ("Real file systems that are too small", disks_phase),
     "neighbours": ("100 good hosts beside each hostile behaviour", neighbours_phase),
+    "workers": ("Two workers on one topic; one is killed, and so is the broker", workers_phase),
     "removals": ("Foreign files, folders and links at every level", removals_phase),
     "fuzz": ("The fuzz targets", fuzz_phase),
 }

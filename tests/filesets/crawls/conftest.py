@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.filesets.crawls.ingesting import Ingest
+from tests.services import postgresqls
 from tests.services.kafkas import Kafka, started
+from tests.services.postgresqls import Postgres
 from tests.sites.platforms import PlatformSite
 
 
@@ -17,6 +19,13 @@ def broker() -> Iterator[Kafka]:
     made = started()
     yield made
     made.end()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    server = postgresqls.started()
+    yield server
+    server.end()
 
 
 @pytest.fixture

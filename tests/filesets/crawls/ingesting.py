@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import threading
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer as RawConsumer
 from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from lafka.filesets.topics import topics
 from lafka.jobs.kafka.producing import Producer
@@ -33,9 +35,11 @@ class Ingest:
         self.requests, self.filesets, self.files = (wanted[i].name for i in (2, 3, 4))
         self.group = f"sandcrawler-{self.env}-ingest-fileset"
         self.settings = {**site.settings, "LAFKA_KAFKA_ENV": self.env}
+        self.asked = 0
 
     def ask(self, *requests: Any) -> None:
         """Send *requests*: URLs, objects, or bytes as they are."""
+        self.asked += len(requests)
         with Producer(self.kafka.servers) as producer:
             for one in requests:
                 if isinstance(one, str):
@@ -63,14 +67,39 @@ class Ingest:
         raise AssertionError(f"{self.committed()} offsets are committed, not {count}")
 
     def committed(self) -> int:
+        return sum(self.offsets())
+
+    def offsets(self) -> list[int]:
+        """What is committed, by partition; zeros while no broker can tell."""
         consumer = RawConsumer({"bootstrap.servers": self.kafka.servers, "group.id": self.group})
         try:
             places = [TopicPartition(self.requests, n) for n in range(6)]
-            return sum(max(0, place.offset) for place in consumer.committed(places, WAIT))
+            return [max(0, place.offset) for place in consumer.committed(places, WAIT)]
         except KafkaException:  # the broker is away, or the group has no coordinator yet
-            return 0
+            return [0] * 6
         finally:
             consumer.close()
+
+    def passed(self) -> list[str]:
+        """Places behind the committed offsets of which no result was told: there may be none."""
+        told = {result["lafka"]["message"] for _, result in self.told(self.filesets)}
+        places = (f"{self.requests}/{number}@{place}" for number, offset in
+                  enumerate(self.offsets()) for place in range(offset))  # fmt: skip
+        return [place for place in places if place not in told]
+
+    def wait_for_members(self, count: int) -> None:
+        """Until so many workers share the partitions, and none of them is about to."""
+        admin = AdminClient({"bootstrap.servers": self.kafka.servers, "log_level": 0})
+        over = threading.Event()
+        for _ in range(WAIT * 5):
+            answer = admin.describe_consumer_groups([self.group], request_timeout=WAIT)
+            with suppress(KafkaException):
+                found = answer[self.group].result()
+                shares = [member.assignment.topic_partitions for member in found.members]
+                if found.state.name == "STABLE" and len(shares) == count and all(shares):
+                    return
+            over.wait(0.2)
+        raise AssertionError(f"the group never came to have {count} members")
 
     def told(self, topic: str) -> list[tuple[str, dict[str, Any]]]:
         """All that is on *topic*: keys and results."""

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -94,14 +95,20 @@ def held(archive: Path) -> dict[tuple[str, str, str], bytes]:
         for fileset, versions in values.items():
             for name, version in versions.items():
                 for path, entry in version["files"].items():
+                    place = archive / "fileset" / "warc" / warc
                     if "item" in entry:
-                        data = (archive / "items" / entry["item"] / entry["name"]).read_bytes()
-                    else:
-                        with (archive / "fileset" / "warc" / warc).open("rb") as file:
-                            file.seek(entry["s"])
-                            data = file.read(entry["l"])
-                    found[fileset, name, path] = data
+                        place = archive / "items" / entry["item"] / entry["name"]
+                    found[fileset, name, path] = cut_out(place, entry)
     return found
+
+
+def cut_out(place: Path, entry: dict[str, Any]) -> bytes:
+    """The file of *entry*, which is or stands in the file at *place*; a member unpacked."""
+    where = entry.get("bundle", entry)
+    with place.open("rb") as file:
+        file.seek(where.get("s", 0))
+        data = file.read(where["l"])
+    return zlib.decompress(data, -15) if where.get("method") == "deflated" else data
 
 
 def payload_bytes(archive: Path) -> int:
