@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lafka.errors import BadArgument
-from lafka.filesets.crawling.tokens import is_safe, load_keys
 from lafka.filesets.targets.folder import FolderTarget
-from lafka.filesets.targets.s3 import Place, S3Target
 from lafka.filesets.targets.target import Target
 
 if TYPE_CHECKING:
@@ -23,6 +21,10 @@ def target_of(settings: BaseSettings) -> Target:
     named, folder = settings.get("LAFKA_ITEMS"), Path(settings["LAFKA_ARCHIVE"]) / "items"
     if not str(named or "").startswith("s3://"):
         return FolderTarget(Path(named) if named else folder)
+    # Who has no bucket waits neither for Scrapy, which tokens go by, nor for what buckets need.
+    from lafka.filesets.crawling.tokens import is_safe, load_keys  # noqa: PLC0415
+    from lafka.filesets.targets.s3 import Place, S3Target  # noqa: PLC0415
+
     place = Place.parse(named, settings.get("AWS_ENDPOINT_URL"), settings.get("AWS_REGION_NAME"))
     if place.endpoint and not is_safe(place.endpoint):
         raise BadArgument(f"AWS_ENDPOINT_URL={place.endpoint}: keys go by https alone")
