@@ -19,7 +19,7 @@ demo: $(COMPILED)
 	$(BIN)/lafka demo
 
 test: $(TESTED) $(COMPILED)
-	$(BIN)/python -m pytest -n auto $(TESTS)
+	$(BIN)/python -m pytest -n auto --reruns 1 -rR $(TESTS)
 
 services: $(TESTED)
 	$(PIP) -r requirements-services.txt || { sleep 10; $(PIP) -r requirements-services.txt; }
