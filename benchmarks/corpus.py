@@ -14,7 +14,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from benchmarks.tables import markdown
-from lafka.papers import Archive
+from lafka.papers import Archive, Pid
 from lafka.papers.archive.suwafs import Fut, Suwaf
 from lafka.runs.live import INTERVAL, Moment
 from lafka.runs.terminals import Terminal
@@ -61,16 +61,22 @@ def _filled(root: Path, count: int) -> Archive:
     """An archive of suwafs alone; nothing of the WARCs is read by who lists futs."""
     archive = Archive.create(root)
     for number in range(count):
-        url = f"https://h{number % 997}.example.org/papers/{number}.pdf"
-        digest = "sha256:" + f"{number:064x}"
-        fut = Fut(s=1_200, l=200_000, url=url, digest=digest)
-        pid = archive.scheme.pid(f"RePEc:a{number % 50:02}:s{number // 50 % 40:02}:{number}")
-        times = {url: {"2026-11-20T10:11:12Z": fut}}
-        suwaf = Suwaf(pid=pid, futlis=times, end=210_000, chain=digest)
-        path = archive.suwaf_path(pid)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(suwaf.to_bytes())
+        put_suwaf(archive, number)
     return archive
+
+
+def put_suwaf(archive: Archive, number: int) -> tuple[Pid, str]:
+    """The suwaf of a paper that has its fut, without a WARC; the pid and the futli."""
+    url = f"https://h{number % 997}.example.org/papers/{number}.pdf"
+    digest = "sha256:" + f"{number:064x}"
+    fut = Fut(s=1_200, l=200_000, url=url, digest=digest)
+    pid = archive.scheme.pid(f"RePEc:a{number % 50:02}:s{number // 50 % 40:02}:{number}")
+    times = {url: {"2026-11-20T10:11:12Z": fut}}
+    suwaf = Suwaf(pid=pid, futlis=times, end=210_000, chain=digest)
+    path = archive.suwaf_path(pid)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(suwaf.to_bytes())
+    return pid, url
 
 
 def _plainly(root: Path) -> int:

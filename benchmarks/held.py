@@ -7,10 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks import runs
+from benchmarks.corpus import put_suwaf
 from benchmarks.runs import Run
 from benchmarks.tables import markdown
 from lafka.papers import Archive
-from lafka.papers.archive.suwafs import Fut, Suwaf
 
 PAPERS, TIMES, FEW = 100_000, 10, 20_000
 GOAL = 20_000
@@ -63,19 +63,11 @@ def _filled(root: Path, count: int) -> list[str]:
     """Papers that are held, as far as a crawl looks at them; their lines."""
     archive, lines = Archive.create(root), []
     for number in range(count):
-        url = f"https://h{number % 997}.example.org/papers/{number}.pdf"
-        digest = "sha256:" + f"{number:064x}"
-        fut = Fut(s=1_200, l=200_000, url=url, digest=digest)
-        pid = archive.scheme.pid(f"RePEc:a{number % 50:02}:s{number // 50 % 40:02}:{number}")
-        times = {url: {"2026-11-20T10:11:12Z": fut}}
-        suwaf = Suwaf(pid=pid, futlis=times, end=210_000, chain=digest)
-        for path, data in (
-            (archive.suwaf_path(pid), suwaf.to_bytes()),
-            (archive.warc_path(pid), b""),
-        ):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-        os.truncate(archive.warc_path(pid), 210_000)
+        pid, url = put_suwaf(archive, number)
+        warc = archive.warc_path(pid)
+        warc.parent.mkdir(parents=True, exist_ok=True)
+        warc.write_bytes(b"")
+        os.truncate(warc, 210_000)
         lines.append(f"{pid}\t{url}\n")
     return lines
 
