@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 
 OBJECTS = 5_000
-"""Objects more than at the last look before the next: a megabyte or two, were all of them garbage."""
+"""Objects more than at the last look before the next: a megabyte, were all of them garbage."""
 LOOKS = 2
 """Looks at the young after which the older are looked at too. What was in flight at a look is taken
 for old; with Python's own 10 and 10 some 100 MB of it wait, with these some 10."""
