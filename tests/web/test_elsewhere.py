@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from lafka.papers import package, pieces
-from lafka.warc.converting.packing import pack
 from lafka.warc import Entry
+from lafka.warc.converting.packing import pack
 from lafka.warc.format.dates import WarcDate
 from lafka.web.captures import Captures
 from lafka.web.site import Origins, Site
