@@ -105,8 +105,10 @@ class _Types:
 
     def given(self, members: Iterator[_Seen]) -> tuple[Member, ...]:
         """*members*, each with its first bytes, in their order and with their types."""
-        for (member, prefix), (thread, sniffer) in zip(members, cycle(self._threads), strict=False):
+        turns = cycle(self._threads)
+        for member, prefix in members:
             if member.sha256 not in self._asked:
+                thread, sniffer = next(turns)
                 self._asked[member.sha256] = thread.submit(sniffer.sniffed, prefix)
             self._waiting.append(member)
             if len(self._waiting) > _WAITING:
@@ -124,7 +126,7 @@ class _Types:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for thread, _ in self._threads:
+        for thread, _sniffer in self._threads:
             thread.shutdown(cancel_futures=True)
 
 

@@ -207,7 +207,7 @@ class FilesetSpider(Spider):
                 return
             if line.message:
                 await self.wire.aside(self.attempts.begin, line)
-            moved = partial(self.attempts.end, [line.message])
+            moved = partial(self.attempts.end, [line.message]) if line.message else None
             result = await Ingest(self.shop, line.request, line.number, moved).run()
             self._tell(result, line)
             await self.run.raw.in_order(self._release, line.number)
