@@ -177,7 +177,7 @@ class FilesetSpider(Spider):
                 await room.acquire()
                 if (line := await following()) is None:
                     break
-                begins = await self.wire.aside(self.attempts.begins, line) if line.message else 0
+                begins = await self._begun(line)
                 if begins >= ALONE and self._tasks:
                     await asyncio.wait(self._tasks)
                 task = asyncio.ensure_future(self._ingest(line, begins))
@@ -196,6 +196,10 @@ class FilesetSpider(Spider):
             await asyncio.wait(self._tasks)
         self._out.put_nowait(None)
 
+    async def _begun(self, line: RequestLine) -> int:
+        """Count that *line* is begun, but for one that is to wait until it is alone."""
+        return await self.wire.aside(self.attempts.begin, line, ALONE) if line.message else 0
+
     async def _ingest(self, line: RequestLine, begins: int) -> None:
         """The ingest of *line*, which was begun so often before without an end."""
         try:
@@ -205,7 +209,7 @@ class FilesetSpider(Spider):
             if begins >= MOST:
                 self._tell(self.attempts.given_up(line, line.request), line)
                 return
-            if line.message:
+            if begins >= ALONE:
                 await self.wire.aside(self.attempts.begin, line)
             moved = partial(self.attempts.end, [line.message]) if line.message else None
             result = await Ingest(self.shop, line.request, line.number, moved).run()
