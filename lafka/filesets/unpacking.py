@@ -134,7 +134,7 @@ class _Count:
     """Bytes that came out of a bundle of *size* bytes, held to *limits*."""
 
     def __init__(self, size: int, limits: BundleLimits, others: Iterable[str] = ()) -> None:
-        self.digests = ("crc32", *others)
+        self.others = tuple(others)
         self._most = min(limits.max_total, limits.max_ratio * max(1, size))
         self._size = size
         self._limits = limits
@@ -162,19 +162,19 @@ class _Count:
         self._bytes += size
 
 
-def _read_through(stream: Any, count: _Count) -> FileFacts:
-    seen = Digester(count.digests)
+def _read_through(stream: Any, count: _Count, *more: str) -> FileFacts:
+    seen = Digester((*count.others, *more))
     while data := stream.read(_PIECE):
         count.add(len(data))
         seen.feed(data)
     return seen.facts()
 
 
-def _member(path: str, facts: FileFacts, **place: Any) -> _Seen:
-    digests = {name: facts.digests[name] for name in ("md5", "sha1", "sha256", "crc32")}
+def _member(path: str, facts: FileFacts, crc32: str, **place: Any) -> _Seen:
+    digests = {name: facts.digests[name] for name in ("md5", "sha1", "sha256")}
     others = {name: facts.digests[name] for name in OTHER_DIGESTS if name in facts.digests}
-    del others["crc32"]
-    told = {"path": path, "size": facts.size, "others": others or None}
+    others.pop("crc32", None)
+    told = {"path": path, "size": facts.size, "crc32": crc32, "others": others or None}
     return Member(**{**told, **digests, **place}), facts.prefix
 
 
@@ -220,13 +220,14 @@ class _Zip:
         return int(info.header_offset + _LOCAL.size + name + extra)
 
     def _read(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, start: int) -> _Seen:
-        with archive.open(info) as stream:  # checks the CRC-32 at its end
+        with archive.open(info) as stream:  # holds the bytes against their CRC-32 at its end
             facts = _read_through(stream, self._count)
         if facts.size != info.file_size:
             raise BadBundle(f"{info.filename!r} ends early")
         return _member(
             _zip_name(info),
             facts,
+            f"{info.CRC:08x}",
             s=start,
             l=info.compress_size,
             method=_METHODS.get(info.compress_type, str(info.compress_type)),
@@ -312,13 +313,14 @@ class _Tar:
         self._count.hold(info.size)
         stream = archive.extractfile(info)
         assert stream is not None
-        facts = _read_through(stream, self._count)
+        facts = _read_through(stream, self._count, "crc32")
         if facts.size != info.size:
             raise BadBundle(f"{info.name!r} ends early")
         literal = not self.gzipped and not info.issparse()
         return _member(
             info.name,
             facts,
+            facts.digests["crc32"],
             s=info.offset_data if literal else None,
             l=info.size,
             method="sparse" if info.issparse() else "stored",
