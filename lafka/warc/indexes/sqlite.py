@@ -401,9 +401,10 @@ class SqliteBuilder(IndexBuilder):
         number, stored = hashed(url), _stored(url)
         add = "INSERT OR IGNORE INTO urls VALUES (?, ?, ?)"  # most are new
         while not self._run(add, (number, stored, key)).rowcount:
-            if self._row("SELECT url FROM urls WHERE id = ?", number) == (stored,):
+            row = self._row("SELECT url FROM urls WHERE id = ?", number)
+            if row == (stored,):
                 break
-            number += 1
+            number += row is not None  # else someone has just dropped it
         self._last = url, number
         return number
 
@@ -411,10 +412,14 @@ class SqliteBuilder(IndexBuilder):
         number = self._volumes.get(name)
         if number is None:
             stored = _stored(name)
-            done = self._run("INSERT OR IGNORE INTO volumes (name) VALUES (?)", (stored,))
-            row = (done.lastrowid,) if done.rowcount else None
-            while row is None:
-                row = self._row("SELECT id FROM volumes WHERE name = ?", stored)
+            row: Row | None = None
+            while row is None:  # someone else may be as quick, or drop it
+                done = self._run("INSERT OR IGNORE INTO volumes (name) VALUES (?)", (stored,))
+                row = (
+                    (done.lastrowid,)
+                    if done.rowcount
+                    else self._row("SELECT id FROM volumes WHERE name = ?", stored)
+                )
             number = int(row[0])
             if len(self._volumes) >= _KNOWN_MAX:
                 self._volumes.clear()
