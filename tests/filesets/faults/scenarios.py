@@ -171,7 +171,7 @@ EXEMPT = {
     "targets/s3.py": "of an upload that is not known any more the parts are sent again",
     "else:\n            self._file.sync()": "nothing comes just now: the sync at the end does it",
     "the same\n                self._file.sync()": "the disk has refused: it may do so again",
-    "drafts.link(self.path, aside)": "what is set aside was not the file: nothing is promised of it",
+    "drafts.link(self.path, aside)": "what was set aside was not the file",
     "SYNC_BYTES:\n            self.sync()": "now and then: the sync at the end does it",
 }
 """What no scenario can miss, by a part of its place or of its line, and why."""
