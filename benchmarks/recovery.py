@@ -15,12 +15,15 @@ from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import TypeVar
 
 from benchmarks import captures, durable, runs
 from benchmarks.tables import markdown
 from lafka.capture.rawlog import RawLog
 from lafka.papers.archive.archives import Archive
+from lafka.papers.archive.recovery import end_of
 
+T = TypeVar("T")
 ROUNDS = 3
 ARCHIVES = (2_000, 20_000)
 HELD_SIZE = 4_000
@@ -56,15 +59,15 @@ def _measure(held: int) -> dict[str, float]:
     with TemporaryDirectory(prefix="lafka-benchmark-", dir=durable.disk()) as name:
         folder = Path(name)
         root = folder / "archive"
-        _in_a_process_of_its_own(partial(_fill, root, held))
+        in_a_process_of_its_own(partial(_fill, root, held))
         for number in range(ROUNDS):
             for place, (what, leave) in enumerate(_LEFT_BEHIND.items()):
-                run = f"{number}-{place}"
+                run = f"{number}{place}"
                 if leave is not None:
-                    _in_a_process_of_its_own(partial(leave, root, run), ends_by=signal.SIGKILL)
+                    in_a_process_of_its_own(partial(leave, root, run), ends_by=signal.SIGKILL)
                 os.sync()
                 seconds[what].append(_until_first_request(folder, root, run))
-                _is_clean(root)
+                is_clean(root)
             bare = durable.written(folder, f"bare{number}", range(LEFT), whole=True)
             os.sync()
             begun = time.perf_counter()
@@ -83,20 +86,21 @@ def _fill(root: Path, held: int) -> None:
     raw.close()
 
 
-def _leave_nothing(root: Path, run: str) -> None:
-    RawLog(root / "raw", f"killed-{run}", config={})
+def leave(root: Path, run: str, *, papers: int) -> None:
+    """Leave in *root* what a crawl leaves that had captured so many *papers* when it was killed.
+
+    None of them was acknowledged. This process ends here.
+    """
+    archive = Archive.create(root)
+    raw = RawLog(root / "raw", f"20261120T101112000000Z-killed-{run}", config={})
+    for number in range(papers):
+        trail = captures.recorded(archive, raw, number, SIZE)
+        raw.note(trail.number, trail.futli.url, end_of(trail))
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _leave_papers(root: Path, run: str) -> None:
-    archive = Archive(root)
-    raw = RawLog(root / "raw", f"killed-{run}", config={})
-    for number in range(LEFT):
-        raw.end(captures.recorded(archive, raw, number, SIZE))
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _in_a_process_of_its_own(work: Callable[[], None], *, ends_by: int = 0) -> None:
+def in_a_process_of_its_own(work: Callable[[], None], *, ends_by: int = 0) -> None:
+    """Do *work* in a child, which has to end well, or *ends_by* that signal."""
     process = get_context("fork").Process(target=work)
     process.start()
     process.join()
@@ -106,7 +110,7 @@ def _in_a_process_of_its_own(work: Callable[[], None], *, ends_by: int = 0) -> N
 
 def _until_first_request(folder: Path, root: Path, run: str) -> float:
     path = folder / f"list-{run}.tsv"
-    with _site() as (port, asked):
+    with site(time.monotonic) as (port, asked):
         path.write_text(f"RePEc:ben:new:{run}\thttp://127.0.0.1:{port}/x.pdf\n")
         begun = time.monotonic()
         runs.run(runs.lafka(path, root), cwd=runs.ROOT, log=folder / "log")
@@ -114,11 +118,11 @@ def _until_first_request(folder: Path, root: Path, run: str) -> float:
 
 
 @contextmanager
-def _site() -> Iterator[tuple[int, list[float]]]:
-    """A site that has nothing: its port, and when it was asked."""
-    asked: list[float] = []
+def site(look: Callable[[], T]) -> Iterator[tuple[int, list[T]]]:
+    """A site that has nothing: its port, and what a *look* at each question gave."""
+    asked: list[T] = []
     listener = socket.create_server(("127.0.0.1", 0))
-    thread = threading.Thread(target=_serve, args=(listener, asked))
+    thread = threading.Thread(target=_serve, args=(listener, asked, look))
     thread.start()
     try:
         yield listener.getsockname()[1], asked
@@ -128,7 +132,7 @@ def _site() -> Iterator[tuple[int, list[float]]]:
         listener.close()
 
 
-def _serve(listener: socket.socket, asked: list[float]) -> None:
+def _serve(listener: socket.socket, asked: list[T], look: Callable[[], T]) -> None:
     while True:
         try:
             connection, _ = listener.accept()
@@ -136,11 +140,12 @@ def _serve(listener: socket.socket, asked: list[float]) -> None:
             return
         with connection:
             if connection.recv(65536):
-                asked.append(time.monotonic())
+                asked.append(look())
                 connection.sendall(_NOT_FOUND)
 
 
-def _is_clean(root: Path) -> None:
+def is_clean(root: Path) -> None:
+    """Nothing that a dead run left waits in *root* any more."""
     left = [path for path in (root / "raw").iterdir() if path.is_dir()]
     if left:
         sys.exit(f"not recovered: {left}")
@@ -151,6 +156,6 @@ KILLED = f"after a kill, {LEFT} papers and MB captured"
 BARE = "those bytes alone: written, the same four syncs"
 _LEFT_BEHIND: dict[str, Callable[[Path, str], None] | None] = {
     START: None,
-    "after a kill, nothing captured": _leave_nothing,
-    KILLED: _leave_papers,
+    "after a kill, nothing captured": partial(leave, papers=0),
+    KILLED: partial(leave, papers=LEFT),
 }

@@ -23,6 +23,7 @@ MODULES = {
     "verify": "benchmarks.verify",
     "durable": "benchmarks.durable",
     "recovery": "benchmarks.recovery",
+    "restart": "benchmarks.restart",
     "list": "benchmarks.long_list",
     "lines": "benchmarks.ten_million",
     "held": "benchmarks.held",

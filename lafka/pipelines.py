@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy.exceptions import CloseSpider, DropItem, NotConfigured
@@ -68,13 +68,7 @@ class PaperWarcPipeline:
 
     async def open_spider(self) -> None:
         """Copy what killed runs left, before the first futli is asked for."""
-        try:
-            await self._raw.in_order(self._recover)
-        except StorageTrouble as error:
-            note_storage_trouble(self._crawler, error)
-            raise CloseSpider(STORAGE_TROUBLE) from error
-        if reason := stopping_for(self._crawler):
-            raise CloseSpider(reason)
+        await _taken_up(self._crawler, self._raw.in_order(self._recover))
 
     def _recover(self) -> None:
         def stopped() -> bool:
@@ -241,6 +235,17 @@ class ObiStorePipeline:
             await reports.tell({"gatherings": tists})
 
 
+async def _taken_up(crawler: Crawler, recovery: Awaitable[object]) -> None:
+    """Wait for *recovery*; a disk that refuses, or a stop meanwhile, ends the crawl."""
+    try:
+        await recovery
+    except StorageTrouble as error:
+        note_storage_trouble(crawler, error)
+        raise CloseSpider(STORAGE_TROUBLE) from error
+    if reason := stopping_for(crawler):
+        raise CloseSpider(reason)
+
+
 def _left(trail: Trail) -> Left:
     closes = trail.has_last_word and not trail.captures
     return Left(captures=trail.captures, closes=trail.futli.url if closes else "")
@@ -286,13 +291,7 @@ class FilesetPipeline:
 
     async def open_spider(self) -> None:
         """Store what killed runs left, before the first request is begun."""
-        try:
-            await self._threads.run(self._recover)
-        except StorageTrouble as error:
-            note_storage_trouble(self._crawler, error)
-            raise CloseSpider(STORAGE_TROUBLE) from error
-        if reason := stopping_for(self._crawler):
-            raise CloseSpider(reason)
+        await _taken_up(self._crawler, self._threads.run(self._recover))
 
     def _recover(self) -> None:
         from lafka.filesets.archive.recovery import recover as recover_filesets  # noqa: PLC0415

@@ -28,6 +28,7 @@ from lafka.jobs.kafka import Message as Read
 from lafka.jobs.kafka.places import Place, properties
 from lafka.jobs.kafka.reading import Reader
 from lafka.jobs.lines import ahead, batches
+from lafka.storage.folders import sync_folder
 
 DATABASE = "ingest.sqlite"
 DEAD = "ingest.dead.jsonl"
@@ -132,9 +133,12 @@ def burying(place: Path) -> Callable[[Dead], None]:
         told = {"place": dead.message.place, "reason": dead.reason, "data": data}
         line = json.dumps(told, ensure_ascii=False) + "\n"
         try:
+            is_new = not place.exists()
             with place.open("ab", buffering=0) as file:
                 file.write(line.encode("utf-8", "backslashreplace"))
                 os.fsync(file.fileno())
+            if is_new:
+                sync_folder(place.parent)
         except OSError as error:
             raise StorageTrouble(place, error) from error
 

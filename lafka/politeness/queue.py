@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter, OrderedDict
+from itertools import count
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -74,10 +75,12 @@ class HostQueue(DownloaderAwarePriorityQueue):
         self._held: set[str] = set()  # slots that cannot go now
         self._timers: list[tuple[float, str]] = []  # heap: when a held slot may go
         self._blocked: list[str] = []  # held, by requests that did not come from here
-        # Held, for their share is full.
-        self._crowded: dict[Standing, OrderedDict[str, None]] = {
-            standing: OrderedDict() for standing in Standing
-        }
+        # Held, for their share is full: heaps of tickets and slots. A slot keeps its first ticket
+        # until it is sent: who has room now is asked more often than room is taken.
+        self._crowded: dict[Standing, list[tuple[int, str]]] = {each: [] for each in Standing}
+        self._crowded_as: dict[str, Standing] = {}
+        self._tickets: dict[str, int] = {}
+        self._ticket = count()
         self._sent: dict[Request, str] = {}
         self._sending: Counter[str] = Counter()
         self._wake_up: tuple[float, CallLaterResult] | None = None
@@ -119,6 +122,7 @@ class HostQueue(DownloaderAwarePriorityQueue):
         if slot in self.pqueues:
             self._offer(slot)
         if request is not None:
+            self._tickets.pop(slot, None)
             self._length -= 1
             self._sent[request] = slot
             self._sending[slot] += 1
@@ -173,17 +177,18 @@ class HostQueue(DownloaderAwarePriorityQueue):
         standing = self._standings.standing(slot)
         if self._standings.room(standing) > 0:
             return False
-        self._crowded[standing][slot] = None
+        ticket = self._tickets.setdefault(slot, next(self._ticket))
+        heapq.heappush(self._crowded[standing], (ticket, slot))
+        self._crowded_as[slot] = standing
         self._held.add(slot)
         return True
 
     def _let_rise(self, slot: str) -> None:
         """Let a slot go that waits for a share, and has another standing by now."""
-        now = self._standings.standing(slot)
-        for standing, slots in self._crowded.items():
-            if slot in slots and standing is not now:
-                del slots[slot]
-                self._held.discard(slot)
+        standing = self._crowded_as.get(slot)
+        if standing is not None and standing is not self._standings.standing(slot):
+            del self._crowded_as[slot]
+            self._held.discard(slot)
 
     def _concurrency(self, slot: str) -> int:
         live = self._downloader.slots.get(slot)
@@ -213,11 +218,14 @@ class HostQueue(DownloaderAwarePriorityQueue):
         now = monotonic()
         while self._timers and self._timers[0][0] <= now:
             changed.append(heapq.heappop(self._timers)[1])
-        for standing, slots in self._crowded.items():
-            room = self._standings.room(standing) if slots else 0
-            while slots and room > 0:
-                changed.append(slots.popitem(last=False)[0])
-                room -= 1
+        for standing, waiting in self._crowded.items():
+            room = self._standings.room(standing) if waiting else 0
+            while waiting and room > 0:
+                slot = heapq.heappop(waiting)[1]
+                if self._crowded_as.get(slot) is standing:  # not let go, or waiting twice
+                    del self._crowded_as[slot]
+                    changed.append(slot)
+                    room -= 1
         for slot in changed:
             self._held.discard(slot)
             if slot in self.pqueues:
@@ -226,7 +234,7 @@ class HostQueue(DownloaderAwarePriorityQueue):
     def _set_wake_up(self) -> None:
         """Have the engine ask again when the first timer is due: its own heartbeat is 5 s."""
         due = self._timers[0][0] if self._timers else math.inf
-        if any(self._crowded.values()):
+        if self._crowded_as:
             due = min(due, monotonic() + self._standings.next_look)
         if due == math.inf:
             return

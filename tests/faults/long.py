@@ -45,6 +45,8 @@ from tests.faults import (
 from tests.faults.crawls import Crawls
 from tests.faults.sites import FaultSite
 from tests.faults.storecalls import KINDS, Call, Site, Which
+from tests.filesets.faults import roads
+from tests.filesets.faults import scenarios as filesets
 from tests.services.kafkas import Kafka
 from tests.services.postgresqls import Postgres
 from tests.sites.hostile.behaviours import Behaviour
@@ -245,6 +247,57 @@ def mutant_in_a_batch(site: Site, how: str, size: int) -> Figures:
     return _cleaned(work)
 
 
+# Filesets ---------------------------------------------------------------------------------------
+
+
+@cache
+def _roads() -> roads.RoadSite:
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(roads.RoadSite())
+
+
+def road_cut(name: str, most: int) -> Figures:
+    """Power cuts and kills on a road of a fileset, each disk recovered and judged."""
+
+    def work() -> Figures:
+        made = roads.recorded(roads.Ordeal(_crawls(), _roads(), roads.ROADS[name]))
+        found = made.cut(random.Random(SEED), most=most)
+        killed = [made.judge.verdict(tree, told) for tree, told in made.die()]
+        counts = {"moments": found.moments, "disks": found.disks, "kills": len(killed)}
+        troubles = [trouble for each in killed for trouble in each]
+        return Figures(counts, [f"{name}: {t}" for t in (*found.losses, *troubles)])
+
+    return _cleaned(work, name)
+
+
+def road_finished(name: str, seed: int) -> Figures:
+    """The same command over a disk that a power cut left on a road: all is there, and stays."""
+
+    def work() -> Figures:
+        road, rng = roads.ROADS[name], random.Random(seed)
+        [tree] = roads.recorded(roads.Ordeal(_crawls(), _roads(), road)).some(rng, 1)
+        wrong = roads.finished(_crawls(), _roads(), road, tree, cut=True)
+        return Figures({"disks that a crawl finished": 1}, [f"{name}, {seed}: {w}" for w in wrong])
+
+    return _cleaned(work, f"{name}, {seed}")
+
+
+def fileset_mutant(site: Site) -> Figures:
+    def work() -> Figures:
+        for name, scenario in filesets.SCENARIOS.items():
+            if site in _road_reached(name) and scenario(_crawls(), _roads(), site)[0]:
+                return Figures({"mutants": 1, "caught": 1})
+        return Figures({"mutants": 1, "caught": 0}, [f"{site} is not missed"])
+
+    return _cleaned(work, str(site))
+
+
+@cache
+def _road_reached(name: str) -> set[Site]:
+    return filesets.reached(_crawls(), _roads(), name)
+
+
 # Phases -----------------------------------------------------------------------------------------
 
 Task = Callable[[], Figures]
@@ -320,6 +373,16 @@ def batches_phase(_: argparse.Namespace, pool: ProcessPoolExecutor) -> Iterable[
             yield partial(mutant_in_a_batch, site, "without", size)
             if not batches.harmless_if_late(site):
                 yield partial(mutant_in_a_batch, site, "late", size)
+
+
+def filesets_phase(options: argparse.Namespace, _: ProcessPoolExecutor) -> Iterable[Task]:
+    for name in roads.ROADS:
+        yield partial(road_cut, name, options.disks // 20)
+        for place in range(options.rounds // 6):
+            yield partial(road_finished, name, options.seed + place)
+    for site in filesets.SITES:
+        if not filesets.exempt(site):
+            yield partial(fileset_mutant, site)
 
 
 def disks_phase(_: argparse.Namespace, __: ProcessPoolExecutor) -> Iterable[Task]:
@@ -471,6 +534,7 @@ PHASES = {
     "powercuts": ("Power cuts in the model, also behind a kill at every call", powercuts_phase),
     "mutants": ("The store without one of its syncs or locks", mutants_phase),
     "batches": ("Sixteen papers side by side: kills at every call, cuts, mutants", batches_phase),
+    "filesets": ("Filesets: power cuts and kills on nine roads, and mutants", filesets_phase),
     "disks": ("Real file systems that are too small", disks_phase),
     "neighbours": ("100 good hosts beside each hostile behaviour", neighbours_phase),
     "workers": ("Two workers on one topic; one is killed, and so is the broker", workers_phase),

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 from tests.crawls.running import ROOT
@@ -54,6 +55,8 @@ class _Source:
     path: Path
     tree: ast.Module
     calls: list[tuple[ast.Call, Function | None]] = field(default_factory=list)
+    named: dict[str, list[tuple[ast.Call, Function | None]]] = field(default_factory=dict)
+    """The calls by the names that they are made by."""
     imported: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     @classmethod
@@ -68,7 +71,15 @@ class _Source:
                 module = node.module.rpartition(".")[2]
                 for name in node.names:
                     source.imported[name.asname or name.name] = module, name.name
+        for call, function in source.calls:
+            source.named.setdefault(_name(call)[1], []).append((call, function))
         return source
+
+    def calls_of(self, home: str, name: str) -> Iterator[tuple[ast.Call, Function | None]]:
+        """The calls that may be of the function *name* of the module *home*, by whatever name."""
+        aliases = {alias for alias, what in self.imported.items() if what == (home, name)}
+        for each in {name, *aliases}:
+            yield from self.named.get(each, ())
 
     @property
     def name(self) -> str:
@@ -99,27 +110,25 @@ def _read() -> list[_Source]:
     return [_Source.read(path) for path in sorted((ROOT / "lafka").rglob("*.py"))]
 
 
-def _only_syncs(function: Function, wrappers: set[str]) -> bool:
-    """Whether *function* does nothing but sync or lock, and rename what was synced."""
-    names = [_name(call) for call in _calls(function)]
+def _only_syncs(names: Sequence[tuple[str, str]], wrappers: set[str]) -> bool:
+    """Whether calls of these *names* do nothing but sync or lock, and rename what was synced."""
     syncs = {name for name in names if name in PRIMITIVES or name[1] in wrappers}
     moves = {name for name in names if name[1] in _MOVES}
     return bool(syncs) and set(names) <= syncs | moves | _HARMLESS
 
 
 def _wrappers(sources: Sequence[_Source]) -> list[Function]:
+    functions = [function for source in sources for function in source.functions()]
+    left = {function: [_name(call) for call in _calls(function)] for function in functions}
     found: list[Function] = []
     while True:
         names = {function.name for function in found}
-        more = [
-            function
-            for source in sources
-            for function in source.functions()
-            if function not in found and _only_syncs(function, names)
-        ]
+        more = [function for function, calls in left.items() if _only_syncs(calls, names)]
         if not more:
             return found
         found += more
+        for function in more:
+            del left[function]
 
 
 def _leads_to(source: _Source, call: ast.Call, home: _Source, function: Function) -> bool:
@@ -142,7 +151,7 @@ def _from_outside(
         return
     seen.add(key)
     for source in sources:
-        for call, caller in source.calls:
+        for call, caller in source.calls_of(home.name, function.name):
             if _leads_to(source, call, home, function):
                 if source.name in HOMES:
                     yield from _from_outside(sources, source, caller, seen)
@@ -161,6 +170,11 @@ def sites(wing: str = "") -> list[Site]:
 
     The WARC library's writers of other files have none.
     """
+    return [site for site in _sites() if _wing(site) == wing]
+
+
+@cache
+def _sites() -> tuple[Site, ...]:
     sources = _read()
     functions = _wrappers(sources)
     wrappers = {function.name for function in functions}
@@ -178,7 +192,7 @@ def sites(wing: str = "") -> list[Site]:
                 found += (replace(site, by=by) for by in outside)
             else:
                 found.append(site)
-    return [site for site in found if _wing(site) == wing]
+    return tuple(found)
 
 
 def reached(calls: Sequence[Call], among: Sequence[Site]) -> set[Site]:

@@ -6,7 +6,9 @@ import json
 import random
 import re
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,14 +26,23 @@ Told = Mapping[str, Any]
 
 
 @dataclass(slots=True)
-class Judge:
+class Judge(ABC):
     """Recovers disks as the same command would, and says what is lost."""
 
     folder: Path
-    lines: Sequence[Line]
-    sent: invariants.Sent
     final: Tree
     judged: dict[bytes, list[str]] = field(default_factory=dict)
+
+    @abstractmethod
+    def told(self, disk: Disk, *, ended: bool = False) -> list[Told]:
+        """What was acknowledged and is on *disk* for good, whatever became of its file's name.
+
+        Where the last run has *ended*, all lines of its feed: it has said that it is done.
+        """
+
+    @abstractmethod
+    def troubles(self, root: Path, told: Sequence[Told], ended: bool) -> Iterator[str]:
+        """What is wrong with the archive at *root*, which is recovered on the way."""
 
     def verdict(
         self, tree: Tree, told: Sequence[Told], *, ended: bool = False, done: bool = False
@@ -50,16 +61,26 @@ class Judge:
             root.mkdir()
             try:
                 put(tree, root)
-                self.judged[name] = list(self._troubles(root / "archive", told, ended))
+                self.judged[name] = list(self.troubles(root / "archive", told, ended))
             finally:
                 shutil.rmtree(root)
         return self.judged[name]
 
-    def _troubles(self, root: Path, told: Sequence[Told], ended: bool) -> Iterator[str]:
+
+@dataclass(slots=True, kw_only=True)
+class PaperJudge(Judge):
+    """Of papers, their lines and what the site sent."""
+
+    lines: Sequence[Line]
+    sent: invariants.Sent
+
+    def told(self, disk: Disk, *, ended: bool = False) -> list[Told]:
+        return acknowledgements(disk, b'{"pid":', ended=ended)
+
+    def troubles(self, root: Path, told: Sequence[Told], ended: bool) -> Iterator[str]:
         copied = _ended(root, self.lines) if ended else []
-        yield from _torn_reports(root)
-        kept = [line for run in invariants.acknowledged(root) for line in run]
-        yield from (f"{line['pid']}: its line is lost" for line in told if line not in kept)
+        yield from torn_reports(root)
+        yield from lost_lines(root, told)
         try:
             self._recover(root)
         except Exception as error:
@@ -123,9 +144,16 @@ class Judge:
 
 
 _REPORT = re.compile(r"archive/runs/[^./]+\.json")
+_FEED = re.compile(r"archive/runs/[^./]+\.jsonl")
 
 
-def _torn_reports(root: Path) -> Iterator[str]:
+def lost_lines(root: Path, told: Sequence[Told]) -> Iterator[str]:
+    """Lines that were acknowledged and are in no feed."""
+    kept = [line for run in invariants.acknowledged(root) for line in run]
+    yield from (f"its line is lost: {json.dumps(line)[:90]}" for line in told if line not in kept)
+
+
+def torn_reports(root: Path) -> Iterator[str]:
     for report in root.glob("runs/[!.]*.json"):
         try:
             json.loads(report.read_bytes())
@@ -145,15 +173,12 @@ def _ended(root: Path, lines: Sequence[Line]) -> list[Line]:
     ]  # fmt: skip
 
 
-def acknowledgements(disk: Disk, *, ended: bool = False) -> list[Told]:
-    """The outcome lines that are on *disk* for good, whatever has become of their file's name.
-
-    Where the last run has *ended*, all lines of its feed: it has said that it is done.
-    """
-    feeds = [data for data in disk.contents.values() if data.startswith(b'{"pid":')]
+def acknowledgements(disk: Disk, begin: bytes, *, ended: bool) -> list[Told]:
+    """The lines of feeds, which *begin* so, as ``Judge.told`` has them."""
+    feeds = [data for data in disk.contents.values() if data.startswith(begin)]
     if ended:
         tree = disk.tree({})
-        feeds.append(tree[max(path for path in tree if path.endswith(".jsonl"))] or b"")
+        feeds.append(tree[max(filter(_FEED.fullmatch, tree))] or b"")
     return [line for feed in feeds for line in invariants.lines_of(feed)]
 
 
@@ -174,12 +199,12 @@ class Recorded:
         Of a mutant, only what comes after the first call that was left out is looked at.
         """
         found = Findings()
-        disk = self.start
+        disk = deepcopy(self.start)
         begun = not any(call.kind == "left out" for call in self.calls)
         for place, call in enumerate([*self.calls, None]):
             begun = begun or (call is not None and call.kind == "left out")
             if begun and (call is None or (call.kind in SYNCS and not call.failed)):
-                told = acknowledgements(disk, ended=call is None and self.ended)
+                told = self.judge.told(disk, ended=call is None and self.ended)
                 self._cut_here(disk, told, rng, most, found, f"before call {place}, {call}")
                 if len(found.losses) >= enough:
                     return found
@@ -199,13 +224,24 @@ class Recorded:
                 found.losses.append(f"{where}: {troubles[0]}")
                 return
 
+    def some(self, rng: random.Random, count: int) -> Iterator[Tree]:
+        """*count* of the disks that power cuts leave, at moments and of kinds drawn by *rng*."""
+        syncs = [n for n, call in enumerate(self.calls) if call.kind in SYNCS and not call.failed]
+        wanted = rng.choices([*syncs, len(self.calls)], k=count)
+        disk = deepcopy(self.start)
+        for place, call in enumerate([*self.calls, None]):
+            for _ in range(wanted.count(place)):
+                yield rng.choice(list(cuts(disk, rng, most=12)))
+            if call is not None:
+                disk.do(call)
+
     def die(self) -> Iterator[tuple[Tree, list[Told]]]:
         """What a killed process leaves: all that was done up to each call, or half of the next."""
-        disk = self.start
+        disk = deepcopy(self.start)
         for call in self.calls:
-            yield disk.tree({}), acknowledgements(disk)
+            yield disk.tree({}), self.judge.told(disk)
             disk.do(call)
-        yield disk.tree({}), acknowledgements(disk)
+        yield disk.tree({}), self.judge.told(disk)
 
 
 @dataclass(slots=True)
@@ -240,5 +276,5 @@ def recorded(
         run = crawls.run(ordeal.archive, ordeal.list_, told, **settings)
         calls += run.calls
     sent = site.sent(count)
-    judge = Judge(crawls.folder(), ordeal.lines, sent, tree_of(ordeal.folder))
+    judge = PaperJudge(crawls.folder(), tree_of(ordeal.folder), lines=ordeal.lines, sent=sent)
     return Recorded(start, calls, judge, ended=run.code == 0)

@@ -55,7 +55,7 @@ CATCHES: dict[str, tuple[str, ...]] = {
         "lafka.storage.children:_started 1",
         "lafka.papers.crawling.sandbox:Pages._ask 1",
     ),
-    "pipelines.py open_spider": ("lafka.pipelines:PaperWarcPipeline._recover 1",),
+    "pipelines.py _taken_up": ("lafka.pipelines:PaperWarcPipeline._recover 1",),
     "pipelines.py process_item": ("lafka.pipelines:PaperWarcPipeline._storing 2",),
     "runs/feed.py _work": ("lafka.runs.feed:write_all 1",),
     "runs/reporting.py spider_opened": ("lafka.runs.reporting:close_killed 1",),
@@ -68,6 +68,7 @@ LATE = {
 BY_OTHERS = {
     "politeness/feeder.py _storage": "tests/papers/lists/test_feeder.py",
     "capture/readback.py recovered": "tests/archec/faults/test_fobi_kills.py",
+    "pipelines.py open_spider": "tests/archec/faults/test_fobi_crawls.py",
     "pipelines.py close_spider": "tests/archec/faults/test_fobi_crawls.py",
     "spiders/fobi.py from_crawler": "lets go of its lock, and raises",
     "politeness/failures.py without_frames": "copies an error, in memory",

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.filesets.crawls.ingesting import Ingest
-from tests.filesets.crawls.running import payload_bytes, warcio_check
+from tests.filesets.crawls.running import crawl, payload_bytes, warcio_check
 from tests.filesets.crawls.sixty import Sixty
 from tests.filesets.crawls.workers import disturbed, persisted
 from tests.services import kafkas, postgresqls
@@ -46,6 +46,10 @@ def disturbed_at_random(broker: Kafka, server: Postgres, seed: int) -> list[str]
 def _asked_again(ingest: Ingest, sixty: Sixty) -> list[str]:
     """The same requests once more: nothing is fetched, and no byte is added."""
     troubles = sixty.check_held(ingest.archive)
+    # Pages that the killed worker had in hand and bound to no fileset are stored by the next run.
+    recovered = crawl(ingest.archive, verb="recover")
+    if recovered.code:
+        troubles.append(f"recover: exit code {recovered.code}: {recovered.log[-2000:]}")
     warcio_check(ingest.archive)
     before = payload_bytes(ingest.archive)
     ingest.site.forget()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from itertools import count
 from types import SimpleNamespace
 
@@ -120,11 +121,9 @@ def test_a_parked_slot_waits_and_one_set_aside_fails_fast(world):
     assert [send(world) for _ in range(5)] == ["b", "c", "b", "b", None]
 
 
-def test_hosts_that_drip_hold_a_share_of_the_places_and_wait_in_turn(world):
-    now = [100.0]
-    standings = Standings(places=2, beside=2, clock=lambda: now[0])
+def sending(world, standings: Standings, going: list[Request]) -> Callable[[], str | None]:
+    """What sends the next request that has a place, and gives its slot."""
     world.queue._standings = standings
-    going = []
 
     def sent() -> str | None:
         if standings.full or (popped := world.queue.pop()) is None:
@@ -133,6 +132,15 @@ def test_hosts_that_drip_hold_a_share_of_the_places_and_wait_in_turn(world):
         world.downloader.active.add(popped)
         going.append(popped)
         return popped.meta["download_slot"]
+
+    return sent
+
+
+def test_hosts_that_drip_hold_a_share_of_the_places_and_wait_in_turn(world):
+    now = [100.0]
+    standings = Standings(places=2, beside=2, clock=lambda: now[0])
+    going = []
+    sent = sending(world, standings, going)
 
     def over(request: Request) -> None:
         world.downloader.active.remove(request)
@@ -155,6 +163,19 @@ def test_hosts_that_drip_hold_a_share_of_the_places_and_wait_in_turn(world):
     over(going[1])
     assert [sent(), sent()] == ["drip3", None]
     assert len(world.queue) == 2
+
+
+def test_who_waits_for_a_share_keeps_its_turn_however_often_it_finds_no_room(world):
+    now = [100.0]
+    standings = Standings(places=6, beside=18, clock=lambda: now[0])
+    sent = sending(world, standings, [])
+    push(world, *(request(f"drip{n}", start=True) for n in range(18)))
+    order = []
+    for _ in range(5):
+        while (slot := sent()) is not None:
+            order.append(slot)
+        now[0] += 2.1
+    assert order == [f"drip{n}" for n in range(18)]
 
 
 def test_everything_comes_out_once(world):

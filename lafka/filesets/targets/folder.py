@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -28,7 +29,7 @@ from lafka.filesets.targets.target import DESCRIPTION, MARKER, ForeignItem
 from lafka.filesets.verifying import Digester, FileFacts
 from lafka.payloads import decoded_max
 from lafka.storage import drafts
-from lafka.storage.folders import free_name, make_folders, sync_folder
+from lafka.storage.folders import draft_of, free_name, make_folders, sync_folder
 from lafka.warc.format.codings import decode
 from lafka.warc.format.sources import CHUNK
 from lafka.warc.writing.names import or_numbered
@@ -38,6 +39,7 @@ BUNDLE = "bundle"
 """The name of a bundle before its kind is known."""
 SYNC_BYTES = 256 << 20
 SYNC_SECONDS = 2.0
+_MARKER_DRAFT = re.compile(rf"{re.escape(MARKER)}-\d+")
 
 
 class FolderTarget:
@@ -81,14 +83,32 @@ class ItemFolder:
     def make(self) -> None:
         """Make the folder; ``ForeignItem`` where another's is there, ``StorageTrouble``."""
         marker = self.path / MARKER
-        if self.path.exists() and not marker.exists() and any(self.path.iterdir()):
+        if self.path.exists() and not marker.exists() and self._is_anothers():
             raise ForeignItem(f"{self.path}: a folder that is not Lafka's")
-        make_folders(self.path / FILES)
+        make_folders(self.path)
         draft = self.path / f"{MARKER}-{os.getpid()}"
-        if drafts.create(marker, [self.marker_bytes], draft=draft):
-            sync_folder(self.path)
-        elif self._marked() != self._fileset_id:
+        made = drafts.create(marker, [self.marker_bytes], draft=draft)
+        if not made and self._marked() != self._fileset_id:
             raise ForeignItem(f"{self.path}: an item of {self._marked()}")
+        # Behind the marker, for what has none is not Lafka's; this syncs the marker's name, too.
+        make_folders(self.path / FILES)
+        self._drop(entry for entry in self.path.iterdir() if _MARKER_DRAFT.fullmatch(entry.name))
+
+    def _is_anothers(self) -> bool:
+        """Whether the folder, which has no marker, has more than a kill leaves of making one."""
+        for entry in self.path.iterdir():
+            made = entry.name == FILES and entry.is_dir() and not any(entry.iterdir())
+            if not made and not _MARKER_DRAFT.fullmatch(entry.name):
+                return True
+        return False
+
+    def _drop(self, left: Iterable[Path]) -> None:
+        """Remove what a killed crawl *left*."""
+        for path in left:
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise StorageTrouble(path, error) from error
 
     @property
     def marker_bytes(self) -> bytes:
@@ -109,9 +129,23 @@ class ItemFolder:
         return self.path / self.name_of(path)
 
     def finish(self) -> None:
-        """Write ``item.json``, last of all, where it is not there."""
-        if not self.is_described:
-            drafts.replace(self.path / DESCRIPTION, [self.description.to_bytes()])
+        """Write ``item.json``, last of all, where it is not there.
+
+        Before it, parts of what the item has go for good: a power cut may have brought them back,
+        or still do so, and nobody would ever go on with them.
+        """
+        if self.is_described:
+            return
+        bundle = self.path / FILES / BUNDLE
+        finals = [self.path / name for name in self.description.files.values()]
+        for final in (bundle, *finals):
+            self._drop(PartFile(final).paths)
+        try:
+            for folder in {final.parent for final in finals}:
+                sync_folder(folder)
+        except OSError as error:
+            raise StorageTrouble(self.path, error) from error
+        drafts.replace(self.path / DESCRIPTION, [self.description.to_bytes()])
 
 
 class PartFile:
@@ -128,6 +162,11 @@ class PartFile:
         self._synced = 0
         self._synced_at = 0.0
         self.part = Part(url="")
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """All that there may be of it before it has its name."""
+        return (draft_of(self._told), self._told, self._undone, self.path)
 
     @property
     def size(self) -> int:
@@ -161,8 +200,14 @@ class PartFile:
         return known if whole else Part(url=url)
 
     def begin(self, part: Part) -> None:
-        """Begin anew with the file that *part* tells of."""
+        """Begin anew with the file that *part* tells of.
+
+        What was told of the one before goes first, for good: it would be believed of this one.
+        """
         try:
+            if self._told.exists():
+                self._told.unlink()
+                sync_folder(self._told.parent)
             os.ftruncate(self._fd, 0)
         except OSError as error:
             raise StorageTrouble(self.path, error) from error
@@ -243,7 +288,7 @@ class PartFile:
         """Have no part any more."""
         self.close()
         try:
-            for path in (self._told, self._undone, self.path):
+            for path in self.paths:
                 path.unlink(missing_ok=True)
         except OSError as error:
             raise StorageTrouble(self.path, error) from error

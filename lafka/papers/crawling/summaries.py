@@ -130,7 +130,8 @@ class Before:
 class Summary:
     """What came of a run. ``size`` is the bytes of new futs, ``total`` the list's lines, or None.
 
-    ``requests`` are those of trails; ``seconds``: how long the run took.
+    ``requests`` are those of trails; ``seconds``: how long the run took; ``refreshed``: whether it
+    was to ask for held futs too.
     """
 
     outcomes: Mapping[Outcome, int]
@@ -143,6 +144,7 @@ class Summary:
     seconds: float
     before: Before | None
     done: bool
+    refreshed: bool
     feed: Path
 
     @classmethod
@@ -160,6 +162,7 @@ class Summary:
             seconds=values["seconds"],
             before=_before(values, heard, root),
             done=values["done"],
+            refreshed=bool(values["arguments"].get("refresh")),
             feed=(root / "runs" / f"{values['run']}.jsonl").absolute(),
         )
 
@@ -243,7 +246,7 @@ class Summary:
             yield f"write to {printable(closed.name)}, which closed {lines} to us"
         if dead := count[Group.NOT_THERE] - self.outcomes.get(Outcome.BAD_URL, 0):
             yield f"tell who made the list: {_count(dead, 'dead link')}"
-        if self.done and self.held and not self.new:
+        if self.done and self.held and not self.new and not self.refreshed:
             yield "nothing was new; -a refresh=180d asks again for what was had longer ago"
         elif self.done and count[Group.HELD]:
             yield "read them: lafka fut --all --into FOLDER"

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,8 +111,8 @@ class Work(Store):
             raise LafkaError(f"{final}: other content is there")
 
 
-def run(root: Path, **what: Any) -> Run:
-    """Do the work in a process of its own, watched by a plan with *what*."""
+def run(root: Path, work: Callable[[Work], object] = Work.run, **what: Any) -> Run:
+    """Do *work* in a process of its own, watched by a plan with *what*."""
     calls, log = root.parent / "calls", root.parent / "log"
     calls.unlink(missing_ok=True)
     plan = Plan(root=str(root), told=str(calls), **what)
@@ -120,7 +120,7 @@ def run(root: Path, **what: Any) -> Run:
     if not process:
         code = 70
         try:
-            code = _child(root, log, plan)
+            code = _child(root, log, plan, work)
         finally:
             os._exit(code)
     _, status = os.waitpid(process, 0)
@@ -128,18 +128,18 @@ def run(root: Path, **what: Any) -> Run:
     return Run(code=os.waitstatus_to_exitcode(status), said=said, calls=tuple(told(calls)))
 
 
-def _child(root: Path, log: Path, plan: Plan) -> int:
+def _child(root: Path, log: Path, plan: Plan, work: Callable[[Work], object]) -> int:
     from tests.faults.stepcalls import Steps
 
     signal.alarm(LIMIT)
     with log.open("w", buffering=1) as said:
         sys.stdout = sys.stderr = said
-        work = Work(root)
+        store = Work(root)
         watch = Watch(plan)
         watch.install()
         Steps(watch).install()
         try:
-            work.run()
+            work(store)
         except (LafkaError, WarcError) as error:
             print(f"{type(error).__name__}: {error}")
             return 2

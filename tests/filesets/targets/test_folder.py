@@ -115,3 +115,43 @@ def test_a_folder_without_the_marker_or_with_anothers_is_foreign(tmp_path: Path)
     with pytest.raises(ForeignItem, match="a folder that is not Lafka's"):
         ItemFolder(tmp_path, mine, "fileset:x:y:1").make()
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize(
+    "left", [(), (".lafka.json-12",), ("files/",), (".lafka.json-12", "files/")]
+)
+def test_a_folder_that_a_kill_left_while_it_was_made_is_ours(
+    tmp_path: Path, left: tuple[str, ...]
+) -> None:
+    folder = tmp_path / "an-item"
+    folder.mkdir()
+    for name in left:
+        (folder / name).mkdir() if name.endswith("/") else (folder / name).write_bytes(b"{")
+    described = ItemDescription(identifier="an-item", files={"a": "files/a"})
+    ItemFolder(tmp_path, described, "fileset:x:y:1").make()
+    assert sorted(path.name for path in folder.iterdir()) == [".lafka.json", "files"]
+
+
+def test_what_is_told_of_a_part_is_never_believed_of_another(tmp_path: Path) -> None:
+    path = tmp_path / "f.bin"
+    part = begun(path, [b"first file"])
+    part.begin(Part(url=URL, etag='"2"'))
+    part.write(b"other file, and longer")
+    part.close()  # as a kill does
+    again = PartFile(path)
+    again.take_up(URL)
+    assert (again.size, again.part.headers()) == (0, {})
+
+
+def test_an_item_that_is_finished_has_no_part_of_what_it_has(tmp_path: Path) -> None:
+    described = ItemDescription(identifier="an-item", files={"a": "files/a"})
+    item = ItemFolder(tmp_path, described, "fileset:x:y:1")
+    item.make()
+    assert begun(item.final("a"), [b"whole"]).keep()
+    for name in ("a", "bundle"):  # as a power cut brings them back
+        begun(item.final("a").with_name(name), [b"who"]).close()
+    theirs = item.path / "files" / ".part-theirs"
+    theirs.touch()
+    item.finish()
+    found = {p.relative_to(item.path).as_posix() for p in item.path.rglob("*") if p.is_file()}
+    assert found == {".lafka.json", "item.json", "files/a", "files/.part-theirs"}

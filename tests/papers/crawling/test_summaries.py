@@ -27,6 +27,7 @@ def closing(**values: Any) -> dict[str, Any]:
         "seconds": 1.5,
         "done": True,
         "list": {"path": "/list.tsv", "lines": 0},
+        "arguments": {"input": "/list.tsv"},
         **values,
     }
 
@@ -131,6 +132,12 @@ def test_a_later_run_is_not_the_last_one_before(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_what_to_do_next(values: dict[str, Any], sentence: str, tmp_path: Path) -> None:
     assert sentence in [*of(tmp_path, **values).next()]
+
+
+def test_a_run_that_asked_again_is_not_told_to_ask_again(tmp_path: Path) -> None:
+    values = {"outcomes": {"fut": 1}, "futs": {"new": 0, "held": 1, "bytes": 0}}
+    summary = of(tmp_path, arguments={"refresh": "30d"}, **values)
+    assert [*summary.next()] == ["read them: lafka fut --all --into FOLDER"]
 
 
 def test_the_host_that_closed_most_is_to_be_written_to(tmp_path: Path) -> None:
