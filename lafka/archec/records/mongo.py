@@ -6,7 +6,7 @@ to, and moves ``gathering.applied`` last: after a kill at any write it is applie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -24,7 +24,9 @@ from lafka.archec.records import (
     Gathering,
     Kind,
     Last,
+    Numbered,
     Obi,
+    Present,
     Refipo,
     State,
     Told,
@@ -37,12 +39,13 @@ from lafka.errors import BadArgument, BadStore, RecordsAway
 _ASKED = 1000
 _M = {Kind.TOBI: "mi", Kind.FOBI: "mo"}
 _V = {Kind.TOBI: "vi", Kind.FOBI: "vo"}
-_OWN = {*_M.values(), *_V.values(), "refipo", "gathering", "problem"}
+_OWN = {*_M.values(), *_V.values(), "refipo", "gathering", "problem", "passed"}
 # Of a document and of an Obi: the paper's t, past and payload's kind have names of their own.
 _PLAIN = ("found", "noted", "lost", "type", "archive", "series", "host", "due", "interval",
           "missed", "etag", "modified", "soft", "seen", "churn",
           "answered")  # fmt: skip
 _MARK = "version"
+_AT = b""  # the key of the cache that has its tist
 _TIMEOUT = 5_000
 _Document = dict[str, Any]
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -180,14 +183,40 @@ class MongoRecords:
         found = {}
         for batch in in_batches(obis, _ASKED):
             documents = list(self._db[_M[kind]].find({"_id": {"$in": batch}}))
-            keys = [_latest(document) for document in documents]
-            held = {
-                content["_id"]: content["text_sha256"]
-                for content in self._db[_V[kind]].find({"_id": {"$in": [k for k in keys if k]}})
-            }
-            for document, key in zip(documents, keys, strict=True):
-                found[document["_id"]] = _last(document, key, held.get(key or ""))
+            contents = self._latest(kind, documents)
+            for document in documents:
+                key = _latest(document)
+                found[document["_id"]] = _last(document, key, contents.get(key or "", {}))
         return found
+
+    def _latest(self, kind: Kind, documents: Sequence[_Document]) -> dict[str, _Document]:
+        """The contents of the last versions of *documents*, by key."""
+        keys = [key for key in map(_latest, documents) if key]
+        return {one["_id"]: one for one in self._db[_V[kind]].find({"_id": {"$in": keys}})}
+
+    @_told
+    def numbered(self, kind: Kind, numbers: Iterable[int]) -> dict[int, Numbered]:
+        found = {}
+        for batch in in_batches(numbers, _ASKED):
+            documents = list(self._db[_M[kind]].find({"number": {"$in": batch}}))
+            contents = self._latest(kind, documents)
+            for one in documents:
+                sha256 = contents.get(_latest(one) or "", {}).get("sha256")
+                found[one["number"]] = Numbered(one["_id"], one["noted"], sha256)
+        return found
+
+    def present(self, kind: Kind) -> Iterator[Present]:
+        page = self._present(kind, "")
+        while page:
+            yield from page
+            page = self._present(kind, page[-1][0])
+
+    @_told
+    def _present(self, kind: Kind, after: str) -> list[Present]:
+        there = {"_id": {"$gt": after}, "noted": {"$ne": None}, "lost": None}
+        found = self._db[_M[kind]].find(there, {"number": 1, "archive": 1})
+        page = found.sort("_id", ASCENDING).limit(_ASKED)
+        return [(one["_id"], one["number"], one["archive"] or "") for one in page]
 
     @_told
     def held(self, kind: Kind, md5: str) -> list[Content]:
@@ -290,6 +319,32 @@ class MongoRecords:
         found = self._db.problem.aggregate([{"$group": group}])
         return sorted((one["_id"]["archive"], one["_id"]["code"], one["n"]) for one in found)
 
+    @_told
+    def passed_at(self) -> int:
+        return int(self._passed(_AT) or 0)
+
+    @_told
+    def passed(self, key: bytes) -> bytes | None:
+        return self._passed(key)
+
+    def _passed(self, key: bytes) -> bytes | None:
+        document = self._db.passed.find_one({"_id": key})
+        return document["told"] if document else None
+
+    @_told
+    def keep_passed(
+        self, tist: int, kept: Container[bytes], added: Iterable[tuple[bytes, bytes]]
+    ) -> None:
+        collection = self._db.passed
+        # First, so that what a kill leaves of this counts for nothing; and it comes back last.
+        collection.delete_one({"_id": _AT})
+        keys = (one["_id"] for one in collection.find({}, {"_id": 1}))
+        for batch in in_batches((key for key in keys if key not in kept), _ASKED):
+            collection.delete_many({"_id": {"$in": batch}})
+        for some in in_batches(added, _ASKED):
+            _write(collection, [_cached(*one) for one in some])
+        _write(collection, [_cached(_AT, str(tist).encode())])
+
     def close(self) -> None:
         self._client.close()
 
@@ -309,6 +364,10 @@ def _client(uri: str) -> tuple[MongoClient[_Document], str]:
 def _write(collection: Collection[_Document], writes: list[Any]) -> None:
     if writes:
         collection.bulk_write(writes, ordered=False)
+
+
+def _cached(key: bytes, told: bytes) -> Any:
+    return ReplaceOne({"_id": key}, {"told": told}, upsert=True)
 
 
 def _obis(changes: Changes, kind: Kind) -> list[Any]:
@@ -375,9 +434,10 @@ def _latest(document: _Document) -> str | None:
     return found
 
 
-def _last(document: _Document, md5: str | None, text: str | None) -> Last:
+def _last(document: _Document, md5: str | None, content: _Document) -> Last:
     named = {name: document[name] for name in ("number", "found", "noted", "lost")}
-    return Last(md5=md5, text_sha256=text, **named)
+    text, sha256 = content.get("text_sha256"), content.get("sha256")
+    return Last(md5=md5, text_sha256=text, sha256=sha256, **named)
 
 
 def _content(kind: Kind, document: _Document) -> Content:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import wraps
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +24,9 @@ from lafka.archec.records import (
     Gathering,
     Kind,
     Last,
+    Numbered,
     Obi,
+    Present,
     Refipo,
     State,
     Told,
@@ -35,6 +38,7 @@ from lafka.errors import BadStore, RecordsAway
 
 NAME = "records.sqlite"
 _ASKED = 500  # variables of a statement, below every SQLite's limit
+_PAGE = 10_000
 _KINDS = {Kind.TOBI: 0, Kind.FOBI: 1}
 _KIND_OF = {number: kind for kind, number in _KINDS.items()}
 _COLUMNS = (
@@ -43,6 +47,7 @@ _COLUMNS = (
     "answered",
 )  # fmt: skip
 _MD5_TEXT = "lower(hex(substr(md5, 1, 16))) || CAST(substr(md5, 17) AS TEXT)"
+_PASSED = "CREATE TABLE IF NOT EXISTS passed (key BLOB PRIMARY KEY, told BLOB) WITHOUT ROWID"
 _SCHEMA = f"""
 CREATE TABLE obi (key INTEGER PRIMARY KEY, kind INTEGER, id TEXT, found INTEGER, noted INTEGER,
   lost INTEGER, type TEXT, archive TEXT, series TEXT, host TEXT, payload TEXT, bytes INTEGER,
@@ -62,6 +67,7 @@ CREATE TABLE refipo (tobi INTEGER, n INTEGER, second INTEGER, since INTEGER, unt
 CREATE INDEX refipo_fobi ON refipo (fobi);
 CREATE TABLE gathering (tist INTEGER PRIMARY KEY, kind TEXT, source TEXT, run TEXT, ended INTEGER,
   killed INTEGER, counts TEXT, withheld TEXT, applied INTEGER);
+{_PASSED};
 CREATE TABLE problem (run TEXT, archive TEXT, file TEXT, line INTEGER, code TEXT, sentence TEXT);
 CREATE INDEX problem_archive ON problem (archive, code);
 CREATE VIEW mi AS SELECT id, tist, {_MD5_TEXT} AS md5 FROM m JOIN obi USING (key) WHERE kind = 0;
@@ -72,6 +78,10 @@ CREATE VIEW vo AS SELECT lower(hex(md5)) || CASE n WHEN 1 THEN '' ELSE '-' || n 
   FROM v JOIN obi USING (key) WHERE v.kind = 1;
 PRAGMA user_version = {VERSION};
 """
+_LAST = """FROM obi o LEFT JOIN m ON m.key = o.key AND m.tist = o.noted
+  LEFT JOIN v ON v.kind = o.kind AND v.md5 = substr(m.md5, 1, 16)
+    AND v.n = coalesce(nullif(CAST(substr(m.md5, 18) AS TEXT), ''), 1)"""
+_AT = b""  # the key of the cache that has its tist
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -156,14 +166,34 @@ class SqliteRecords:
         found = {}
         for some in in_batches(obis, _ASKED):
             marks = ",".join("?" * len(some))
-            asked = f"""SELECT o.id, o.key, o.found, o.noted, o.lost, m.md5, v.text_sha256
-              FROM obi o LEFT JOIN m ON m.key = o.key AND m.tist = o.noted
-              LEFT JOIN v ON v.kind = o.kind AND v.md5 = substr(m.md5, 1, 16)
-                AND v.n = coalesce(nullif(CAST(substr(m.md5, 18) AS TEXT), ''), 1)
-              WHERE o.kind = ? AND o.id IN ({marks})"""
+            asked = f"""SELECT o.id, o.key, o.found, o.noted, o.lost, m.md5, v.text_sha256, v.sha256
+              {_LAST} WHERE o.kind = ? AND o.id IN ({marks})"""
             for row in self._db.execute(asked, (_KINDS[kind], *some)):
                 found[row[0]] = _last(row)
         return found
+
+    @_told
+    def numbered(self, kind: Kind, numbers: Iterable[int]) -> dict[int, Numbered]:
+        found = {}
+        for some in in_batches(numbers, _ASKED):
+            marks = ",".join("?" * len(some))
+            asked = f"""SELECT o.key, o.id, o.noted, v.sha256 {_LAST}
+              WHERE o.kind = {_KINDS[kind]} AND o.key IN ({marks})"""
+            for number, obi, noted, sha256 in self._db.execute(asked, some):
+                found[number] = Numbered(obi, noted, sha256.hex() if sha256 else None)
+        return found
+
+    def present(self, kind: Kind) -> Iterator[Present]:
+        page = self._present(kind, "")
+        while page:
+            yield from page
+            page = self._present(kind, page[-1][0])
+
+    @_told
+    def _present(self, kind: Kind, after: str) -> list[Present]:
+        asked = f"""SELECT id, key, coalesce(archive, '') FROM obi WHERE kind = ? AND id > ?
+          AND noted IS NOT NULL AND lost IS NULL ORDER BY id LIMIT {_PAGE}"""
+        return self._db.execute(asked, [_KINDS[kind], after]).fetchall()
 
     def held(self, kind: Kind, md5: str) -> list[Content]:
         return list(self._contents(kind, [md5]))
@@ -289,6 +319,31 @@ class SqliteRecords:
         asked = "SELECT archive, code, count(*) FROM problem GROUP BY 1, 2 ORDER BY 1, 2"
         return list(self._db.execute(asked))
 
+    @_told
+    def passed_at(self) -> int:
+        made = self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'passed'").fetchone()
+        return int(self._passed(_AT) or 0) if made else 0
+
+    @_told
+    def passed(self, key: bytes) -> bytes | None:
+        return self._passed(key)
+
+    def _passed(self, key: bytes) -> bytes | None:
+        row = self._db.execute("SELECT told FROM passed WHERE key = ?", [key]).fetchone()
+        return row[0] if row else None
+
+    @_told
+    def keep_passed(
+        self, tist: int, kept: Container[bytes], added: Iterable[tuple[bytes, bytes]]
+    ) -> None:
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            keys = self._db.execute("SELECT key FROM passed").fetchall()
+            gone = [key for key in keys if key[0] not in kept]
+            self._db.executemany("DELETE FROM passed WHERE key = ?", gone)
+            rows = chain(added, [(_AT, str(tist).encode())])
+            self._db.executemany("REPLACE INTO passed VALUES (?,?)", rows)
+
     def close(self) -> None:
         with suppress(sqlite3.Error):
             self._db.close()
@@ -306,6 +361,7 @@ def _connected(path: Path, *, read_only: bool) -> sqlite3.Connection:
             db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
         else:
             _check(path, version)
+            db.execute(_PASSED)  # a cache, which a database of before does not have
     except sqlite3.DatabaseError as error:
         raise BadStore(f"{path}: {error}; scrapy archec rebuild makes it again") from None
     return db
@@ -368,6 +424,7 @@ def _last(row: Sequence[Any]) -> Last:
     return Last(
         number=row[1], found=row[2], noted=row[3], lost=row[4],
         md5=_md5(row[5]) if row[5] else None, text_sha256=row[6].hex() if row[6] else None,
+        sha256=row[7].hex() if row[7] else None,
     )  # fmt: skip
 
 
