@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import lafka
+from lafka.archec.garbage import rarely_collected
 from lafka.archec.gathering import Gathering
 from lafka.archec.losses import LossRule
 from lafka.archec.passing import Passing
@@ -66,7 +67,7 @@ def gather_tobis(store: ObiStore, records: Records, source: Source, plan: Plan) 
     ``ArchiveBusy`` where another run does so, ``BadArgument`` for a time that is over,
     ``StorageTrouble``, ``RecordsAway``: the same command goes on.
     """
-    with nullcontext() if plan.dry else store.locked(Kind.TOBI):
+    with nullcontext() if plan.dry else store.locked(Kind.TOBI), rarely_collected():
         report = TobiReport()
         if not plan.dry:
             report.recovered = list(

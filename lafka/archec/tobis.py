@@ -10,7 +10,7 @@ import mmap
 import pickle
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, NamedTuple
 
@@ -193,18 +193,32 @@ class TobiRun:
     def _judge_all(self, batch: Sequence[Sighting | Passage]) -> None:
         ids = {sighting.id for sighting in batch if isinstance(sighting, Sighting)}
         last = self._records.last_many(Kind.TOBI, ids)
-        for sighting in batch:
+        sums = [None if isinstance(one, Passage) else texts.of_template(one.data) for one in batch]
+        self._expect(batch, sums, last)
+        for sighting, own in zip(batch, sums, strict=True):
             if isinstance(sighting, Passage):
                 self._pass(sighting)
-            else:
-                self._judge(sighting, last.get(sighting.id))
+            elif own:
+                self._judge(sighting, own, last.get(sighting.id))
         late = self._clocks.monotonic() - self._put_at > WAIT
         if self._gathering.waiting >= GROUP - BATCH or late:
             self._commit()
             self._settle()
 
-    def _judge(self, sighting: Sighting, last: Last | None) -> None:
-        sums = texts.of_template(sighting.data)
+    def _expect(
+        self, batch: Sequence[Sighting | Passage], sums: Sequence[texts.Checksums | None],
+        last: Mapping[str, Last],
+    ) -> None:  # fmt: skip
+        new = []
+        for sighting, own in zip(batch, sums, strict=True):
+            if own and isinstance(sighting, Sighting):
+                known = last.get(sighting.id)
+                if not known or known.text_sha256 != own.text_sha256:
+                    new.append(own.md5)
+        if new:
+            self._gathering.expect(new)
+
+    def _judge(self, sighting: Sighting, sums: texts.Checksums, last: Last | None) -> None:
         before = self._before(sighting, last)
         if before:
             self._compare(sighting, sums.text_sha256, before, last)

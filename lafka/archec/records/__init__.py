@@ -189,6 +189,9 @@ class Records(Protocol):
     def held(self, kind: Kind, md5: str) -> list[Content]:
         """The contents with this MD5, 32 hex digits: one, or several texts that share it."""
 
+    def held_many(self, kind: Kind, md5s: Iterable[str]) -> dict[str, list[Content]]:
+        """``held`` of each of *md5s* with which anything is."""
+
     def contents(self, kind: Kind, keys: Iterable[str]) -> dict[str, Content]:
         """The contents that have these MD5 keys, by key."""
 

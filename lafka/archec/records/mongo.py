@@ -218,12 +218,19 @@ class MongoRecords:
         page = found.sort("_id", ASCENDING).limit(_ASKED)
         return [(one["_id"], one["number"], one["archive"] or "") for one in page]
 
-    @_told
     def held(self, kind: Kind, md5: str) -> list[Content]:
-        collection = self._db[_V[kind]]
-        found: list[Content] = []
-        while document := collection.find_one({"_id": f"{md5}-{len(found) + 1}" if found else md5}):
-            found.append(_content(kind, document))
+        return self.held_many(kind, [md5]).get(md5, [])
+
+    @_told
+    def held_many(self, kind: Kind, md5s: Iterable[str]) -> dict[str, list[Content]]:
+        found: dict[str, list[Content]] = {}
+        for batch in in_batches(md5s, _ASKED):
+            keys, several = batch, 1
+            while contents := self.contents(kind, keys):
+                for one in contents.values():
+                    found.setdefault(one.md5[:32], []).append(one)
+                several += 1  # a text that shares its MD5 has the next key
+                keys = [f"{key[:32]}-{several}" for key in contents]
         return found
 
     @_told

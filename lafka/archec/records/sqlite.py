@@ -53,10 +53,6 @@ CREATE TABLE obi (key INTEGER PRIMARY KEY, kind INTEGER, id TEXT, found INTEGER,
   lost INTEGER, type TEXT, archive TEXT, series TEXT, host TEXT, payload TEXT, bytes INTEGER,
   state TEXT, due INTEGER, interval INTEGER, missed TEXT, etag TEXT, modified TEXT, soft INTEGER,
   seen INTEGER, churn INTEGER, answered TEXT, UNIQUE (kind, id));
-CREATE INDEX obi_due ON obi (due) WHERE due IS NOT NULL;
-CREATE INDEX obi_archive ON obi (archive, series) WHERE archive IS NOT NULL;
-CREATE INDEX obi_noted ON obi (noted) WHERE noted IS NOT NULL;
-CREATE INDEX obi_lost ON obi (lost) WHERE lost IS NOT NULL;
 CREATE TABLE m (key INTEGER, tist INTEGER, md5 BLOB, PRIMARY KEY (key, tist)) WITHOUT ROWID;
 CREATE TABLE v (kind INTEGER, md5 BLOB, n INTEGER, key INTEGER, tist INTEGER, sha256 BLOB,
   text_sha256 BLOB, length INTEGER, PRIMARY KEY (kind, md5, n)) WITHOUT ROWID;
@@ -64,12 +60,10 @@ CREATE TABLE loss (key INTEGER, tist INTEGER, PRIMARY KEY (key, tist)) WITHOUT R
 CREATE TABLE refipo (tobi INTEGER, n INTEGER, second INTEGER, since INTEGER, until INTEGER,
   fobi INTEGER, raw TEXT, format TEXT, function TEXT, size INTEGER, restriction TEXT,
   PRIMARY KEY (tobi, n, second, since)) WITHOUT ROWID;
-CREATE INDEX refipo_fobi ON refipo (fobi);
 CREATE TABLE gathering (tist INTEGER PRIMARY KEY, kind TEXT, source TEXT, run TEXT, ended INTEGER,
   killed INTEGER, counts TEXT, withheld TEXT, applied INTEGER);
 {_PASSED};
 CREATE TABLE problem (run TEXT, archive TEXT, file TEXT, line INTEGER, code TEXT, sentence TEXT);
-CREATE INDEX problem_archive ON problem (archive, code);
 CREATE VIEW mi AS SELECT id, tist, {_MD5_TEXT} AS md5 FROM m JOIN obi USING (key) WHERE kind = 0;
 CREATE VIEW mo AS SELECT id, tist, {_MD5_TEXT} AS md5 FROM m JOIN obi USING (key) WHERE kind = 1;
 CREATE VIEW vi AS SELECT lower(hex(md5)) || CASE n WHEN 1 THEN '' ELSE '-' || n END AS md5, tist, id
@@ -82,6 +76,15 @@ _LAST = """FROM obi o LEFT JOIN m ON m.key = o.key AND m.tist = o.noted
   LEFT JOIN v ON v.kind = o.kind AND v.md5 = substr(m.md5, 1, 16)
     AND v.n = coalesce(nullif(CAST(substr(m.md5, 18) AS TEXT), ''), 1)"""
 _AT = b""  # the key of the cache that has its tist
+_INDEXES = """
+CREATE INDEX obi_due ON obi (due) WHERE due IS NOT NULL;
+CREATE INDEX obi_archive ON obi (archive, series) WHERE archive IS NOT NULL;
+CREATE INDEX obi_noted ON obi (noted) WHERE noted IS NOT NULL;
+CREATE INDEX obi_lost ON obi (lost) WHERE lost IS NOT NULL;
+CREATE INDEX refipo_fobi ON refipo (fobi);
+CREATE INDEX problem_archive ON problem (archive, code);
+"""
+_CACHE = "PRAGMA cache_size = -32768"  # KiB, whatever the size of the database
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -104,9 +107,16 @@ class SqliteRecords:
     ``BadStore`` where it is of another version, or no database; ``RecordsAway``.
     """
 
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False, anew: bool = False) -> None:
         self.path = path
-        self._db = _connected(path, read_only=read_only)
+        self._db = _anew(path) if anew else _connected(path, read_only=read_only)
+        self._is_anew = anew
+
+    def finish(self) -> None:
+        """Make the indexes of a database that is made *anew*: keeping them would cost more."""
+        if self._is_anew:
+            self._db.executescript(f"BEGIN; {_INDEXES} COMMIT;")
+            self._is_anew = False
 
     @_told
     def apply(self, journal: int, upto: int, lines: Sequence[Line]) -> None:
@@ -197,6 +207,13 @@ class SqliteRecords:
 
     def held(self, kind: Kind, md5: str) -> list[Content]:
         return list(self._contents(kind, [md5]))
+
+    def held_many(self, kind: Kind, md5s: Iterable[str]) -> dict[str, list[Content]]:
+        found: dict[str, list[Content]] = {}
+        for some in in_batches(md5s, _ASKED):
+            for one in self._contents(kind, some):
+                found.setdefault(one.md5[:32], []).append(one)
+        return found
 
     def contents(self, kind: Kind, keys: Iterable[str]) -> dict[str, Content]:
         wanted = set(keys)
@@ -356,14 +373,25 @@ def _connected(path: Path, *, read_only: bool) -> sqlite3.Connection:
         db = sqlite3.connect(path, isolation_level=None, timeout=60.0)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
+        db.execute(_CACHE)
         version = db.execute("PRAGMA user_version").fetchone()[0]
         if not version and not db.execute("SELECT 1 FROM sqlite_master").fetchone():
-            db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
+            db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} {_INDEXES} COMMIT;")
         else:
             _check(path, version)
             db.execute(_PASSED)  # a cache, which a database of before does not have
     except sqlite3.DatabaseError as error:
         raise BadStore(f"{path}: {error}; scrapy archec rebuild makes it again") from None
+    return db
+
+
+def _anew(path: Path) -> sqlite3.Connection:
+    """A database under a name that counts for nothing yet: a kill leaves it to be made again."""
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA journal_mode = OFF")
+    db.execute("PRAGMA synchronous = OFF")
+    db.execute(_CACHE)
+    db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
     return db
 
 
