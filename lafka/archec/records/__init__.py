@@ -7,9 +7,10 @@ journal lines, so the same journals give the same ``walk``.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import wraps
 from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -246,6 +247,23 @@ class Records(Protocol):
 
 Known = Mapping[str, Obi]
 _T = TypeVar("_T")
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def told_as_away(trouble: type[Exception]) -> Callable[[_F], _F]:
+    """Makes of a method one that tells *trouble* of its database as ``self.away`` does."""
+
+    def telling(method: _F) -> _F:
+        @wraps(method)
+        def guarded(self: Any, *args: Any, **more: Any) -> Any:
+            try:
+                return method(self, *args, **more)
+            except trouble as error:
+                raise self.away(error) from None
+
+        return guarded  # type: ignore[return-value]
+
+    return telling
 
 
 def in_batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
