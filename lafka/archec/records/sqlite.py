@@ -37,10 +37,12 @@ from lafka.archec.records.tables import (
     INDEXES,
     KINDS,
     PASSED,
+    POINTED,
     SCHEMA,
     blob_of,
     count_of,
     gathering_of,
+    is_only_pointed_at,
     last_of,
     md5_of,
     obi_of,
@@ -48,6 +50,7 @@ from lafka.archec.records.tables import (
     row_of_content,
     row_of_gathering,
     row_of_obi,
+    row_of_pointed,
     row_of_refipo,
 )
 from lafka.errors import BadStore, RecordsAway
@@ -109,14 +112,19 @@ class SqliteRecords:
 
     def _save(self, changes: Changes) -> None:
         number = self._db.execute("SELECT coalesce(max(key), 0) FROM obi").fetchone()[0]
+        pointed: list[Obi] = []
+        others: list[Obi] = []
         for obi in changes.obis.values():
-            if not obi.number:
+            is_new = not obi.number
+            if is_new:
                 number += 1
                 obi.number = number
+            (pointed if is_new and is_only_pointed_at(obi) else others).append(obi)
         keys = {obi.id: obi.number for obi in changes.obis.values()}
         many = self._db.executemany
         marks = ",".join("?" * len(COLUMNS))
-        many(f"REPLACE INTO obi VALUES ({marks})", map(row_of_obi, changes.obis.values()))
+        many(f"REPLACE INTO obi VALUES ({marks})", map(row_of_obi, others))
+        many(f"INSERT INTO obi ({POINTED}) VALUES (?,?,?,?,?,?)", map(row_of_pointed, pointed))
         many("REPLACE INTO m VALUES (?,?,?)",
              ((keys[obi], tist, blob_of(md5)) for obi, tist, md5 in changes.versions))  # fmt: skip
         many("REPLACE INTO loss VALUES (?,?)",

@@ -16,6 +16,8 @@ COLUMNS = (
     "bytes", "state", "due", "interval", "missed", "etag", "modified", "soft", "seen", "churn",
     "answered",
 )  # fmt: skip
+POINTED = "key, kind, id, host, state, due"
+"""What a fobi has that nobody asked for yet: more than half of the rows, and few of the columns."""
 _MD5_TEXT = "lower(hex(substr(md5, 1, 16))) || CAST(substr(md5, 17) AS TEXT)"
 PASSED = "CREATE TABLE IF NOT EXISTS passed (key BLOB PRIMARY KEY, told BLOB) WITHOUT ROWID"
 SCHEMA = f"""
@@ -68,6 +70,15 @@ def row_of_obi(obi: Obi) -> tuple[Any, ...]:
         obi.interval, json.dumps(obi.missed) if obi.missed else None, obi.etag, obi.modified,
         obi.soft or None, obi.seen, obi.churn or None, obi.answered,
     )  # fmt: skip
+
+
+def is_only_pointed_at(obi: Obi) -> bool:
+    """Whether *obi* is a fobi of which ``POINTED`` tells all."""
+    return obi.kind is Kind.FOBI and obi.noted is None and obi.seen is None
+
+
+def row_of_pointed(obi: Obi) -> tuple[Any, ...]:
+    return obi.number, KINDS[obi.kind], obi.id, obi.host, str(obi.state), obi.due
 
 
 def obi_of(row: Sequence[Any]) -> Obi:
