@@ -42,6 +42,7 @@ The store:
 Runs, and looking:
 
 ``sightings``, ``tobis``, ``losses``, ``running``   a run of ``scrapy tobi``
+``passing``                  what the last run found, so that it is not read again
 ``duefobis``, ``refreshing``, ``fobis``             which files to ask for, and what came of it
 ``fobikeeping``, ``fobithread``, ``entities``, ``evidence``, ``fobirecovering``
                              how a crawl of fobis keeps them

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol, Self
 
 from lafka.archec import tists
@@ -66,13 +65,16 @@ class Stored:
 
 @dataclass(slots=True)
 class Group:
-    """What is stored together: lines, drafts with the names they get, links."""
+    """What is stored together: lines, drafts with the names they get, links.
+
+    Paths are texts: of 65,536 files in one folder, making and taking apart each Path would show.
+    """
 
     lines: list[dict[str, Any]] = field(default_factory=list)
-    drafts: list[tuple[Path, Path]] = field(default_factory=list)
-    links: list[tuple[Path, str]] = field(default_factory=list)
+    drafts: list[tuple[str, str]] = field(default_factory=list)
+    links: list[tuple[str, str]] = field(default_factory=list)
     contents: dict[str, list[Content]] = field(default_factory=dict)
-    named: list[Path] = field(default_factory=list)
+    named: list[str] = field(default_factory=list)
 
 
 class Gathering:
@@ -86,6 +88,7 @@ class Gathering:
         self.stored = 0
         self._store, self._records, self._kind, self._journal = store, records, kind, journal
         self._folder = store.folder(tist)
+        self._held_now: dict[str, list[Content]] = {}
         self._group = Group()
         self._drafts = 0
         self._anchor: int | None = None
@@ -119,6 +122,12 @@ class Gathering:
         """How many obis and lines the group has that is not stored yet."""
         return len(self._group.lines)
 
+    def expect(self, md5s: Iterable[str]) -> None:
+        """Look up together what is held of obis that are about to be put, by 32 hex digits."""
+        wanted = set(md5s)
+        held = self._records.held_many(self._kind, wanted)
+        self._held_now = {md5: held.get(md5, []) for md5 in wanted}
+
     def put(self, obi: Stored) -> Content:
         """Take *obi* into the group; its content, where that lies.
 
@@ -130,7 +139,7 @@ class Gathering:
         first = {name: obi.line[name] for name in ("e", "id")}
         own = {"md5": key, "sha256": sums.sha256, "length": obi.length}
         line = {**first, **own, **obi.line} | {"text_sha256": sums.text_sha256}
-        place = self._store.path(self.tist, line["id"])
+        place = self._place_of(line["id"])
         if held is None:
             self._guarded(lambda: self._draft(obi, place))
             content = self._remember(line)
@@ -148,14 +157,20 @@ class Gathering:
         Its place is a symlink *to* that one, or to one that leads there; None for no symlink.
         """
         if to is not None:
-            place = self._store.path(self.tist, line["id"])
+            place = self._place_of(line["id"])
             self._group.links.append((place, self._store.link(self.tist, to)))
         self._group.lines.append(dict(line))
         self.stored += 1
 
+    def _place_of(self, obi: str) -> str:
+        return f"{self._folder}/{self._store.names.file_name(obi)}"
+
     def _held(self, checksums: Checksums) -> tuple[Content | None, str]:
         """The content with the same text that the store holds, and the key of this one."""
-        found = [*self._records.held(self._kind, checksums.md5)]
+        of_store = self._held_now.get(checksums.md5)
+        if of_store is None:
+            of_store = self._records.held(self._kind, checksums.md5)
+        found = [*of_store]
         known = {content.md5 for content in found}
         of_group = self._group.contents.get(checksums.md5, [])
         found += [content for content in of_group if content.md5 not in known]
@@ -182,12 +197,12 @@ class Gathering:
         self._group.contents.setdefault(content.md5[:32], []).append(content)
         return content
 
-    def _draft(self, obi: Stored, place: Path) -> None:
+    def _draft(self, obi: Stored, place: str) -> None:
         if not self._drafts:
             make_folders(self._folder)
         if self._anchor is None:
             self._anchor = os.open(self._store.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        draft = self._folder / f"{DRAFT}{self._drafts}"
+        draft = f"{self._folder}/{DRAFT}{self._drafts}"
         self._drafts += 1
         self._group.drafts.append((draft, place))
         fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444)
@@ -209,6 +224,7 @@ class Gathering:
         group = self._group
         if not group.lines:
             return
+        self._held_now = {}
         self._guarded(self._place)
         try:
             self._journal.append(group.lines)
@@ -230,10 +246,10 @@ class Gathering:
         elif group.links:
             make_folders(self._folder)
         for draft, place in group.drafts:
-            draft.rename(place)
+            os.rename(draft, place)  # noqa: PTH104 - texts, as Group says
             group.named.append(place)
         for place, target in group.links:
-            place.symlink_to(target)
+            os.symlink(target, place)  # noqa: PTH211 - texts, as Group says
             group.named.append(place)
         if group.named:
             sync_folder(self._folder)
@@ -263,7 +279,7 @@ class Gathering:
         self._close_anchor()
         for path in (*group.named, *(draft for draft, _ in group.drafts)):
             with suppress(OSError):
-                path.unlink(missing_ok=True)
+                os.unlink(path)  # noqa: PTH108 - texts, as Group says
 
     def _close_anchor(self) -> None:
         anchor, self._anchor = self._anchor, None

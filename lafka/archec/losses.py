@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from lafka.archec.records import Gathering, Kind, Obi, Records
+from lafka.archec.records import Gathering, Kind, Records
 from lafka.archec.sources import Source
 
 DAY = 86_400
@@ -39,10 +39,10 @@ def losses(
     """Journal lines: deletions that are believed, and how many of which archive are not."""
     there: Counter[str] = Counter()
     gone: Counter[str] = Counter()
-    for obi in records.walk(Kind.TOBI):
-        if _is_present(obi):
-            there[_code(obi)] += 1
-            gone[_code(obi)] += not was_seen(obi.number)
+    for _, number, archive in records.present(Kind.TOBI):
+        there[archive] += 1
+        if not was_seen(number):
+            gone[archive] += 1
     waiting = withheld_since(records.gatherings())
     believed = set()
     for code in sorted(there):
@@ -61,17 +61,9 @@ def losses(
 def _deletions(
     records: Records, believed: set[str], was_seen: Callable[[int], bool]
 ) -> Iterator[dict[str, Any]]:
-    for obi in records.walk(Kind.TOBI):
-        if _is_present(obi) and _code(obi) in believed and not was_seen(obi.number):
-            yield {"e": "deletion", "id": obi.id, "why": "gone from the data"}
-
-
-def _is_present(obi: Obi) -> bool:
-    return obi.noted is not None and obi.lost is None
-
-
-def _code(obi: Obi) -> str:
-    return obi.archive or ""
+    for obi, number, archive in records.present(Kind.TOBI):
+        if archive in believed and not was_seen(number):
+            yield {"e": "deletion", "id": obi, "why": "gone from the data"}
 
 
 def covered(source: Source, code: str, rule: LossRule) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from lafka.archec.gathering import Gathering, Stored
 from lafka.archec.journals import Line
@@ -20,6 +21,9 @@ class Rehearsal(Gathering):
     @property
     def waiting(self) -> int:
         return 0
+
+    def expect(self, md5s: Iterable[str]) -> None:
+        pass
 
     def put(self, obi: Stored) -> Content:
         self.note(obi.line)

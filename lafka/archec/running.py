@@ -8,15 +8,17 @@ import os
 import socket
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import lafka
+from lafka.archec.garbage import rarely_collected
 from lafka.archec.gathering import Gathering
 from lafka.archec.losses import LossRule
+from lafka.archec.passing import Passing
 from lafka.archec.problems import Problem
 from lafka.archec.records import Kind, Records, Told
 from lafka.archec.recovering import Recovered, Unlisted, recover
@@ -65,15 +67,19 @@ def gather_tobis(store: ObiStore, records: Records, source: Source, plan: Plan) 
     ``ArchiveBusy`` where another run does so, ``BadArgument`` for a time that is over,
     ``StorageTrouble``, ``RecordsAway``: the same command goes on.
     """
-    with nullcontext() if plan.dry else store.locked(Kind.TOBI):
+    with nullcontext() if plan.dry else store.locked(Kind.TOBI), rarely_collected():
         report = TobiReport()
         if not plan.dry:
             report.recovered = list(
                 recover(store, records, Kind.TOBI, Unlisted(read_tobi=read_tobi))
             )
-        tist = _tist(records, plan, report)
+        last = _last(records)
+        tist = _tist(last, plan, report)
         run = run_name(plan.clocks.now(), tist)
-        with _problems(store, records, run, plan) as tell:
+        with (
+            _problems(store, records, run, plan) as tell,
+            closing(Passing(records, last)) as passing,
+        ):
             head = _head(store, source, plan, run)
             begin = _beginner(store, records, plan, head, tist)
 
@@ -83,18 +89,24 @@ def gather_tobis(store: ObiStore, records: Records, source: Source, plan: Plan) 
 
             gathers = TobiRun(
                 records, source, begin, tist=tist, rule=plan.rule, clocks=plan.clocks,
-                tell=told, replays=plan.at is not None,
+                tell=told, passing=passing, replays=plan.at is not None,
             )  # fmt: skip
             report.counts = gathers.gather()
+            if not plan.dry:
+                passing.keep(gathers.gatherings[-1])
             report.withheld = gathers.withheld
         report.tists, report.whole = gathers.gatherings, source.whole
         return report
 
 
-def _tist(records: Records, plan: Plan, report: TobiReport) -> int:
-    """The tist to begin with: time goes forward, whatever the clock says."""
+def _last(records: Records) -> int:
+    """The tist of the last gathering of tobis, 0 before the first."""
     tobi = [gathering.tist for gathering in records.gatherings() if gathering.kind == Kind.TOBI]
-    last = max(tobi, default=0)
+    return max(tobi, default=0)
+
+
+def _tist(last: int, plan: Plan, report: TobiReport) -> int:
+    """The tist to begin with: time goes forward, whatever the clock says."""
     if plan.at is not None:
         if plan.at <= last:
             raise BadArgument(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lafka.archec import redif
+from lafka.archec.passing import Look, Oddity, Passage, Passing, Row, passages
 from lafka.archec.problems import Problem
 from lafka.archec.sources import Source, SourceFile
 from lafka.errors import BadHandle, BadId, TornFile
@@ -20,7 +21,8 @@ class Sighting:
     """A tobi at one place of the source.
 
     ``id`` is its canonical handle, ``modified`` the mtime of ``file`` in whole seconds,
-    ``is_own`` whether the file stands in the folder that the handle belongs to.
+    ``is_own`` whether the file stands in the folder that the handle belongs to; ``row`` is where
+    the next run is told of it.
     """
 
     id: str
@@ -28,6 +30,7 @@ class Sighting:
     file: str
     modified: int
     is_own: bool
+    row: Row | None = None
 
     @property
     def data(self) -> bytes:
@@ -48,31 +51,95 @@ class Sighting:
         return told | {"encoding": self.template.encoding, "refipos": refipos}
 
 
-def sightings(source: Source, tell: Tell) -> Iterator[Sighting]:
-    """All tobis of *source* in its order; *tell* gets what is odd."""
+def sightings(source: Source, tell: Tell, passing: Passing) -> Iterator[Sighting | Passage]:
+    """All tobis of *source* in its order; *tell* gets what is odd.
+
+    What *passing* has of the last run is not read again.
+    """
     for file in source:
         try:
-            yield from _of_file(file, tell)
+            yield from _of_file(file, tell, passing)
         except TornFile:
             continue  # the source notes what it did not read
     for problem in source.problems:
         tell(problem)
 
 
-def _of_file(file: SourceFile, tell: Tell) -> Iterator[Sighting]:
-    for template in redif.read(file, file.path):
-        for problem in template.problems:
-            tell(problem)
-        if template.handle is None or template.type in _STORED_NOT:
+def _of_file(file: SourceFile, tell: Tell, passing: Passing) -> Iterator[Sighting | Passage]:
+    look = passing.look(file)
+    told = _Told(redif.read(look.source, file.path), look, tell)
+    if look.is_same:
+        for place in look.entry.odd:
+            told.known(place, look.entry.lines[place])
+        yield from passages(file.path, look, enumerate(look.entry.lines))
+        return
+    draft = passing.draft(look)
+    for found in _gathered(told.reader.pieces(look.find)):
+        if isinstance(found, redif.Template):
+            told.template(found)
+            if sighting := _sighting(file, found, passing, draft):
+                yield sighting
             continue
-        folder = f"{template.handle.folder}/"
-        yield Sighting(
-            id=template.handle.text,
-            template=template,
-            file=file.path,
-            modified=file.modified,
-            is_own=file.place.lower().startswith(folder),
-        )
+        for place, line in found:
+            told.known(place, line)
+            passing.put_known(draft, look.entry, place, line)
+        for known in passages(file.path, look, found, draft):
+            passing.await_passage(draft)
+            yield known
+    passing.end(draft, is_whole=told.reader.is_told_whole)
+
+
+def _gathered(
+    pieces: Iterator[redif.Template | redif.Passed],
+) -> Iterator[redif.Template | list[redif.Passed]]:
+    """*pieces*, those that were passed over one after the other as one list."""
+    passed: list[redif.Passed] = []
+    for piece in pieces:
+        if isinstance(piece, redif.Passed):
+            passed.append(piece)
+            continue
+        if passed:
+            yield passed
+            passed = []
+        yield piece
+    if passed:
+        yield passed
+
+
+def _sighting(
+    file: SourceFile, template: redif.Template, passing: Passing, draft: int
+) -> Sighting | None:
+    """What *template* is a sighting of, and a row for it; None for what is not stored."""
+    odd = [Oddity(one.line - template.line, one.code, one.sentence) for one in template.problems]
+    if template.handle is None or template.type in _STORED_NOT:
+        passing.put_other(draft, template.line, odd)
+        return None
+    is_own = file.place.lower().startswith(f"{template.handle.folder}/")
+    return Sighting(
+        id=template.handle.text,
+        template=template,
+        file=file.path,
+        modified=file.modified,
+        is_own=is_own,
+        row=passing.put(draft, template.line, odd, is_own=is_own),
+    )
+
+
+class _Told:
+    """What is told of one file, whether it is read or passed over."""
+
+    def __init__(self, reader: redif.Reader, look: Look, tell: Tell) -> None:
+        self.reader, self._odd, self._tell = reader, look.entry.odd, tell
+
+    def template(self, template: redif.Template) -> None:
+        for problem in template.problems:
+            self._tell(problem)
+
+    def known(self, place: int, line: int) -> None:
+        """The problems of the template at *place* of those that are known, which is at *line*."""
+        for below, code, sentence in self._odd.get(place, ()):
+            file = self.reader.file
+            self._tell(Problem(file=file, line=line + below, code=code, sentence=sentence))
 
 
 def _refipos(template: redif.Template) -> Iterator[dict[str, Any]]:

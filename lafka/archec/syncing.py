@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 FEW = 16
 """Up to so many files are synced one by one, which disturbs nobody else's writes."""
@@ -38,7 +37,7 @@ def syncfs(fd: int) -> None:
         raise OSError(number, os.strerror(number))
 
 
-def sync_files(paths: Sequence[Path], anchor: int) -> None:
+def sync_files(paths: Sequence[str], anchor: int) -> None:
     """Make the bytes of *paths* durable; *anchor* was opened before the first was written."""
     if len(paths) <= FEW:
         for path in paths:
@@ -50,7 +49,7 @@ def sync_files(paths: Sequence[Path], anchor: int) -> None:
             list(threads.map(_sync, paths))
 
 
-def _sync(path: Path) -> None:
+def _sync(path: str) -> None:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

@@ -10,15 +10,16 @@ import mmap
 import pickle
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, NamedTuple
 
 from lafka.archec import texts
 from lafka.archec.gathering import AGE_MAX, GROUP, OBIS_MAX, Gathering, Stored
 from lafka.archec.losses import LossRule, losses
+from lafka.archec.passing import Passage, Passing, Row
 from lafka.archec.problems import Problem
-from lafka.archec.records import Kind, Last, Records
+from lafka.archec.records import Content, Kind, Last, Records
 from lafka.archec.recovering import event_of
 from lafka.archec.sightings import Sighting, sightings
 from lafka.archec.sources import Source
@@ -28,53 +29,91 @@ BATCH = 1024
 WAIT = 1.0
 """Seconds that a tobi waits at most for others to share its syncs."""
 _PLACE_BITS = 32
+_LINE = (1 << _PLACE_BITS) - 1
+_STORED = 1 << 63
 
 
 @dataclass(slots=True)
 class Seen:
     """Which tobis this run has seen, by their numbers in the records, and where.
 
-    A place is a file and a line of it: 8 bytes in a file without a name.
+    A place is a file and a line of it, and whether the tobi was stored by this run: 8 bytes in a
+    file without a name.
     """
 
     files: list[str] = field(default_factory=list)
     _file: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
     _map: mmap.mmap | None = None
+    _places: memoryview = field(default_factory=lambda: memoryview(b"").cast("Q"))
 
-    def add(self, number: int, place: int) -> None:
-        self._grow((number + 1) * 8)
-        assert self._map is not None
-        self._map[number * 8 : number * 8 + 8] = place.to_bytes(8, "little")
+    def add(self, number: int, place: int, *, stored: bool = False) -> None:
+        self._grow(number)
+        self._places[number] = place | _STORED * stored
+
+    def add_all(self, file: str, tobis: Iterable[tuple[int, int]], last: int) -> Iterator[Again]:
+        """Add *tobis* of a file, by number and line, up to the number *last*; not those that
+        were seen already, which are given.
+        """
+        self._grow(last)
+        places, base = self._places, self.pack(file, 0)
+        for number, line in tobis:
+            if place := places[number]:
+                yield Again(number, line, place & ~_STORED, bool(place & _STORED))
+            else:
+                places[number] = base + line
 
     def place(self, number: int) -> int:
         """Where it was seen; 0 where it was not."""
-        if self._map is None or (number + 1) * 8 > len(self._map):
-            return 0
-        return int.from_bytes(self._map[number * 8 : number * 8 + 8], "little")
+        return self._places[number] & ~_STORED if number < len(self._places) else 0
 
     def pack(self, file: str, line: int) -> int:
         """A place as a number; never 0."""
         if not self.files or self.files[-1] != file:
             self.files.append(file)
-        return len(self.files) << _PLACE_BITS | min(line, (1 << _PLACE_BITS) - 1)
+        return len(self.files) << _PLACE_BITS | min(line, _LINE)
 
     def told(self, place: int) -> str:
-        file, line = self.files[(place >> _PLACE_BITS) - 1], place & ((1 << _PLACE_BITS) - 1)
+        file, line = self.files[(place >> _PLACE_BITS) - 1], place & _LINE
         return f"{file}, line {line}"
 
-    def _grow(self, size: int) -> None:
-        if self._map is not None and size <= len(self._map):
+    def _grow(self, number: int) -> None:
+        if number < len(self._places):
             return
-        size = max(1 << 16, 2 * size)
+        size = max(1 << 16, 16 * (number + 1))
         self._file.truncate(size)
+        self._unmap()
+        self._map = mmap.mmap(self._file.fileno(), size)
+        self._places = memoryview(self._map).cast("Q")
+
+    def _unmap(self) -> None:
+        self._places.release()
         if self._map is not None:
             self._map.close()
-        self._map = mmap.mmap(self._file.fileno(), size)
 
     def close(self) -> None:
-        if self._map is not None:
-            self._map.close()
+        self._unmap()
         self._file.close()
+
+
+class Again(NamedTuple):
+    """A tobi that was seen before, and where; whether this run has *stored* it since."""
+
+    number: int
+    line: int
+    place: int
+    stored: bool
+
+
+@dataclass(slots=True)
+class _Fresh:
+    """A tobi that was put: its text, where it stood, and rows that wait for its number.
+
+    A row comes with whether its bytes are those in the store.
+    """
+
+    text: str
+    place: int
+    rows: list[tuple[Row | None, bool]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,15 +137,15 @@ class TobiRun:
 
     def __init__(
         self, records: Records, source: Source, begin: Begin, *, tist: int, rule: LossRule,
-        clocks: Clocks, tell: Callable[[Problem], None], replays: bool = False,
+        clocks: Clocks, tell: Callable[[Problem], None], passing: Passing, replays: bool = False,
     ) -> None:  # fmt: skip
         self.counts: Counter[str] = Counter()
         self.withheld: dict[str, int] = {}
         self._records, self._source, self._begin = records, source, begin
         self._rule, self._clocks, self._tell = rule, clocks, tell
-        self._replays = replays
+        self._passing, self._replays = passing, replays
         self._seen = Seen()
-        self._fresh: dict[str, tuple[str, int]] = {}  # put since their numbers were asked for
+        self._fresh: dict[str, _Fresh] = {}  # put since their numbers were asked for
         self._began = self._put_at = clocks.monotonic()
         self._gathering = begin(tist)
         self.gatherings = [self._gathering.tist]
@@ -130,17 +169,20 @@ class TobiRun:
             self._seen.close()
         return self.counts
 
-    def _own(self, spool: IO[bytes]) -> Iterator[Sighting]:
+    def _own(self, spool: IO[bytes]) -> Iterator[Sighting | Passage]:
         """Tobis in their archive's own folder; the others go into the spool for later."""
-        for sighting in sightings(self._source, self._tell):
+        for sighting in sightings(self._source, self._tell, self._passing):
             if sighting.is_own:
                 yield sighting
             else:
                 pickle.dump(sighting, spool)
 
-    def _look(self, found: Iterable[Sighting]) -> None:
-        batch: list[Sighting] = []
+    def _look(self, found: Iterable[Sighting | Passage]) -> None:
+        batch: list[Sighting | Passage] = []
         for sighting in found:
+            if not batch and isinstance(sighting, Passage):
+                self._pass(sighting)
+                continue
             batch.append(sighting)
             late = self._clocks.monotonic() - self._put_at > WAIT
             if len(batch) == BATCH or (late and self._gathering.waiting):
@@ -148,45 +190,85 @@ class TobiRun:
                 batch = []
         self._judge_all(batch)
 
-    def _judge_all(self, batch: Sequence[Sighting]) -> None:
-        last = self._records.last_many(Kind.TOBI, {sighting.id for sighting in batch})
-        for sighting in batch:
-            self._judge(sighting, last.get(sighting.id))
+    def _judge_all(self, batch: Sequence[Sighting | Passage]) -> None:
+        ids = {sighting.id for sighting in batch if isinstance(sighting, Sighting)}
+        last = self._records.last_many(Kind.TOBI, ids)
+        sums = [None if isinstance(one, Passage) else texts.of_template(one.data) for one in batch]
+        self._expect(batch, sums, last)
+        for sighting, own in zip(batch, sums, strict=True):
+            if isinstance(sighting, Passage):
+                self._pass(sighting)
+            elif own:
+                self._judge(sighting, own, last.get(sighting.id))
         late = self._clocks.monotonic() - self._put_at > WAIT
         if self._gathering.waiting >= GROUP - BATCH or late:
             self._commit()
             self._settle()
 
-    def _judge(self, sighting: Sighting, last: Last | None) -> None:
-        sums = texts.of_template(sighting.data)
+    def _expect(
+        self, batch: Sequence[Sighting | Passage], sums: Sequence[texts.Checksums | None],
+        last: Mapping[str, Last],
+    ) -> None:  # fmt: skip
+        new = []
+        for sighting, own in zip(batch, sums, strict=True):
+            if own and isinstance(sighting, Sighting):
+                known = last.get(sighting.id)
+                if not known or known.text_sha256 != own.text_sha256:
+                    new.append(own.md5)
+        if new:
+            self._gathering.expect(new)
+
+    def _judge(self, sighting: Sighting, sums: texts.Checksums, last: Last | None) -> None:
         before = self._before(sighting, last)
         if before:
-            self._compare(sighting, sums.text_sha256, *before)
+            self._compare(sighting, sums.text_sha256, before, last)
             return
         place = self._seen.pack(sighting.file, sighting.line)
         if last and last.lost is None and last.text_sha256 == sums.text_sha256:
             self._seen.add(last.number, place)
             self.counts["same"] += 1
+            self._passing.found(sighting.row, last.number, exact=last.sha256 == sums.sha256)
             return
-        self._put(sighting, sums, last)
-        self._fresh[sighting.id] = (sums.text_sha256, place)
+        exact = self._put(sighting, sums, last).sha256 == sums.sha256
+        if last:
+            self._seen.add(last.number, place, stored=True)
+        self._fresh[sighting.id] = _Fresh(sums.text_sha256, place, [(sighting.row, exact)])
 
-    def _before(self, sighting: Sighting, last: Last | None) -> tuple[str | None, int] | None:
-        """Text and place of the same tobi where this run has seen it already."""
+    def _before(self, sighting: Sighting, last: Last | None) -> _Fresh | None:
+        """The same tobi where this run has seen it already."""
         if sighting.id in self._fresh:
             return self._fresh[sighting.id]
         place = self._seen.place(last.number) if last else 0
-        return (last.text_sha256, place) if last and place else None
+        return _Fresh(last.text_sha256 or "", place) if last and place else None
 
-    def _compare(self, sighting: Sighting, text: str, had: str | None, place: int) -> None:
-        if text != had:
-            sentence = f"{sighting.id} has another text in {self._seen.told(place)}, which is kept"
-            problem = Problem(
-                file=sighting.file, line=sighting.line, code="duplicate-handle", sentence=sentence
-            )
-            self._tell(problem)
+    def _compare(self, sighting: Sighting, text: str, had: _Fresh, last: Last | None) -> None:
+        if text != had.text:
+            self._duplicate(sighting.id, sighting.file, sighting.line, had.place)
+            self._passing.spoil(sighting.row)
+        elif last:
+            self._passing.found(sighting.row, last.number, exact=False)
+        else:
+            had.rows.append((sighting.row, False))
 
-    def _put(self, sighting: Sighting, sums: texts.Checksums, last: Last | None) -> None:
+    def _duplicate(self, obi: str, file: str, line: int, place: int) -> None:
+        sentence = f"{obi} has another text in {self._seen.told(place)}, which is kept"
+        self._tell(Problem(file=file, line=line, code="duplicate-handle", sentence=sentence))
+
+    def _pass(self, passage: Passage) -> None:
+        """Note what is as it was when the last run ended, so that nothing but a tobi that this
+        run has stored has another text.
+        """
+        tobis = zip(passage.numbers, passage.lines, strict=True)
+        again = list(self._seen.add_all(passage.file, tobis, max(passage.numbers)))
+        if same := len(passage.numbers) - len(again):
+            self.counts["same"] += same
+        if beaten := {one.number: one for one in again if one.stored}:
+            for number, last in self._records.numbered(Kind.TOBI, beaten).items():
+                one = beaten[number]
+                self._duplicate(last.id, passage.file, one.line, one.place)
+        self._passing.passed(passage, is_beaten=bool(beaten))
+
+    def _put(self, sighting: Sighting, sums: texts.Checksums, last: Last | None) -> Content:
         aged = self._clocks.monotonic() - self._began > AGE_MAX
         if aged or self._gathering.stored >= OBIS_MAX:
             self._roll()
@@ -200,7 +282,8 @@ class TobiRun:
         if not self._gathering.waiting:
             self._put_at = self._clocks.monotonic()
         line = {**head, **sighting.line_values()}
-        self._gathering.put(Stored(data=sighting.data, mtime=mtime, checksums=sums, line=line))
+        stored = Stored(data=sighting.data, mtime=mtime, checksums=sums, line=line)
+        return self._gathering.put(stored)
 
     def _roll(self) -> None:
         """Go on in the next gathering: one folder holds so many names and no more."""
@@ -221,7 +304,10 @@ class TobiRun:
     def _settle(self) -> None:
         """Note by number what has one now."""
         for obi, last in self._records.last_many(Kind.TOBI, self._fresh).items():
-            self._seen.add(last.number, self._fresh[obi][1])
+            fresh = self._fresh[obi]
+            self._seen.add(last.number, fresh.place, stored=True)
+            for row, exact in fresh.rows:
+                self._passing.found(row, last.number, exact=exact)
         self._fresh.clear()
 
     def _lose(self) -> None:
@@ -238,7 +324,7 @@ class TobiRun:
         return bool(self._seen.place(number))
 
 
-def _spooled(spool: IO[bytes]) -> Iterator[Sighting]:
+def _spooled(spool: IO[bytes]) -> Iterator[Sighting | Passage]:
     spool.seek(0)
     try:
         while True:

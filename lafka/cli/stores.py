@@ -34,10 +34,13 @@ def said(settings: BaseSettings, name: str) -> str:
     return str(Path(closest_scrapy_cfg()).parent / Path(found).expanduser())
 
 
-def tell_store(settings: BaseSettings) -> None:
-    """Say which obi store is written to, and who said so."""
+def tell_store(settings: BaseSettings, given: str | None = None) -> None:
+    """Say which obi store is written to, and who said so; *given* is that of the command line."""
     from lafka.cli import sources  # noqa: PLC0415
 
+    if given:
+        print(f"store: {Path(given).absolute()}", file=sys.stderr, flush=True)
+        return
     root = said(settings, "LAFKA_OBJECT_STORE")
     source = sources.source_of(settings, "LAFKA_OBJECT_STORE", sources.here())
     if root != str(settings["LAFKA_OBJECT_STORE"]):

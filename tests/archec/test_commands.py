@@ -239,6 +239,7 @@ def test_a_store_of_the_first_archec_is_taken_over_in_place(operator):
     assert "scrapy archec adopt" in operator.refusal("tobi")
     done = operator.gives("archec", "adopt", "archive")
     assert (done.returncode, "5 obis taken over" in done.stderr) == (0, True), done.stderr
+    assert done.stderr.splitlines()[0] == f"store: {root}"
     assert objects(root) == before
     assert operator.gets("archec", "check") == ""
     told = operator.lines("obi", PAPER.format(1), "--versions")

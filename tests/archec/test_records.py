@@ -129,7 +129,7 @@ class Conformance:
         assert (found.state, found.length) == (State.LIVE, 1)
         last = records.last(Kind.TOBI, obi)
         assert last == Last(number=found.number, found=START - DAY, noted=at[3], lost=None,
-                            md5=md5("b"), text_sha256=sha("b"))  # fmt: skip
+                            md5=md5("b"), text_sha256=sha("b"), sha256=sha("b"))  # fmt: skip
         (content,) = records.held(Kind.TOBI, md5("b"))
         assert (content.tist, content.id, content.sha256) == (at[1], obi, sha("b"))
 
@@ -279,6 +279,30 @@ class Conformance:
             if len(seen) == 10:
                 apply(records, START + 1, [head(START + 1), stored("change", "a:b:c:1499", "x")])
         assert len(seen) == len(set(seen)) == 1500
+
+    def test_what_is_there_is_told_in_short_and_by_number(self, records):
+        filled(records, obis=30)
+        obis = list(records.walk(Kind.TOBI))
+        there = [obi for obi in obis if obi.noted and not obi.lost]
+        present = list(records.present(Kind.TOBI))
+        assert present == [(o.id, o.number, o.archive) for o in there]
+        assert 0 < len(there) < len(obis)
+        numbered = records.numbered(Kind.TOBI, [obi.number for obi in obis] + [10**6])
+        assert len(numbered) == len(obis)
+        for obi in obis:
+            last = records.last(Kind.TOBI, obi.id)
+            assert numbered[obi.number] == (obi.id, last.noted, last.sha256)
+        assert not records.numbered(Kind.TOBI, [])
+
+    def test_what_a_run_found_is_kept_for_the_next_one_alone(self, records, place):
+        assert (records.passed_at(), records.passed(b"a")) == (0, None)
+        records.keep_passed(START, set(), [(b"a", b"1"), (b"b", b"2"), (b"a", b"3")])
+        assert (records.passed_at(), records.passed(b"a")) == (START, b"3")
+        records.keep_passed(START + DAY, {b"b", b"z"}, iter([(b"c", b"4")]))
+        again = self.opened(place)
+        assert (again.passed_at(), again.passed(b"a")) == (START + DAY, None)
+        assert (again.passed(b"b"), again.passed(b"c")) == (b"2", b"4")
+        again.close()
 
     def test_problems_are_those_of_the_last_run(self, records):
         told = [

@@ -7,11 +7,12 @@ journal lines, so the same journals give the same ``walk``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import wraps
 from itertools import islice
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from lafka.archec.journals import Line
 
@@ -82,7 +83,9 @@ class Obi:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Last:
-    """The last version of an obi: MD5 key and SHA-256 of its text; both None where none is."""
+    """The last version of an obi: MD5 key and SHA-256 of its text, SHA-256 of the bytes that lie
+    in the store; None where there is none.
+    """
 
     number: int
     found: int | None
@@ -90,6 +93,19 @@ class Last:
     lost: int | None
     md5: str | None
     text_sha256: str | None
+    sha256: str | None
+
+
+class Numbered(NamedTuple):
+    """An obi by its number: when it was noted last, and the SHA-256 of its bytes in the store."""
+
+    id: str
+    noted: int | None
+    sha256: str | None
+
+
+Present = tuple[str, int, str]
+"""An obi that is there: id, number, and the code of its archive, empty where it has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,8 +181,17 @@ class Records(Protocol):
 
     def last_many(self, kind: Kind, obis: Iterable[str]) -> dict[str, Last]: ...
 
+    def numbered(self, kind: Kind, numbers: Iterable[int]) -> dict[int, Numbered]:
+        """The obis of *kind* that have these numbers."""
+
+    def present(self, kind: Kind) -> Iterator[Present]:
+        """Obis that were noted and are not lost, sorted by the bytes of their ids."""
+
     def held(self, kind: Kind, md5: str) -> list[Content]:
         """The contents with this MD5, 32 hex digits: one, or several texts that share it."""
+
+    def held_many(self, kind: Kind, md5s: Iterable[str]) -> dict[str, list[Content]]:
+        """``held`` of each of *md5s* with which anything is."""
 
     def contents(self, kind: Kind, keys: Iterable[str]) -> dict[str, Content]:
         """The contents that have these MD5 keys, by key."""
@@ -205,11 +230,40 @@ class Records(Protocol):
     def problem_counts(self) -> list[tuple[str, str, int]]:
         """Archive, code, and how many problems were told of it; sorted."""
 
+    # A cache of what the last run of tobis found, which no journal has: dropped, it is made again.
+
+    def passed_at(self) -> int:
+        """The last gathering of the run that kept what is kept; 0 where nothing is."""
+
+    def passed(self, key: bytes) -> bytes | None: ...
+
+    def keep_passed(
+        self, tist: int, kept: Container[bytes], added: Iterable[tuple[bytes, bytes]]
+    ) -> None:
+        """Of what is there keep what is in *kept*, take up *added*, keys and values; at *tist*."""
+
     def close(self) -> None: ...
 
 
 Known = Mapping[str, Obi]
 _T = TypeVar("_T")
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def told_as_away(trouble: type[Exception]) -> Callable[[_F], _F]:
+    """Makes of a method one that tells *trouble* of its database as ``self.away`` does."""
+
+    def telling(method: _F) -> _F:
+        @wraps(method)
+        def guarded(self: Any, *args: Any, **more: Any) -> Any:
+            try:
+                return method(self, *args, **more)
+            except trouble as error:
+                raise self.away(error) from None
+
+        return guarded  # type: ignore[return-value]
+
+    return telling
 
 
 def in_batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:

@@ -6,9 +6,8 @@ to, and moves ``gathering.applied`` last: after a kill at any write it is applie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import wraps
-from typing import Any, TypeVar
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import Any
 
 from pymongo import ASCENDING, DESCENDING, MongoClient, ReplaceOne, UpdateMany, UpdateOne
 from pymongo.collection import Collection
@@ -24,39 +23,40 @@ from lafka.archec.records import (
     Gathering,
     Kind,
     Last,
+    Numbered,
     Obi,
+    Present,
     Refipo,
-    State,
     Told,
     in_batches,
     in_groups,
+    told_as_away,
 )  # fmt: skip
+from lafka.archec.records.documents import (
+    Document,
+    content_of,
+    counting,
+    gathering_of,
+    last_of,
+    latest_of,
+    obi_of,
+    of_gathering,
+    of_obi,
+    refipo_of,
+)
 from lafka.archec.records.folding import Changes, fold, ids, opened
 from lafka.errors import BadArgument, BadStore, RecordsAway
 
 _ASKED = 1000
 _M = {Kind.TOBI: "mi", Kind.FOBI: "mo"}
 _V = {Kind.TOBI: "vi", Kind.FOBI: "vo"}
-_OWN = {*_M.values(), *_V.values(), "refipo", "gathering", "problem"}
-# Of a document and of an Obi: the paper's t, past and payload's kind have names of their own.
-_PLAIN = ("found", "noted", "lost", "type", "archive", "series", "host", "due", "interval",
-          "missed", "etag", "modified", "soft", "seen", "churn",
-          "answered")  # fmt: skip
+_OWN = {*_M.values(), *_V.values(), "refipo", "gathering", "problem", "passed"}
 _MARK = "version"
+_AT = b""  # the key of the cache that has its tist
 _TIMEOUT = 5_000
-_Document = dict[str, Any]
-_F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def _told(method: _F) -> _F:
-    @wraps(method)
-    def guarded(self: MongoRecords, *args: Any, **more: Any) -> Any:
-        try:
-            return method(self, *args, **more)
-        except PyMongoError as error:
-            raise self.away(error) from None
-
-    return guarded  # type: ignore[return-value]
+_told = told_as_away(PyMongoError)
 
 
 class MongoRecords:
@@ -82,7 +82,7 @@ class MongoRecords:
             self.close()
             raise
 
-    def away(self, error: PyMongoError) -> RecordsAway:
+    def away(self, error: Exception) -> RecordsAway:
         reason = str(error).partition(" (")[0].partition(", Timeout")[0][:200]
         return RecordsAway(
             f"MongoDB at {self.place}: {reason}; the journals have all that is in it"
@@ -137,7 +137,7 @@ class MongoRecords:
 
     def _gathering(self, tist: int) -> Gathering | None:
         document = self._db.gathering.find_one({"_id": tist})
-        return _gathering(document) if document else None
+        return gathering_of(document) if document else None
 
     def _known(self, obis: Iterable[str]) -> dict[str, Obi]:
         found = {}
@@ -145,7 +145,7 @@ class MongoRecords:
         for kind, some in asked.items():
             for batch in in_batches(some, _ASKED):
                 documents = self._db[_M[kind]].find({"_id": {"$in": batch}}, {"t": 0, "past": 0})
-                found.update({document["_id"]: _obi(kind, document) for document in documents})
+                found.update({document["_id"]: obi_of(kind, document) for document in documents})
         return found
 
     def _save(self, changes: Changes) -> None:
@@ -154,7 +154,7 @@ class MongoRecords:
             _write(self._db[_V[kind]], _contents(changes, kind))
             _write(self._db[_M[kind]], _obis(changes, kind))
         _write(self._db.refipo, _refipos(changes))
-        values = _of_gathering(changes.gathering)
+        values = of_gathering(changes.gathering)
         self._db.gathering.replace_one({"_id": values["_id"]}, values, upsert=True)
 
     def _number(self, changes: Changes) -> None:
@@ -180,33 +180,66 @@ class MongoRecords:
         found = {}
         for batch in in_batches(obis, _ASKED):
             documents = list(self._db[_M[kind]].find({"_id": {"$in": batch}}))
-            keys = [_latest(document) for document in documents]
-            held = {
-                content["_id"]: content["text_sha256"]
-                for content in self._db[_V[kind]].find({"_id": {"$in": [k for k in keys if k]}})
-            }
-            for document, key in zip(documents, keys, strict=True):
-                found[document["_id"]] = _last(document, key, held.get(key or ""))
+            contents = self._latest(kind, documents)
+            for document in documents:
+                key = latest_of(document)
+                found[document["_id"]] = last_of(document, key, contents.get(key or "", {}))
         return found
 
+    def _latest(self, kind: Kind, documents: Sequence[Document]) -> dict[str, Document]:
+        """The contents of the last versions of *documents*, by key."""
+        keys = [key for key in map(latest_of, documents) if key]
+        return {one["_id"]: one for one in self._db[_V[kind]].find({"_id": {"$in": keys}})}
+
     @_told
+    def numbered(self, kind: Kind, numbers: Iterable[int]) -> dict[int, Numbered]:
+        found = {}
+        for batch in in_batches(numbers, _ASKED):
+            documents = list(self._db[_M[kind]].find({"number": {"$in": batch}}))
+            contents = self._latest(kind, documents)
+            for one in documents:
+                sha256 = contents.get(latest_of(one) or "", {}).get("sha256")
+                found[one["number"]] = Numbered(one["_id"], one["noted"], sha256)
+        return found
+
+    def present(self, kind: Kind) -> Iterator[Present]:
+        page = self._present(kind, "")
+        while page:
+            yield from page
+            page = self._present(kind, page[-1][0])
+
+    @_told
+    def _present(self, kind: Kind, after: str) -> list[Present]:
+        there = {"_id": {"$gt": after}, "noted": {"$ne": None}, "lost": None}
+        found = self._db[_M[kind]].find(there, {"number": 1, "archive": 1})
+        page = found.sort("_id", ASCENDING).limit(_ASKED)
+        return [(one["_id"], one["number"], one["archive"] or "") for one in page]
+
     def held(self, kind: Kind, md5: str) -> list[Content]:
-        collection = self._db[_V[kind]]
-        found: list[Content] = []
-        while document := collection.find_one({"_id": f"{md5}-{len(found) + 1}" if found else md5}):
-            found.append(_content(kind, document))
+        return self.held_many(kind, [md5]).get(md5, [])
+
+    @_told
+    def held_many(self, kind: Kind, md5s: Iterable[str]) -> dict[str, list[Content]]:
+        found: dict[str, list[Content]] = {}
+        for batch in in_batches(md5s, _ASKED):
+            keys, several = batch, 1
+            while contents := self.contents(kind, keys):
+                for one in contents.values():
+                    found.setdefault(one.md5[:32], []).append(one)
+                several += 1  # a text that shares its MD5 has the next key
+                keys = [f"{key[:32]}-{several}" for key in contents]
         return found
 
     @_told
     def contents(self, kind: Kind, keys: Iterable[str]) -> dict[str, Content]:
         found = self._db[_V[kind]].find({"_id": {"$in": list(keys)}})
-        return {content.md5: content for content in (_content(kind, one) for one in found)}
+        return {content.md5: content for content in (content_of(kind, one) for one in found)}
 
     @_told
     def history(self, obi: str) -> Obi | None:
         kind = Kind.of(obi)
         document = self._db[_M[kind]].find_one({"_id": obi})
-        return _obi(kind, document) if document else None
+        return obi_of(kind, document) if document else None
 
     @_told
     def refipos(self, tobi: str, at: int | None = None) -> list[Refipo]:
@@ -227,9 +260,9 @@ class MongoRecords:
                 found.setdefault(one.fobi, []).append(one)
         return found
 
-    def _refipos(self, asked: _Document) -> list[Refipo]:
+    def _refipos(self, asked: Document) -> list[Refipo]:
         order = [("tobi", 1), ("n", 1), ("second", 1), ("since", 1)]
-        return [_refipo(document) for document in self._db.refipo.find(asked).sort(order)]
+        return [refipo_of(document) for document in self._db.refipo.find(asked).sort(order)]
 
     @_told
     def due(self, now: int, limit: int, after: tuple[int, str] | None = None) -> list[Obi]:
@@ -238,7 +271,7 @@ class MongoRecords:
         behind = {"$or": [{"due": {"$gt": due}}, {"due": due, "_id": {"$gt": obi}}]}
         within = {"due": {"$gte": due, "$lte": now}}
         found = self._db.mo.find({**within, **behind}, {"t": 0, "past": 0}).sort(order)
-        return [_obi(Kind.FOBI, document) for document in found.limit(limit)]
+        return [obi_of(Kind.FOBI, document) for document in found.limit(limit)]
 
     @_told
     def counts(self, by: str) -> list[dict[str, Any]]:
@@ -246,7 +279,7 @@ class MongoRecords:
         told = [
             {name: row["_id"].get(name) for name in names} | {"kind": str(kind)} | row
             for kind in Kind
-            for row in self._db[_M[kind]].aggregate(_counting(names))
+            for row in self._db[_M[kind]].aggregate(counting(names))
         ]
         for row in told:
             del row["_id"]
@@ -262,14 +295,14 @@ class MongoRecords:
             page = self._page(kind, {"$gt": page[-1].id})
 
     @_told
-    def _page(self, kind: Kind, ids_: _Document) -> list[Obi]:
+    def _page(self, kind: Kind, ids_: Document) -> list[Obi]:
         found = self._db[_M[kind]].find({"_id": ids_}).sort("_id", ASCENDING).limit(_ASKED)
-        return [_obi(kind, document) for document in found]
+        return [obi_of(kind, document) for document in found]
 
     @_told
     def gatherings(self) -> list[Gathering]:
         found = self._db.gathering.find({"_id": {"$gt": 0}}).sort("_id", ASCENDING)
-        return list(map(_gathering, found))
+        return list(map(gathering_of, found))
 
     @_told
     def keep_problems(self, run: str, told: Iterable[Told]) -> None:
@@ -290,11 +323,37 @@ class MongoRecords:
         found = self._db.problem.aggregate([{"$group": group}])
         return sorted((one["_id"]["archive"], one["_id"]["code"], one["n"]) for one in found)
 
+    @_told
+    def passed_at(self) -> int:
+        return int(self._passed(_AT) or 0)
+
+    @_told
+    def passed(self, key: bytes) -> bytes | None:
+        return self._passed(key)
+
+    def _passed(self, key: bytes) -> bytes | None:
+        document = self._db.passed.find_one({"_id": key})
+        return document["told"] if document else None
+
+    @_told
+    def keep_passed(
+        self, tist: int, kept: Container[bytes], added: Iterable[tuple[bytes, bytes]]
+    ) -> None:
+        collection = self._db.passed
+        # First, so that what a kill leaves of this counts for nothing; and it comes back last.
+        collection.delete_one({"_id": _AT})
+        keys = (one["_id"] for one in collection.find({}, {"_id": 1}))
+        for batch in in_batches((key for key in keys if key not in kept), _ASKED):
+            collection.delete_many({"_id": {"$in": batch}})
+        for some in in_batches(added, _ASKED):
+            _write(collection, [_cached(*one) for one in some])
+        _write(collection, [_cached(_AT, str(tist).encode())])
+
     def close(self) -> None:
         self._client.close()
 
 
-def _client(uri: str) -> tuple[MongoClient[_Document], str]:
+def _client(uri: str) -> tuple[MongoClient[Document], str]:
     try:
         name = parse_uri(uri)["database"]
     except (InvalidURI, ValueError, PyMongoError) as error:
@@ -306,14 +365,18 @@ def _client(uri: str) -> tuple[MongoClient[_Document], str]:
     return MongoClient(uri, serverSelectionTimeoutMS=_TIMEOUT), name
 
 
-def _write(collection: Collection[_Document], writes: list[Any]) -> None:
+def _write(collection: Collection[Document], writes: list[Any]) -> None:
     if writes:
         collection.bulk_write(writes, ordered=False)
 
 
+def _cached(key: bytes, told: bytes) -> Any:
+    return ReplaceOne({"_id": key}, {"told": told}, upsert=True)
+
+
 def _obis(changes: Changes, kind: Kind) -> list[Any]:
-    writes: dict[str, _Document] = {
-        obi.id: {"$set": _of_obi(obi)} for obi in changes.obis.values() if obi.kind is kind
+    writes: dict[str, Document] = {
+        obi.id: {"$set": of_obi(obi)} for obi in changes.obis.values() if obi.kind is kind
     }
     for obi, tist, md5 in changes.versions:
         if obi in writes:
@@ -346,72 +409,4 @@ def _refipos(changes: Changes) -> list[Any]:
     return ended + [
         ReplaceOne({"_id": one.key}, {name: getattr(one, name) for name in names}, upsert=True)
         for one in changes.refipos
-    ]
-
-
-def _of_obi(obi: Obi) -> _Document:
-    values = {name: getattr(obi, name) for name in _PLAIN}
-    own = {"kind": obi.payload, "bytes": obi.length, "state": str(obi.state), "number": obi.number}
-    return values | own
-
-
-def _obi(kind: Kind, document: _Document) -> Obi:
-    return Obi(
-        id=document["_id"],
-        kind=kind,
-        number=document["number"],
-        payload=document["kind"],
-        length=document["bytes"],
-        state=State(document["state"]),
-        versions=sorted((int(tist), md5) for tist, md5 in document.get("t", {}).items()),
-        past=sorted(document.get("past", [])),
-        **{name: document[name] for name in _PLAIN},
-    )
-
-
-def _latest(document: _Document) -> str | None:
-    """The MD5 key of its last version."""
-    found: str | None = document.get("t", {}).get(str(document["noted"]))
-    return found
-
-
-def _last(document: _Document, md5: str | None, text: str | None) -> Last:
-    named = {name: document[name] for name in ("number", "found", "noted", "lost")}
-    return Last(md5=md5, text_sha256=text, **named)
-
-
-def _content(kind: Kind, document: _Document) -> Content:
-    named = {name: document[name] for name in ("tist", "id", "sha256", "text_sha256", "length")}
-    return Content(kind=kind, md5=document["_id"], **named)
-
-
-def _refipo(document: _Document) -> Refipo:
-    return Refipo(**{name: document[name] for name in Refipo.__slots__})
-
-
-def _of_gathering(gathering: Gathering) -> _Document:
-    values = {name: getattr(gathering, name) for name in Gathering.__slots__}
-    # Codes of archives as values, not as keys: a key with a dot could not be asked for.
-    withheld = [list(pair) for pair in gathering.withheld.items()]
-    return values | {"_id": values.pop("tist"), "withheld": withheld}
-
-
-def _gathering(document: _Document) -> Gathering:
-    values = dict(document)
-    return Gathering(tist=values.pop("_id"), **values | {"withheld": dict(document["withheld"])})
-
-
-def _counting(names: Sequence[str]) -> list[_Document]:
-    noted = {"$ne": ["$noted", None]}
-    lost = {"$ne": ["$lost", None]}
-    return [
-        {
-            "$group": {
-                "_id": {name: f"${name}" for name in names},
-                "live": {"$sum": {"$toInt": {"$and": [noted, {"$not": lost}]}}},
-                "lost": {"$sum": {"$toInt": lost}},
-                "obis": {"$sum": 1},
-                "versions": {"$sum": {"$size": {"$objectToArray": {"$ifNull": ["$t", {}]}}}},
-            }
-        }
     ]

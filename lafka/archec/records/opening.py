@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from lafka.archec.garbage import rarely_collected
 from lafka.archec.journals import Line, head, in_chunks, read
 from lafka.archec.records import Gathering, Records
 from lafka.archec.records.sqlite import NAME, SqliteRecords
@@ -115,9 +116,11 @@ def anew(store: ObiStore, database: str = "") -> Iterator[Records]:
     draft = draft_of(path)
     try:
         _remove(draft)
-        records = SqliteRecords(draft)
+        records = SqliteRecords(draft, anew=True)
         try:
-            yield records
+            with rarely_collected():
+                yield records
+            records.finish()
         finally:
             records.close()
         _replace(draft, path)

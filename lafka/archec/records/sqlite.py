@@ -7,13 +7,12 @@ journals have what is lost then.
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import wraps
+from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from lafka.archec.journals import Line
 from lafka.archec.records import (
@@ -23,69 +22,50 @@ from lafka.archec.records import (
     Gathering,
     Kind,
     Last,
+    Numbered,
     Obi,
+    Present,
     Refipo,
-    State,
     Told,
     in_batches,
     in_groups,
+    told_as_away,
 )  # fmt: skip
 from lafka.archec.records.folding import Changes, fold, ids, opened
+from lafka.archec.records.tables import (
+    COLUMNS,
+    INDEXES,
+    KINDS,
+    PASSED,
+    POINTED,
+    SCHEMA,
+    blob_of,
+    count_of,
+    gathering_of,
+    is_only_pointed_at,
+    last_of,
+    md5_of,
+    obi_of,
+    refipo_of,
+    row_of_content,
+    row_of_gathering,
+    row_of_obi,
+    row_of_pointed,
+    row_of_refipo,
+)
 from lafka.errors import BadStore, RecordsAway
 
 NAME = "records.sqlite"
 _ASKED = 500  # variables of a statement, below every SQLite's limit
-_KINDS = {Kind.TOBI: 0, Kind.FOBI: 1}
-_KIND_OF = {number: kind for kind, number in _KINDS.items()}
-_COLUMNS = (
-    "key", "kind", "id", "found", "noted", "lost", "type", "archive", "series", "host", "payload",
-    "bytes", "state", "due", "interval", "missed", "etag", "modified", "soft", "seen", "churn",
-    "answered",
-)  # fmt: skip
-_MD5_TEXT = "lower(hex(substr(md5, 1, 16))) || CAST(substr(md5, 17) AS TEXT)"
-_SCHEMA = f"""
-CREATE TABLE obi (key INTEGER PRIMARY KEY, kind INTEGER, id TEXT, found INTEGER, noted INTEGER,
-  lost INTEGER, type TEXT, archive TEXT, series TEXT, host TEXT, payload TEXT, bytes INTEGER,
-  state TEXT, due INTEGER, interval INTEGER, missed TEXT, etag TEXT, modified TEXT, soft INTEGER,
-  seen INTEGER, churn INTEGER, answered TEXT, UNIQUE (kind, id));
-CREATE INDEX obi_due ON obi (due) WHERE due IS NOT NULL;
-CREATE INDEX obi_archive ON obi (archive, series) WHERE archive IS NOT NULL;
-CREATE INDEX obi_noted ON obi (noted) WHERE noted IS NOT NULL;
-CREATE INDEX obi_lost ON obi (lost) WHERE lost IS NOT NULL;
-CREATE TABLE m (key INTEGER, tist INTEGER, md5 BLOB, PRIMARY KEY (key, tist)) WITHOUT ROWID;
-CREATE TABLE v (kind INTEGER, md5 BLOB, n INTEGER, key INTEGER, tist INTEGER, sha256 BLOB,
-  text_sha256 BLOB, length INTEGER, PRIMARY KEY (kind, md5, n)) WITHOUT ROWID;
-CREATE TABLE loss (key INTEGER, tist INTEGER, PRIMARY KEY (key, tist)) WITHOUT ROWID;
-CREATE TABLE refipo (tobi INTEGER, n INTEGER, second INTEGER, since INTEGER, until INTEGER,
-  fobi INTEGER, raw TEXT, format TEXT, function TEXT, size INTEGER, restriction TEXT,
-  PRIMARY KEY (tobi, n, second, since)) WITHOUT ROWID;
-CREATE INDEX refipo_fobi ON refipo (fobi);
-CREATE TABLE gathering (tist INTEGER PRIMARY KEY, kind TEXT, source TEXT, run TEXT, ended INTEGER,
-  killed INTEGER, counts TEXT, withheld TEXT, applied INTEGER);
-CREATE TABLE problem (run TEXT, archive TEXT, file TEXT, line INTEGER, code TEXT, sentence TEXT);
-CREATE INDEX problem_archive ON problem (archive, code);
-CREATE VIEW mi AS SELECT id, tist, {_MD5_TEXT} AS md5 FROM m JOIN obi USING (key) WHERE kind = 0;
-CREATE VIEW mo AS SELECT id, tist, {_MD5_TEXT} AS md5 FROM m JOIN obi USING (key) WHERE kind = 1;
-CREATE VIEW vi AS SELECT lower(hex(md5)) || CASE n WHEN 1 THEN '' ELSE '-' || n END AS md5, tist, id
-  FROM v JOIN obi USING (key) WHERE v.kind = 0;
-CREATE VIEW vo AS SELECT lower(hex(md5)) || CASE n WHEN 1 THEN '' ELSE '-' || n END AS md5, tist, id
-  FROM v JOIN obi USING (key) WHERE v.kind = 1;
-PRAGMA user_version = {VERSION};
-"""
-_F = TypeVar("_F", bound=Callable[..., Any])
+_PAGE = 10_000
+_LAST = """FROM obi o LEFT JOIN m ON m.key = o.key AND m.tist = o.noted
+  LEFT JOIN v ON v.kind = o.kind AND v.md5 = substr(m.md5, 1, 16)
+    AND v.n = coalesce(nullif(CAST(substr(m.md5, 18) AS TEXT), ''), 1)"""
+_AT = b""  # the key of the cache that has its tist
+_CACHE = "PRAGMA cache_size = -32768"  # KiB, whatever the size of the database
 
 
-def _told(method: _F) -> _F:
-    @wraps(method)
-    def guarded(self: SqliteRecords, *args: Any, **more: Any) -> Any:
-        try:
-            return method(self, *args, **more)
-        except sqlite3.Error as error:
-            raise RecordsAway(
-                f"{self.path}: {error}; the journals have all that is in it"
-            ) from None
-
-    return guarded  # type: ignore[return-value]
+_told = told_as_away(sqlite3.Error)
 
 
 class SqliteRecords:
@@ -94,9 +74,19 @@ class SqliteRecords:
     ``BadStore`` where it is of another version, or no database; ``RecordsAway``.
     """
 
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False, anew: bool = False) -> None:
         self.path = path
-        self._db = _connected(path, read_only=read_only)
+        self._db = _anew(path) if anew else _connected(path, read_only=read_only)
+        self._is_anew = anew
+
+    def finish(self) -> None:
+        """Make the indexes of a database that is made *anew*: keeping them would cost more."""
+        if self._is_anew:
+            self._db.executescript(f"BEGIN; {INDEXES} COMMIT;")
+            self._is_anew = False
+
+    def away(self, error: Exception) -> RecordsAway:
+        return RecordsAway(f"{self.path}: {error}; the journals have all that is in it")
 
     @_told
     def apply(self, journal: int, upto: int, lines: Sequence[Line]) -> None:
@@ -109,39 +99,44 @@ class SqliteRecords:
 
     def _gathering(self, tist: int) -> Gathering | None:
         row = self._db.execute("SELECT * FROM gathering WHERE tist = ?", [tist]).fetchone()
-        return _gathering(row) if row else None
+        return gathering_of(row) if row else None
 
     def _known(self, obis: Iterable[str]) -> dict[str, Obi]:
         found = {}
         for some in in_batches(obis, _ASKED):
             # Both kinds, so that the index of (kind, id) is of use.
             marks = ",".join("?" * len(some))
-            asked = f"SELECT {','.join(_COLUMNS)} FROM obi WHERE kind IN (0, 1) AND id IN ({marks})"
-            found.update({obi.id: obi for obi in map(_obi, self._db.execute(asked, some))})
+            asked = f"SELECT {','.join(COLUMNS)} FROM obi WHERE kind IN (0, 1) AND id IN ({marks})"
+            found.update({obi.id: obi for obi in map(obi_of, self._db.execute(asked, some))})
         return found
 
     def _save(self, changes: Changes) -> None:
         number = self._db.execute("SELECT coalesce(max(key), 0) FROM obi").fetchone()[0]
+        pointed: list[Obi] = []
+        others: list[Obi] = []
         for obi in changes.obis.values():
-            if not obi.number:
+            is_new = not obi.number
+            if is_new:
                 number += 1
                 obi.number = number
+            (pointed if is_new and is_only_pointed_at(obi) else others).append(obi)
         keys = {obi.id: obi.number for obi in changes.obis.values()}
         many = self._db.executemany
-        marks = ",".join("?" * len(_COLUMNS))
-        many(f"REPLACE INTO obi VALUES ({marks})", map(_row, changes.obis.values()))
+        marks = ",".join("?" * len(COLUMNS))
+        many(f"REPLACE INTO obi VALUES ({marks})", map(row_of_obi, others))
+        many(f"INSERT INTO obi ({POINTED}) VALUES (?,?,?,?,?,?)", map(row_of_pointed, pointed))
         many("REPLACE INTO m VALUES (?,?,?)",
-             ((keys[obi], tist, _blob(md5)) for obi, tist, md5 in changes.versions))  # fmt: skip
+             ((keys[obi], tist, blob_of(md5)) for obi, tist, md5 in changes.versions))  # fmt: skip
         many("REPLACE INTO loss VALUES (?,?)",
              ((keys[obi], tist) for obi, tist in changes.losses))  # fmt: skip
         many("REPLACE INTO v VALUES (?,?,?,?,?,?,?,?)",
-             (_content_row(content, keys) for content in changes.contents.values()))  # fmt: skip
+             (row_of_content(content, keys) for content in changes.contents.values()))  # fmt: skip
         many("UPDATE refipo SET until = ? WHERE tobi = ? AND until IS NULL AND since < ?",
              ((tist, keys[obi], tist) for obi, tist in changes.closed))  # fmt: skip
         many("REPLACE INTO refipo VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-             (_refipo_row(refipo, keys) for refipo in changes.refipos))  # fmt: skip
+             (row_of_refipo(refipo, keys) for refipo in changes.refipos))  # fmt: skip
         many("REPLACE INTO gathering VALUES (?,?,?,?,?,?,?,?,?)",
-             [_gathering_row(changes.gathering)])  # fmt: skip
+             [row_of_gathering(changes.gathering)])  # fmt: skip
 
     @_told
     def applied(self, journal: int) -> int:
@@ -156,17 +151,44 @@ class SqliteRecords:
         found = {}
         for some in in_batches(obis, _ASKED):
             marks = ",".join("?" * len(some))
-            asked = f"""SELECT o.id, o.key, o.found, o.noted, o.lost, m.md5, v.text_sha256
-              FROM obi o LEFT JOIN m ON m.key = o.key AND m.tist = o.noted
-              LEFT JOIN v ON v.kind = o.kind AND v.md5 = substr(m.md5, 1, 16)
-                AND v.n = coalesce(nullif(CAST(substr(m.md5, 18) AS TEXT), ''), 1)
-              WHERE o.kind = ? AND o.id IN ({marks})"""
-            for row in self._db.execute(asked, (_KINDS[kind], *some)):
-                found[row[0]] = _last(row)
+            asked = f"""SELECT o.id, o.key, o.found, o.noted, o.lost, m.md5, v.text_sha256, v.sha256
+              {_LAST} WHERE o.kind = ? AND o.id IN ({marks})"""
+            for row in self._db.execute(asked, (KINDS[kind], *some)):
+                found[row[0]] = last_of(row)
         return found
+
+    @_told
+    def numbered(self, kind: Kind, numbers: Iterable[int]) -> dict[int, Numbered]:
+        found = {}
+        for some in in_batches(numbers, _ASKED):
+            marks = ",".join("?" * len(some))
+            asked = f"""SELECT o.key, o.id, o.noted, v.sha256 {_LAST}
+              WHERE o.kind = {KINDS[kind]} AND o.key IN ({marks})"""
+            for number, obi, noted, sha256 in self._db.execute(asked, some):
+                found[number] = Numbered(obi, noted, sha256.hex() if sha256 else None)
+        return found
+
+    def present(self, kind: Kind) -> Iterator[Present]:
+        page = self._present(kind, "")
+        while page:
+            yield from page
+            page = self._present(kind, page[-1][0])
+
+    @_told
+    def _present(self, kind: Kind, after: str) -> list[Present]:
+        asked = f"""SELECT id, key, coalesce(archive, '') FROM obi WHERE kind = ? AND id > ?
+          AND noted IS NOT NULL AND lost IS NULL ORDER BY id LIMIT {_PAGE}"""
+        return self._db.execute(asked, [KINDS[kind], after]).fetchall()
 
     def held(self, kind: Kind, md5: str) -> list[Content]:
         return list(self._contents(kind, [md5]))
+
+    def held_many(self, kind: Kind, md5s: Iterable[str]) -> dict[str, list[Content]]:
+        found: dict[str, list[Content]] = {}
+        for some in in_batches(md5s, _ASKED):
+            for one in self._contents(kind, some):
+                found.setdefault(one.md5[:32], []).append(one)
+        return found
 
     def contents(self, kind: Kind, keys: Iterable[str]) -> dict[str, Content]:
         wanted = set(keys)
@@ -181,7 +203,7 @@ class SqliteRecords:
         marks = ",".join("?" * len(md5s))
         asked = f"""SELECT md5, n, v.tist, id, sha256, text_sha256, length
           FROM v JOIN obi USING (key) WHERE v.kind = ? AND md5 IN ({marks}) ORDER BY md5, n"""
-        rows = self._db.execute(asked, [_KINDS[kind], *map(bytes.fromhex, md5s)])
+        rows = self._db.execute(asked, [KINDS[kind], *map(bytes.fromhex, md5s)])
         return [
             Content(kind=kind, md5=md5.hex() if n == 1 else f"{md5.hex()}-{n}", tist=tist, id=obi,
                     sha256=sha256.hex(), text_sha256=text.hex(), length=length)
@@ -200,7 +222,7 @@ class SqliteRecords:
             marks = ",".join("?" * len(some))
             asked = f"SELECT key, tist, md5 FROM m WHERE key IN ({marks}) ORDER BY tist"
             for key, tist, md5 in self._db.execute(asked, some):
-                of[key].versions.append((tist, _md5(md5)))
+                of[key].versions.append((tist, md5_of(md5)))
             asked = f"SELECT key, tist FROM loss WHERE key IN ({marks}) ORDER BY tist"
             for key, tist in self._db.execute(asked, some):
                 of[key].past.append(tist)
@@ -228,14 +250,14 @@ class SqliteRecords:
         asked = f"""SELECT t.id, n, second, since, until, f.id, raw, format, function, size,
           restriction FROM refipo r JOIN obi t ON t.key = tobi JOIN obi f ON f.key = fobi
           WHERE {where} ORDER BY t.id, n, second, since"""
-        return [_refipo(row) for row in self._db.execute(asked, values)]
+        return [refipo_of(row) for row in self._db.execute(asked, values)]
 
     @_told
     def due(self, now: int, limit: int, after: tuple[int, str] | None = None) -> list[Obi]:
         # The index has no ids, which would be a third copy of them: those due at once are sorted.
-        asked = f"""SELECT {",".join(_COLUMNS)} FROM obi WHERE due <= ? AND (due, id) > (?, ?)
+        asked = f"""SELECT {",".join(COLUMNS)} FROM obi WHERE due <= ? AND (due, id) > (?, ?)
           ORDER BY due, id LIMIT ?"""
-        return list(map(_obi, self._db.execute(asked, [now, *(after or (0, "")), limit])))
+        return list(map(obi_of, self._db.execute(asked, [now, *(after or (0, "")), limit])))
 
     @_told
     def counts(self, by: str) -> list[dict[str, Any]]:
@@ -244,7 +266,7 @@ class SqliteRecords:
         asked = f"""SELECT {columns}, sum(noted IS NOT NULL AND lost IS NULL),
           sum(lost IS NOT NULL), count(*), sum((SELECT count(*) FROM m WHERE m.key = obi.key))
           FROM obi GROUP BY {columns}"""
-        return in_groups((_count(names, row) for row in self._db.execute(asked)), by)
+        return in_groups((count_of(names, row) for row in self._db.execute(asked)), by)
 
     def walk(self, kind: Kind, prefix: str = "") -> Iterator[Obi]:
         # Page by page: what is written meanwhile disturbs no open cursor, and is not held up.
@@ -258,14 +280,14 @@ class SqliteRecords:
 
     @_told
     def _page(self, kind: Kind, than: str, obi: str) -> Sequence[Obi]:
-        asked = f"""SELECT {",".join(_COLUMNS)} FROM obi WHERE kind = ? AND id {than} ?
+        asked = f"""SELECT {",".join(COLUMNS)} FROM obi WHERE kind = ? AND id {than} ?
           ORDER BY id LIMIT {_ASKED}"""
-        return self._whole(list(map(_obi, self._db.execute(asked, [_KINDS[kind], obi]))))
+        return self._whole(list(map(obi_of, self._db.execute(asked, [KINDS[kind], obi]))))
 
     @_told
     def gatherings(self) -> list[Gathering]:
         rows = self._db.execute("SELECT * FROM gathering ORDER BY tist")
-        return list(map(_gathering, rows))
+        return list(map(gathering_of, rows))
 
     @_told
     def keep_problems(self, run: str, told: Iterable[Told]) -> None:
@@ -289,6 +311,31 @@ class SqliteRecords:
         asked = "SELECT archive, code, count(*) FROM problem GROUP BY 1, 2 ORDER BY 1, 2"
         return list(self._db.execute(asked))
 
+    @_told
+    def passed_at(self) -> int:
+        made = self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'passed'").fetchone()
+        return int(self._passed(_AT) or 0) if made else 0
+
+    @_told
+    def passed(self, key: bytes) -> bytes | None:
+        return self._passed(key)
+
+    def _passed(self, key: bytes) -> bytes | None:
+        row = self._db.execute("SELECT told FROM passed WHERE key = ?", [key]).fetchone()
+        return row[0] if row else None
+
+    @_told
+    def keep_passed(
+        self, tist: int, kept: Container[bytes], added: Iterable[tuple[bytes, bytes]]
+    ) -> None:
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            keys = self._db.execute("SELECT key FROM passed").fetchall()
+            gone = [key for key in keys if key[0] not in kept]
+            self._db.executemany("DELETE FROM passed WHERE key = ?", gone)
+            rows = chain(added, [(_AT, str(tist).encode())])
+            self._db.executemany("REPLACE INTO passed VALUES (?,?)", rows)
+
     def close(self) -> None:
         with suppress(sqlite3.Error):
             self._db.close()
@@ -301,13 +348,25 @@ def _connected(path: Path, *, read_only: bool) -> sqlite3.Connection:
         db = sqlite3.connect(path, isolation_level=None, timeout=60.0)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
+        db.execute(_CACHE)
         version = db.execute("PRAGMA user_version").fetchone()[0]
         if not version and not db.execute("SELECT 1 FROM sqlite_master").fetchone():
-            db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
+            db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} {INDEXES} COMMIT;")
         else:
             _check(path, version)
+            db.execute(PASSED)  # a cache, which a database of before does not have
     except sqlite3.DatabaseError as error:
         raise BadStore(f"{path}: {error}; scrapy archec rebuild makes it again") from None
+    return db
+
+
+def _anew(path: Path) -> sqlite3.Connection:
+    """A database under a name that counts for nothing yet: a kill leaves it to be made again."""
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA journal_mode = OFF")
+    db.execute("PRAGMA synchronous = OFF")
+    db.execute(_CACHE)
+    db.executescript(f"BEGIN; {SCHEMA} COMMIT;")
     return db
 
 
@@ -333,84 +392,3 @@ def _check(path: Path, version: int) -> None:
             f"{path}: a database of version {version}, not {VERSION}; scrapy archec rebuild"
             " makes it from the journals"
         )
-
-
-def _blob(md5: str) -> bytes:
-    """An MD5 key as 16 bytes, and ``-2`` behind them where it has that."""
-    return bytes.fromhex(md5[:32]) + md5[32:].encode()
-
-
-def _md5(blob: bytes) -> str:
-    return blob[:16].hex() + blob[16:].decode()
-
-
-def _row(obi: Obi) -> tuple[Any, ...]:
-    return (
-        obi.number, _KINDS[obi.kind], obi.id, obi.found, obi.noted, obi.lost, obi.type,
-        obi.archive, obi.series, obi.host, obi.payload, obi.length, str(obi.state), obi.due,
-        obi.interval, json.dumps(obi.missed) if obi.missed else None, obi.etag, obi.modified,
-        obi.soft or None, obi.seen, obi.churn or None, obi.answered,
-    )  # fmt: skip
-
-
-def _obi(row: Sequence[Any]) -> Obi:
-    return Obi(
-        number=row[0], kind=_KIND_OF[row[1]], id=row[2], found=row[3], noted=row[4], lost=row[5],
-        type=row[6], archive=row[7], series=row[8], host=row[9], payload=row[10], length=row[11],
-        state=State(row[12]), due=row[13], interval=row[14],
-        missed=json.loads(row[15]) if row[15] else [], etag=row[16], modified=row[17],
-        soft=bool(row[18]), seen=row[19], churn=row[20] or 0,
-        answered=row[21],
-    )  # fmt: skip
-
-
-def _last(row: Sequence[Any]) -> Last:
-    return Last(
-        number=row[1], found=row[2], noted=row[3], lost=row[4],
-        md5=_md5(row[5]) if row[5] else None, text_sha256=row[6].hex() if row[6] else None,
-    )  # fmt: skip
-
-
-def _content_row(content: Content, keys: dict[str, int]) -> tuple[Any, ...]:
-    n = int(content.md5[33:] or 1)
-    return (
-        _KINDS[content.kind], bytes.fromhex(content.md5[:32]), n, keys[content.id], content.tist,
-        bytes.fromhex(content.sha256), bytes.fromhex(content.text_sha256), content.length,
-    )  # fmt: skip
-
-
-def _refipo_row(refipo: Refipo, keys: dict[str, int]) -> tuple[Any, ...]:
-    raw = None if refipo.raw == refipo.fobi else refipo.raw
-    return (
-        keys[refipo.tobi], refipo.n, int(refipo.second), refipo.since, refipo.until,
-        keys[refipo.fobi], raw, refipo.format, refipo.function, refipo.size, refipo.restriction,
-    )  # fmt: skip
-
-
-def _refipo(row: Sequence[Any]) -> Refipo:
-    return Refipo(
-        tobi=row[0], n=row[1], second=bool(row[2]), since=row[3], until=row[4], fobi=row[5],
-        raw=row[6] or row[5], format=row[7], function=row[8], size=row[9], restriction=row[10],
-    )  # fmt: skip
-
-
-def _gathering_row(gathering: Gathering) -> tuple[Any, ...]:
-    return (
-        gathering.tist, gathering.kind, json.dumps(gathering.source), gathering.run,
-        gathering.ended, gathering.killed, json.dumps(gathering.counts),
-        json.dumps(gathering.withheld), gathering.applied,
-    )  # fmt: skip
-
-
-def _gathering(row: Sequence[Any]) -> Gathering:
-    return Gathering(
-        tist=row[0], kind=row[1], source=json.loads(row[2]), run=row[3], ended=bool(row[4]),
-        killed=bool(row[5]), counts=json.loads(row[6]), withheld=json.loads(row[7]),
-        applied=row[8],
-    )  # fmt: skip
-
-
-def _count(names: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
-    *groups, live, lost, obis, versions = row
-    told = dict(zip(names, groups, strict=True)) | {"kind": str(_KIND_OF[groups[-1]])}
-    return told | {"live": live, "lost": lost, "obis": obis, "versions": versions}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,6 +30,24 @@ if TYPE_CHECKING:
 
 MOST_PROBLEMS = 1_000
 """Of one file; the rest is counted."""
+
+
+class Found(NamedTuple):
+    """A template that need not be read: which of those that are known, with how many problems."""
+
+    place: int
+    problems: int
+
+
+class Passed(NamedTuple):
+    """A template that was not read: its place among those that are known, and its line."""
+
+    place: int
+    line: int
+
+
+Find = Callable[[bytes], Found | None]
+"""Which of the known templates has these bytes."""
 
 _LONGEST_NAME = 60
 _TYPE = re.compile(r"(?:redif[-_ ]*)?([a-z]+)", re.IGNORECASE)
@@ -56,14 +75,37 @@ class Reader:
         self._source = source
 
     def __iter__(self) -> Iterator[Template]:
+        for template in self.pieces(lambda _: None):
+            assert isinstance(template, Template)
+            yield template
+
+    def pieces(self, find: Find) -> Iterator[Template | Passed]:
+        """The templates; those that *find* knows are passed over, and ``counts`` lacks theirs."""
         for block in blocks(self._source):
-            if block.begun:
-                yield self._template(block)
-            else:
+            if not block.begun:
                 self._before_the_first(block)
+            elif passed := self._passed(block, find):
+                yield passed
+            else:
+                yield self._template(block)
         if self._told > MOST_PROBLEMS:
             rest = f"{self._told - MOST_PROBLEMS} more problems"
             self.problems.append(Problem(file=self.file, line=0, code="not-told", sentence=rest))
+
+    @property
+    def is_told_whole(self) -> bool:
+        """Whether no problem was left out because there were so many."""
+        return self._told <= MOST_PROBLEMS
+
+    def _passed(self, block: Block, find: Find) -> Passed | None:
+        # How else a template begins is a problem of its own.
+        found = find(block.data) if block.begun == "plain" and block.whole else None
+        if found is None or self._told + found.problems > MOST_PROBLEMS:
+            return None
+        line = self._line
+        self._line += line_ends(block.data)
+        self._told += found.problems
+        return Passed(found.place, line)
 
     def _before_the_first(self, block: Block) -> None:
         self._line += line_ends(block.data) + block.cut_lines

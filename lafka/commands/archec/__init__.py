@@ -31,6 +31,6 @@ class Command(GroupCommand):
         assert self.settings is not None
         self.settings.setdict(arglist_to_dict(opts.also), priority="cmdline")
         if opts.verb in WRITING:
-            tell_store(self.settings)
+            tell_store(self.settings, getattr(opts, "folder", None))
         code: int = opts.act(opts, self.settings)
         return code

@@ -1,0 +1,286 @@
+"""What the last run found is not read again, and nothing comes of that but less work."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import tarfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from lafka.archec import passing, redif, texts
+from lafka.archec.passing import Entry, Oddity
+from lafka.archec.records.sqlite import NAME
+from lafka.archec.running import TobiReport
+from lafka.errors import TornFile
+from tests.archec.stores import DAY, START, Home, template
+
+SEEDS = range(8)
+RUNS = 6
+ODD = ("", "", "Auhtor-Name: Eve\n", "Seen: often\n<<<<<<< HEAD\n", "Handle: RePEc:abc:other:9\n")
+FOLDERS = ("aaa/one", "aaa/two", "abc/one", "aaa", "all", "metadata")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "archec")
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The templates of which a run has made the text."""
+    seen: list[bytes] = []
+    made = texts.of_template
+
+    def of_template(data: bytes) -> texts.Checksums:
+        seen.append(data)
+        return made(data)
+
+    monkeypatch.setattr(texts, "of_template", of_template)
+    return seen
+
+
+def dropped(home: Home) -> None:
+    """Without a cache: as if there never had been one."""
+    if (home.archive / NAME).exists():
+        with home.records() as records:
+            records.keep_passed(0, set(), [])
+
+
+def told(home: Home, report: TobiReport) -> tuple[object, ...]:
+    """All that a run tells and leaves, but for how long it took."""
+    journals = {tist: [one | {"seconds": 0, "run": ""} for one in lines]
+                for tist, lines in home.journals().items()}  # fmt: skip
+    with home.records() as records:
+        problems = records.problems()
+    return (home.objects(), journals, home.walk(), sorted(map(str, problems)), report.counts,
+            report.problems, report.withheld, report.whole)  # fmt: skip
+
+
+@dataclass
+class Data:
+    """RePEc data that change at random, written into several homes alike."""
+
+    random: random.Random
+    files: dict[str, list[str]] = field(default_factory=dict)
+
+    def text(self) -> str:
+        pick = self.random.choice
+        kind = pick(["item"] * 9 + ["mirror", "nothing"])
+        made = template(self.random.randrange(9), pick(["aaa", "abc"]), pick(["one", "two"]),
+                        title=pick("AB"), more=pick(ODD))  # fmt: skip
+        if kind == "mirror":
+            made = made.replace("ReDIF-Paper", "ReDIF-Mirror")
+        if kind == "nothing":
+            made = made.partition("Handle:")[0] + "\n"
+        return made
+
+    def change(self) -> None:
+        pick = self.random.choice
+        name = f"{pick(FOLDERS)}/{self.random.randrange(3)}.rdf"
+        parts = self.files.setdefault(name, [])
+        what = pick(["add", "add", "move", "copy", "change", "drop", "file", "bytes", "order"])
+        if what == "add":
+            parts.insert(self.random.randint(0, len(parts)), self.text())
+        elif what == "file":
+            del self.files[name]
+        elif parts:
+            self._change(what, parts, self.random.randrange(len(parts)))
+
+    def _change(self, what: str, parts: list[str], at: int) -> None:
+        other = self.random.choice(list(self.files.values()))
+        if what in ("move", "copy"):
+            other.append(parts[at])
+        if what in ("move", "drop"):
+            del parts[at]
+        elif what == "change":
+            parts[at] = parts[at].replace("Title: ", "Title: Again ", 1)
+        elif what == "bytes":  # and the same text
+            parts[at] = parts[at].replace("\n", "\r\n", 1) + "# exported\n"
+        elif what == "order":
+            self.random.shuffle(parts)
+
+    def write(self, home: Home) -> None:
+        for path in home.data.rglob("*.rdf"):
+            path.unlink()
+        home.data.mkdir(parents=True, exist_ok=True)
+        home.put({name: "".join(parts) for name, parts in self.files.items()})
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_with_and_without_the_cache_a_history_is_the_same(tmp_path, looked, seed):
+    chance = random.Random(seed)
+    data = Data(chance)
+    homes = [Home(tmp_path / "with"), Home(tmp_path / "without")]
+    work: Counter[int] = Counter()
+    for _ in range(25):
+        data.change()
+    for _ in range(RUNS):
+        how = chance.choice(["", "", "", "partial", "accepted", "rebuilt", "dry", "tarball"])
+        found = []
+        for place, home in enumerate(homes):
+            data.write(home)
+            if how == "rebuilt":
+                (home.archive / NAME).unlink(missing_ok=True)
+            if place:
+                dropped(home)
+            before = len(looked)
+            report = run(home, how)
+            work[place] += len(looked) - before
+            found.append(told(home, report))
+        assert found[0] == found[1]
+        for _ in range(chance.choice([0, 1, 4])):
+            data.change()
+    assert work[0] < work[1]
+
+
+def run(home: Home, how: str) -> TobiReport:
+    if how == "partial":
+        return home.tobi(partial=True)
+    if how == "accepted":
+        return home.tobi(accepted=frozenset({"aaa", "abc"}))
+    if how != "tarball":
+        return home.tobi(dry=how == "dry")
+    tarball = home.root / "data.tar"
+    with tarfile.open(tarball, "w") as tar:
+        for path in sorted(home.data.rglob("*.rdf"), reverse=True):
+            tar.add(path, f"RePEc/{path.relative_to(home.data)}")
+    return home.tobi(source=tarball)
+
+
+def test_of_a_file_that_is_as_it_was_nothing_is_read(home, looked, monkeypatch):
+    home.put({"abc/wpaper/1.rdf": template(1) + template(2, more=ODD[2]),
+              "all/abcarch.rdf": template(3), "abc/wpaper/0.rdf": template(0)})  # fmt: skip
+    first = home.tobi()
+    del looked[:]
+    monkeypatch.setattr(redif.Reader, "_template", None)  # whoever reads one fails
+    again = home.tobi()
+    assert (again.counts, again.problems) == ({"same": 4}, first.problems)
+    assert not looked
+    assert first.problems == {"misspelt-field": 1}
+
+
+def test_of_a_file_that_changed_only_what_is_new_is_read(home, looked):
+    one, two, three = (template(n, more=ODD[2]) for n in (1, 2, 3))
+    home.put({"abc/wpaper/1.rdf": one + two + three})
+    first = home.tobi()
+    del looked[:]
+    home.put({"abc/wpaper/1.rdf": "\n\n" + three + template(2, title="B") + one})
+    again = home.tobi()
+    assert [data.count(b"Title: B") for data in looked] == [1]
+    assert again.counts == {"same": 2, "change": 1}
+    with home.records() as records:
+        assert [problem.line for problem in records.problems()] == [6, 19]
+    assert first.problems["misspelt-field"] == 3
+
+
+def test_size_and_mtime_are_not_trusted(home):
+    home.put({"abc/wpaper/1.rdf": template(1, title="A")})
+    home.tobi()
+    home.put({"abc/wpaper/1.rdf": template(1, title="B")})
+    assert home.tobi().counts == {"change": 1}
+
+
+def test_another_reader_reads_all(home, looked, monkeypatch):
+    home.put({"abc/wpaper/1.rdf": template(1)})
+    home.tobi()
+    del looked[:]
+    monkeypatch.setattr(passing, "reader_version", lambda: b"another")
+    home.tobi()
+    assert len(looked) == 1
+
+
+def test_after_a_run_that_did_not_end_all_is_read(home, looked, monkeypatch):
+    home.put({"abc/wpaper/1.rdf": template(1), "abc/wpaper/2.rdf": template(2)})
+    home.tobi()
+    home.put({"abc/wpaper/1.rdf": template(1, title="B")})
+    with monkeypatch.context() as patch:
+        patch.setattr(passing.Passing, "keep", None)  # the end is written by then
+        with pytest.raises(TypeError):
+            home.tobi()
+    home.now += DAY
+    del looked[:]
+    assert home.tobi().counts == {"same": 2}
+    assert len(looked) == 2
+    home.tobi()
+    assert len(looked) == 2
+
+
+def test_a_template_whose_text_was_beaten_is_told_where_its_file_is_as_it_was(home):
+    home.put({"abc/wpaper/5.rdf": template(1), "zzz/copy.rdf": template(1)})
+    home.tobi()
+    home.put({"abc/wpaper/0.rdf": template(1, title="B")})
+    report = home.tobi()
+    assert (report.counts, report.problems) == ({"change": 1}, {"duplicate-handle": 2})
+    with home.records() as records:
+        assert {problem.file for problem in records.problems()} == {
+            "RePEc/abc/wpaper/5.rdf", "RePEc/zzz/copy.rdf"
+        }  # fmt: skip
+        assert all("abc/wpaper/0.rdf, line 1" in one.sentence for one in records.problems())
+    assert home.tobi().problems == report.problems
+
+
+def test_a_file_with_more_problems_than_are_told_is_read_each_time(home, looked):
+    home.put({"abc/wpaper/1.rdf": template(1, more="Seen: often\n" * 1001)})
+    first = home.tobi()
+    again = home.tobi()
+    assert len(looked) == 2
+    assert again.problems == first.problems
+
+
+def test_a_longer_file_is_read_in_pieces(home, looked, monkeypatch):
+    monkeypatch.setattr(passing, "LONGEST", 200)
+    home.put({"abc/wpaper/1.rdf": template(1) + template(2), "abc/wpaper/3.rdf": template(3)})
+    assert home.tobi().counts["appearance"] == 3
+    assert home.tobi().counts["same"] == 3
+    assert len(looked) == 5
+
+
+class Torn:
+    """A file that breaks off behind *data*."""
+
+    path = place = "abc/1.rdf"
+    size = 10
+
+    def __init__(self, data: bytes) -> None:
+        self._left = data
+
+    def read(self, size: int, /) -> bytes:
+        if not self._left:
+            raise TornFile("torn")
+        piece, self._left = self._left[:size], self._left[size:]
+        return piece
+
+
+def test_of_a_torn_file_what_is_there_is_read_before_that_is_told(home):
+    home.put({})
+    home.data.mkdir(parents=True)
+    home.tobi()
+    with home.records() as records:
+        look = passing.Passing(records, START).look(Torn(b"abc"))
+    assert not isinstance(look.source, bytes)
+    assert [look.source.read(2), look.source.read(2)] == [b"ab", b"c"]
+    with pytest.raises(TornFile):
+        look.source.read(2)
+
+
+def test_an_entry_is_what_it_was():
+    entry = Entry([7, 0, 9, 8], [1, 30, 31, 99], [3, 0, 1, 2],
+                  {1: [Oddity(0, "no-handle", "ü")],
+                   3: [Oddity(2, "x", "y"), Oddity(5, "z", "")]})  # fmt: skip
+    assert Entry.decoded(entry.encoded(b"d" * 32)) == entry
+    assert Entry.decoded(Entry().encoded(b"d" * 32)) == Entry()
+
+
+def test_a_database_of_before_the_cache_gets_it(home):
+    home.put({"abc/wpaper/1.rdf": template(1)})
+    home.tobi()
+    with sqlite3.connect(home.archive / NAME) as db:
+        db.execute("DROP TABLE passed")
+    assert home.tobi(dry=True).counts == {"same": 1}
+    assert home.tobi().counts == {"same": 1}
+    with home.records() as records:
+        assert records.passed_at() == home.now - DAY
