@@ -189,4 +189,5 @@ def exempt(site: Site) -> str:
     lines = "\n".join(
         Path(place.file).read_text("utf-8").splitlines()[place.first - 2 : place.first]
     )
-    return next((why for sign, why in EXEMPT.items() if sign in lines or sign in place.file), "")
+    signs = EXEMPT | (NAMES if site.call == "FolderSync" else {})
+    return next((why for sign, why in signs.items() if sign in lines or sign in place.file), "")
