@@ -271,4 +271,3 @@ def _is_no_head(exchange: Exchange) -> bool:
     opening = exchange.response.read(0, HEAD_LIMIT)
     begins = b"HTTP/".startswith(opening[:5].upper())
     return bool(opening) and (not begins or re.search(rb"\n\r?\n", opening) is not None)
-

@@ -17,6 +17,7 @@ from scrapy.exceptions import (
 )
 from service_identity.exceptions import VerificationError
 from twisted.internet.error import ConnectError, ConnectionDone, ConnectionLost
+from twisted.web._newclient import ParseError  # of Scrapy's own handler; ours raises BadHttp
 from twisted.web.client import ResponseNeverReceived
 
 from lafka.errors import BadHttp, Stopped, StorageTrouble
@@ -87,8 +88,8 @@ def _refuses_tls(cause: BaseException) -> bool:
 
 
 def is_bad_http(error: BaseException) -> bool:
-    """Whether the answer was no HTTP, or for what cannot be written, a ``ValueError``."""
-    return any(isinstance(cause, BadHttp | ValueError) for cause in causes(error))
+    """Whether the answer was no HTTP: ``ParseError``, or for a bad length ``ValueError``."""
+    return any(isinstance(cause, BadHttp | ParseError | ValueError) for cause in causes(error))
 
 
 def is_connection_failure(error: BaseException) -> bool:

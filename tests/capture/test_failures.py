@@ -15,7 +15,7 @@ from scrapy.exceptions import (
 )
 from twisted.internet.error import ConnectionLost, TCPTimedOutError
 from twisted.python.failure import Failure
-from twisted.web.client import ResponseNeverReceived
+from twisted.web._newclient import ParseError, ResponseNeverReceived
 
 from lafka.capture.failures import is_bug, outcome_of
 from lafka.capture.guard import AddressRefused
@@ -58,7 +58,7 @@ def test_a_handshake_that_is_cut_is_asked_for_again_and_counted() -> None:
         (NotSupported("gopher"), Outcome.BAD_URL),
         (UnsupportedURLSchemeError("gopher"), Outcome.BAD_URL),
         (BadHttp("no status line"), Outcome.BAD_HTTP),
-        (ValueError("exactly one Host header"), Outcome.BAD_HTTP),
+        (failed(ParseError("no status line", b"SSH")), Outcome.BAD_HTTP),
         (DownloadTimeoutError("no byte"), Outcome.TIMEOUT),
         (CannotResolveHostError("no such host"), Outcome.DNS),
         (DownloadConnectionRefusedError("refused"), Outcome.CONNECTION),

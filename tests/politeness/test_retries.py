@@ -14,7 +14,7 @@ from scrapy.http import Headers
 from scrapy.settings import Settings
 from scrapy.signalmanager import SignalManager
 from twisted.python.failure import Failure
-from twisted.web.client import ResponseNeverReceived
+from twisted.web._newclient import ResponseNeverReceived
 
 from lafka.errors import Stopped, StorageTrouble
 from lafka.politeness import HostSetAside, RetryAfterMiddleware

@@ -148,7 +148,9 @@ class AnswerReader:
     def _framing(self, own: list[Field]) -> int | None:
         """How the body is delimited: its length, None for the close; 0 where it is chunked."""
         codings = [value.lower() for name, value in own if name == b"transfer-encoding"]
-        codings = [coding for coding in codings if coding != b"identity"]  # of RFC 2616; says nought
+        codings = [
+            coding for coding in codings if coding != b"identity"
+        ]  # of RFC 2616; says nought
         if not codings:
             return _length([value for name, value in own if name == b"content-length"])
         if codings[0] != b"chunked":
