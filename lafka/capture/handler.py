@@ -1,8 +1,8 @@
-"""The download handler: an HTTP/1.1 client on Twisted's transport that keeps what the wire carried.
+"""The download handler: an HTTP/1.1 client on Twisted's transport; it keeps what the wire carried.
 
-Scrapy's own hands on parsed headers and a decoded body; case, order and spacing of header lines, the
-reason phrase, interim answers, chunk framing, trailers and whatever came before a cut are gone by
-then. Here the bytes of a connection go two ways, and what is read never changes what is kept::
+Scrapy's own hands on parsed headers and a decoded body; case, order and spacing of header lines,
+the reason phrase, interim answers, chunk framing, trailers and whatever came before a cut are gone
+by then. Here the bytes of a connection go two ways, and what is read never changes what is kept::
 
     TCP  ->  TLS  ->  connection  ->  reader  ->  head, body  ->  Scrapy
                           |
@@ -21,7 +21,7 @@ from __future__ import annotations
 import errno
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -201,7 +201,7 @@ class ExactDownloadHandler:
         )
 
     def _limits_of(self, request: Request) -> Limits:
-        """The limits, with Scrapy's own of a request: ``download_timeout``, ``download_maxsize``."""
+        """The limits, with Scrapy's of a request: ``download_timeout``, ``download_maxsize``."""
         own = request.meta.get("download_maxsize") or self._limits.payload
         sunk = SINK_KEY in request.meta  # past the raw WARC, so its limit does not bind
         size = own if sunk else min(own, self._limits.payload or own)

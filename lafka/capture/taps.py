@@ -237,7 +237,7 @@ class Tap:
                 return
             self._take(piece, self.beginning)
 
-    def _keep(self, data: bytes, reader: AnswerReader, first: bool) -> None:  # noqa: FBT001
+    def _keep(self, data: bytes, reader: AnswerReader, first: bool) -> None:
         """Keep what belongs to the exchange, but for a body that goes to a sink."""
         response = self.exchange.response
         if not self.exchange.diverted:

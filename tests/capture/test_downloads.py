@@ -162,10 +162,11 @@ def test_a_download_that_is_cancelled_is_broken_off(done: dict[str, Any]) -> Non
 
 
 def test_secrets_of_a_proxy_go_to_the_proxy_alone(done: dict[str, Any]) -> None:
-    assert done["through"]["paper.example:443"] == [
+    (connect,) = done["through"]["paper.example:443"]
+    assert connect == (
         b"CONNECT paper.example:443 HTTP/1.1\r\nHost: paper.example:443\r\n"
         b"Proxy-Authorization: Basic x\r\n\r\n"
-    ]
+    )
     assert done["through"]["/again"] == [b"GET /again HTTP/1.1\r\nHost: paper.example\r\n\r\n"]
 
 
@@ -325,7 +326,7 @@ async def refusing() -> str:
         writer.close()
 
     server = await asyncio.start_server(refuse, "127.0.0.1", 0)
-    return "http://127.0.0.1:{}".format(server.sockets[0].getsockname()[1])
+    return f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
 def described(request: Request, response: Any) -> dict[str, Any]:

@@ -30,7 +30,7 @@ _OF_CONNECTION = frozenset(
 )
 
 
-class _Fault(Exception):  # noqa: N818  it never leaves this module
+class _Fault(Exception):
     """What keeps the bytes from being an answer."""
 
 

@@ -168,7 +168,7 @@ class Connection(Protocol):
 
 
 class _Pool:
-    """Idle connections by route, at most *most* each; the longest idle one is used, and goes, first.
+    """Idle connections by route, at most *most* each; the longest idle is used, or goes, first.
 
     One timer closes what has been idle for ``IDLE`` seconds.
     """
