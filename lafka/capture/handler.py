@@ -244,6 +244,8 @@ def _reason_of(error: BaseException) -> Truncated:
 def _raise_what_it_is(error: BaseException, tap: Tap, request: Request) -> NoReturn:
     if tap.error is not None and tap.error is not error:
         raise tap.error from error
+    if tap.fault and not tap.answered:
+        raise BadHttp(f"{request.url}: the answer is no HTTP ({tap.fault})") from error
     came = tap.exchange.response.size
     for cause in causes(error):
         if isinstance(cause, AddressRefused) and cause is not error:

@@ -115,7 +115,8 @@ class Tap:
     """What binds an exchange to the connections that carry it, and stops them.
 
     ``head`` and ``beginning`` are what Scrapy gets, with ``marks``, its own flags; ``stopped``:
-    somebody's signal ended the download. ``flags`` are ours, once it is closed.
+    somebody's signal ended the download. ``flags`` are ours, once it is closed. ``error`` is what
+    ended it here, ``fault`` why what came is no answer, or no body.
     """
 
     def __init__(
@@ -142,6 +143,7 @@ class Tap:
         self.marks: list[str] = []
         self.stopped: StopDownload | None = None
         self.error: Exception | None = None
+        self.fault = ""
         self.head: AnswerHead | None = None
         self.beginning: Beginning | None = None
         self.halting = False
@@ -358,11 +360,12 @@ class Tap:
     def give_up(self, fault: str) -> None:
         """What came is no answer: *fault*; or its body is none."""
         self._connection = None
+        self.fault = fault
         self.exchange.truncated = "disconnect"
         if self.head is not None:
             self._lack([])
         else:
-            self._fail_with(BadHttp(f"{self.exchange.url}: the answer is no HTTP ({fault})"))
+            self._fail_with(ResponseFailed([]))  # type: ignore[no-untyped-call]
 
     def judge_head(self) -> None:
         """Wait no longer for the end of a head that goes on and on."""

@@ -157,6 +157,10 @@ def test_failures_are_told_as_scrapy_tells_them(
     assert done[name]["error"] == error
 
 
+def test_what_a_proxy_says_is_told(done: dict[str, Any]) -> None:
+    assert done["no-tunnel"]["message"].endswith("[{'status': 403, 'reason': b'Forbidden'}]")
+
+
 def test_a_download_that_is_cancelled_is_broken_off(done: dict[str, Any]) -> None:
     assert ("/hold", 0) in done["events"]  # the site saw us go
 

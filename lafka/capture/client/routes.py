@@ -92,10 +92,13 @@ class _Tunnel(Protocol):
         if b"\r\n\r\n" not in self._answer and len(self._answer) < ANSWER_MAX:
             return
         found = _ANSWER.match(self._answer)
-        if found and found["status"] == b"200":
-            self._open()
+        if found is None:
+            self._refuse(repr(self._answer[:1000]))
+        elif found["status"] != b"200":
+            said = {"status": int(found["status"]), "reason": found["reason"].strip()}
+            self._refuse(repr(said))
         else:
-            self._refuse(repr(found.group() if found else self._answer[:1000]))
+            self._open()
 
     def _open(self) -> None:
         """What stands behind the answer is dropped: a TLS server waits to be spoken to."""
