@@ -183,7 +183,7 @@ class Tap:
         self._connecting = connecting
 
     def unreachable(self, failure: Failure) -> None:
-        """None came about."""
+        """None came about, or nothing can be asked on it: a disk that refuses the spool."""
         self._connecting = None
         self._fail_with(failure)
 

@@ -52,7 +52,8 @@ class Client:
         endpoint = self._routes.endpoint(route, timeout)
         connecting = endpoint.connect(factory_of(lambda: Connection(pool, route)))
         tap.wait_for(connecting)
-        connecting.addCallbacks(lambda new: new.ask(asked, tap, None), tap.unreachable)
+        connecting.addCallback(lambda new: new.ask(asked, tap, None))
+        connecting.addErrback(tap.unreachable)
 
     def close(self) -> Deferred[Any]:
         """Close the connections that are kept; fires when they are gone."""
