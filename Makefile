@@ -6,6 +6,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 TESTS ?=
+# One more than there are cores: of a test that crawls, a third is waiting.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 FAULTS ?= --write
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
@@ -19,14 +21,14 @@ demo: $(COMPILED)
 	$(BIN)/lafka demo
 
 test: $(TESTED) $(COMPILED)
-	$(BIN)/python -m pytest -n auto --reruns 1 -rR $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --reruns 1 -rR $(TESTS)
 
 services: $(TESTED)
 	$(PIP) -r requirements-services.txt || { sleep 10; $(PIP) -r requirements-services.txt; }
 	$(BIN)/python -m tests.services
 
 coverage: $(TESTED)
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term $(TESTS)
 
 lint: $(TESTED)
 	$(BIN)/ruff check .

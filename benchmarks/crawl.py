@@ -10,6 +10,7 @@ import compileall
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from statistics import median
@@ -23,12 +24,14 @@ from benchmarks.tables import markdown
 ROUNDS = 7
 HEAD = ("", "CPU s", "CPU / bare Scrapy", "the same, 1 item at once", "wall s", "papers a second",
         "peak MB", "context switches", "MB written / received")  # fmt: skip
-KINDS = {
+KINDS: dict[Papers, float | None] = {
     Papers(count=3000, size=50_000): 1.25,
     Papers(count=300, size=200_000): 1.15,
     Papers(count=150, size=1_000_000): 1.25,
+    Papers(count=300, size=200_000, robots=True): None,
+    Papers(count=300, size=200_000, tls=True): None,
 }
-"""The papers of a crawl, and how often the CPU of bare Scrapy it may take."""
+"""The papers of a crawl, and how often the CPU of bare Scrapy it may take, where that is said."""
 LAFKA, BARE, ONE, FILES, WGET = (
     "Lafka", "bare Scrapy", "bare Scrapy, `CONCURRENT_ITEMS=1`", "FilesPipeline", "one wget a URL",
 )  # fmt: skip
@@ -40,11 +43,11 @@ def table(*, quick: bool = False) -> str:
     load = os.getloadavg()[0]
     kinds = KINDS
     if quick:
-        kinds = {Papers(count=k.count // 10, size=k.size): limit for k, limit in KINDS.items()}
+        kinds = {replace(kind, count=kind.count // 10): limit for kind, limit in KINDS.items()}
     with TemporaryDirectory(prefix="lafka-benchmark-") as folder:
         measured = {
-            kind: _measure(kind, Path(folder) / str(kind.size), 1 if quick else ROUNDS)
-            for kind in kinds
+            kind: _measure(kind, Path(folder) / str(n), 1 if quick else ROUNDS)
+            for n, kind in enumerate(kinds)
         }
     rows = [
         [f"**{kind.label}**", *[""] * (len(HEAD) - 1)] if name is None else _row(name, kind, found)
@@ -64,10 +67,12 @@ def table(*, quick: bool = False) -> str:
 
 
 def _verdicts(
-    kinds: dict[Papers, float], measured: dict[Papers, dict[str, list[Run]]]
+    kinds: dict[Papers, float | None], measured: dict[Papers, dict[str, list[Run]]]
 ) -> list[str]:
     told = []
     for kind, limit in kinds.items():
+        if limit is None:
+            continue
         bare, files = (_ratio(measured[kind], peer) for peer in (BARE, FILES))
         holds = "holds" if bare <= limit else "falls short"
         told.append(f"{kind.label}: {limit} times bare Scrapy's CPU at most: {holds} ({bare:.2f});")
@@ -101,11 +106,14 @@ def _row(name: str, kind: Papers, found: dict[str, list[Run]]) -> list[str]:
 def _measure(papers: Papers, folder: Path, rounds: int) -> dict[str, list[Run]]:
     """The runs of each way, in the order of the rounds."""
     papers.make(folder / "site")
-    with sites.serving(folder / "site") as port:
+    ways = dict(WAYS)
+    if papers.tls or papers.robots:
+        del ways[WGET]
+    with sites.serving(folder / "site", tls=papers.tls) as port:
         path = papers.list(folder / "list.tsv", port)
-        found: dict[str, list[Run]] = {name: [] for name in WAYS}
+        found: dict[str, list[Run]] = {name: [] for name in ways}
         for _ in range(rounds):
-            for name, way in WAYS.items():
+            for name, way in ways.items():
                 found[name].append(way(papers, path, folder / f"{next(_folders)}"))
     return found
 
@@ -113,7 +121,8 @@ def _measure(papers: Papers, folder: Path, rounds: int) -> dict[str, list[Run]]:
 def by_lafka(papers: Papers, path: Path, folder: Path) -> Run:
     folder.mkdir()
     log = folder / "log"
-    run = runs.run(runs.lafka(path, folder / "archive"), cwd=runs.ROOT, log=log)
+    command = runs.lafka(path, folder / "archive", ROBOTSTXT_OBEY=papers.robots)
+    run = runs.run(command, cwd=runs.ROOT, log=log)
     _expect(f"'lafka/futs/new': {papers.count}", log)
     return run
 
@@ -121,7 +130,8 @@ def by_lafka(papers: Papers, path: Path, folder: Path) -> Run:
 def by_bare_scrapy(papers: Papers, path: Path, folder: Path, **settings: object) -> Run:
     folder.mkdir()
     log = folder / "log"
-    run = runs.run(runs.peer("bare_spider.py", path, **settings), cwd=folder, log=log)
+    command = runs.peer("bare_spider.py", path, ROBOTSTXT_OBEY=papers.robots, **settings)
+    run = runs.run(command, cwd=folder, log=log)
     _expect(f"'item_scraped_count': {papers.count}", log)
     return run
 
@@ -133,7 +143,8 @@ def by_one_item_at_once(papers: Papers, path: Path, folder: Path) -> Run:
 def by_files_pipeline(papers: Papers, path: Path, folder: Path) -> Run:
     folder.mkdir()
     log = folder / "log"
-    command = runs.peer("files_spider.py", path, FILES_STORE=folder / "files")
+    store = folder / "files"
+    command = runs.peer("files_spider.py", path, ROBOTSTXT_OBEY=papers.robots, FILES_STORE=store)
     run = runs.run(command, cwd=folder, log=log)
     _expect(f"'file_count': {papers.count}", log)
     return run

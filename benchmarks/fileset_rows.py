@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -84,6 +85,12 @@ def peak_now(pid: int) -> int:
     """Bytes that a process holds now, its children not."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.partition("VmRSS:")[2].split()[0]) << 10
+
+
+def cpu_now(pid: int) -> float:
+    """Seconds of CPU that a process took so far, its children not."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:

@@ -33,6 +33,7 @@ http {{
   scgi_temp_path {folder}/t5;
   server {{
     {listen}
+    {tls}
     root {root};
   }}
 }}
@@ -40,19 +41,36 @@ http {{
 
 
 @contextmanager
-def serving(root: Path, hosts: int = 1) -> Iterator[int]:
-    """Serve *root* on 127.0.0.1 and the addresses after it, *hosts* in all; the port."""
+def serving(root: Path, hosts: int = 1, *, tls: bool = False) -> Iterator[int]:
+    """Serve *root* on 127.0.0.1 and the addresses after it, *hosts* in all; the port.
+
+    With *tls* by a certificate that nobody vouches for.
+    """
     folder = root.with_name(f"{root.name}-nginx")
     folder.mkdir()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    listen = "\n    ".join(f"listen {address(n)}:{port};" for n in range(hosts))
+    secure = " ssl" if tls else ""
+    listen = "\n    ".join(f"listen {address(n)}:{port}{secure};" for n in range(hosts))
     conf = folder / "nginx.conf"
-    conf.write_text(_CONF.format(folder=folder, listen=listen, root=root))
+    said = _certified(folder) if tls else ""
+    conf.write_text(_CONF.format(folder=folder, listen=listen, tls=said, root=root))
     log = folder / "error.log"
     with nginx(folder, conf, log, ("127.0.0.1", port)):
         yield port
+
+
+def _certified(folder: Path) -> str:
+    """What the configuration says of TLS; key and certificate lie in *folder*."""
+    key, certificate = folder / "site.key", folder / "site.pem"
+    command = [
+        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+        "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-keyout", str(key),
+        "-out", str(certificate),
+    ]  # fmt: skip
+    subprocess.run(command, check=True, capture_output=True)
+    return f"ssl_certificate {certificate};\n    ssl_certificate_key {key};"
 
 
 @contextmanager
@@ -88,15 +106,21 @@ def _wait(server: subprocess.Popen[bytes], answers: tuple[str, int], log: Path) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Papers:
-    """*count* papers of *size* bytes, each behind a splap of 60 kB."""
+    """*count* papers of *size* bytes, each behind a splap of 60 kB.
+
+    *tls*: by https; *robots*: of a site that has a robots.txt, which is asked for.
+    """
 
     count: int
     size: int
+    tls: bool = False
+    robots: bool = False
 
     @property
     def label(self) -> str:
         size = f"{self.size // 1000} kB" if self.size < 1_000_000 else f"{self.size / 1e6:g} MB"
-        return f"{self.count} futs of {size}"
+        more = ", TLS" * self.tls + ", robots.txt" * self.robots
+        return f"{self.count} futs of {size}{more}"
 
     def pid(self, number: int) -> str:
         return f"RePEc:ben:w{self.size}:{number}"
@@ -106,14 +130,17 @@ class Papers:
         source = random.Random(self.size)
         (root / "abs").mkdir(parents=True)
         (root / "pdf").mkdir()
+        if self.robots:
+            (root / "robots.txt").write_text("User-agent: *\nDisallow: /admin/\n")
         for number in range(self.count):
             (root / "abs" / f"{number}.html").write_text(_splap(source, number))
             (root / "pdf" / f"{number}.pdf").write_bytes(_pdf(source, self.size))
 
     def list(self, path: Path, port: int) -> Path:
         """The list of the site at *port*, tsv, at *path*."""
+        scheme = "https" if self.tls else "http"
         lines = (
-            f"{self.pid(number)}\thttp://127.0.0.1:{port}/abs/{number}.html\n"
+            f"{self.pid(number)}\t{scheme}://127.0.0.1:{port}/abs/{number}.html\n"
             for number in range(self.count)
         )
         path.write_text("".join(lines))

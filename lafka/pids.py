@@ -64,6 +64,10 @@ _PLAIN_REPEC = re.compile(
     r"[a-z0-9\-_!'()][a-z0-9\-_.!~'()]{0,199}+(?<!\.)){3}"
 )
 
+# What is its own canonical form, whatever its path: archive and series in lower case, the number
+# any printable ASCII, and all short enough.
+_CANONICAL_REPEC = re.compile(r"RePEc:[a-z0-9\-_]{1,99}:[a-z0-9\-_]{1,99}:[!-~]{1,999}")
+
 # The key of a suwaf that is no pid.
 _RESERVED = "_warc"
 
@@ -90,6 +94,14 @@ class Scheme:
     parse: Callable[[str], Pid]
     plain: re.Pattern[str] | None = None
     """What is its own canonical form, whose parts are those of its path."""
+    canonical: re.Pattern[str] | None = None
+    """What is its own canonical form."""
+
+    def text(self, text: str) -> str:
+        """The text of the canonical pid that *text* means; BadPid, as :meth:`pid`."""
+        if self.canonical and self.canonical.fullmatch(text):
+            return text
+        return self.pid(text).text
 
     def pid(self, text: str) -> Pid:
         """The canonical pid that *text* means; BadPid, with the reason, where it means none."""
@@ -116,6 +128,9 @@ class Scheme:
         None where a component was cut: then the path has the form of one of this scheme,
         but the pid must be read from the suwaf. BadPid where no pid has that path.
         """
+        plain = path.replace("/", ":")
+        if self.plain and self.plain.fullmatch(plain):
+            return Pid(text=plain, path=path)
         names = path.split("/")
         if len(names) != 4:
             raise _bad(path, "the path of a pid has four components")
@@ -247,7 +262,7 @@ def _socionet(text: str) -> Pid:
 SCHEMES: dict[str, Scheme] = {
     scheme.name: scheme
     for scheme in (
-        Scheme(name="RePEc", parse=_repec, plain=_PLAIN_REPEC),
+        Scheme(name="RePEc", parse=_repec, plain=_PLAIN_REPEC, canonical=_CANONICAL_REPEC),
         Scheme(name="Socionet", parse=_socionet),
         Scheme(name="any", parse=_any),
     )

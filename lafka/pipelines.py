@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy.exceptions import CloseSpider, DropItem, NotConfigured
 
 from lafka.capture.run import Run
-from lafka.cli.obis import INODES_LOW, fobi_rules
 from lafka.errors import KeeperError, RecordsAway, StorageTrouble
-from lafka.filesets.archive.recovery import recover as recover_filesets
 from lafka.items import FobiItem, StoreItem, TrailItem
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.paperwarc import Left, Stored, StoredCapture
@@ -154,6 +152,8 @@ class ObiStorePipeline:
     def from_crawler(cls, crawler: Crawler) -> Self:
         if not hasattr(crawler.spider, "database"):
             raise NotConfigured
+        from lafka.cli.obis import fobi_rules  # noqa: PLC0415
+
         keep = crawler.settings.getbool("LAFKA_KEEP_RAW")
         return cls(crawler, Run.of(crawler), rules=fobi_rules(crawler.settings), keep=keep)
 
@@ -170,6 +170,7 @@ class ObiStorePipeline:
         from lafka.archec.fobikeeping import FobiKeeper  # noqa: PLC0415
         from lafka.archec.fobirecovering import Obis, recover_fobis  # noqa: PLC0415
         from lafka.archec.records.opening import open_records  # noqa: PLC0415
+        from lafka.cli.obis import INODES_LOW  # noqa: PLC0415
 
         spider: Any = self._crawler.spider
         store, records = spider.store, open_records(spider.store, spider.database)
@@ -294,6 +295,8 @@ class FilesetPipeline:
             raise CloseSpider(reason)
 
     def _recover(self) -> None:
+        from lafka.filesets.archive.recovery import recover as recover_filesets  # noqa: PLC0415
+
         filesets = self._crawler.spider.filesets  # type: ignore[union-attr]
         stopped = lambda: bool(stopping_for(self._crawler))  # noqa: E731
         for found in recover_filesets(filesets, keep=self._keep, stopped=stopped):

@@ -9,6 +9,7 @@ from typing import Any
 BOT_NAME = "lafka"
 SPIDER_MODULES = ["lafka.spiders"]
 NEWSPIDER_MODULE = "lafka.spiders"
+SPIDER_LOADER_CLASS = "lafka.spiders.loading.LoaderByName"
 COMMANDS_MODULE = "lafka.commands"
 
 # Lafka's own --------------------------------------------------------------------------------

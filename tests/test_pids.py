@@ -341,3 +341,19 @@ def test_inverse_of_anything_is_right_or_refused(path: str) -> None:
         except BadPid:
             continue
         assert pid is None or pid.path == path
+
+
+@pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
+@given(
+    text=st.text(st.sampled_from("RePEcrepc:::abz019-_.A%~/ é\t"), max_size=30).map(
+        "RePEc:".__add__
+    )
+)
+def test_the_text_alone_is_that_of_the_pid(scheme: Scheme, text: str) -> None:
+    try:
+        wanted = scheme.pid(text).text
+    except BadPid:
+        with pytest.raises(BadPid):
+            scheme.text(text)
+    else:
+        assert scheme.text(text) == wanted

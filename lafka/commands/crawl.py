@@ -35,7 +35,11 @@ class Command(crawl.Command):
         tell(parser)
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        # All commands are imported always.
+        # All commands are imported always. What is imported here first makes classes that Scrapy
+        # calls deprecated, and for each looks at all frames of the stack and all modules there
+        # are: that took a tenth of a second where the spider's imports came to it.
+        import scrapy.core.downloader.contextfactory  # noqa: F401, PLC0415
+
         from lafka.runs.garbage import look_rarely  # noqa: PLC0415
         from lafka.runs.logs import settle_log  # noqa: PLC0415
         from lafka.runs.signals import Shutdown  # noqa: PLC0415

@@ -14,9 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from scrapy.spiderloader import get_spider_loader
-from scrapy.utils.project import get_project_settings
-
 import lafka
 from lafka.cli import program
 from lafka.demo.site import Page, pdf, serving
@@ -132,16 +129,7 @@ class Example:
         yield from self._shown("tobi", "data/current", "--accept-losses", "dem")
         if first:
             yield from self._shown("futlis", "data/current", "-o", "list.tsv")
-        yield from self._files()
-
-    def _files(self) -> Iterator[str]:
-        """The files of this run come into the store."""
-        if "fobi" in get_spider_loader(get_project_settings()).list():
-            yield from self._shown("crawl", "fobi", "-a", "due=all", "-a", "orphans=1")
-            return
-        yield from self._shown("crawl", "futli", "-a", "input=list.tsv",
-                               "-a", "refresh=all")  # fmt: skip
-        yield from self._shown("archec", "pull", "papers")
+        yield from self._shown("crawl", "fobi", "-a", "due=all", "-a", "orphans=1")
 
     def _looked_at(self, base: str) -> Iterator[str]:
         yield f"\nHow {HANDLE} changed, and its file:\n"

@@ -17,7 +17,7 @@ What decides does no I/O: it says what to ask for and judges what came. ``crawli
 ``summaries``, ``targets``  what a fileset WARC's summary and an item's ``item.json`` say
 ``ids``                     a fileset's id as a pid, with its path
 ``archive``                 the fileset WARC, its summary, the index of hits, recovery, bags
-``crawling``                where the walk and Scrapy meet: ingests, downloads, mirrors, tokens
+``crawling``                where the walk and Scrapy meet: ingests, wires, downloads, mirrors
 ``checking``                the proof; shares no code with the writers
 
 What most people need is here too, and is imported when it is first asked for:

@@ -128,7 +128,8 @@ class Fetched:
     ``status`` is ``success``, or why there are no bytes (``error-platform-download``,
     ``transfer-encoding-error``, ``too-large-file`` for more than ``max_bytes``), with a sentence in
     ``trouble``. ``facts`` are of the bytes with the transfer coding undone, ``decoded`` with the
-    content coding undone too, None where there was none. ``contents`` is for bundles alone.
+    content coding undone too, None where there was none. ``contents`` is for bundles alone: of the
+    bytes, or, where these are no bundle but ``decoded`` may be one, of what is decoded.
     """
 
     status: str

@@ -14,7 +14,7 @@ from typing import Any
 from lafka.filesets.bundles import BundleContents, BundleLimits
 from lafka.filesets.pages import HtmlBiblio, read_page
 from lafka.filesets.slices import Slice
-from lafka.filesets.sniffing import sniffed
+from lafka.filesets.sniffing import Sniffer
 from lafka.filesets.unpacking import read_bundle
 from lafka.storage import children
 from lafka.storage.children import ChildDied, Task
@@ -36,7 +36,7 @@ class Children:
         self._children = children.Children(MODULE, count)
 
     def mimetype(self, prefix: bytes) -> str:
-        """See ``sniffing.sniffed``; empty where the child died over it."""
+        """See ``sniffing.Sniffer``; empty where the child died over it."""
         try:
             return str(self._children.ask("mimetype", {}, prefix, seconds=CPU_SECONDS))
         except ChildDied:
@@ -89,8 +89,11 @@ def serve() -> None:
     children.serve(_TASKS)
 
 
+_SNIFFER = Sniffer()
+
+
 def _mimetype(_question: dict[str, Any], prefix: bytes) -> str:
-    return sniffed(prefix)
+    return _SNIFFER.sniffed(prefix)
 
 
 def _bundle(question: dict[str, Any], _data: bytes) -> dict[str, Any]:

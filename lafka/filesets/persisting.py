@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from lafka.errors import LafkaError
 from lafka.filesets.results import check_result
-from lafka.filesets.rows import Row, rows_of
+from lafka.filesets.rows import Row, Rows, rows_of
 from lafka.jobs.database import Away, Refused
 
 BATCH = 500
@@ -44,6 +44,27 @@ class Dead:
     reason: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A message's rows; None where it is no result, and then ``reason`` says why."""
+
+    message: Message
+    rows: Rows | None = None
+    reason: str = ""
+
+
+def prepared(messages: Iterable[Message]) -> list[Prepared]:
+    """*messages* read, in their order; nothing is written and nothing told."""
+    return [_prepared(message) for message in messages]
+
+
+def _prepared(message: Message) -> Prepared:
+    try:
+        return Prepared(message=message, rows=rows_of(parse(message.data)))
+    except ValueError as error:
+        return Prepared(message=message, reason=str(error))
+
+
 @dataclass(slots=True)
 class Account:
     """How many results were written, how many refused, and terminal URLs that no column takes."""
@@ -71,19 +92,21 @@ class Persister:
 
         ``BadDatabase``; ``StorageTrouble``.
         """
-        readable = list(self._read(messages))
+        self.put(prepared(messages))
+
+    def put(self, batch: Sequence[Prepared]) -> None:
+        """Persist what was prepared, as :meth:`write`."""
+        readable = list(self._readable(batch))
         if readable:
             self._write([message for message, _ in readable], [rows for _, rows in readable])
 
-    def _read(self, messages: Iterable[Message]) -> Iterator[tuple[Message, Mapping[str, Any]]]:
-        for message in messages:
-            try:
-                rows = rows_of(parse(message.data))
-            except ValueError as error:
-                self._refuse(message, str(error))
+    def _readable(self, batch: Iterable[Prepared]) -> Iterator[tuple[Message, Mapping[str, Any]]]:
+        for one in batch:
+            if one.rows is None:
+                self._refuse(one.message, one.reason)
                 continue
-            self.account.dropped_urls += rows.dropped_urls
-            yield message, rows.tables()
+            self.account.dropped_urls += one.rows.dropped_urls
+            yield one.message, one.rows.tables()
 
     def _write(self, messages: Sequence[Message], rows: Sequence[Mapping[str, Any]]) -> None:
         try:

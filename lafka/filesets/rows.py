@@ -161,10 +161,13 @@ def _parts(result: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
 
 def json_text(value: Any) -> str:
     """*value* as JSON that every JSON column takes: no NUL, no lone surrogate."""
-    text = json.dumps(value, ensure_ascii=False)
+    text = _encoded(value)
     if "\\u0000" in text or not (text.isascii() or _UNFIT.search(text) is None):
-        text = json.dumps(_cleaned(value), ensure_ascii=False)
+        text = _encoded(_cleaned(value))
     return text
+
+
+_encoded = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
 
 def _cleaned(value: Any) -> Any:
@@ -179,6 +182,8 @@ def _cleaned(value: Any) -> Any:
 
 def _clean(text: str) -> str:
     """NUL and lone surrogates become U+FFFD."""
+    if text.isascii() and "\0" not in text:
+        return text
     return _UNFIT.sub("\ufffd", text)
 
 

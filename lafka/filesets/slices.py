@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from errno import EINVAL
 from typing import Any, BinaryIO
 
 
@@ -33,7 +34,7 @@ class Slice(io.RawIOBase):
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._length}[whence]
         if base + offset < 0:
-            raise ValueError("before the beginning")
+            raise OSError(EINVAL, "before the beginning")  # what zipfile looks for
         self._place = base + offset
         return self._place
 

@@ -6,6 +6,7 @@ libmagic is C that reads foreign bytes: ``children.Children.mimetype`` calls thi
 from __future__ import annotations
 
 import re
+from typing import Any
 
 _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 _XML = ("application/xml", "text/xml")
@@ -13,25 +14,32 @@ _HEAD = 1024
 _XHTML = b'xmlns="http://www.w3.org/1999/xhtml"'
 
 
-def sniffed(prefix: bytes) -> str:
-    """The media type that *prefix*, a file's first 64 KiB or all, shows; empty where none does.
+class Sniffer:
+    """A libmagic of its own; not for several threads at once. It is ready when first asked."""
 
-    XHTML and JATS are told from other XML by their first kilobyte, as sandcrawler does.
-    """
-    if not prefix:
-        return ""
-    # pylibmagic brings libmagic for python-magic; it has to be imported first.
-    import pylibmagic  # noqa: F401, PLC0415
+    def __init__(self) -> None:
+        self._magic: Any = None
 
-    import magic  # noqa: PLC0415  isort: skip
+    def sniffed(self, prefix: bytes) -> str:
+        """The media type that *prefix*, a file's first 64 KiB or all, shows; empty where none does.
 
-    try:
-        media_type = str(magic.from_buffer(prefix, mime=True))
-    except magic.MagicException:
-        return ""
-    if media_type in _XML:
-        return _of_xml(prefix[:_HEAD]) or media_type
-    return media_type if _MEDIA_TYPE.fullmatch(media_type) else ""
+        XHTML and JATS are told from other XML by their first kilobyte, as sandcrawler does.
+        """
+        if not prefix:
+            return ""
+        # pylibmagic brings libmagic for python-magic; it has to be imported first.
+        import pylibmagic  # noqa: F401, PLC0415
+
+        import magic  # noqa: PLC0415  isort: skip
+
+        try:
+            self._magic = self._magic or magic.Magic(mime=True)
+            media_type = str(self._magic.from_buffer(prefix))
+        except magic.MagicException:
+            return ""
+        if media_type in _XML:
+            return _of_xml(prefix[:_HEAD]) or media_type
+        return media_type if _MEDIA_TYPE.fullmatch(media_type) else ""
 
 
 def _of_xml(head: bytes) -> str:

@@ -110,4 +110,7 @@ class FileStatus(StrEnum):
 
 def is_known(status: str) -> bool:
     """Whether *status* may stand in a result that is read."""
-    return status in set(Status) or status in FOREIGN_STATUSES
+    return status in _KNOWN
+
+
+_KNOWN = FOREIGN_STATUSES.union(map(str, Status))

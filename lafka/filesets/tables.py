@@ -14,12 +14,20 @@ from types import FrameType
 from typing import Any
 
 from lafka.errors import BadArgument, StorageTrouble
-from lafka.filesets.persisting import BATCH, LONGEST_LINE, Dead, Message, Persister
+from lafka.filesets.persisting import (
+    BATCH,
+    LONGEST_LINE,
+    Dead,
+    Message,
+    Persister,
+    Prepared,
+    prepared,
+)
 from lafka.filesets.topics import group, results
 from lafka.jobs.kafka import Message as Read
 from lafka.jobs.kafka.places import Place, properties
 from lafka.jobs.kafka.reading import Reader
-from lafka.jobs.lines import batches
+from lafka.jobs.lines import ahead, batches
 
 DATABASE = "ingest.sqlite"
 DEAD = "ingest.dead.jsonl"
@@ -42,10 +50,17 @@ def persist(source: str, persister: Persister) -> None:
         raise BadArgument(f"{source}: {error.strerror}") from None
     name = "standard input" if source == "-" else source
     try:
-        for lines in batches(fd, BATCH, _SECONDS, LONGEST_LINE):
-            persister.write([Message(place=f"{name}:{n}", data=data) for n, data in lines])
+        for batch in ahead(_prepared(fd, name)):
+            persister.put(batch)
     except IsADirectoryError:
         raise BadArgument(f"{source}: a folder, not a file of results") from None
+
+
+def _prepared(fd: int, name: str) -> Iterator[list[Prepared]]:
+    """The results that *fd* gives, ready to be written; it is closed behind the last."""
+    try:
+        for lines in batches(fd, BATCH, _SECONDS, LONGEST_LINE):
+            yield prepared(Message(place=f"{name}:{n}", data=data) for n, data in lines)
     finally:
         os.close(fd)
 

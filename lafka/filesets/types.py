@@ -106,12 +106,13 @@ def check_manifest_file(value: Any) -> None:
         raise ValueError(f"{value['path']!r}: size is no whole number")
     if extra is not None and not isinstance(extra, dict):
         raise ValueError(f"{value['path']!r}: extra is no object")
-    for name in _TEXTS:
-        text = value.get(name)
-        if text is not None and not isinstance(text, str):
-            raise ValueError(f"{value['path']!r}: {name} is no text")
+    if not _TEXT_OR_NOTHING.issuperset(map(type, map(value.get, _TEXTS))):
+        for name in _TEXTS:
+            if not isinstance(value.get(name), str | None):
+                raise ValueError(f"{value['path']!r}: {name} is no text")
 
 
+_TEXT_OR_NOTHING = frozenset((str, type(None)))
 _TEXTS = ("md5", "sha1", "sha256", "mimetype", "status", "platform_url", "terminal_url",
           "terminal_dt")  # fmt: skip
 

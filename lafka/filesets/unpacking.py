@@ -15,17 +15,22 @@ import struct
 import tarfile
 import zipfile
 import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, BinaryIO
+from itertools import cycle
+from typing import Any, BinaryIO, Self
 
 from lafka.errors import LafkaError, printable
 from lafka.filesets.bundles import BundleContents, BundleLimits, Member
-from lafka.filesets.sniffing import sniffed
+from lafka.filesets.sniffing import Sniffer
 from lafka.filesets.types import OTHER_DIGESTS
 from lafka.filesets.verifying import Digester, FileFacts
 
 _PIECE = 1 << 20
+_LOOKING = 2  # threads that look for types
+_WAITING = 64  # members whose type is not known yet, 64 KiB each
 _LOCAL = struct.Struct("<4s5HLLL2H")  # a ZIP's local file header (APPNOTE 4.3.7)
 _ENCRYPTED = 0x01 | 0x40 | 0x2000
 _UTF_8 = 0x800
@@ -53,7 +58,8 @@ def read_bundle(file: BinaryIO, limits: BundleLimits, others: Iterable[str] = ()
         size = file.seek(0, io.SEEK_END)
         kind = _kind(file)
         count = _Count(size, limits, others)
-        members = tuple(_READERS[kind](file, size, count).members())
+        with _Types() as types:
+            members = types.given(_READERS[kind](file, size, count).members())
     except BadBundle as error:
         return BundleContents(trouble=str(error))
     except _BROKEN as error:
@@ -77,11 +83,58 @@ def _kind(file: BinaryIO) -> str:
     raise BadBundle("neither a ZIP nor a tar nor a gzipped tar")
 
 
+_Seen = tuple[Member, bytes]
+"""A member without its type, and the bytes that show it."""
+
+
+class _Types:
+    """Tells the types of members beside their hashing, for libmagic takes milliseconds of a text.
+
+    Each thread has a libmagic of its own; while it looks, others run. The same file is looked at
+    once.
+    """
+
+    def __init__(self) -> None:
+        self._threads = [
+            (ThreadPoolExecutor(1, thread_name_prefix="lafka-types"), Sniffer())
+            for _ in range(_LOOKING)
+        ]
+        self._asked: dict[str, Future[str]] = {}
+        self._waiting: deque[Member] = deque()
+        self._told: list[Member] = []
+
+    def given(self, members: Iterator[_Seen]) -> tuple[Member, ...]:
+        """*members*, each with its first bytes, in their order and with their types."""
+        turns = cycle(self._threads)
+        for member, prefix in members:
+            if member.sha256 not in self._asked:
+                thread, sniffer = next(turns)
+                self._asked[member.sha256] = thread.submit(sniffer.sniffed, prefix)
+            self._waiting.append(member)
+            if len(self._waiting) > _WAITING:
+                self._take()
+        while self._waiting:
+            self._take()
+        return tuple(self._told)
+
+    def _take(self) -> None:
+        member = self._waiting.popleft()
+        told = self._asked[member.sha256].result()
+        self._told.append(replace(member, mimetype=told))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for thread, _sniffer in self._threads:
+            thread.shutdown(cancel_futures=True)
+
+
 class _Count:
     """Bytes that came out of a bundle of *size* bytes, held to *limits*."""
 
     def __init__(self, size: int, limits: BundleLimits, others: Iterable[str] = ()) -> None:
-        self.digests = ("crc32", *others)
+        self.others = tuple(others)
         self._most = min(limits.max_total, limits.max_ratio * max(1, size))
         self._size = size
         self._limits = limits
@@ -109,20 +162,20 @@ class _Count:
         self._bytes += size
 
 
-def _read_through(stream: Any, count: _Count) -> FileFacts:
-    seen = Digester(count.digests)
+def _read_through(stream: Any, count: _Count, *more: str) -> FileFacts:
+    seen = Digester((*count.others, *more))
     while data := stream.read(_PIECE):
         count.add(len(data))
         seen.feed(data)
     return seen.facts()
 
 
-def _member(path: str, facts: FileFacts, **place: Any) -> Member:
-    digests = {name: facts.digests[name] for name in ("md5", "sha1", "sha256", "crc32")}
+def _member(path: str, facts: FileFacts, crc32: str, **place: Any) -> _Seen:
+    digests = {name: facts.digests[name] for name in ("md5", "sha1", "sha256")}
     others = {name: facts.digests[name] for name in OTHER_DIGESTS if name in facts.digests}
-    del others["crc32"]
-    told = {"path": path, "size": facts.size, "mimetype": sniffed(facts.prefix)}
-    return Member(**{**told, "others": others or None, **digests, **place})
+    others.pop("crc32", None)
+    told = {"path": path, "size": facts.size, "crc32": crc32, "others": others or None}
+    return Member(**{**told, **digests, **place}), facts.prefix
 
 
 class _Zip:
@@ -131,7 +184,7 @@ class _Zip:
         self._size = size
         self._count = count
 
-    def members(self) -> Iterator[Member]:
+    def members(self) -> Iterator[_Seen]:
         with zipfile.ZipFile(self._file) as archive:
             infos = archive.infolist()
             for info in infos:
@@ -166,14 +219,15 @@ class _Zip:
             raise BadBundle(f"no member begins at byte {info.header_offset}")
         return int(info.header_offset + _LOCAL.size + name + extra)
 
-    def _read(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, start: int) -> Member:
-        with archive.open(info) as stream:  # checks the CRC-32 at its end
+    def _read(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, start: int) -> _Seen:
+        with archive.open(info) as stream:  # holds the bytes against their CRC-32 at its end
             facts = _read_through(stream, self._count)
         if facts.size != info.file_size:
             raise BadBundle(f"{info.filename!r} ends early")
         return _member(
             _zip_name(info),
             facts,
+            f"{info.CRC:08x}",
             s=start,
             l=info.compress_size,
             method=_METHODS.get(info.compress_type, str(info.compress_type)),
@@ -239,33 +293,34 @@ class _Tar:
         self._count = count
         self._known: dict[str, Member] = {}
 
-    def members(self) -> Iterator[Member]:
+    def members(self) -> Iterator[_Seen]:
         with tarfile.open(fileobj=self._stream, mode="r:", errorlevel=2) as archive:
             while (info := archive.next()) is not None:
                 self._count.member()
                 archive.members.clear()  # type: ignore[attr-defined]  # it would keep them all
                 member = self._read(archive, info)
                 if member is not None:
-                    self._known[member.path] = member
+                    self._known[member[0].path] = member[0]
                     yield member
         if self._stream.last.strip(b"\0"):
             raise BadBundle(f"no tar header before byte {self._stream.tell()}")
 
-    def _read(self, archive: tarfile.TarFile, info: tarfile.TarInfo) -> Member | None:
+    def _read(self, archive: tarfile.TarFile, info: tarfile.TarInfo) -> _Seen | None:
         if info.islnk() and info.linkname in self._known:
-            return replace(self._known[info.linkname], path=info.name)
+            return replace(self._known[info.linkname], path=info.name), b""
         if not info.isreg():
             return None  # a folder, a link, a device: no file of a dataset
         self._count.hold(info.size)
         stream = archive.extractfile(info)
         assert stream is not None
-        facts = _read_through(stream, self._count)
+        facts = _read_through(stream, self._count, "crc32")
         if facts.size != info.size:
             raise BadBundle(f"{info.name!r} ends early")
         literal = not self.gzipped and not info.issparse()
         return _member(
             info.name,
             facts,
+            facts.digests["crc32"],
             s=info.offset_data if literal else None,
             l=info.size,
             method="sparse" if info.issparse() else "stored",

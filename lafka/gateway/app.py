@@ -28,7 +28,10 @@ from lafka.gateway.holdings import Elsewhere, HeldFile, History, Holdings, Withd
 NOT_KEPT = "not kept here"
 STALL = 60.0
 """Seconds in which a client has to take what was sent before the next piece is."""
-_PIECE = 256 * 1024
+PIECE = 256 * 1024
+"""Bytes of a file that are sent before it is seen whether the client takes them."""
+ZERO_COPY = "http.response.zerocopysend"
+"""https://asgi.readthedocs.io/en/latest/extensions.html, "Zero Copy Send"; the file a number."""
 _AT_ONCE = 32 * 1024
 _GUARDS = {
     "X-Content-Type-Options": "nosniff",
@@ -158,17 +161,18 @@ class Gateway:
         if answer.status != 304:
             headers |= {"Content-Type": held.media_type}
             headers["Content-Length"] = str(answer.end - answer.start)
-        if answer.end - answer.start <= _PIECE or request.method == "HEAD":
+        if answer.end - answer.start <= PIECE or request.method == "HEAD":
             with os.fdopen(held.fd, "rb", buffering=0):
                 size = 0 if request.method == "HEAD" else answer.end - answer.start
                 data = os.pread(held.fd, size, answer.start)
             return Response(data, status_code=answer.status, headers=headers)
-        return Pieces(self._pieces(held, answer), held.fd, answer.status, headers)
+        pieces = self._pieces(held, answer)
+        return Pieces(pieces, held.fd, (answer.start, answer.end), answer.status, headers)
 
     async def _pieces(self, held: HeldFile, answer: ranges.Answer) -> AsyncIterator[bytes]:
         place = answer.start
         while place < answer.end:
-            size, start = min(_PIECE, answer.end - place), place
+            size, start = min(PIECE, answer.end - place), place
             data = await self._in(self._readers, lambda: os.pread(held.fd, size, start))  # noqa: B023
             if not data:
                 return  # shorter than it was: the length that was told shows it
@@ -226,19 +230,50 @@ class Gateway:
 
 
 class Pieces(StreamingResponse):
-    """A file sent piece by piece; it is closed whatever ends that."""
+    """A stretch of a file, its first byte and that behind its last; closed whatever ends it.
+
+    By the kernel where the server can (ASGI's extension ``http.response.zerocopysend``), else as
+    *pieces* give it.
+    """
 
     def __init__(
-        self, pieces: AsyncIterator[bytes], fd: int, status: int, headers: Mapping[str, str]
+        self,
+        pieces: AsyncIterator[bytes],
+        fd: int,
+        stretch: tuple[int, int],
+        status: int,
+        headers: Mapping[str, str],
     ) -> None:
         super().__init__(pieces, status_code=status, headers=headers)
         self._fd = fd
+        self._stretch = stretch
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            await super().__call__(scope, receive, send)
+            if can_zero_copy(scope):
+                await self._zero_copied(send)
+            else:
+                await super().__call__(scope, receive, send)
         finally:
             os.close(self._fd)
+
+    async def _zero_copied(self, send: Send) -> None:
+        await send({
+            "type": "http.response.start", "status": self.status_code, "headers": self.raw_headers
+        })  # fmt: skip
+        place, end = self._stretch
+        while place < end:
+            count = min(PIECE, end - place)
+            await send({
+                "type": ZERO_COPY, "file": self._fd, "offset": place, "count": count,
+                "more_body": place + count < end,
+            })  # fmt: skip
+            place += count
+
+
+def can_zero_copy(scope: Scope) -> bool:
+    """Whether the server sends files by the kernel."""
+    return ZERO_COPY in scope.get("extensions", ())
 
 
 def _may_stall(response: Response) -> bool:

@@ -18,6 +18,8 @@ that happened to the archive, it equals one made anew, row by row.
 ``links``     the life of a futli: held, suspect, lost, back; pure
 ``papers``    suwafs -> rows
 ``feeds``     reports and outcome feeds -> rows
+``lines``     feeds line by line, and the counts of their lines by day
+``anew``      all of it from nothing, each row written once
 ``build``     all of it, in batches, by one process at a time
 ``check``     whether an index equals one made anew
 ``captures``  the records of paper WARCs -> captures.sqlite

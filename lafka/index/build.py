@@ -1,16 +1,16 @@
 """An index brought up to date, or made anew, by one process at a time.
 
-Everything is written in batches, each one transaction that leaves the index true of some moment:
+What changed is written in batches, each one transaction that leaves the index true of some moment:
 who is killed loses a batch, and the next run goes on. A folder is noted as read with the last of
-its papers.
+its papers. An index that is made anew is a draft until it is whole: of a kill nothing is left.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,12 +19,13 @@ from time import time_ns
 import lafka
 from lafka.errors import ArchiveBusy
 from lafka.index import tables
+from lafka.index.anew import Anew
 from lafka.index.feeds import FeedRows
 from lafka.index.papers import Account, Hosts, PaperRows, read_folder
 from lafka.index.scan import ChangedFolder, FileTimes, FolderTimes, GoneFolder, Scan
 from lafka.papers import Archive
 from lafka.storage import drafts
-from lafka.storage.folders import make_folders
+from lafka.storage.folders import make_folders, put_in_place
 from lafka.storage.locks import lock_file
 from lafka.warc.errors import BadIndex
 
@@ -94,27 +95,84 @@ def refresh(
     ``captures.index_captures`` does. *clock* gives nanoseconds since 1970. ``ArchiveBusy``,
     ``StorageTrouble``, ``BadIndex`` where a database of something else is in its place.
     """
+    making = _Making(archive, place, clock=clock, batch=batch)
     with place.locked():
-        account = Account()
         tables.remove(place.draft)  # a killed one's
-        fresh = anew and place.database.exists()
-
-        def bring(path: Path) -> None:
-            with opened(path, account) as db:
-                Builder(db, archive, place, account=account, clock=clock, batch=batch).run()
-                for add in more:
-                    add(db, account, archive, place)
-
-        path = place.draft if fresh else place.database
-        try:
-            bring(path)
-        except BadIndex as error:  # damage shows when its page is reached
-            _discard(path, error, account)
-            bring(path)
-        if fresh:
-            _replace(place, account)
+        if anew and place.database.exists():
+            making.replace(more)
+        else:
+            making.bring(more)
         describe(place)
-        return account
+        return making.account
+
+
+class _Making:
+    """What :func:`refresh` does, by the one process that may."""
+
+    def __init__(
+        self, archive: Archive, place: Place, *, clock: Callable[[], int], batch: int
+    ) -> None:
+        self._archive = archive
+        self._place = place
+        self._clock = clock
+        self._batch = batch
+        self.account = Account()
+
+    def bring(self, more: Sequence[More]) -> None:
+        """Bring the index up to date, making it where there is none."""
+        try:
+            self._bring(more)
+        except BadIndex as error:  # damage shows when its page is reached
+            _discard(self._place.database, error, self.account)
+            self._bring(more)
+
+    def _bring(self, more: Sequence[More]) -> None:
+        is_new = not self._place.database.exists()
+        if is_new:
+            with drafted(self._place) as draft:
+                self._build(draft)
+            with tables.telling(self._place.draft):
+                with self._place.draft.open("rb") as file:
+                    os.fsync(file.fileno())
+                put_in_place(self._place.draft, self._place.database)
+        with opened(self._place.database, self.account) as db:
+            if not is_new:
+                self._build(db)
+            self._add(db, more)
+
+    def replace(self, more: Sequence[More]) -> None:
+        """Make it anew with all there is *more*, then put its rows in the place of the old."""
+        with drafted(self._place) as draft:
+            self._build(draft)
+            self._add(draft, more)
+        with (
+            tables.telling(self._place.draft),
+            closing(tables.open_to_read(self._place.draft)) as draft,
+            opened(self._place.database, self.account) as db,
+        ):
+            draft.backup(db)  # in one step for its readers
+        tables.remove(self._place.draft)
+
+    def _build(self, db: sqlite3.Connection) -> None:
+        Builder(db, self._archive, self._place, account=self.account, clock=self._clock,
+                batch=self._batch).run()  # fmt: skip
+
+    def _add(self, db: sqlite3.Connection, more: Sequence[More]) -> None:
+        for add in more:
+            add(db, self.account, self._archive, self._place)
+
+
+@contextmanager
+def drafted(place: Place) -> Iterator[sqlite3.Connection]:
+    """An empty index under the name of a draft; gone where it is left by an exception."""
+    tables.remove(place.draft)
+    with tables.telling(place.draft):
+        try:
+            with closing(tables.open_draft(place.draft)) as db:
+                yield db
+        except BaseException:
+            tables.remove(place.draft)
+            raise
 
 
 def describe(place: Place) -> None:
@@ -123,13 +181,6 @@ def describe(place: Place) -> None:
     with tables.telling(path):
         if not path.exists() or path.read_bytes() != told:
             drafts.replace(path, [told])
-
-
-def _replace(place: Place, account: Account) -> None:
-    """Put the draft's rows in the place of the index's, in one step for its readers."""
-    with opened(place.draft, account) as draft, opened(place.database, account) as db:
-        draft.backup(db)
-    tables.remove(place.draft)
 
 
 @contextmanager
@@ -185,14 +236,14 @@ class Builder:
     def run(self) -> None:
         began = self._clock()
         self._db.execute("BEGIN IMMEDIATE")
-        unfinished = self._begin()
-        self._read_suwafs(began)
-        self._step()
-        FeedRows(
-            self._db, self._archive, self._hosts, self._papers,
-            account=self._account, step=self._step, batch=self._batch,
-        ).refresh()  # fmt: skip
-        if unfinished or self._account.changed:
+        met = self._begin()
+        if met:
+            self._read_suwafs(began)
+            self._step()
+            self._feeds(self._step).refresh()
+        else:
+            self._make_anew(began)
+        if not met or UNFINISHED in met or self._account.changed:
             self._note(began)
         self._db.execute("DELETE FROM meta WHERE key = ?", (UNFINISHED,))
         self._db.execute("COMMIT")
@@ -200,11 +251,28 @@ class Builder:
         if self._account.changed > self._batch:
             self._db.execute("PRAGMA optimize")
 
-    def _begin(self) -> bool:
-        """Whether the last run did not come to its end, or there was none."""
+    def _begin(self) -> set[str]:
+        """The keys of ``meta`` that are there: none in a new index."""
         met = {key for (key,) in self._db.execute("SELECT key FROM meta")}
         self._db.execute("INSERT OR IGNORE INTO meta VALUES (?, '')", (UNFINISHED,))
-        return UNFINISHED in met or not met
+        return met
+
+    def _feeds(self, step: Callable[[], None]) -> FeedRows:
+        return FeedRows(self._db, self._archive, self._hosts, self._papers,
+                        account=self._account, step=step, batch=self._batch)  # fmt: skip
+
+    def _make_anew(self, began: int) -> None:
+        """Fill an index that has no rows, in the one transaction that was begun."""
+        anew = Anew(self._db, self._archive, self._hosts, self._papers, account=self._account)
+        anew.read_feeds(self._feeds(lambda: None))
+        for folder in self._scan({}, began):
+            assert isinstance(folder, ChangedFolder)
+            number = self._folder(folder)
+            for _, paper in read_folder(self._archive, folder, {}, self._account):
+                if paper is not None:
+                    anew.take(number, paper)
+            self._looked_at(number, folder)
+        anew.finish()
 
     def _step(self) -> None:
         """What was written so far is there for readers, and outlives a kill."""
@@ -236,14 +304,16 @@ class Builder:
             path: FolderTimes(mtime_ns=mtime, ino=ino)
             for path, mtime, ino in self._db.execute("SELECT path, mtime_ns, ino FROM folder")
         }
-        tell = self._account.tell
-        scan = Scan(self._archive.root, known, began_ns=began,
-                    lost=lambda link: tell(f"{link}: a link that leads nowhere"))  # fmt: skip
-        for folder in scan:
+        for folder in self._scan(known, began):
             if isinstance(folder, GoneFolder):
                 self._forget(folder)
             else:
                 self._read(folder)
+
+    def _scan(self, known: Mapping[str, FolderTimes], began: int) -> Scan:
+        tell = self._account.tell
+        return Scan(self._archive.root, known, began_ns=began,
+                    lost=lambda link: tell(f"{link}: a link that leads nowhere"))  # fmt: skip
 
     def _read(self, folder: ChangedFolder) -> None:
         number = self._folder(folder)
@@ -258,6 +328,9 @@ class Builder:
                 self._wrote()
             elif name in known:
                 self._remove(known[name][0])
+        self._looked_at(number, folder)
+
+    def _looked_at(self, number: int, folder: ChangedFolder) -> None:
         self._db.execute(
             "UPDATE folder SET (mtime_ns, ino) = (?, ?) WHERE id = ?",
             (folder.times.mtime_ns, folder.times.ino, number),

@@ -73,7 +73,7 @@ class Captures:
                 self.run(anew=True)
 
     def _fill(self) -> None:
-        with SqliteBuilder(self._path) as builder:
+        with SqliteBuilder(self._path, indexes_last=True) as builder:
             self._drop_gone(builder)
             while batch := self._batch():
                 with builder.together():

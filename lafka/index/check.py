@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lafka.index import tables
-from lafka.index.build import Builder, Place, opened
+from lafka.index.build import Builder, Place, drafted
 from lafka.index.papers import Account
 from lafka.papers import Archive
 from lafka.warc.errors import BadIndex
@@ -85,7 +85,6 @@ def check(archive: Archive, place: Place) -> Iterator[Difference]:
     ``BadIndex`` where a page of it is damaged, ``ArchiveBusy``, ``StorageTrouble``.
     """
     with place.locked():
-        tables.remove(place.draft)
         try:
             yield from _compared(archive, place)
         finally:
@@ -94,7 +93,7 @@ def check(archive: Archive, place: Place) -> Iterator[Difference]:
 
 def _compared(archive: Archive, place: Place) -> Iterator[Difference]:
     account = Account()
-    with opened(place.draft, account) as anew:
+    with drafted(place) as anew:
         Builder(anew, archive, place, account=account).run()
         index = tables.open_to_read(place.database)
         with tables.telling(place.database):

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from lafka.errors import BadPid, BadReport, StorageTrouble
+from lafka.index.lines import Days, some_lines
 from lafka.index.papers import Account, Hosts, PaperRows
 from lafka.index.rows import AskedRow, BadLine, Line, Named, folded, host_of, stored
 from lafka.papers import Archive, Outcome
@@ -27,16 +27,11 @@ from lafka.runs.reports import Report
 
 TAIL = 4096
 """Bytes before the place up to which a feed was read, whose digest tells that they are the same."""
-_DAILY = (
-    "INSERT INTO daily VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET lines ="
-    " lines + excluded.lines, held = held + excluded.held, requests = requests + excluded.requests,"
-    " new = new + excluded.new, bytes = bytes + excluded.bytes"
-)
 _ASKED_COLUMNS = (
     "time, run, outcome, times, until, last_run, requests, new, digests, found_by, landing, tried,"
     " first_right, capped, error"
 )
-_PUT_ASKED = f"REPLACE INTO asked ({_ASKED_COLUMNS}, futli) VALUES ({', '.join('?' * 16)})"
+PUT_ASKED = f"REPLACE INTO asked ({_ASKED_COLUMNS}, futli) VALUES ({', '.join('?' * 16)})"
 _LAST_ASKED = f"SELECT {_ASKED_COLUMNS} FROM asked WHERE futli = ? ORDER BY time DESC LIMIT 8"
 _PLACE = (
     "SELECT p.archive, p.id, l.id, l.reread FROM paper p"
@@ -88,12 +83,21 @@ class FeedRows:
         self._account = account
         self._step = step
         self._batch = batch
-        self._names: dict[int, str] = {}
-        self._numbers: dict[str, int] = {}
-        self._legacy: frozenset[str] = frozenset()
+        # Of runs, when their reports are read: names by number and the other way round, and those
+        # that asked a gateway for legacy data.
+        self.names: dict[int, str] = {}
+        self.numbers: dict[str, int] = {}
+        self.legacy: frozenset[str] = frozenset()
 
     def refresh(self) -> None:
         """Read what is new in reports and feeds. ``StorageTrouble``."""
+        for name in self.read_reports():
+            for lines in self.unread(name):
+                self._take(name, lines)
+        self._read_again()
+
+    def read_reports(self) -> list[str]:
+        """Read what is new in reports; the names of all runs, whose feeds come next."""
         names = self._runs()
         if self._are_others(names):
             self._forget_all(names)
@@ -103,9 +107,7 @@ class FeedRows:
         if self._legacy_changed:
             self._forget_all(names)
             self._learn()
-        for name in names:
-            self._read_feed(name)
-        self._read_again()
+        return names
 
     def _runs(self) -> list[str]:
         """The names of runs that have a feed or a report, oldest first."""
@@ -224,19 +226,20 @@ class FeedRows:
 
     def _learn(self) -> None:
         rows = self._db.execute("SELECT id, name, legacy FROM run").fetchall()
-        self._names = {number: name for number, name, _ in rows}
-        self._numbers = {name: number for number, name, _ in rows}
-        self._legacy = frozenset(name for _, name, legacy in rows if legacy)
+        self.names = {number: name for number, name, _ in rows}
+        self.numbers = {name: number for number, name, _ in rows}
+        self.legacy = frozenset(name for _, name, legacy in rows if legacy)
         self._papers.learn()
 
     # Feeds ----------------------------------------------------------------------------------
 
-    def _read_feed(self, name: str) -> None:
+    def unread(self, name: str) -> Iterator[list[bytes]]:
+        """What is new in the feed of run *name*: whole lines, noted as read when more are asked."""
         known = self._known_run(name)
         with suppress(FileNotFoundError), self._feed(name).open("rb") as feed:
             offset = known.offset
-            while lines := _some_lines(feed, offset, self._batch):
-                self._take(name, lines)
+            while lines := some_lines(feed, offset, self._batch):
+                yield lines
                 offset += sum(map(len, lines))
                 self._db.execute(
                     "UPDATE run SET (feed_offset, feed_tail) = (?, ?) WHERE id = ?",
@@ -245,23 +248,23 @@ class FeedRows:
                 self._account.lines += len(lines)
                 self._step()
 
-    def _take(self, name: str, lines: list[bytes]) -> None:
-        """The rows of whole *lines* of the feed of run *name*."""
-        days: dict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0] * 5)
-        touched: set[int] = set()
+    def parsed(self, name: str, lines: Iterable[bytes]) -> Iterator[Line]:
+        """*lines* of the feed of run *name*; what is no outcome is told and left out."""
         for data in lines:
             try:
-                line = Line.of(data)
+                yield Line.of(data)
             except BadLine as error:
                 self._account.tell(f"{self._feed(name)}: a line that is no outcome: {error}")
-                continue
+
+    def _take(self, name: str, lines: list[bytes]) -> None:
+        """The rows of whole *lines* of the feed of run *name*."""
+        days, touched = Days(self._db), set[int]()
+        for line in self.parsed(name, lines):
             archive, futli = self._place(line)
-            day = line.time[:10], self._numbers[name], self._host(line), archive, line.outcome
-            counts = (1, int(line.is_held), line.requests, line.new, line.size)
-            days[day] = [a + b for a, b in zip(days[day], counts, strict=True)]
+            days.add(line, self.numbers[name], self._host(line), archive)
             if futli is not None and self._fold(name, futli, line):
                 touched.add(futli)
-        self._db.executemany(_DAILY, ((*day, *counts) for day, counts in days.items()))
+        days.write()
         self._papers.settle(touched)
         self._papers.words_of_new()
 
@@ -303,7 +306,7 @@ class FeedRows:
         """Add *line* to the asks of *futli*; False where it is older than the last of them."""
         last = self._last(futli)
         if last is None or last.place < (line.time, name):
-            apart = last is not None and (name in self._legacy) != (last.last_run in self._legacy)
+            apart = last is not None and (name in self.legacy) != (last.last_run in self.legacy)
             if last is not None and last.is_same(line, apart=apart):
                 self._put(futli, last.with_line(name, line))
             else:
@@ -318,20 +321,20 @@ class FeedRows:
 
     def _asked(self, row: tuple[Any, ...]) -> AskedRow:
         time, run, outcome, times, until, last_run, *rest = row
-        names = self._names[run], self._names[last_run]
+        names = self.names[run], self.names[last_run]
         return AskedRow.of_values(time, names[0], outcome, times, until, names[1], *rest)
 
     def _put(self, futli: int, row: AskedRow) -> None:
         time, run, outcome, times, until, last_run, *rest = _VALUES(row)
         self._db.execute(
-            _PUT_ASKED,
+            PUT_ASKED,
             (
                 time,
-                self._numbers[run],
+                self.numbers[run],
                 outcome,
                 times,
                 until,
-                self._numbers[last_run],
+                self.numbers[last_run],
                 *rest,
                 futli,
             ),
@@ -345,7 +348,7 @@ class FeedRows:
             return
         self._db.execute("DROP TABLE IF EXISTS temp.again")
         self._db.execute("CREATE TEMP TABLE again (futli INTEGER, run TEXT, line BLOB)")
-        for name in sorted(self._numbers):
+        for name in sorted(self.numbers):
             self._gather(name)
         self._db.execute("CREATE INDEX temp.again_futli ON again (futli)")
         futlis = [row[0] for row in self._db.execute("SELECT id FROM futli WHERE reread > 0")]
@@ -355,7 +358,7 @@ class FeedRows:
             )
             lines = [(run, Line.of(line)) for run, line in rows]
             self._db.execute("DELETE FROM asked WHERE futli = ?", (futli,))
-            for row in folded(lines, self._legacy):
+            for row in folded(lines, self.legacy):
                 self._put(futli, row)
         self._db.execute("UPDATE futli SET reread = 0 WHERE reread > 0")
         self._papers.settle(futlis)
@@ -366,7 +369,7 @@ class FeedRows:
     def _gather(self, name: str) -> None:
         known, offset = self._known_run(name), 0
         with suppress(FileNotFoundError), self._feed(name).open("rb") as feed:
-            while lines := _some_lines(feed, offset, self._batch, known.offset):
+            while lines := some_lines(feed, offset, self._batch, known.offset):
                 offset += sum(map(len, lines))
                 self._db.executemany(
                     "INSERT INTO again SELECT id, ?, ? FROM futli WHERE reread > 0 AND url = ?"
@@ -386,19 +389,6 @@ class FeedRows:
 
 def _plain(name: str) -> bool:
     return name.isprintable() and "�" not in name
-
-
-def _some_lines(feed: BinaryIO, offset: int, most: int, end: int | None = None) -> list[bytes]:
-    """At most *most* whole lines from *offset* on, no more than up to *end*."""
-    feed.seek(offset)
-    lines: list[bytes] = []
-    while len(lines) < most and (end is None or offset < end):
-        line = feed.readline()
-        if not line.endswith(b"\n"):
-            break
-        offset += len(line)
-        lines.append(line)
-    return lines
 
 
 def _of_report(report: Report) -> dict[str, Any]:

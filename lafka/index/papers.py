@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,18 +19,18 @@ _COLUMNS = (
     "folder, path, mtime_ns, size, ino, warc_bytes, futs, first, last, problem, archive, series,"
     " year, pid"
 )
-_ADD_PAPER = f"INSERT INTO paper ({_COLUMNS}, id) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+ADD_PAPER = f"INSERT INTO paper ({_COLUMNS}, id) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 _SET_PAPER = (
     f"UPDATE paper SET ({_COLUMNS}) = (?,?,?,?,?,?,?,?,?,?,?,?,"
     "CASE WHEN title_from = 'redif' THEN coalesce(?, year) ELSE ? END,?) WHERE id = ?"
 )
 _ADD_FUTLI = "INSERT INTO futli (paper, url, host, open, id) VALUES (?, ?, ?, ?, ?)"
-_ADD_LIVED = (
+ADD_LIVED = (
     "INSERT INTO futli (state, outcome, asked, asks, requests, first_had, had, lost_since, lost_by,"
-    " fails, back_since, final_host, secure, paper, url, host, open)"
-    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+    " fails, back_since, final_host, secure, paper, url, host, open, id)"
+    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 )
-_ADD_FUT = "INSERT INTO fut VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+ADD_FUT = "INSERT INTO fut VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _SET_LIFE = (
     "UPDATE futli SET (state, outcome, asked, asks, requests, first_had, had, lost_since, lost_by,"
     " fails, back_since, final_host, secure) = (?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?"
@@ -44,7 +44,7 @@ _ADD_WORDS = (
     " (SELECT group_concat(url, ' ') FROM (SELECT url FROM futli WHERE paper = p.id ORDER BY url))"
     " FROM paper p WHERE id = ?"
 )
-_NEW_WORDS = "INSERT INTO words (rowid, pid, url) VALUES (?, ?, ?)"
+NEW_WORDS = "INSERT INTO words (rowid, pid, url) VALUES (?, ?, ?)"
 
 
 class Hosts:
@@ -190,33 +190,23 @@ class PaperRows:
         urls = [*futlis, *(opened - futlis.keys())]
         for url in urls:
             times = futlis.get(url, {})
-            lived = self._told((), [time for time, fut in times.items() if not fut.label])
+            lived = self.told((), [time for time, fut in times.items() if not fut.label])
             host = self._hosts.number(host_of(url))
-            done = self._db.execute(_ADD_LIVED, (*lived, paper, url, host, url in opened))
+            done = self._db.execute(ADD_LIVED, (*lived, paper, url, host, url in opened, None))
             assert done.lastrowid is not None
             self._add_futs(done.lastrowid, times)
-        self._db.execute(_NEW_WORDS, (paper, pid, " ".join(sorted(urls)) if urls else None))
+        self._db.execute(NEW_WORDS, (paper, pid, " ".join(sorted(urls)) if urls else None))
 
     def _add_futs(self, futli: int, times: dict[str, Fut]) -> None:
-        self._db.executemany(_ADD_FUT, (
-            (futli, time, fut.s, fut.l, digest_bytes(fut.digest), stored(fut.url),
-             stored(fut.origin.found_by) or None, stored(fut.label) or None)
-            for time, fut in times.items()
-        ))  # fmt: skip
+        self._db.executemany(ADD_FUT, futs_of(futli, times))
 
     def _put_paper(self, folder: int, paper: ReadPaper, number: int | None) -> int:
-        named = Named.of(paper.pid)
-        held = Held.of(paper.suwaf) if paper.suwaf else Held(futs=0, first=None, last=None)
-        values: list[Any] = [
-            folder, paper.path, paper.times.mtime_ns, paper.times.size, paper.times.ino,
-            paper.suwaf.end if paper.suwaf else None, held.futs, held.first, held.last,
-            paper.problem, named.archive, named.series, named.year,
-        ]  # fmt: skip
+        values = values_of(folder, paper)
         if number is None:
-            done = self._db.execute(_ADD_PAPER, (*values, str(paper.pid), None))
+            done = self._db.execute(ADD_PAPER, (*values, str(paper.pid), None))
             assert done.lastrowid is not None
             return done.lastrowid
-        self._db.execute(_SET_PAPER, (*values, named.year, str(paper.pid), number))
+        self._db.execute(_SET_PAPER, (*values, values[-1], str(paper.pid), number))
         return number
 
     def _futlis(self, paper: int) -> list[tuple[str, int]]:
@@ -299,9 +289,9 @@ class PaperRows:
         futs = self._db.execute(
             "SELECT time FROM fut WHERE futli = ? AND label IS NULL", (futli,)
         ).fetchall()
-        return *self._told(rows, [time for (time,) in futs]), futli
+        return *self.told(rows, [time for (time,) in futs]), futli
 
-    def _told(self, rows: Sequence[tuple[Any, ...]], futs: Sequence[str]) -> tuple[Any, ...]:
+    def told(self, rows: Sequence[tuple[Any, ...]], futs: Sequence[str]) -> tuple[Any, ...]:
         """The columns of ``_SET_LIFE`` but the last, of a futli with *rows* of asks and *futs*."""
         own = [row for row in rows if not self._runs[row[6]][1]]
         asks = [Asks(time=row[0], until=row[1], outcome=row[2], times=row[3]) for row in own]
@@ -320,6 +310,24 @@ class PaperRows:
         if not landing:
             return None, None
         return self._hosts.number(landing.partition("://")[2]), landing.startswith("https:")
+
+
+def values_of(folder: int, paper: ReadPaper) -> tuple[Any, ...]:
+    """The columns of a paper up to its year, in the order of ``ADD_PAPER``."""
+    named, suwaf = Named.of(paper.pid), paper.suwaf
+    held = Held.of(suwaf) if suwaf else Held(futs=0, first=None, last=None)
+    return (
+        folder, paper.path, paper.times.mtime_ns, paper.times.size, paper.times.ino,
+        suwaf.end if suwaf else None, held.futs, held.first, held.last, paper.problem,
+        named.archive, named.series, named.year,
+    )  # fmt: skip
+
+
+def futs_of(futli: int, times: Mapping[str, Fut]) -> Iterator[tuple[Any, ...]]:
+    """The rows of ``fut`` of the futli of this number, with *times* in its suwaf."""
+    for time, fut in times.items():
+        yield (futli, time, fut.s, fut.l, digest_bytes(fut.digest), stored(fut.url),
+               stored(fut.origin.found_by) or None, stored(fut.label) or None)  # fmt: skip
 
 
 def read_folder(

@@ -15,7 +15,8 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,7 +98,7 @@ def search(db: sqlite3.Connection, question: Question) -> FoundPage:
     page, more = rows[: question.limit], rows[question.limit :]
     numbers = list(dict.fromkeys(row[-1] for row in page))
     return FoundPage(
-        papers=tuple(_paper(db, number) for number in numbers),
+        papers=tuple(_papers(db, numbers)),
         after=json.dumps(page[-1]) if more else "",
         way=way.name,
     )
@@ -225,13 +226,23 @@ def _filters(way: _Way, question: Question) -> list[tuple[str, Any]]:
     return wanted
 
 
-def _paper(db: sqlite3.Connection, number: int) -> FoundPaper:
-    row = db.execute(
-        "SELECT pid, title, year, futs, first, last,"
-        " (SELECT count(*) FROM futli WHERE paper = p.id) FROM paper p WHERE id = ?", (number,)
-    ).fetchone()  # fmt: skip
-    told = {state for (state,) in db.execute("SELECT state FROM futli WHERE paper = ?", (number,))}
-    return FoundPaper(
-        pid=row[0], title=row[1], year=row[2], futs=row[3], first=row[4], last=row[5],
-        futlis=row[6], states=tuple(state for state in STATES if state in told),
-    )  # fmt: skip
+def _papers(db: sqlite3.Connection, numbers: Sequence[int]) -> Iterator[FoundPaper]:
+    """The papers of these *numbers*, in their order; one that is gone by now is left out."""
+    these = ", ".join("?" * len(numbers))
+    rows = db.execute(
+        f"SELECT id, pid, title, year, futs, first, last FROM paper WHERE id IN ({these})", numbers
+    )
+    found = {row[0]: row[1:] for row in rows}
+    states: dict[int, list[str]] = defaultdict(list)
+    for paper, state in db.execute(
+        f"SELECT paper, state FROM futli WHERE paper IN ({these})", numbers
+    ):
+        states[paper].append(state)
+    for number in numbers:
+        if number in found:
+            pid, title, year, futs, first, last = found[number]
+            told = states[number]
+            yield FoundPaper(
+                pid=pid, title=title, year=year, futs=futs, first=first, last=last,
+                futlis=len(told), states=tuple(state for state in STATES if state in told),
+            )  # fmt: skip

@@ -162,6 +162,24 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         return db
 
 
+def open_draft(path: Path) -> sqlite3.Connection:
+    """A new index at *path* that nobody reads: a kill or a power cut leaves nothing of use.
+
+    Raises what SQLite and the disk do.
+    """
+    db = sqlite3.connect(path, isolation_level=None)
+    try:
+        db.execute("PRAGMA journal_mode = MEMORY")  # of the few pages that were there before
+        db.execute("PRAGMA synchronous = OFF")
+        db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        db.execute(f"PRAGMA cache_size = {_CACHE}")
+        make_tables(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
 def make_tables(db: sqlite3.Connection) -> None:
     """All tables, empty, in one step; the indexes come with :func:`make_indexes`."""
     db.execute("BEGIN IMMEDIATE")

@@ -1,11 +1,15 @@
-"""Lines of a file or a pipe, in batches that a slow pipe does not hold back."""
+"""Lines of a file or a pipe, in batches that a slow pipe does not hold back, made ahead of use."""
 
 from __future__ import annotations
 
 import os
 import select
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable, Iterator
+from queue import SimpleQueue
+from typing import TypeVar
 
+T = TypeVar("T")
 _PIECE = 1 << 20
 
 
@@ -62,3 +66,34 @@ def batches(fd: int, size: int, seconds: float, longest: int) -> Iterator[list[t
             break
     if held:
         yield held
+
+
+def ahead(items: Iterable[T]) -> Iterator[T]:
+    """*items*, the next of which is made in a thread while one is in use; what making raises.
+
+    Nobody waits for that thread where the use ends early: it may be reading a pipe.
+    """
+    made: SimpleQueue[tuple[T, ...] | BaseException] = SimpleQueue()
+    room = threading.Semaphore(1)
+    over = threading.Event()
+
+    def make() -> None:
+        iterator = iter(items)
+        try:
+            while room.acquire() and not over.is_set():
+                made.put((next(iterator),))
+        except StopIteration:
+            made.put(())
+        except BaseException as error:
+            made.put(error)
+
+    threading.Thread(target=make, name="lafka-ahead", daemon=True).start()
+    try:
+        while got := made.get():
+            room.release()
+            if isinstance(got, BaseException):
+                raise got
+            yield got[0]
+    finally:
+        over.set()
+        room.release()

@@ -1,4 +1,7 @@
-"""The spider ``fileset``: reads ingest requests, asks what the walk wants, yields results."""
+"""The spider ``fileset``: ingest requests in, results out.
+
+How an ingest asks and stores meanwhile is ``filesets.crawling.wires``.
+"""
 
 from __future__ import annotations
 
@@ -11,36 +14,28 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from scrapy import Request, Spider, signals
-from scrapy.http import Response
-from twisted.python.failure import Failure
+from scrapy import Spider, signals
 
 from lafka import validation
-from lafka.capture.handler import SINK_KEY
-from lafka.capture.logged import LoggedHops, Provenance
-from lafka.capture.middlewares import LOGGED_KEY, PROVENANCE_KEY
 from lafka.capture.run import Run
 from lafka.cli import told_archive
 from lafka.errors import BadList, Stopped, StorageTrouble
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.index import HitIndex
-from lafka.filesets.archive.recovery import BOUND
 from lafka.filesets.children import Children
-from lafka.filesets.crawling.answers import Came
 from lafka.filesets.crawling.arguments import ARGUMENTS, GUESTS, Arguments, Sizes
 from lafka.filesets.crawling.attempts import ALONE, MOST, Attempts
 from lafka.filesets.crawling.brokers import Brokers
-from lafka.filesets.crawling.downloads import PartSink
 from lafka.filesets.crawling.ingests import Ingest
 from lafka.filesets.crawling.lines import LineCount, RequestLine, bad_result
-from lafka.filesets.crawling.shops import Dry, Shop, Wanted
+from lafka.filesets.crawling.shops import Dry, Shop
+from lafka.filesets.crawling.wires import CrawlWire
 from lafka.filesets.results import file_result
 from lafka.filesets.statuses import Status
 from lafka.items import ResultItem, StoreItem
 from lafka.jobs.kafka import BrokerTrouble
 from lafka.jobs.kafka.places import properties
 from lafka.papers import Archive
-from lafka.politeness.failures import not_the_sites
 from lafka.runs.feed import add_outcome_feed
 from lafka.runs.progress import Aim
 from lafka.spiders.agents import user_agent
@@ -51,21 +46,15 @@ from lafka.storage.stopping import (
     stop_for_storage,
     stopping_for,
 )
-from lafka.storage.threads import Threads, run_aside
+from lafka.storage.threads import run_aside
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
-CAME = "came"
-"""Key of a request's ``cb_kwargs``: who waits for its answer."""
-NO_TIMEOUT = 10 * 365 * 86_400.0
-"""Seconds; the stall timeout and the minimum rate end what does not move."""
 BROKER_TROUBLE = "broker-trouble"
 """Finish reason of a crawl that a Kafka broker stopped."""
-GO_ON = 10
-"""Priority of the requests of ingests in progress: they go before landing pages."""
 
 logger = logging.getLogger(__name__)
 
@@ -113,6 +102,7 @@ class FilesetSpider(Spider):
         if settings.get("LOG_FILE"):
             logger.info(told_archive(settings))
         spider.run = Run.begin(crawler, root, raw=spider.filesets.folder / "raw")
+        spider.wire = CrawlWire(crawler, spider.run, spider._hand_on)
         spider.shop = spider._shop(settings)
         spider.attempts = Attempts(spider.shop.index)
         spider.most = settings.getint("LAFKA_FILESETS_MAX")
@@ -125,9 +115,9 @@ class FilesetSpider(Spider):
         super().__init__(*args, **kwargs)
         self.arguments: Arguments
         self.shop: Shop
+        self.wire: CrawlWire
         self.most = 1
         self.dry: list[dict[str, Any]] = []
-        self._threads = Threads("lafka-ingests", 4)
         self._out: asyncio.Queue[Any] = asyncio.Queue()
         self._tasks: set[asyncio.Task[None]] = set()
         self._children = Children()
@@ -138,7 +128,7 @@ class FilesetSpider(Spider):
     def _shop(self, settings: BaseSettings) -> Shop:
         arguments, sizes = self.arguments, _sizes(settings)
         return Shop(
-            wire=self,
+            wire=self.wire,
             rules=arguments.rules,
             filesets=self.filesets,
             index=HitIndex(self.filesets),
@@ -187,7 +177,7 @@ class FilesetSpider(Spider):
                 await room.acquire()
                 if (line := await following()) is None:
                     break
-                begins = await self.aside(self.attempts.begins, line) if line.message else 0
+                begins = await self._begun(line)
                 if begins >= ALONE and self._tasks:
                     await asyncio.wait(self._tasks)
                 task = asyncio.ensure_future(self._ingest(line, begins))
@@ -206,6 +196,10 @@ class FilesetSpider(Spider):
             await asyncio.wait(self._tasks)
         self._out.put_nowait(None)
 
+    async def _begun(self, line: RequestLine) -> int:
+        """Count that *line* is begun, but for one that is to wait until it is alone."""
+        return await self.wire.aside(self.attempts.begin, line, ALONE) if line.message else 0
+
     async def _ingest(self, line: RequestLine, begins: int) -> None:
         """The ingest of *line*, which was begun so often before without an end."""
         try:
@@ -215,9 +209,9 @@ class FilesetSpider(Spider):
             if begins >= MOST:
                 self._tell(self.attempts.given_up(line, line.request), line)
                 return
-            if line.message:
-                await self.aside(self.attempts.begin, line)
-            moved = partial(self.attempts.end, [line.message])
+            if begins >= ALONE:
+                await self.wire.aside(self.attempts.begin, line)
+            moved = partial(self.attempts.end, [line.message]) if line.message else None
             result = await Ingest(self.shop, line.request, line.number, moved).run()
             self._tell(result, line)
             await self.run.raw.in_order(self._release, line.number)
@@ -279,7 +273,7 @@ class FilesetSpider(Spider):
         self._brokers = Brokers(
             arguments,
             (settings["LAFKA_KAFKA_PREFIX"], settings["LAFKA_KAFKA_ENV"]),
-            aside=self.aside,
+            aside=self.wire.aside,
             dead=self.run.root / "runs" / f"{self.run.name}.dead.jsonl",
             acknowledged=self._at_the_broker,
             let_go=self.attempts.end,
@@ -293,7 +287,7 @@ class FilesetSpider(Spider):
         """What gives one line of the input after the other; None behind the last."""
         if self._brokers is not None and self._brokers.inbox is not None:
             return self._brokers.inbox.next
-        return partial(self.aside, next, self.arguments.lines(), None)
+        return partial(self.wire.aside, next, self.arguments.lines(), None)
 
     def _at_the_broker(self, result: Mapping[str, Any]) -> None:
         """A result is acknowledged, and that of its file; in a thread."""
@@ -307,85 +301,9 @@ class FilesetSpider(Spider):
         else:
             stop_for(self.crawler, BROKER_TROUBLE, str(error))
 
-    # The wire ---------------------------------------------------------------------------
-
-    async def get(self, owner: int, wanted: Wanted) -> Came:
-        """Put a request through the scheduler, and wait for what comes of it."""
-        came: asyncio.Future[Came] = asyncio.get_running_loop().create_future()
-        try:
-            request = self._request(owner, wanted, came)
-        except ValueError as error:  # what Scrapy takes for no URL
-            return Came(hops=LoggedHops(), error=error)
-        if self._stops or self.crawler.engine is None:
-            raise Stopped(f"{wanted.url}: not asked, for the crawl stops")
-        self.crawler.engine.crawl(request)
-        return await came
-
-    def _request(self, owner: int, wanted: Wanted, came: asyncio.Future[Came]) -> Request:
-        return Request(
-            wanted.url,
-            callback=self.parse,
-            errback=self.failed,
-            headers=dict(wanted.headers) | ({"Accept": wanted.accept} if wanted.accept else {}),
-            meta={
-                PROVENANCE_KEY: Provenance(owner=owner, fields=wanted.fields),
-                "cookiejar": owner,
-                "download_maxsize": wanted.most,
-                "max_retry_times": wanted.tries - 1,
-                "dont_obey_robotstxt": not wanted.robots,
-                **(_streamed(wanted.sink) if wanted.sink else {}),
-            },
-            cb_kwargs={CAME: came},
-            priority=GO_ON,
-            dont_filter=True,
-        )
-
-    async def parse(self, response: Response, came: asyncio.Future[Came]) -> None:
-        request = response.request
-        assert request is not None
-        if not came.done():
-            came.set_result(Came(hops=request.meta.get(LOGGED_KEY) or LoggedHops()))
-
-    async def failed(self, failure: Failure) -> None:
-        """The errback: a download that gave no response."""
-        request: Request = failure.request  # type: ignore[attr-defined]
-        came: asyncio.Future[Came] = request.cb_kwargs[CAME]
-        error: BaseException = failure.value  # type: ignore[assignment]
-        trouble = not_the_sites(error)
-        if isinstance(trouble, StorageTrouble):
-            stop_for_storage(self.crawler, trouble)
-        if came.done():
-            return
-        if trouble is not None:
-            came.set_exception(trouble)
-        else:
-            hops = request.meta.get(LOGGED_KEY) or LoggedHops()
-            came.set_result(Came(hops=hops, error=error))
-
-    async def store(self, fileset: str, work: Callable[[], Any]) -> Any:
-        """Have the pipeline do *work* in a thread; what it gives."""
-        if self._stops:
-            raise Stopped(f"{fileset}: not stored, for the crawl stops")
-        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    def _hand_on(self, fileset: str, work: Callable[[], Any], done: asyncio.Future[Any]) -> None:
+        """Have the pipeline do *work*, of which *done* is to tell."""
         self._out.put_nowait(StoreItem(fileset=fileset, work=work, done=done))
-        return await done
-
-    def call(self, work: Callable[[], object]) -> object:
-        """Have *work* done in the reactor's thread."""
-        from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
-
-        return reactor.callFromThread(work)
-
-    async def bind(self, owner: int, fileset: str, captures: list[str]) -> None:
-        """Note in the raw log whose *captures* are: a recovery stores them by it."""
-        await self.run.raw.in_order(self._bind, owner, fileset, captures)
-
-    def _bind(self, owner: int, fileset: str, captures: list[str]) -> None:
-        self.run.raw.log().note(owner, fileset, {BOUND: fileset, "captures": captures})
-
-    async def aside(self, work: Callable[..., Any], *args: Any) -> Any:
-        """What *work* gives, done in a thread."""
-        return await self._threads.run(work, *args)
 
     # The end ----------------------------------------------------------------------------
 
@@ -403,7 +321,7 @@ class FilesetSpider(Spider):
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        self._threads.stop()
+        self.wire.stop()
         self._children.stop()
         self._forget_attempts()
         self.shop.index.close()
@@ -437,11 +355,6 @@ def _sizes(settings: BaseSettings) -> Sizes:
         web_max_total=validation.size(settings, "LAFKA_WEB_MAX_TOTAL"),
         landing_max=validation.size(settings, "LAFKA_LANDING_MAX"),
     )
-
-
-def _streamed(sink: PartSink) -> dict[str, Any]:
-    """What a request's meta says of a body that goes past the raw WARC, as long as it comes."""
-    return {SINK_KEY: sink, "download_timeout": NO_TIMEOUT, "dont_retry": True}
 
 
 def _key(result: Mapping[str, Any]) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 
 from lafka.errors import BadPid, NotHeld
@@ -22,20 +22,17 @@ MOST = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Captured:
-    """An entry of the index and the paper that it is of."""
+    """An entry of the index and the paper that it is of; ``time`` to the second, as addresses."""
 
     entry: Entry
     pid: Pid
-
-    @property
-    def time(self) -> datetime:
-        """To the second, as addresses have it."""
-        assert self.entry.date is not None
-        return self.entry.date.datetime.astimezone(UTC).replace(microsecond=0)
+    time: datetime
 
     @property
     def digits(self) -> str:
-        return f"{self.time:%Y%m%d%H%M%S}"
+        digits = self.entry.date.digits14 if self.entry.date else ""
+        # A leap second is no second of a clock.
+        return digits if digits[-2:] < "60" else f"{self.time:%Y%m%d%H%M%S}"
 
 
 class Captures:
@@ -56,9 +53,10 @@ class Captures:
 
     def of(self, url: str) -> list[Captured]:
         """Captures of *url*, oldest first, one a second; those withheld are left out."""
+        known: dict[str, Pid | None] = {}
         found = []
         for entry in self._site.captures_index().search(url=url, types=_TYPES):
-            captured = self.captured(entry)
+            captured = self.captured(entry, known)
             if captured is not None:
                 found.append(captured)
             if len(found) == MOST:
@@ -66,14 +64,22 @@ class Captures:
         by_second = {one.time: one for one in sorted(found, key=lambda one: one.entry.time)}
         return [by_second[time] for time in sorted(by_second)]
 
-    def captured(self, entry: Entry) -> Captured | None:
-        """*entry* with its paper; None where it is withheld, undated, or of no paper."""
+    def captured(self, entry: Entry, known: dict[str, Pid | None]) -> Captured | None:
+        """*entry* with its paper; None where it is withheld, undated, or of no paper.
+
+        *known*: papers by volume, as far as one question has met them.
+        """
         if entry.date is None or entry.offset is None:
             return None
-        pid = self._pid(entry)
-        if pid is None or self._site.is_withheld(pid):
+        if entry.volume not in known:
+            pid = self._pid(entry)
+            is_open = pid is not None and not self._site.is_withheld(pid)
+            known[entry.volume] = pid if is_open else None
+        pid = known[entry.volume]
+        if pid is None:
             return None
-        return Captured(entry=entry, pid=pid)
+        time = entry.date.datetime.replace(microsecond=0)
+        return Captured(entry=entry, pid=pid, time=time)
 
     def _pid(self, entry: Entry) -> Pid | None:
         name = self.name_of(entry)

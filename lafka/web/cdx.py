@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from time import monotonic
 from typing import Any
@@ -79,7 +80,8 @@ class Cdx:
         with self._captures.index() as index:
             entries = index.search(**_match(url, query.get("matchType", "exact")),
                                    time=closest, types=_TYPES)  # fmt: skip
-            found = filter(None, map(self._captures.captured, islice(entries, LIMIT_MAX)))
+            captured = partial(self._captures.captured, known={})
+            found = filter(None, map(captured, islice(entries, LIMIT_MAX)))
             yield from self._sorted(found, query.get("sort", ""), closest)
 
     def _sorted(

@@ -45,7 +45,7 @@ class Pages:
         self._site = site
         self._made = Environment(
             loader=PackageLoader("lafka.web"), autoescape=True, undefined=StrictUndefined,
-            trim_blocks=True, lstrip_blocks=True,
+            trim_blocks=True, lstrip_blocks=True, auto_reload=False,
         )  # fmt: skip
         self._made.filters.update(
             visible=visible, size=bytes_text, part=lambda text: quote(str(text), safe="")

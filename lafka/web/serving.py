@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
@@ -67,6 +68,8 @@ def serve(make: Callable[[Origins], Site], where: Where, begun: Callable[[Origin
         hosts = (*LOOPBACK, *where.hosts, *_names(where))
         web = Web(site, dict(zip(ports, made, strict=True)), hosts)
         begun(origins)
+        gc.collect()
+        gc.freeze()  # what is there by now stays: it is not gone through again and again
         try:
             uvicorn.Server(config(web, connections=where.connections)).run(sockets=sockets)
         finally:

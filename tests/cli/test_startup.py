@@ -161,3 +161,27 @@ def test_plain_settings_know_what_is_in_them() -> None:
     assert "MINE" in settings
     assert "LAFKA_ARCHIVE" in settings
     assert "YOURS" not in settings
+
+
+CRAWLED = """\
+import json, sys
+from scrapy.cmdline import execute
+try:
+    execute(["scrapy", "crawl", *sys.argv[1:]])
+finally:
+    print("\\n" + json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+
+def test_a_crawl_of_papers_loads_no_other_wing(tmp_path: Path) -> None:
+    (tmp_path / "list.tsv").write_text(f"{PID}\thttp://127.0.0.1:1/x.pdf\n")
+    done = subprocess.run(
+        [sys.executable, "-c", CRAWLED, "futli", "-a", "input=" + str(tmp_path / "list.tsv"),
+         "-s", f"LAFKA_ARCHIVE={tmp_path / 'archive'}"],
+        cwd=ROOT, capture_output=True, check=False,
+    )  # fmt: skip
+    assert len(list((tmp_path / "archive" / "runs").glob("*.jsonl"))) == 1, done.stderr
+    modules = json.loads(done.stderr.splitlines()[-1])
+    rooms = {name.split(".")[1] for name in modules if name.startswith("lafka.")}
+    assert rooms & {"archec", "filesets", "jobs", "index", "reports", "web", "demo"} == set()
+    assert {"papers", "capture", "politeness", "runs"} <= rooms

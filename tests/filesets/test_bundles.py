@@ -10,6 +10,7 @@ import struct
 import tarfile
 import zipfile
 import zlib
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -122,6 +123,38 @@ def test_a_stored_or_deflated_member_is_read_with_one_seek(name: str) -> None:
         else:
             inflated = zlib.decompress(whole[6 + member.s :][: member.l], -15)
             assert inflated == FILES[member.path]
+
+
+def test_types_are_told_whatever_the_order_in_which_they_are_found_out() -> None:
+    gif, pdf, text = b"GIF89a" + bytes(40), b"%PDF-1.4\n%\xe2\xe3\n", b"words and words\n" * 3000
+    files = {f"{n}": (gif, pdf, text, b"")[n % 4] + bytes(f" {n}"[: n % 4 * 9], "ascii")
+             for n in range(200)}  # fmt: skip
+    contents = read_bundle(zipped(files), replace(LIMITS, max_members=200))
+    types = ("image/gif", "application/pdf", "text/plain")
+    assert [member.mimetype for member in contents.members if int(member.path) % 4 < 3] == [
+        types[n % 4] for n in range(200) if n % 4 < 3
+    ]
+    assert [member.path for member in contents.members] == list(files)
+
+
+def test_a_hard_link_of_a_tar_has_the_type_of_its_file() -> None:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:") as archive:
+        info = tarfile.TarInfo("a.gif")
+        info.size = 46
+        archive.addfile(info, io.BytesIO(b"GIF89a" + bytes(40)))
+        link = tarfile.TarInfo("b.gif")
+        link.type, link.linkname = tarfile.LNKTYPE, "a.gif"
+        archive.addfile(link)
+    members = read_bundle(out, LIMITS).members
+    assert [(one.path, one.mimetype) for one in members] == [
+        ("a.gif", "image/gif"), ("b.gif", "image/gif")
+    ]  # fmt: skip
+
+
+def test_what_is_no_bundle_at_all_is_told_as_that() -> None:
+    short = Slice(io.BytesIO(b"<html>no</html>"), 0, 15).buffered()
+    assert read_bundle(short, LIMITS).trouble == "neither a ZIP nor a tar nor a gzipped tar"
 
 
 class SeekCounter(io.BytesIO):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.filesets.sniffing import sniffed
+from lafka.filesets.sniffing import Sniffer
 from lafka.filesets.statuses import FileStatus
 from lafka.filesets.types import OTHER_DIGESTS, FilesetManifestFile
 from lafka.filesets.verifying import (
@@ -154,7 +154,7 @@ def test_the_type_that_is_told(stated: str | None, shown: str, told: str) -> Non
     ],
 )  # fmt: skip
 def test_bytes_show_their_type(prefix: bytes, shown: str) -> None:
-    assert sniffed(prefix) == shown
+    assert Sniffer().sniffed(prefix) == shown
 
 
 def test_file_meta_has_the_names_of_the_result() -> None:

@@ -160,6 +160,17 @@ class History:
         build.Builder(db, self.archive, self.place, account=account, clock=lambda: self.now).run()
         return db
 
+    def row_by_row(self) -> sqlite3.Connection:
+        """An index in memory, to which all is added as what changed is, not made in one go."""
+        db = sqlite3.connect(":memory:", isolation_level=None)
+        tables.make_tables(db)
+        db.execute("INSERT INTO meta VALUES (?, '')", (build.UNFINISHED,))
+        account = Account()
+        build.Builder(
+            db, self.archive, self.place, account=account, clock=lambda: self.now, batch=self.batch
+        ).run()
+        return db
+
     def open(self) -> sqlite3.Connection:
         return tables.open_to_read(self.place.database)
 

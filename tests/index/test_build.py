@@ -188,6 +188,7 @@ refresh(archive, Place.of(archive.root), batch=5)
 
 
 def test_after_a_kill_the_next_run_goes_on(history: History) -> None:
+    history.index()
     for number in range(23):
         history.suwaf(number, {0: [1.0]})
     history.feed(1, *(line(number, 2, "gone") for number in range(23)))
@@ -202,6 +203,44 @@ def test_after_a_kill_the_next_run_goes_on(history: History) -> None:
     history.index()
     assert history.rows("SELECT value FROM meta WHERE key = 'unfinished'") == []
     assert history.differences() == []
+
+
+ANEW = """
+import sys
+from lafka.index import anew
+from lafka.index.build import Place, refresh
+from lafka.papers import Archive
+import os, signal
+own = anew.Anew._write
+def write(self):
+    own(self)
+    os.kill(os.getpid(), signal.SIGKILL)
+anew.Anew._write, anew._BATCH = write, 5
+archive = Archive(sys.argv[1])
+refresh(archive, Place.of(archive.root), anew=True)
+"""
+
+
+def test_a_kill_leaves_nothing_of_an_index_made_anew(history: History) -> None:
+    """Neither where there was none, nor of the old one's successor."""
+    for number in range(23):
+        history.suwaf(number, {0: [1.0]})
+        history.feed(1, line(number, 2, "gone"))
+    for papers in (23, 24):
+        done = subprocess.run(
+            [sys.executable, "-c", ANEW, str(history.root)], cwd=ROOT, check=False
+        )
+        assert done.returncode == -signal.SIGKILL
+        assert history.place.draft.exists()
+        assert history.place.database.exists() == (papers == 24)
+        if papers == 24:
+            assert history.rows("SELECT count(*) FROM paper") == [(23,)]
+        history.later()
+        history.index()
+        assert history.rows("SELECT count(*) FROM paper") == [(papers,)]
+        assert history.differences() == []
+        assert not history.place.draft.exists()
+        history.suwaf(23, {0: [1.0]})
 
 
 def test_readers_see_the_old_index_while_it_is_made_anew(history: History) -> None:

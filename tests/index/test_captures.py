@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from lafka.index.build import Place, refresh
 from lafka.index.captures import index_captures
 from lafka.index.papers import Account
 from lafka.warc.indexes import attach
+from lafka.warc.indexes.sqlite import SqliteBuilder
 from lafka.warc.reading.volumes import WarcVolume
 from tests.stores import FUTLI, START, Store, pdf
 
@@ -102,6 +105,34 @@ def test_captures_that_are_gone_or_damaged_are_made_again(store: Store, damage: 
     account = index(store)
     assert len(account.told) == bool(damage)
     assert entries(store) == records(store)
+
+
+INDEXES = {"urls_key", "captures_time", "captures_id", "captures_digest"}
+
+
+def indexes(path: Path) -> set[str]:
+    with closing(sqlite3.connect(path)) as db:
+        rows = db.execute("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL")
+        return {name for (name,) in rows}
+
+
+def test_indexes_come_last_and_after_a_kill_with_the_next_run(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Place.of(store.archive.root).captures
+
+    def killed(self: SqliteBuilder) -> None:
+        self.abort()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteBuilder, "close", killed)
+        with pytest.raises(KeyboardInterrupt):
+            index(store)
+    assert entries(store) == records(store)
+    assert indexes(path) == set()
+    assert index(store).captures == 0
+    assert indexes(path) == INDEXES
 
 
 def test_volumes_are_named_by_the_way_from_another_folder(store: Store, tmp_path: Path) -> None:

@@ -149,3 +149,24 @@ def test_a_full_disk_is_one_sentence_and_the_next_run_goes_on(
     history.index()
     assert history.rows("SELECT count(*) FROM paper") == [(399,)]
     assert history.differences() == []
+
+
+def test_a_disk_that_is_full_while_an_index_is_made_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history, own = History(tmp_path / "archive"), tables.open_draft
+
+    def small(path: Path) -> sqlite3.Connection:
+        db = own(path)
+        db.execute("PRAGMA max_page_count = 60")
+        return db
+
+    for number in range(400):
+        history.suwaf(number, {0: [1.0]})
+    with monkeypatch.context() as patch:
+        patch.setattr(tables, "open_draft", small)
+        with pytest.raises(StorageTrouble, match="No space left"):
+            history.index()
+    assert [path.name for path in history.place.folder.iterdir()] == ["lock"]
+    history.index()
+    assert history.rows("SELECT count(*) FROM paper") == [(400,)]

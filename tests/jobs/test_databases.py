@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lafka.errors import BadArgument
-from lafka.jobs.database import Away, BadDatabase, Database, Refused, opened
+from lafka.jobs.database import Away, BadDatabase, Database, Refused, opened, postgresql
 from lafka.jobs.database.postgresql import shown
 from lafka.jobs.database.statements import TABLES
 from tests.services.postgresqls import Postgres
@@ -103,6 +103,33 @@ def test_of_a_key_repeated_in_a_batch_the_last_stays(
     database.write([platforms(status="mismatch", hit=False), platforms(), platforms(file_count=7)])
     row = platform()
     assert (row["status"], row["file_count"]) == ("success", 7)
+
+
+def test_a_key_that_is_repeated_in_a_batch_has_its_turns(database: Database, place: str) -> None:
+    sha1 = "a" * 40
+    database.write([
+        {**platforms(), "file_meta": [{"sha1hex": sha1, "size_bytes": 5}]},
+        platforms(platform_id="2", base_url="https://x.example/2"),
+        {**platforms(status="success-existing", ingest_strategy=None),
+         "file_meta": [{"sha1hex": sha1, "size_bytes": 6, "mimetype": "text/plain"}]},
+        platforms(platform_id="3", base_url="https://x.example/2"),
+    ])  # fmt: skip
+    (meta,) = fetched(place, "SELECT size_bytes, mimetype FROM file_meta")
+    assert meta == {"size_bytes": 5, "mimetype": "text/plain"}
+    rows = fetched(place, "SELECT * FROM ingest_fileset_platform ORDER BY base_url")
+    assert [(row["status"], row["ingest_strategy"], row["platform_id"]) for row in rows] == [
+        ("success", "web-fileset", "1"), ("success", "web-fileset", "3")
+    ]  # fmt: skip
+
+
+def test_rows_of_many_bytes_are_several_statements(
+    database: Database, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgresql, "_TOGETHER", 1_000)
+    urls = [f"https://x.example/{number:03}" for number in range(30)]
+    database.write([platforms(base_url=url, manifest=f'["{url * 9}"]') for url in urls])
+    rows = fetched(place, "SELECT base_url FROM ingest_fileset_platform ORDER BY base_url")
+    assert [row["base_url"] for row in rows] == urls
 
 
 def test_what_exists_already_leaves_how_it_was_archived(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.jobs.lines import Splitter, batches
+from lafka.jobs.lines import Splitter, ahead, batches
 
 TEXTS = st.binary(max_size=60).map(lambda data: data.replace(b"x", b"\n"))
 
@@ -57,3 +60,45 @@ def test_a_pipe_that_rests_gives_what_came() -> None:
     os.close(writing)
     assert list(found) == []
     os.close(reading)
+
+
+def test_the_next_item_is_made_while_one_is_in_use() -> None:
+    made = [threading.Event() for _ in range(4)]
+
+    def items() -> Iterator[int]:
+        for number, event in enumerate(made):
+            event.set()
+            yield number
+
+    seen = []
+    for number in ahead(items()):
+        if number + 1 < len(made):
+            assert made[number + 1].wait(60)
+        assert not any(event.is_set() for event in made[number + 2 :])
+        seen.append(number)
+    assert seen == [0, 1, 2, 3]
+
+
+def test_what_making_raises_comes_behind_what_was_made() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise LookupError("gone")
+
+    found = ahead(items())
+    assert next(found) == 1
+    with pytest.raises(LookupError, match="gone"):
+        next(found)
+
+
+def test_nothing_is_made_for_nobody() -> None:
+    made = []
+
+    def items() -> Iterator[int]:
+        for number in range(100):
+            made.append(number)
+            yield number
+
+    found = ahead(items())
+    assert next(found) == 0
+    found.close()  # type: ignore[attr-defined]
+    assert len(made) <= 3

@@ -24,8 +24,32 @@ print(json.dumps([before, gc.get_threshold(), gc.get_freeze_count(), gc.garbage,
 def test_the_collector_looks_rarely_and_not_at_what_stood() -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, check=True)
     before, now, frozen, garbage, looks = json.loads(done.stdout)
-    assert now[0] > 10 * before[0]
-    assert now[1:] == before[1:]
+    assert now[0] > 5 * before[0]
     assert frozen > 1000
     assert garbage == []
     assert looks == 1
+
+
+OLD = """
+import gc, weakref
+from lafka.runs import garbage
+garbage.look_rarely()
+garbage.keep_what_stands()
+
+class Trail:
+    pass
+
+trail = Trail()
+trail.itself, seen = trail, weakref.ref(trail)
+gc.collect(1)  # it was in flight, and is old now
+del trail
+kept = []
+while seen() is not None and len(kept) < 20 * garbage.OBJECTS:
+    kept.append([])
+print(len(kept) // garbage.OBJECTS)
+"""
+
+
+def test_what_was_in_flight_at_a_look_does_not_wait_for_long() -> None:
+    done = subprocess.run([sys.executable, "-c", OLD], capture_output=True, check=True)
+    assert int(done.stdout) < 10

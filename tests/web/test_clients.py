@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -46,6 +46,26 @@ def test_two_hundred_slow_readers_take_little_memory(tmp_path: Path) -> None:
         for client in clients:
             assert client.recv(4096)
         assert peak(served.process) - before < MOST
+
+
+def test_clients_that_hang_up_in_the_middle_leave_nothing_open(tmp_path: Path) -> None:
+    store = Store(tmp_path / "archive")
+    store.put(store.fut(pdf("big", SIZE), pid=BIG, futli="http://x.example/big.pdf"))
+    with serving(store, tmp_path / "withheld") as served:
+        for _ in range(20):
+            with reader(served, f"/futs/{BIG}") as client:
+                assert client.recv(12) == b"HTTP/1.1 200"
+        asked = (httpx.get(f"{served.bytes}/robots.txt").status_code for _ in range(1000))
+        assert next(status for status in asked if not warcs_open(served.process)) == 200
+
+
+def warcs_open(process: int) -> list[str]:
+    """The WARCs that *process* has open."""
+    found = []
+    for link in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            found.append(str(link.readlink()))
+    return [name for name in found if name.endswith(".warc")]
 
 
 def test_who_comes_when_all_connections_are_taken_is_told_so(tmp_path: Path) -> None:

@@ -15,7 +15,11 @@ import httpx
 import pytest
 
 from lafka.papers import package, pieces
+from lafka.warc import Entry
 from lafka.warc.converting.packing import pack
+from lafka.warc.format.dates import WarcDate
+from lafka.web.captures import Captures
+from lafka.web.site import Origins, Site
 from tests.services import apart, npms
 from tests.services.chromiums import browsing
 from tests.stores import pdf
@@ -185,3 +189,18 @@ def test_lines_have_the_columns_of_outbackcdx(served: Served) -> None:
     assert columns[2] == AT
     for output in ("cdxj", "json"):
         assert AT in httpx.get(f"{served.bytes}/web/cdx?url={AT}&output={output}").text
+
+
+@pytest.mark.parametrize(
+    ("date", "digits"),
+    [("2016-12-31T23:59:60Z", "20170101000000"), ("2016-12-31T23:59:58.123456Z", "20161231235958"),
+     ("2016-12", "20161201000000")],
+)  # fmt: skip
+def test_an_address_has_a_second_of_a_clock(served: Served, date: str, digits: str) -> None:
+    site = Site(archive=served.store.archive, index=served.store.root / "index",
+                origins=Origins(pages="", bytes=""))  # fmt: skip
+    entry = Entry(key="x", url=AT, date=WarcDate.parse(date), offset=0,
+                  volume="../warc/RePEc/abc/wpaper/1.warc")  # fmt: skip
+    captured = Captures(site).captured(entry, {})
+    assert captured is not None
+    assert captured.digits == f"{captured.time:%Y%m%d%H%M%S}" == digits

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 import sys
 import sysconfig
@@ -22,7 +24,7 @@ from lafka.gateway.serving import PatientProtocol, config
 from lafka.web.app import Web
 from tests.stores import Store, pdf
 from tests.web.inside import BYTES, PAGES, REPLAYWEB, ask, inside, noted, outside
-from tests.web.served import FUTLI, PID, filled
+from tests.web.served import BIG, FUTLI, PID, filled
 
 SECRET = b"what nobody may read"
 CODE = [Path(lafka.__file__).parent, Path(sys.base_prefix), Path(sys.prefix),
@@ -156,6 +158,31 @@ def impatient(web: Web) -> Iterator[tuple[str, int]]:
         finally:
             server.should_exit = True
             thread.join()
+
+
+def no_disk_for_it(*_: int) -> int:
+    raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+
+def test_a_disk_whose_files_the_kernel_does_not_send_is_read(
+    web: Web, impatient: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web._origins[impatient[1]] = web._origins[BYTES]
+    at = "http://{}:{}/futs/{}".format(*impatient, BIG)
+    whole = httpx.get(at).content
+    assert whole == pdf("big", 3_000_000)
+    monkeypatch.setattr(os, "sendfile", no_disk_for_it)
+    assert httpx.get(at).content == whole
+
+
+def test_a_file_that_is_cut_meanwhile_ends_the_connection(
+    web: Web, impatient: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web._origins[impatient[1]] = web._origins[BYTES]
+    monkeypatch.setattr(os, "sendfile", lambda *_: 0)
+    with pytest.raises(httpx.TransportError):
+        httpx.get("http://{}:{}/futs/{}".format(*impatient, BIG))
+    assert httpx.get("http://{}:{}/robots.txt".format(*impatient)).status_code == 200
 
 
 HEADS = {

@@ -116,21 +116,19 @@ class HitIndex:
                 "UPDATE hits SET told = 1 WHERE ingest_type = ? AND base_url = ?", keys
             )
 
-    def begins(self, message: str) -> int:
-        """How often *message* was begun and neither ended nor came any further."""
-        with self._database() as database:
-            row = database.execute("SELECT begins FROM attempts WHERE message = ?", (message,))
-            found = row.fetchone()
-        return 0 if found is None else int(found[0])
+    def begin(self, message: str, below: int) -> int:
+        """Count that *message* is begun, unless it was *below* times before; how often it was.
 
-    def begin(self, message: str) -> None:
-        """Count that *message* is begun; a kill of the process does not undo it."""
+        Begins that ended, or came any further, are not counted. A kill undoes none.
+        """
         with self._database() as database:
-            database.execute(
-                "INSERT INTO attempts VALUES (?, 1)"
-                " ON CONFLICT (message) DO UPDATE SET begins = begins + 1",
-                (message,),
-            )
+            rows = database.execute("SELECT begins FROM attempts WHERE message = ?", (message,))
+            before = int((rows.fetchone() or (0,))[0])
+            if before < below:
+                database.execute(
+                    "INSERT OR REPLACE INTO attempts VALUES (?, ?)", (message, before + 1)
+                )
+        return before
 
     def forget(self, messages: Iterable[str]) -> None:
         """Count the begins of *messages* no more."""

@@ -5,18 +5,19 @@ Bodies are read where they were recorded, not where Scrapy handed on their begin
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from lafka.capture.logged import LoggedExchange, LoggedHops
 from lafka.errors import BadHttp
 from lafka.filesets.asks import Answer, Ask, Fetch, FetchBundle, Fetched, Resource
-from lafka.filesets.bundles import BundleContents, BundleLimits
+from lafka.filesets.bundles import BundleLimits
 from lafka.filesets.children import MAX_PAGE, Children
 from lafka.filesets.crawling.bases import PlatformBases
+from lafka.filesets.crawling.bundling import BundleReader
 from lafka.filesets.crawling.failures import failure_of
 from lafka.filesets.statuses import FileStatus
 from lafka.filesets.types import OTHER_DIGESTS
@@ -25,6 +26,7 @@ from lafka.payloads import decoded_max
 from lafka.warc.format import http
 from lafka.warc.format.codings import decode
 from lafka.warc.format.fields import Fields
+from lafka.warc.format.records import RECORD_END
 from lafka.warc.format.sources import Source
 from lafka.warc.reading.volumes import WarcVolume
 
@@ -74,9 +76,9 @@ def _answer(exchange: LoggedExchange) -> Iterator[tuple[Source, http.Head]]:
         yield block, http.head(block)
 
 
-def _entity(block: Source, head: http.Head) -> Iterator[bytes]:
-    """The entity, bounded: a bomb is no page of a platform's."""
-    codings, most = head.content_codings, decoded_max(block.size)
+def _entity(block: Source, head: http.Head, most: int = 0) -> Iterator[bytes]:
+    """The entity, bounded, also by *most* bytes (0: not): a bomb is no page of a platform's."""
+    codings, most = head.content_codings, decoded_max(block.size, most)
     yield from decode(map(bytes, http.payload(block, head)), codings, most=most)
 
 
@@ -185,10 +187,13 @@ def fetched_of(
         return Fetched(status=_DOWNLOAD, url=url, trouble=sentence or answered)
     try:
         with _answer(last) as (block, head):
-            fetched = _read(want, block, head, children)
             if isinstance(want, FetchBundle):
-                contents = _contents(want, last, block, head, children, limits)
-                fetched = replace(fetched, contents=contents)
+                reader = BundleReader(
+                    want=want, children=children, limits=limits, folder=_folder_of(last)
+                )
+                fetched = _read_bundle(last, block, head, reader)
+            else:
+                fetched = _read(want, block, head, children)
     except BadHttp as error:
         coded = last.payload.chunked
         status = FileStatus.TRANSFER_ENCODING_ERROR if coded else _DOWNLOAD
@@ -204,15 +209,13 @@ def _framing_trouble(last: LoggedExchange | None, word: str) -> str:
     return "" if payload.trouble == http.ENDS_EARLY else payload.trouble
 
 
-def _read(want: Fetch | FetchBundle, block: Source, head: http.Head, children: Children) -> Fetched:
-    others = want.others if isinstance(want, FetchBundle) else _others(want)
+def _read(want: Fetch, block: Source, head: http.Head, children: Children) -> Fetched:
+    others = tuple(name for name in OTHER_DIGESTS if name in want.file.digests)
     facts = facts_of(http.payload(block, head), others)
     decoded = None
     if head.content_codings:
-        try:
+        with suppress(BadHttp):
             decoded = facts_of(_entity(block, head), others)
-        except BadHttp:
-            decoded = None
     return Fetched(
         status=FileStatus.SUCCESS,
         facts=_typed(facts, children),
@@ -220,37 +223,28 @@ def _read(want: Fetch | FetchBundle, block: Source, head: http.Head, children: C
     )
 
 
-def _others(want: Fetch) -> tuple[str, ...]:
-    return tuple(name for name in OTHER_DIGESTS if name in want.file.digests)
-
-
 def _typed(facts: FileFacts, children: Children) -> FileFacts:
     return replace(facts, mimetype=children.mimetype(facts.prefix))
 
 
-def _contents(  # noqa: PLR0917
-    want: FetchBundle,
-    last: LoggedExchange,
-    block: Source,
-    head: http.Head,
-    children: Children,
-    limits: BundleLimits,
-) -> BundleContents:
-    """What stands in a bundle, read where it lies; one that is chunked, in a nameless copy."""
+def _folder_of(exchange: LoggedExchange) -> Path:
+    assert exchange.response is not None
+    return Path(exchange.response.path).parent
+
+
+def _read_bundle(
+    last: LoggedExchange, block: Source, head: http.Head, reader: BundleReader
+) -> Fetched:
+    """A bundle, read where it lies; one that is chunked, in a copy."""
     span = last.response
     assert span is not None
-    if not (head.chunked or head.transfer_codings):
-        start = span.offset + span.length - len(b"\r\n\r\n") - (block.size - head.end)
-        length = head.content_length
-        size = block.size - head.end if length is None else length
-        return children.bundle(
-            Path(span.path), limits, start=start, length=size, others=want.others
-        )
-    folder = Path(span.path).parent
-    fd = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    try:
-        for piece in http.payload(block, head):
-            os.write(fd, piece)
-        return children.bundle(Path(f"/proc/{os.getpid()}/fd/{fd}"), limits, others=want.others)
-    finally:
-        os.close(fd)
+    if head.chunked or head.transfer_codings:
+        contents, facts = reader.copied(http.payload(block, head))
+    else:
+        start = span.offset + span.length - len(RECORD_END) - (block.size - head.end)
+        size = block.size - head.end if head.content_length is None else head.content_length
+        contents = reader.at(Path(span.path), start=start, length=size)
+        facts = reader.typed(facts_of(http.payload(block, head), reader.want.others))
+    fetched = Fetched(status=FileStatus.SUCCESS, facts=facts)
+    undone = partial(_entity, block, head, reader.want.max_bytes)
+    return reader.looked_into(fetched, contents, undone if head.content_codings else None)

@@ -33,15 +33,17 @@ class Attempts:
         self._index = index
         self._open: dict[str, str] = {}
 
-    def begins(self, line: RequestLine) -> int:
-        """How often *line* was begun before; 0 where it is of no topic."""
-        return self._index.begins(_key(line)) if _is_counted(line) else 0
+    def begin(self, line: RequestLine, below: int = MOST) -> int:
+        """Count that *line* is begun, unless it was *below* times before; how often it was.
 
-    def begin(self, line: RequestLine) -> None:
-        """Count that *line* is begun."""
-        if _is_counted(line):
+        0 where it is of no topic.
+        """
+        if not _is_counted(line):
+            return 0
+        before = self._index.begin(_key(line), below)
+        if before < below:
             self._open[line.message] = _key(line)
-            self._index.begin(_key(line))
+        return before
 
     def end(self, messages: Iterable[str]) -> None:
         """The requests at these places ended, came further, or are another worker's."""

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from lafka.capture.logged import LoggedExchange
 from lafka.errors import BadHttp, StorageTrouble
@@ -19,6 +20,8 @@ from lafka.filesets.asks import Fetch, FetchBundle, Fetched
 from lafka.filesets.bundles import BundleLimits
 from lafka.filesets.children import Children
 from lafka.filesets.crawling.answers import Came
+from lafka.filesets.crawling.bundling import BundleReader
+from lafka.filesets.crawling.failures import framing_trouble
 from lafka.filesets.statuses import FileStatus
 from lafka.filesets.targets.folder import SYNC_SECONDS, PartFile
 from lafka.filesets.targets.parts import Part, Step, begun, step_after
@@ -213,7 +216,7 @@ class Download:
                 await way.aside(self.file.begin, Part(url=want.url))
             left = way.tries if self.file.size > before else left - 1
             if left <= 0 or _is_final(came, sink):
-                return _failed(FileStatus.ERROR_PLATFORM_DOWNLOAD, want, sentence)
+                return _given_up(came, want, sentence)
             logger.info("%s: broken off at byte %d: %s", want.url, self.file.size, sentence)
         return Fetched(
             status=FileStatus.SUCCESS,
@@ -251,6 +254,12 @@ def _is_final(came: Came, sink: PartSink) -> bool:
     return refused and sink.step is Step.FAIL
 
 
+def _given_up(came: Came, want: Fetch | FetchBundle, sentence: str) -> Fetched:
+    if framing := framing_trouble(came.error):
+        return _failed(FileStatus.TRANSFER_ENCODING_ERROR, want, framing)
+    return _failed(FileStatus.ERROR_PLATFORM_DOWNLOAD, want, sentence)
+
+
 def _failed(status: FileStatus, want: Fetch | FetchBundle, sentence: str) -> Fetched:
     return Fetched(status=status, url=want.url, trouble=sentence)
 
@@ -274,19 +283,20 @@ def looked_into(
     if fetched.facts is None:
         return fetched
     facts = replace(fetched.facts, mimetype=children.mimetype(fetched.facts.prefix))
-    contents = None
+    fetched = replace(fetched, facts=facts)
     if isinstance(want, FetchBundle):
-        contents = children.bundle(file.path, limits, others=want.others)
+        folder = file.path.parent
+        reader = BundleReader(want=want, children=children, limits=limits, folder=folder)
+        undone = partial(file.undone, want.max_bytes) if file.part.coding else None
+        return reader.looked_into(fetched, reader.at(file.path), undone)
     decoded = _decoded(facts, want, file)
     if decoded is not None:
         decoded = replace(decoded, mimetype=children.mimetype(decoded.prefix))
-    return replace(fetched, facts=facts, decoded=decoded, contents=contents)
+    return replace(fetched, decoded=decoded)
 
 
-def _decoded(facts: FileFacts, want: Fetch | FetchBundle, file: PartFile) -> FileFacts | None:
-    if isinstance(want, FetchBundle) or not file.part.coding:
-        return None
-    if compare(want.file, facts) is FileStatus.SUCCESS:
+def _decoded(facts: FileFacts, want: Fetch, file: PartFile) -> FileFacts | None:
+    if not file.part.coding or compare(want.file, facts) is FileStatus.SUCCESS:
         return None
     try:
         return facts_of(file.undone(want.max_bytes), others_of(want))

@@ -10,6 +10,7 @@ from scrapy.exceptions import (
     UnsupportedURLSchemeError,
 )
 from twisted.internet.error import TCPTimedOutError
+from twisted.web.http import _MalformedChunkedDataError
 
 from lafka.capture.guard import AddressRefused
 from lafka.capture.taps import BadTls
@@ -53,3 +54,11 @@ def failure_of(error: BaseException) -> tuple[str, str]:
 
 def _by_type(error: BaseException) -> str | None:
     return next((word for kinds, word in _BY_TYPE if isinstance(error, kinds)), None)
+
+
+def framing_trouble(error: BaseException | None) -> str:
+    """What contradicts itself in the chunks of a body; empty for one that is merely cut."""
+    for cause in causes(error) if error is not None else ():
+        if isinstance(cause, _MalformedChunkedDataError):
+            return f"the chunked coding is broken: {printable(str(cause))}"
+    return ""

@@ -45,7 +45,8 @@ _LANDING_STATUS = {
 class Ingest:
     """The ingest of *request*, whose captures belong to *owner*.
 
-    *moved* is called, in a thread, when something of its fileset is safe that a kill leaves.
+    *moved* is called, in a thread, when something of its fileset is safe that a kill leaves; None
+    where nobody counts begins.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class Ingest:
         shop: Shop,
         request: IngestRequest,
         owner: int,
-        moved: Callable[[], object] = bool,
+        moved: Callable[[], object] | None = None,
     ) -> None:
         self._shop = shop
         self._request = request
@@ -171,7 +172,8 @@ class Ingest:
             return await self._fetch(want)
         if isinstance(want, Keep):
             kept = await self._keep(want)
-            await self._shop.wire.aside(self._moved)
+            if self._moved is not None:
+                await self._shop.wire.aside(self._moved)
             return kept
         assert isinstance(want, SetAside)
         if self._target is not None:
@@ -218,7 +220,7 @@ class Ingest:
         store = self._store = await self._locked(fileset)
         if not claim.strategy.is_web:
             anew = self._request.force_recrawl
-            self._target = ItemStore(shop, claim, self._get, self._moved, anew=anew)
+            self._target = ItemStore(shop, claim, self._get, self._moved or bool, anew=anew)
         folder = self._target.folder if self._target else None
         self._held = HeldHere(store, shop.filesets, folder)
 

@@ -112,7 +112,9 @@ class BundledStrategy(FilesetIngestStrategy):
         self, item: FilesetPlatformItem, fetched: Fetched, opened: _Opened
     ) -> Generator[Want, Got, ArchiveStrategyResult]:
         bundle = _bundle_file(item, fetched)
-        kept = kept_by((yield Keep(file=bundle, members=opened.matched.members)))
+        decoded = fetched.decoded is not None
+        members = opened.matched.members
+        kept = kept_by((yield Keep(file=bundle, decoded=decoded, members=members)))
         if kept.status != FileStatus.SUCCESS:
             status = FileStatus(kept.status)
             manifest = tuple(
@@ -186,8 +188,9 @@ def _bundle_file(item: FilesetPlatformItem, fetched: Fetched) -> FilesetManifest
         terminal_url=fetched.url,
         terminal_dt=fetched.dt,
     )
-    assert fetched.facts is not None
-    return replace(filled(file, fetched.facts), extra=None)
+    facts = fetched.decoded or fetched.facts
+    assert facts is not None
+    return replace(filled(file, facts), extra=None)
 
 
 def _bundle_values(bundle: FilesetManifestFile, fetched: Fetched, kept: Kept) -> dict[str, Any]:

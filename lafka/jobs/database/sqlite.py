@@ -5,15 +5,19 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from importlib.resources import files
+from itertools import chain, islice
 from pathlib import Path
 from typing import Self
 
 from lafka.errors import StorageTrouble
 from lafka.jobs.database import Away, BadDatabase, Refused, Tables
-from lafka.jobs.database.statements import TABLES
+from lafka.jobs.database.statements import TABLES, Table
 
 NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
+_TOGETHER = 100
+"""Rows of a statement: each lets other threads run once, and is held up by them once."""
 _WAIT = 30  # seconds for another writer's transaction
 _SCHEMA = "schema.sqlite.sql"
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
@@ -25,7 +29,6 @@ class SqliteDatabase:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._inserts = [(table, table.insert("?", NOW)) for table in TABLES]
         try:
             self._connection = sqlite3.connect(path, timeout=_WAIT, isolation_level=None)
         except sqlite3.Error as error:
@@ -54,10 +57,11 @@ class SqliteDatabase:
     def write(self, batch: Sequence[Tables]) -> None:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            for table, insert in self._inserts:
+            for table in TABLES:
                 rows = (row for tables in batch for row in tables.get(table.name, ()))
-                values = ([row.get(name) for name in table.columns] for row in rows)
-                self._connection.executemany(insert, values)
+                while some := list(islice(rows, _TOGETHER)):
+                    values = chain.from_iterable(map(table.values, some))
+                    self._connection.execute(_insert(table, len(some)), list(values))
             self._connection.execute("COMMIT")
         except BaseException as error:
             with suppress(sqlite3.Error):
@@ -85,3 +89,10 @@ class SqliteDatabase:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+@cache
+def _insert(table: Table, rows: int) -> str:
+    """The statement that writes so many *rows* of *table*."""
+    marks = f"({', '.join('?' * len(table.columns))})"
+    return table.insert(f"VALUES {', '.join([marks] * rows)}", NOW)

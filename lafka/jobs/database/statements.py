@@ -1,4 +1,4 @@
-"""One statement a table, in words that SQLite and PostgreSQL share; only parameters are marked
+"""One statement a table, in words that SQLite and PostgreSQL share; only the rows are given to it
 differently.
 
 A result that says ``success-existing`` tells nothing new of what was archived: over a row that is a
@@ -7,7 +7,9 @@ hit it leaves how and where that was, and moves ``updated`` alone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 EXISTING = "success-existing"
 
@@ -33,13 +35,20 @@ class Table:
     def columns(self) -> tuple[str, ...]:
         return (*self.key, *self.last_wins, *self.filled, *self.plain)
 
-    def insert(self, mark: str, now: str) -> str:
-        """The statement, with *mark* for each parameter; *now* is what ``updated`` becomes."""
-        names, marks = ", ".join(self.columns), ", ".join([mark] * len(self.columns))
+    def insert(self, source: str, now: str) -> str:
+        """The statement that writes the rows of *source*; *now* is what ``updated`` becomes.
+
+        *source* gives the columns in their order: ``VALUES (...)``, or a SELECT of many rows.
+        """
+        names = ", ".join(self.columns)
         return (
-            f"INSERT INTO {self.name} ({names}) VALUES ({marks})"  # noqa: S608  names of ours
+            f"INSERT INTO {self.name} ({names}) {source}"
             f" ON CONFLICT ({', '.join(self.key)}) DO {self._conflict(now)}"
         )
+
+    def values(self, row: Mapping[str, Any]) -> list[Any]:
+        """The values of *row* in the order of the columns, None for those that it has not."""
+        return list(map(row.get, self.columns))
 
     def _conflict(self, now: str) -> str:
         sets = [f"{name} = {self._value(name)}" for name in self.last_wins]

@@ -74,7 +74,7 @@ class Consumer:
         self._assignments = 0
         self._done: deque[Message] = deque()
         self._paused = False
-        self._ending = threading.Event()
+        self._ending, self._told = threading.Event(), threading.Event()
         self._committed_at = time.monotonic()
         self.counts = dict.fromkeys(("read", "committed", "paused", "revoked"), 0)
         self._thread = threading.Thread(target=self._run, name="kafka-consumer", daemon=True)
@@ -89,10 +89,12 @@ class Consumer:
     def done(self, message: Message) -> None:
         """All that came of *message* is safe; from any thread."""
         self._done.append(message)
+        self._told.set()
 
     def stop(self) -> None:
         """Commit what is done and leave the group; waits for it."""
         self._ending.set()
+        self._told.set()
         if self._thread.is_alive():
             self._thread.join()
 
@@ -114,7 +116,10 @@ class Consumer:
             self._consumer.close()
 
     def _turn(self) -> None:
-        found = self._consumer.poll(_POLL)
+        if self._paused:  # nothing comes: what is waited for is that something is done
+            self._told.wait(_POLL)
+            self._told.clear()
+        found = self._consumer.poll(0 if self._paused else _POLL)
         self._settle()
         if found is not None:
             self._take(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -17,6 +18,9 @@ from lafka.warc.format.sources import CHUNK, Source
 from lafka.warc.problems import Problem
 
 WARC_FIELDS = "application/warc-fields"
+
+
+_date = lru_cache(maxsize=16)(WarcDate.parse)  # records that belong together have the same
 
 
 class HasFields(Protocol):
@@ -64,7 +68,7 @@ class Described:
     def date(self: HasFields) -> WarcDate | None:
         """WARC-Date; None where it is none."""
         with suppress(BadValue):
-            return WarcDate.parse(self.fields.first("WARC-Date"))
+            return _date(self.fields.first("WARC-Date"))
         return None
 
     @property

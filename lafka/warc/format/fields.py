@@ -85,7 +85,8 @@ class Fields:
 
     def first(self, name: str, default: str = "") -> str:
         """The first value of *name*, or *default*."""
-        return self._by_name().get(name.lower(), default)
+        firsts = self._firsts  # asked for a dozen times a record
+        return (self._by_name() if firsts is None else firsts).get(name.lower(), default)
 
     def sole(self, name: str) -> str:
         """The only value of *name*; ``NotFound`` where there is none or more than one."""

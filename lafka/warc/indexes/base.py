@@ -30,6 +30,9 @@ FAR = 1 << 62
 """Farther from any time than any date, in microseconds: where an entry has no date."""
 
 
+_key = lru_cache(maxsize=16)(surt)  # a query is compared with many entries
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """Where the record of a capture stands, and what it is.
@@ -75,7 +78,7 @@ class Entry:
         if not digest and record.media_type != MESSAGE:
             digest = record.fields.first("WARC-Block-Digest")  # block and payload are one
         return cls(
-            key=surt(record.url),
+            key=_key(record.url),  # an answer has that of its request
             url=record.url,
             date=record.date,
             type=record.type,
@@ -131,7 +134,6 @@ def digest_key(text: str) -> str:
 
 
 _CAPTURES = frozenset(CAPTURES)
-_key = lru_cache(maxsize=16)(surt)  # a query is compared with many entries
 _RANKS = {name: rank for rank, name in enumerate(("", *CAPTURES))}
 Rank = tuple[int, str, int, int, int, str, int, int]
 

@@ -46,10 +46,10 @@ CREATE TABLE captures (
 ) WITHOUT ROWID;
 """
 _INDEXES = """
-CREATE INDEX urls_key ON urls (key);
-CREATE INDEX captures_time ON captures (time);
-CREATE INDEX captures_id ON captures (id_hash) WHERE id_hash IS NOT NULL;
-CREATE INDEX captures_digest ON captures (digest_hash) WHERE digest_hash IS NOT NULL;
+CREATE INDEX IF NOT EXISTS urls_key ON urls (key);
+CREATE INDEX IF NOT EXISTS captures_time ON captures (time);
+CREATE INDEX IF NOT EXISTS captures_id ON captures (id_hash) WHERE id_hash IS NOT NULL;
+CREATE INDEX IF NOT EXISTS captures_digest ON captures (digest_hash) WHERE digest_hash IS NOT NULL;
 """
 _CAPTURE = (
     "c.url, c.time, c.volume, c.offset, c.inner, c.date, c.type, c.record_id, c.mime, c.status,"
@@ -292,12 +292,15 @@ class SqliteBuilder(IndexBuilder):
 
     *fresh*: what is at *path* is replaced when it is closed, and only then. Else what is there is
     added to, and each record can be found at once by those who have the index open. A record that
-    is there already, by volume and offset, is replaced.
+    is there already, by volume and offset, is replaced. *indexes_last*: a new database gets its
+    indexes when it is closed, which is quicker for very many records; till then it is slow to ask
+    by anything but a URL.
     """
 
-    def __init__(self, path: Path, *, fresh: bool = False) -> None:
+    def __init__(self, path: Path, *, fresh: bool = False, indexes_last: bool = False) -> None:
         super().__init__(path)
         self._fresh = fresh
+        self._indexes_last = fresh or indexes_last
         draft = path.with_name(f".draft-{uuid.uuid4().hex}-{path.name}")
         self._file = draft if fresh else path
         try:
@@ -325,7 +328,7 @@ class SqliteBuilder(IndexBuilder):
             self._run_all(_TABLES)
             run(f"PRAGMA application_id = {APPLICATION}")
             run(f"PRAGMA user_version = {VERSION}")
-            if not self._fresh:
+            if not self._indexes_last:
                 self._run_all(_INDEXES)
             run("COMMIT")
         if self._fresh:
@@ -396,22 +399,27 @@ class SqliteBuilder(IndexBuilder):
         if url == self._last[0]:  # as a response's is after its request
             return self._last[1]
         number, stored = hashed(url), _stored(url)
-        while (row := self._row("SELECT url FROM urls WHERE id = ?", number)) != (stored,):
-            if row is None:  # someone else may be as quick
-                self._run("INSERT OR IGNORE INTO urls VALUES (?, ?, ?)", (number, stored, key))
-            else:
-                number += 1
+        add = "INSERT OR IGNORE INTO urls VALUES (?, ?, ?)"  # most are new
+        while not self._run(add, (number, stored, key)).rowcount:
+            row = self._row("SELECT url FROM urls WHERE id = ?", number)
+            if row == (stored,):
+                break
+            number += row is not None  # else someone has just dropped it
         self._last = url, number
         return number
 
     def _volume(self, name: str) -> int:
         number = self._volumes.get(name)
         if number is None:
-            stored, row = _stored(name), None
-            while row is None:
-                row = self._row("SELECT id FROM volumes WHERE name = ?", stored)
-                if row is None:
-                    self._run("INSERT OR IGNORE INTO volumes (name) VALUES (?)", (stored,))
+            stored = _stored(name)
+            row: Row | None = None
+            while row is None:  # someone else may be as quick, or drop it
+                done = self._run("INSERT OR IGNORE INTO volumes (name) VALUES (?)", (stored,))
+                row = (
+                    (done.lastrowid,)
+                    if done.rowcount
+                    else self._row("SELECT id FROM volumes WHERE name = ?", stored)
+                )
             number = int(row[0])
             if len(self._volumes) >= _KNOWN_MAX:
                 self._volumes.clear()
@@ -430,9 +438,7 @@ class SqliteBuilder(IndexBuilder):
 
     def close(self) -> None:
         if not self._fresh:
-            with suppress(sqlite3.OperationalError):  # someone reads it
-                self._db.execute("PRAGMA journal_mode = DELETE")
-            self._db.close()
+            self._close()
             return
         try:
             self._run_all(_INDEXES)
@@ -444,6 +450,15 @@ class SqliteBuilder(IndexBuilder):
             put_in_place(self._file, self.path)
         finally:
             self.abort()
+
+    def _close(self) -> None:
+        try:
+            if self._indexes_last:
+                self._run_all(_INDEXES)
+            with suppress(sqlite3.OperationalError):  # someone reads it
+                self._db.execute("PRAGMA journal_mode = DELETE")
+        finally:
+            self._db.close()
 
     def abort(self) -> None:
         self._db.close()

@@ -6,6 +6,7 @@ whatever happened on the way.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import os
@@ -14,10 +15,10 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lafka.archec import gathering, syncing, tobis
 from lafka.archec.checking import check_store
@@ -220,6 +221,33 @@ def undisturbed() -> tuple[dict[str, list[tuple[str, str]]], list[list[Call]]]:
         return history(ObiStore(ordeal.home.archive)), calls
 
 
+AnyOrdeal = TypeVar("AnyOrdeal", bound=Ordeal)
+
+
+class Kept:
+    """Folders of ordeals as they are before each phase, gone through once a process and copied."""
+
+    def __init__(self) -> None:
+        self._folders = ExitStack()
+        self._before: dict[int, Path] = {}
+        atexit.register(self._folders.close)
+
+    def begun(self, ordeal: AnyOrdeal, phase: int) -> AnyOrdeal:
+        if phase not in self._before:
+            for earlier in range(phase):
+                ordeal.put(earlier)
+                assert ordeal.run().code == 0
+            ordeal.put(phase)
+            self._before[phase] = self._folders.enter_context(folder()) / "root"
+            shutil.copytree(ordeal.root, self._before[phase], symlinks=True)
+            return ordeal
+        shutil.copytree(self._before[phase], ordeal.root, symlinks=True, dirs_exist_ok=True)
+        ordeal.runs = phase
+        ordeal.put(phase)
+        return ordeal
+
+
+_kept = Kept()
 EXPECTED: dict[str, list[tuple[str, str]]] = {}
 CALLS: list[list[Call]] = []
 
@@ -235,12 +263,7 @@ def prepare() -> None:
 def begun(root: Path, phase: int) -> Ordeal:
     """An ordeal that has gone well so far, with the data of *phase* to be gathered."""
     prepare()
-    ordeal = Ordeal(root)
-    for earlier in range(phase):
-        ordeal.put(earlier)
-        assert ordeal.run().code == 0
-    ordeal.put(phase)
-    return ordeal
+    return _kept.begun(Ordeal(root), phase)
 
 
 def every_call(phase: int) -> list[Which]:

@@ -74,7 +74,10 @@ def of_torn_evidence(root: Path) -> tuple[Ordeal, int]:
 def cut(
     prepare: Prepare, rng: random.Random, *, points: int, most: int, without: Site | None = None
 ) -> Cut:
-    """Cut the power at *points* moments of a run, *most* ways each; what is wrong after each."""
+    """Cut the power at *points* moments of a run, *most* ways each; what is wrong after each.
+
+    Where a call is left out, the first trouble is enough.
+    """
     with ordeals.folder() as root:
         ordeal, phase = prepare(root)
         archive = ordeal.home.archive
@@ -91,9 +94,20 @@ def cut(
                 for tree in cuts(disk, rng, most=most):
                     found = _after(tree, durable, ordeal, phase)
                     troubles += [f"power cut after {call}: {trouble}" for trouble in found]
+                    if troubles and without is not None:
+                        break
                 if troubles:
                     break
         return Cut(troubles=troubles, calls=run.calls)
+
+
+def calls_of(prepare: Prepare) -> tuple[Call, ...]:
+    """The calls of a run whose power stays."""
+    with ordeals.folder() as root:
+        ordeal, _ = prepare(root)
+        run = ordeal.run(ordeal.plan(data=True))
+        assert run.code == 0, run.said
+        return run.calls
 
 
 def _moments(calls: Sequence[Call], rng: random.Random, points: int) -> set[int]:

@@ -42,8 +42,7 @@ def a_power_cut(name: str, mutant: Site) -> list[str]:
 
 def reached(name: str) -> set[Site]:
     if name not in _calls:
-        cut = powercuts.cut(PREPARED[name], random.Random(2), points=1, most=2)
-        _calls[name] = mutants.reached(cut.calls, SITES)
+        _calls[name] = mutants.reached(powercuts.calls_of(PREPARED[name]), SITES)
     return _calls[name]
 
 
@@ -115,9 +114,13 @@ def test_a_sync_or_lock_of_tobi_that_is_left_out_is_missed(mutant):
     if mutant.call == "flock":
         assert a_living_run(mutant, JOURNALLED)
         return
-    names = [name for name in PREPARED if mutant in reached(name)]
-    assert names, "no scenario reaches it"
-    assert any(a_power_cut(name, mutant) for name in names), names
+    tried = []
+    for name in PREPARED:  # each is run to see what it reaches when its turn comes, and once
+        if mutant in reached(name):
+            tried.append(name)
+            if a_power_cut(name, mutant):
+                return
+    pytest.fail(f"no power cut misses {mutant}; tried were {tried}")
 
 
 def test_a_second_run_is_refused_and_a_living_journal_is_known():

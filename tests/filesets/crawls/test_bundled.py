@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import io
 import json
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -21,6 +24,17 @@ def zipped(*files: tuple[str, bytes]) -> bytes:
         for path, body in files:
             bundle.writestr(path, body)
     return made.getvalue()
+
+
+def tarred(*files: tuple[str, bytes]) -> bytes:
+    """A gzipped tar, always the same bytes."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:") as bundle:
+        for path, body in files:
+            info = tarfile.TarInfo(path)
+            info.size = len(body)
+            bundle.addfile(info, io.BytesIO(body))
+    return gzip.compress(made.getvalue(), mtime=0)
 
 
 def test_bundles_are_held_against_the_manifest_and_read_by_one_seek(tmp_path: Path) -> None:
@@ -68,4 +82,50 @@ def test_bundles_are_held_against_the_manifest_and_read_by_one_seek(tmp_path: Pa
     described = json.loads((item / "item.json").read_bytes())
     assert (item / described["files"]["zenodo.org-2.zip"]).read_bytes() == bundle
     assert crawl(archive, verb="verify").out == ""
+    warcio_check(archive)
+
+
+def test_what_a_content_coding_hides_of_a_bundle_is_read_where_the_coded_bytes_are_none(
+    tmp_path: Path,
+) -> None:
+    archive = tmp_path / "archive"
+    made = zipped(*FILES)
+    coding = "Content-Encoding: gzip"
+    answers = {
+        "1": reply(gzip.compress(made), "application/zip", coding),
+        "2": chunked(gzip.compress(made)[:50], gzip.compress(made)[50:], fields=(coding,)),
+        "3": reply(tarred(*FILES), "application/x-tar", coding),  # its own compression
+        "4": reply(made, "application/zip", coding),  # nothing is coded
+        "5": reply(gzip.compress(b"<html>no zip</html>"), "text/html", coding),
+        "6": reply(gzip.compress(made)[:-20], "application/zip", coding),
+    }
+    with PlatformSite() as site:
+        requests = []
+        for kind in ("web", "archiveorg"):
+            for number, answer in answers.items():
+                own = f"{number}{len(kind)}"
+                url = site.play("zenodo", played(*FILES, number=int(own)))
+                site.routes[f"/api/records/{own}/files-archive"] = answer
+                requests.append({"base_url": url, "ingest_strategy": f"{kind}-fileset-bundled"})
+        listed = requests_file(tmp_path, *requests)
+        run = crawl(archive, "-a", f"input={listed}", **site.settings)
+        assert (run.code, run.troubles()) == (0, []), run.log
+    found = {one["request"]["base_url"].rpartition("/")[2]: one for one in results(archive)[0]}
+    for kind in ("3", "10"):
+        assert [found[number + kind]["status"] for number in answers] == [
+            *["success"] * 4, "bundle-unreadable", "bundle-unreadable"
+        ]  # fmt: skip
+        assert "neither a ZIP" in found[f"5{kind}"]["error_message"]
+        for number, data in (("1", made), ("2", made), ("3", tarred(*FILES)), ("4", made)):
+            meta = found[number + kind]["fileset_bundle"]["file_meta"]
+            assert meta["sha256hex"] == hashlib.sha256(data).hexdigest()
+        for number in "124":
+            for path, body in FILES:
+                stored = Filesets(archive).file(f"fileset:zenodo:zenodo.org:{number}{kind}", path)
+                assert b"".join(stored.pieces()) == body
+    item = archive / "items" / "zenodo.org-110" / "files"
+    assert [path.name for path in item.iterdir()] == ["zenodo.org-110.zip"]
+    assert (item / "zenodo.org-110.zip").read_bytes() == made
+    troubles = crawl(archive, verb="verify").out.splitlines()
+    assert all("of version 3" in line for line in troubles)  # no member of a tar.gz is in one place
     warcio_check(archive)

@@ -18,7 +18,7 @@ from tests.filesets.crawls.running import (
     warcio_check,
 )
 from tests.sites.platforms import PlatformSite, file_target, played, ranged
-from tests.sites.server import Reply, Seen, in_turn, reply
+from tests.sites.server import Reply, Seen, chunked, in_turn, reply
 
 BIG = bytes(range(256)) * 3000 + b"\0" * 700_000 + b"end"
 
@@ -134,6 +134,28 @@ def test_a_content_coding_is_undone_only_where_the_coded_bytes_are_not_the_file(
                               ("a.csv", "a.csv.gz", "wrong.csv.mismatch")]  # fmt: skip
     assert warcio_check(archive)
     assert crawl(archive, verb="verify").out == ""
+
+
+def test_a_broken_transfer_coding_into_an_item_has_its_name(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    with PlatformSite() as site:
+        dataset = played(("broken", BIG), ("cut", BIG), ("whole", BIG[:5000]))
+        url = site.play("archiveorg", dataset)
+        targets = [file_target("archiveorg", dataset, number) for number in range(3)]
+        site.routes[targets[0]] = chunked(BIG[:200_000], end=b"zzz\r\n\r\n")
+        cut = chunked(BIG[:200_000], end=b"10\r\nearly")
+        site.routes[targets[1]] = Reply(cut.data, "close")
+        site.routes[targets[2]] = chunked(BIG[:100], BIG[100:5000])
+        run = crawl(archive, "-a", f"url={url}", LAFKA_FILESET_TRIES=2, **site.settings)
+        assert run.code == 0, run.log
+        asked = [seen.target for seen in site.seen if seen.target in targets]
+    [[result]] = results(archive)
+    assert [file["status"] for file in result["manifest"]] == [
+        "transfer-encoding-error", "error-platform-download", "success"
+    ]  # fmt: skip
+    assert result["status"] == "transfer-encoding-error"
+    assert "chunk" in result["error_message"]
+    assert asked.count(targets[0]) == 3  # two tries got no further byte
 
 
 def test_what_is_twice_another_file_is_set_aside(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lafka.filesets.targets import folder
 from lafka.filesets.targets.folder import (
     ForeignItem,
     ItemFolder,
@@ -55,6 +56,19 @@ def test_what_was_synced_is_taken_up_and_what_was_not_is_forgotten(
     assert path.read_bytes() == whole
     assert facts_on_disk(path).digests["md5"] == hashlib.md5(whole).hexdigest()
     assert [found.name for found in path.parent.iterdir()] == ["f.bin"]
+
+
+def test_a_kill_loses_less_than_what_lies_between_two_syncs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder, "SYNC_BYTES", 1_000)
+    monkeypatch.setattr(folder, "SYNC_SECONDS", 1e9)
+    part = begun(tmp_path / "f.bin", [])
+    for size in (1, 400, 598, 1, 999, 3_000, *[7] * 300):
+        part.write(b"x" * size)
+        told = Part.parse((tmp_path / ".part-f.bin.json").read_bytes())
+        assert part.size - told.offset < 1_000
+    part.drop()
 
 
 def test_zeros_are_a_hole(tmp_path: Path) -> None:

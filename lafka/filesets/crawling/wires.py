@@ -1,0 +1,135 @@
+"""How ingests ask and store in a crawl: by Scrapy's scheduler, its pipeline, and threads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+from scrapy.http import Response
+from twisted.python.failure import Failure
+
+from lafka.capture.handler import SINK_KEY
+from lafka.capture.logged import LoggedHops, Provenance
+from lafka.capture.middlewares import LOGGED_KEY, PROVENANCE_KEY
+from lafka.capture.run import Run
+from lafka.errors import Stopped, StorageTrouble
+from lafka.filesets.archive.recovery import BOUND
+from lafka.filesets.crawling.answers import Came
+from lafka.filesets.crawling.downloads import PartSink
+from lafka.filesets.crawling.shops import Wanted
+from lafka.politeness.failures import not_the_sites
+from lafka.storage.stopping import stop_for_storage, stopping_for
+from lafka.storage.threads import Threads
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+CAME = "came"
+"""Key of a request's ``cb_kwargs``: who waits for its answer."""
+NO_TIMEOUT = 10 * 365 * 86_400.0
+"""Seconds; the stall timeout and the minimum rate end what does not move."""
+GO_ON = 10
+"""Priority of the requests of ingests in progress: they go before landing pages."""
+_THREADS = 4
+
+Handed = Callable[[str, Callable[[], Any], "asyncio.Future[Any]"], object]
+"""Gives the pipeline work for a fileset, and the future that is to have what it gives."""
+
+
+class CrawlWire:
+    """The ``Wire`` of the crawl of *crawler*, whose *run* it is; *hand* has the pipeline work."""
+
+    def __init__(self, crawler: Crawler, run: Run, hand: Handed) -> None:
+        self._crawler = crawler
+        self._run = run
+        self._hand = hand
+        self._threads = Threads("lafka-ingests", _THREADS)
+
+    async def get(self, owner: int, wanted: Wanted) -> Came:
+        """Put a request through the scheduler, and wait for what comes of it."""
+        came: asyncio.Future[Came] = asyncio.get_running_loop().create_future()
+        try:
+            request = self._request(owner, wanted, came)
+        except ValueError as error:  # what Scrapy takes for no URL
+            return Came(hops=LoggedHops(), error=error)
+        if stopping_for(self._crawler) or self._crawler.engine is None:
+            raise Stopped(f"{wanted.url}: not asked, for the crawl stops")
+        self._crawler.engine.crawl(request)
+        return await came
+
+    def _request(self, owner: int, wanted: Wanted, came: asyncio.Future[Came]) -> Request:
+        return Request(
+            wanted.url,
+            callback=self._answered,
+            errback=self._failed,
+            headers=dict(wanted.headers) | ({"Accept": wanted.accept} if wanted.accept else {}),
+            meta={
+                PROVENANCE_KEY: Provenance(owner=owner, fields=wanted.fields),
+                "cookiejar": owner,
+                "download_maxsize": wanted.most,
+                "max_retry_times": wanted.tries - 1,
+                "dont_obey_robotstxt": not wanted.robots,
+                **(_streamed(wanted.sink) if wanted.sink else {}),
+            },
+            cb_kwargs={CAME: came},
+            priority=GO_ON,
+            dont_filter=True,
+        )
+
+    async def _answered(self, response: Response, came: asyncio.Future[Came]) -> None:
+        request = response.request
+        assert request is not None
+        if not came.done():
+            came.set_result(Came(hops=request.meta.get(LOGGED_KEY) or LoggedHops()))
+
+    async def _failed(self, failure: Failure) -> None:
+        """The errback: a download that gave no response."""
+        request: Request = failure.request  # type: ignore[attr-defined]
+        came: asyncio.Future[Came] = request.cb_kwargs[CAME]
+        error: BaseException = failure.value  # type: ignore[assignment]
+        trouble = not_the_sites(error)
+        if isinstance(trouble, StorageTrouble):
+            stop_for_storage(self._crawler, trouble)
+        if came.done():
+            return
+        if trouble is not None:
+            came.set_exception(trouble)
+        else:
+            hops = request.meta.get(LOGGED_KEY) or LoggedHops()
+            came.set_result(Came(hops=hops, error=error))
+
+    async def store(self, fileset: str, work: Callable[[], Any]) -> Any:
+        """Have the pipeline do *work* in a thread; what it gives."""
+        if stopping_for(self._crawler):
+            raise Stopped(f"{fileset}: not stored, for the crawl stops")
+        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._hand(fileset, work, done)
+        return await done
+
+    def call(self, work: Callable[[], object]) -> object:
+        """Have *work* done in the reactor's thread."""
+        from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
+
+        return reactor.callFromThread(work)
+
+    async def bind(self, owner: int, fileset: str, captures: list[str]) -> None:
+        """Note in the raw log whose *captures* are: a recovery stores them by it."""
+        await self._run.raw.in_order(self._bind, owner, fileset, captures)
+
+    def _bind(self, owner: int, fileset: str, captures: list[str]) -> None:
+        self._run.raw.log().note(owner, fileset, {BOUND: fileset, "captures": captures})
+
+    async def aside(self, work: Callable[..., Any], *args: Any) -> Any:
+        """What *work* gives, done in a thread."""
+        return await self._threads.run(work, *args)
+
+    def stop(self) -> None:
+        """End the threads, after what they do."""
+        self._threads.stop()
+
+
+def _streamed(sink: PartSink) -> dict[str, Any]:
+    """What a request's meta says of a body that goes past the raw WARC, as long as it comes."""
+    return {SINK_KEY: sink, "download_timeout": NO_TIMEOUT, "dont_retry": True}

@@ -1,0 +1,50 @@
+"""A spider by its name alone: who crawls papers does not load the wings of datasets and RePEc."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from scrapy.spiderloader import SpiderLoader
+from scrapy.utils.spider import iter_spider_classes
+
+if TYPE_CHECKING:
+    from scrapy import Request, Spider
+    from scrapy.settings import BaseSettings
+
+
+class LoaderByName:
+    """Scrapy's SpiderLoader, which imports all spiders, only where that is wanted.
+
+    A spider whose module has its name, in a package of SPIDER_MODULES, is found there; for any
+    other, and for lists of all, it is Scrapy's own loader that answers.
+    """
+
+    def __init__(self, settings: BaseSettings) -> None:
+        self._settings = settings
+
+    @classmethod
+    def from_settings(cls, settings: BaseSettings) -> LoaderByName:
+        return cls(settings)
+
+    @cached_property
+    def _all(self) -> SpiderLoader:
+        return SpiderLoader(self._settings)
+
+    def load(self, spider_name: str) -> type[Spider]:
+        """The spider called *spider_name*; ``KeyError`` if there is none."""
+        for package in self._settings.getlist("SPIDER_MODULES"):
+            place = f"{package}.{spider_name}"
+            if spider_name.isidentifier() and find_spec(place):
+                for spider in iter_spider_classes(import_module(place)):
+                    if spider.name == spider_name:
+                        return spider
+        return self._all.load(spider_name)
+
+    def list(self) -> list[str]:
+        return self._all.list()
+
+    def find_by_request(self, request: Request) -> list[str]:  # type: ignore[valid-type]
+        return self._all.find_by_request(request)
