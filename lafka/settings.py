@@ -82,7 +82,6 @@ LAFKA_ITEM_COLLECTION = "datasets"  # what item.json names as the item's collect
 LAFKA_INVENIO_HOSTS: list[str] = []  # hosts of InvenioRDM beside those that are known
 LAFKA_PLATFORM_BASES: dict[str, str] = {}  # host -> base URL that is asked instead
 LAFKA_TOKENS = None  # a JSON file, mode 0600: host -> {"header": .., "value": ..}
-LAFKA_DOWNLOAD_HANDLER = "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler"
 
 # Polite -------------------------------------------------------------------------------------
 

@@ -8,12 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
-from scrapy.utils.misc import load_object
-
 from lafka import settings as defaults
 from lafka.capture.addresses import networks
-from lafka.capture.handler import CANNOT_BE_TEED
 from lafka.capture.rawfiles import load_settings
 from lafka.capture.replay import MISSES
 from lafka.errors import BadArgument
@@ -144,15 +140,6 @@ def _warc_settings(settings: BaseSettings, name: str) -> None:
         load_settings(settings[name])
 
 
-def _handler(settings: BaseSettings, name: str) -> None:
-    try:
-        handler = load_object(settings.get(name))
-    except (ImportError, NameError, TypeError, ValueError) as error:
-        raise BadArgument(f"{name}={settings.get(name)!r}: {error}") from None
-    if not issubclass(handler, HTTP11DownloadHandler):
-        raise BadArgument(f"{name}={settings.get(name)!r}: {CANNOT_BE_TEED}")
-
-
 def _folder(settings: BaseSettings, name: str) -> None:
     if settings.get(name) and not Path(settings[name]).is_dir():
         raise BadArgument(f"{name}={settings[name]!r} is no folder")
@@ -180,7 +167,6 @@ _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_TLS_STRICT": _truth,
     "LAFKA_ALLOWED_NETWORKS": _networks,
     "LAFKA_WARC_SETTINGS": _warc_settings,
-    "LAFKA_DOWNLOAD_HANDLER": _handler,
     "LAFKA_SPOOL_DIR": _folder,
     "LAFKA_WAYBACK": _paths,
     "LAFKA_WAYBACK_TIME": _date,

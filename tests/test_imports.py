@@ -75,7 +75,7 @@ SCRAPY_IN = (
 NO_SCRAPY = (
     "capture.exchanges", "capture.rawlog", "capture.rawfiles", "capture.leftovers",
     "capture.logged", "capture.pulled", "capture.outcomes", "capture.addresses",
-    "capture.certificates", "runs.reports",
+    "capture.certificates", "capture.client.answers", "capture.client.beginnings", "runs.reports",
 )  # fmt: skip
 ONLY_IN = {
     "warcio": ("warc",),

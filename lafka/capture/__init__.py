@@ -1,10 +1,10 @@
 """What the wire carried, kept byte for byte; knows no paper.
 
-``handler`` tees the connections of Scrapy's own (``tee``, ``taps``), to allowed addresses alone
-(``guard``, ``addresses``, ``resolving``), into an exchange (``exchanges``); ``middlewares`` hands
-it to the raw log of the ``run`` (``rawlog``, ``rawfiles``, ``config``), and leaves what the crawl
-needs of it, small and picklable (``logged``). What killed runs left is found by ``leftovers``;
-``replay`` lets WARCs answer in the network's place.
+``handler`` downloads by a client of our own (``client``, ``taps``, ``terms``), from allowed
+addresses alone (``guard``, ``addresses``, ``resolving``), into an exchange (``exchanges``);
+``middlewares`` hands it to the raw log of the ``run`` (``rawlog``, ``rawfiles``, ``config``), and
+leaves what the crawl needs of it, small and picklable (``logged``). What killed runs left is found
+by ``leftovers``; ``replay`` lets WARCs answer in the network's place.
 """
 
 from importlib import import_module

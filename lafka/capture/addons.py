@@ -15,12 +15,13 @@ from lafka import settings as defaults
 from lafka.capture.handler import ExactDownloadHandler
 from lafka.capture.middlewares import RawWarcMiddleware
 from lafka.capture.run import Run
+from lafka.errors import BadArgument
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-SCRAPYS = default_settings.DOWNLOAD_HANDLERS_BASE["http"]
+SCHEMES = ("http", "https")
 PLACE = 950
 """Next to the downloader: each hop, retry and failure is seen before anything changes it."""
 
@@ -42,10 +43,10 @@ class WholeWarcMiddleware(RawWarcMiddleware):
 class Addon:
     """The add-on ``lafka.capture.Addon``.
 
-    A handler for ``http`` and ``https`` that the project has of its own is wrapped, where it is
-    derived from Scrapy's HTTP/1.1 handler; any other is refused, as it cannot be teed. Settings of
-    Lafka that the project does not name are as Lafka has them, but ``LAFKA_KEEP_RAW`` is on, and
-    ``LAFKA_MAX_PAYLOAD`` is ``DOWNLOAD_MAXSIZE``, as bodies are handed on whole.
+    It downloads itself: a handler for ``http`` or ``https`` that the project has of its own is
+    refused, ``BadArgument``. Settings of Lafka that the project does not name are as Lafka has
+    them, but ``LAFKA_KEEP_RAW`` is on, and ``LAFKA_MAX_PAYLOAD`` is ``DOWNLOAD_MAXSIZE``, as bodies
+    are handed on whole.
     """
 
     def update_settings(self, settings: BaseSettings) -> None:
@@ -55,10 +56,13 @@ class Addon:
         settings.set("LAFKA_KEEP_RAW", value=True, priority="addon")
         settings.set("LAFKA_MAX_PAYLOAD", settings.getint("DOWNLOAD_MAXSIZE"), priority="addon")
         handlers = settings.getwithbase("DOWNLOAD_HANDLERS").copy_to_dict()
-        own = handlers.get("http")
-        if isinstance(own, str) and own != SCRAPYS:
-            settings.set("LAFKA_DOWNLOAD_HANDLER", own, priority="addon")
-        handlers |= dict.fromkeys(("http", "https"), WholeDownloadHandler)
+        for scheme in SCHEMES:
+            if handlers.get(scheme) not in (None, default_settings.DOWNLOAD_HANDLERS_BASE[scheme]):
+                raise BadArgument(
+                    f"DOWNLOAD_HANDLERS: {scheme} has a handler of its own, by which nothing could"
+                    " be kept as the wire carried it"
+                )
+        handlers |= dict.fromkeys(SCHEMES, WholeDownloadHandler)
         self._over(settings, "DOWNLOAD_HANDLERS", handlers)
         middlewares = settings.getdict("DOWNLOADER_MIDDLEWARES")
         self._over(settings, "DOWNLOADER_MIDDLEWARES", middlewares | {WholeWarcMiddleware: PLACE})

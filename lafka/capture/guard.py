@@ -9,10 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scrapy.exceptions import IgnoreRequest
-from twisted.internet import tcp
 from twisted.internet.abstract import isIPAddress, isIPv6Address
-from twisted.internet.defer import Deferred
-from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint, TCP6ClientEndpoint
 from twisted.internet.interfaces import (
     IReactorPluggableNameResolver,
     IReactorTCP,
@@ -31,25 +28,12 @@ class AddressRefused(SiteError, IgnoreRequest):
     """
 
 
-def guard(endpoint: Any, guards: dict[Any, GuardedReactor], allowed: Sequence[Network]) -> None:
-    """Have *endpoint* connect through a guarded reactor. Raises AddressRefused if it cannot."""
-    while hasattr(endpoint, "_wrappedEndpoint"):  # TLS
-        endpoint = endpoint._wrappedEndpoint
-    known = (HostnameEndpoint, TCP4ClientEndpoint, TCP6ClientEndpoint)
-    if not isinstance(endpoint, known) or not hasattr(endpoint, "_reactor"):
-        raise AddressRefused(f"{type(endpoint).__name__} cannot be guarded")
-    reactor = endpoint._reactor
-    if not isinstance(reactor, GuardedReactor):
-        guarded = guards.get(reactor) or GuardedReactor(reactor, allowed)
-        endpoint._reactor = guards[reactor] = guarded
-
-
 @implementer(IReactorPluggableNameResolver, IReactorTCP, IReactorTime)
 class GuardedReactor:
     """A reactor that makes TCP connections to allowed addresses and no other connections.
 
-    What it judges is what it connects to, so a name that resolves otherwise the next time (DNS
-    rebinding) does not get past it.
+    To be given to a HostnameEndpoint, which resolves names with its resolver and asks it to connect
+    to the addresses.
     """
 
     def __init__(self, reactor: Any, allowed: Sequence[Network]) -> None:
@@ -69,19 +53,8 @@ class GuardedReactor:
         timeout: float = 30,
         bindAddress: Any = None,  # noqa: N803
     ) -> Any:
-        if isIPAddress(host) or isIPv6Address(host):
-            self._judge(host)
-            return self._reactor.connectTCP(host, port, factory, timeout, bindAddress)
-        # a name, as of a proxy: the connector asks us to resolve it
-        connector = tcp.Connector(host, port, factory, timeout, bindAddress, self)
-        connector.connect()
-        return connector
-
-    def resolve(self, name: str, *args: Any) -> Deferred[str]:
-        resolved: Deferred[str] = self._reactor.resolve(name, *args)
-        return resolved.addCallback(self._judge)
-
-    def _judge(self, address: str) -> str:
-        if not is_allowed(address, self._allowed):
-            raise AddressRefused(f"{address} is not a public address")
-        return address
+        if not (isIPAddress(host) or isIPv6Address(host)):
+            raise AddressRefused(f"{host}: only addresses can be judged")
+        if not is_allowed(host, self._allowed):
+            raise AddressRefused(f"{host} is not a public address")
+        return self._reactor.connectTCP(host, port, factory, timeout, bindAddress)

@@ -1,21 +1,19 @@
-"""A download handler that keeps what the wire carried.
+"""The download handler: an HTTP/1.1 client on Twisted's transport; it keeps what the wire carried.
 
-Scrapy hands on parsed headers and a decoded body; case, order and spacing of header lines, the
-reason phrase, interim answers, chunk framing, trailers and whatever came before a cut are gone by
-then. So :class:`ExactDownloadHandler` wraps the configured handler and tees its connections::
+Scrapy's own hands on parsed headers and a decoded body; case, order and spacing of header lines,
+the reason phrase, interim answers, chunk framing, trailers and whatever came before a cut are gone
+by then. Here the bytes of a connection go two ways, and what is read never changes what is kept::
 
-    Scrapy  <-  wrapped handler  <-  limiter  <-  Twisted's parser  <-  tee  <-  TLS  <-  TCP
-                                                                         |
-                                                                       Exchange
+    TCP  ->  TLS  ->  connection  ->  reader  ->  head, body  ->  Scrapy
+                          |
+                         tap  ->  Exchange
 
-Twisted never pipelines, so between ``request()`` and ``_finishResponse(rest)`` of a connection
-every byte on it belongs to one exchange, and *rest* does not. A contextvar carries the exchange
-from ``download_request`` to the pool's ``getConnection``, which runs in the same call. The limiter
-gives Scrapy only as much of a body as anyone reads from it; the exchange gets all.
+A connection is asked one thing at a time, so every byte on it belongs to one exchange, but for what
+comes after the end that the answer tells. Scrapy gets only as much of a body as anyone reads from
+it; the exchange gets all.
 
-What is done to Twisted's connections is :mod:`lafka.capture.tee`'s, and which addresses they may go
-to, :mod:`lafka.capture.guard`'s. A handler whose pool is another one cannot be teed, and is
-refused.
+What an answer is, is :mod:`lafka.capture.client`'s; which addresses may be asked,
+:mod:`lafka.capture.guard`'s; what Scrapy's settings and signals say, :mod:`lafka.capture.terms`'.
 """
 
 from __future__ import annotations
@@ -23,7 +21,8 @@ from __future__ import annotations
 import errno
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,35 +30,32 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urldefrag, urlsplit
 
 from OpenSSL import SSL
+from scrapy.core.downloader._idna_patch import _install_twisted_idna_fallbacks
+from scrapy.core.downloader.contextfactory import _load_context_factory_from_settings
 from scrapy.exceptions import (
     DownloadCancelledError,
     DownloadTimeoutError,
     NotConfigured,
+    ResponseDataLossError,
     StopDownload,
 )
-from scrapy.utils.misc import build_from_crawler, load_object
+from scrapy.utils._download_handlers import (
+    get_dataloss_msg,
+    make_response,
+    wrap_twisted_exceptions,
+)
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import CancelledError, FirstError
 from twisted.internet.error import ConnectError, ConnectionDone, ConnectionLost
-from twisted.web._newclient import ParseError
-from twisted.web.client import HTTPConnectionPool
-from twisted.web.http import _MalformedChunkedDataError
 
-from lafka.capture.addresses import Network, is_allowed, literal, networks
-from lafka.capture.exchanges import (
-    Exchange,
-    Spool,
-    Truncated,
-)
-from lafka.capture.guard import AddressRefused
+from lafka.capture.addresses import is_allowed, literal, networks
+from lafka.capture.client.connections import Client
+from lafka.capture.client.requests import asked
+from lafka.capture.exchanges import Exchange, Spool, Truncated
+from lafka.capture.guard import AddressRefused, GuardedReactor
 from lafka.capture.inflight import InFlight
-from lafka.capture.taps import (
-    HEAD_LIMIT,
-    BadCertificate,
-    BadTls,
-    HandshakeCut,
-    Limits,
-    Tap,
-)
-from lafka.capture.tee import TAP, tee
+from lafka.capture.taps import HEAD_LIMIT, BadTls, HandshakeCut, Limits, Tap
+from lafka.capture.terms import DownloadTerms, SettingsOfDownloads
 from lafka.errors import BadHttp, BadUrl
 from lafka.politeness.failures import causes
 from lafka.urls import LONGEST_URL
@@ -80,14 +76,17 @@ SECRETS_KEY = "lafka_secrets"
 """Key of ``request.meta``: names of header fields, small letters, whose values no record shows."""
 SINK_KEY = "lafka_sink"
 """Key of ``request.meta``: a BodySink that takes the body past the raw WARC."""
-CANNOT_BE_TEED = "its connections cannot be teed, so nothing could be kept as the wire carried it"
+CLOSING = 1.0
+"""Seconds that kept connections may take to be closed at the end."""
+TIMEOUT = 10.0
+"""Seconds that a download may take whose request does not say it: as in Scrapy's handler."""
 
 
 class ExactDownloadHandler:
-    """Downloads through another handler and leaves the exchange at ``meta["lafka_exchange"]``.
+    """Downloads by HTTP/1.1 and leaves the exchange at ``meta["lafka_exchange"]``.
 
     It is there on success and on failure, and nothing is added to it once ``download_request``
-    has returned or raised. Raises what the wrapped handler raises, and:
+    has returned or raised. Raises what Scrapy's own handler raises, and:
 
     - AddressRefused, BadTls, HandshakeCut and BadCertificate, see there;
     - BadHttp where the answer is no HTTP, or its head is over 256 KiB (not retried);
@@ -102,48 +101,45 @@ class ExactDownloadHandler:
     """Whether bodies are handed on to their ends, and not only as much of them as anyone reads."""
 
     def __init__(
-        self,
-        wrapped: Any,
-        *,
-        allowed: Sequence[Network] = (),
-        limits: Limits | None = None,
-        spool_dir: str | None = None,
-        tls_strict: bool = False,
-        in_flight: InFlight | None = None,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        self, crawler: Crawler, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
-        self._wrapped = wrapped
-        self._in_flight = in_flight or InFlight()
-        self._allowed = tuple(allowed)
-        self._limits = limits or Limits()
-        self._spool_dir = spool_dir
-        self._tls_strict = tls_strict
+        settings = crawler.settings
+        if not settings.getbool("TWISTED_REACTOR_ENABLED"):
+            raise NotConfigured(f"{type(self).__name__} requires a Twisted reactor.")
+        from twisted.internet import reactor  # noqa: PLC0415  whichever the crawl has installed
+
+        _install_twisted_idna_fallbacks()
+        self._reactor: Any = reactor
         self._clock = clock
-        if not isinstance(getattr(wrapped, "_pool", None), HTTPConnectionPool):
-            raise NotConfigured(f"{type(wrapped).__name__}: {CANNOT_BE_TEED}")
-        tee(wrapped._pool, self._allowed)
+        self._allowed = networks(settings.getlist("LAFKA_ALLOWED_NETWORKS"))
+        self._limits = Limits(
+            payload=settings.getint("LAFKA_MAX_PAYLOAD"),
+            stall=settings.getfloat("LAFKA_STALL_TIMEOUT", 60.0),
+            rate=settings.getfloat("LAFKA_MIN_RATE"),
+        )
+        self._spool_dir = _spool_dir(settings)
+        self._tls_strict = settings.getbool("LAFKA_TLS_STRICT")
+        self._bind = settings.get("DOWNLOAD_BIND_ADDRESS")
+        self._settings = SettingsOfDownloads(crawler)
+        self._in_flight = InFlight.from_crawler(crawler)
+        self._client = Client(
+            GuardedReactor(reactor, self._allowed),
+            _load_context_factory_from_settings(crawler),
+            kept=settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"),
+        )
+        self._told_of_loss = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ExactDownloadHandler:
-        settings = crawler.settings
-        path = settings.get(
-            "LAFKA_DOWNLOAD_HANDLER", "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler"
-        )
-        return cls(
-            build_from_crawler(load_object(path), crawler),
-            allowed=networks(settings.getlist("LAFKA_ALLOWED_NETWORKS")),
-            limits=Limits(
-                payload=settings.getint("LAFKA_MAX_PAYLOAD"),
-                stall=settings.getfloat("LAFKA_STALL_TIMEOUT", 60.0),
-                rate=settings.getfloat("LAFKA_MIN_RATE"),
-            ),
-            spool_dir=_spool_dir(settings),
-            tls_strict=settings.getbool("LAFKA_TLS_STRICT"),
-            in_flight=InFlight.from_crawler(crawler),
-        )
+        return cls(crawler)
 
     async def close(self) -> None:
-        await self._wrapped.close()
+        closed = self._client.close()
+        timer = self._reactor.callLater(CLOSING, closed.cancel)
+        with suppress(CancelledError, FirstError):
+            await maybe_deferred_to_future(closed)
+        if timer.active():
+            timer.cancel()
 
     async def download_request(self, request: Request) -> Response:
         self._in_flight.judge(request.url)
@@ -156,44 +152,61 @@ class ExactDownloadHandler:
         )
         request.meta[EXCHANGE_KEY] = exchange
         self._judge_url(request)
-        miss_max = request.meta.get(READ_MAX_KEY, 0)
+        terms = DownloadTerms(self._settings, request)
         tap = Tap(
             exchange,
             self._limits_of(request),
             self._clock,
-            miss_max=miss_max,
+            miss_max=request.meta.get(READ_MAX_KEY, 0),
             tls_strict=self._tls_strict,
             sink=request.meta.get(SINK_KEY),
             whole=self.whole,
+            terms=terms,
         )
-        token = TAP.set(tap)
         try:
-            with self._in_flight.one(tap):
-                response: Response = await self._wrapped.download_request(self._unlimited(request))
+            with self._in_flight.one(tap), wrap_twisted_exceptions():
+                await self._exchange(request, tap)
+            response = self._response(url, tap, terms)
         except BaseException as error:
             tap.close(_reason_of(error))
+            self._tell_of_loss(error, request)
             _raise_what_it_is(error, tap, request)
-        finally:
-            TAP.reset(token)
-        tap.close("length" if "download_stopped" in response.flags else None)
         if tap.error is not None:
             raise tap.error
-        self._judge_connection(tap, response)
         response.flags += tap.flags
         return response
 
+    async def _exchange(self, request: Request, tap: Tap) -> None:
+        """Come back when an answer is there, whole or taken for whole."""
+        over = tap.watch(self._reactor)
+        timeout = tap.limits.whole
+        self._client.ask(asked(request, self._bind), tap, timeout)
+        await maybe_deferred_to_future(over)
+
+    def _response(self, url: str, tap: Tap, terms: DownloadTerms) -> Response:
+        """What Scrapy gets; ``StopDownload`` where somebody's signal wants that."""
+        head, beginning = tap.head, tap.beginning
+        assert head is not None
+        tap.close("length" if tap.stopped else None)
+        return make_response(
+            url=url,
+            status=head.status,
+            headers=terms.headers,
+            body=b"" if beginning is None else beginning.body,
+            flags=tap.marks,
+            certificate=terms.certificate,
+            ip_address=terms.address,
+            protocol=head.protocol,
+            stop_download=tap.stopped,
+        )
+
     def _limits_of(self, request: Request) -> Limits:
-        """The limits, with Scrapy's own ``download_maxsize`` of a request: robots.txt has one."""
+        """The limits, with Scrapy's of a request: ``download_timeout``, ``download_maxsize``."""
         own = request.meta.get("download_maxsize") or self._limits.payload
         sunk = SINK_KEY in request.meta  # past the raw WARC, so its limit does not bind
         size = own if sunk else min(own, self._limits.payload or own)
-        return replace(self._limits, payload=size)
-
-    def _unlimited(self, request: Request) -> Request:
-        """*request* without Scrapy's limit, which throws away what came: the tap cuts instead."""
-        if not request.meta.get("download_maxsize"):
-            return request
-        return request.replace(meta={**request.meta, "download_maxsize": 0})
+        timeout = request.meta.get("download_timeout") or TIMEOUT
+        return replace(self._limits, payload=size, whole=timeout)
 
     def _judge_url(self, request: Request) -> None:
         """Refuse an address in the URL: a proxy would ask it for us.
@@ -206,14 +219,10 @@ class ExactDownloadHandler:
         if address is not None and not is_allowed(address, self._allowed):
             raise AddressRefused(f"{request.url}: {address} is not a public address")
 
-    def _judge_connection(self, tap: Tap, response: Response) -> None:
-        """Refuse an answer that came by a connection that was not guarded, or not looked at."""
-        exchange = tap.exchange
-        if self._tls_strict and exchange.tls and exchange.secured is None:
-            raise BadCertificate(f"{response.url}: the certificate could not be seen")
-        seen = exchange.started and (exchange.ended or exchange.truncated)
-        if not tap.guarded or not seen:
-            raise AddressRefused(f"{response.url}: came by a connection that was not looked at")
+    def _tell_of_loss(self, error: BaseException, request: Request) -> None:
+        if isinstance(error, ResponseDataLossError) and not self._told_of_loss:
+            logger.warning(get_dataloss_msg(request.url))
+            self._told_of_loss = True
 
 
 def _spool_dir(settings: BaseSettings) -> str | None:
@@ -233,8 +242,10 @@ def _reason_of(error: BaseException) -> Truncated:
 
 
 def _raise_what_it_is(error: BaseException, tap: Tap, request: Request) -> NoReturn:
-    if tap.error is not None:
+    if tap.error is not None and tap.error is not error:
         raise tap.error from error
+    if tap.fault and not tap.answered:
+        raise BadHttp(f"{request.url}: the answer is no HTTP ({tap.fault})") from error
     came = tap.exchange.response.size
     for cause in causes(error):
         if isinstance(cause, AddressRefused) and cause is not error:
@@ -243,9 +254,6 @@ def _raise_what_it_is(error: BaseException, tap: Tap, request: Request) -> NoRet
             raise BadTls(f"{request.url}: no TLS connection ({cause})") from error
         if _is_handshake_cut(cause, tap):
             raise HandshakeCut(f"{request.url}: hung up before TLS was agreed upon") from error
-        if isinstance(cause, _NO_HTTP) and came and not tap.answered:
-            said = f"{type(cause).__name__} {cause}"[:200]
-            raise BadHttp(f"{request.url}: the answer is no HTTP ({said})") from error
         if isinstance(cause, ConnectionDone) and not tap.answered and _is_no_head(tap.exchange):
             raise BadHttp(f"{request.url}: closed after {came} bytes that are no answer") from error
     raise error
@@ -265,8 +273,3 @@ def _is_no_head(exchange: Exchange) -> bool:
     opening = exchange.response.read(0, HEAD_LIMIT)
     begins = b"HTTP/".startswith(opening[:5].upper())
     return bool(opening) and (not begins or re.search(rb"\n\r?\n", opening) is not None)
-
-
-# What Twisted's parser raises: no status line, lengths that contradict each other, a transfer
-# coding that is unknown, chunks without a length.
-_NO_HTTP = (ParseError, ValueError, KeyError, _MalformedChunkedDataError)

@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import inf
 from time import monotonic
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from OpenSSL import SSL
-from scrapy.exceptions import DownloadFailedError, DownloadTimeoutError
+from scrapy.exceptions import (
+    DownloadCancelledError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    ResponseDataLossError,
+    StopDownload,
+)
 from twisted.internet.defer import Deferred
 from twisted.internet.error import ConnectionDone
 from twisted.python.failure import Failure
-from twisted.web.client import ResponseDone
-from twisted.web.iweb import UNKNOWN_LENGTH
+from twisted.web.client import ResponseFailed, ResponseNeverReceived
 
 from lafka.capture import certificates
-from lafka.capture.exchanges import (
-    OPENING,
-    Exchange,
-    Secured,
-    Truncated,
-    decoded_opening,
-    kind_of_opening,
-    without_secrets,
-)
+from lafka.capture.client.answers import AnswerHead, AnswerReader, Piece
+from lafka.capture.client.beginnings import Beginning
+from lafka.capture.exchanges import Exchange, Secured, Truncated, without_secrets
 from lafka.capture.sinks import BodySink
 from lafka.errors import BadHttp, SiteError, StorageTrouble
 from lafka.warc.format.fields import Fields
-from lafka.warc.format.http import head
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from ipaddress import IPv4Address, IPv6Address
 
 TOO_BIG = "lafka-too-big"
 """Flag of a response whose body is, or was announced to be, over LAFKA_MAX_PAYLOAD."""
@@ -44,10 +44,6 @@ SHORTENED = "lafka-shortened"
 
 HEAD_LIMIT = 256 * 1024
 """Bytes that may come before the body, interim answers included; as much as Chrome takes."""
-BODY_HANDED_ON = 64 * 1024
-"""Bytes of a body that is no text that Scrapy gets to see."""
-TEXT_HANDED_ON = 4 * 1024 * 1024
-"""Bytes of a text body that Scrapy gets to see."""
 PDF_END = 1024
 """Bytes at the end of a PDF among which is %%EOF (PDF 1.7, annex H.3, note 18)."""
 RATE_WINDOW = 5
@@ -76,29 +72,51 @@ class BadCertificate(BadTls):
 class Limits:
     """How long and how much is read. Sizes in bytes, times in seconds, 0 for no limit.
 
-    ``rate`` is in bytes a second, over ``RATE_WINDOW`` times ``stall``.
+    ``rate`` is in bytes a second, over ``RATE_WINDOW`` times ``stall``; ``whole`` bounds all of
+    a download, from the name's resolution on.
     """
 
     payload: int = 0
     stall: float = 60.0
     rate: float = 0.0
+    whole: float = 0.0
 
 
-class Teed(Protocol):
-    """A connection of a pool that is teed (:mod:`lafka.capture.tee`)."""
+class Carrier(Protocol):
+    """A connection that carries an exchange (:mod:`lafka.capture.client.connections`)."""
 
-    lafka_tap: Tap | None
+    transport: Any
 
-    def stop(self) -> None:
-        """Break it off."""
+    @property
+    def certificate(self) -> Any: ...
+
+    @property
+    def address(self) -> IPv4Address | IPv6Address: ...
+
+    def abort(self) -> None: ...
+
+
+class Terms(Protocol):
+    """What Scrapy's settings and signals have to say (:mod:`lafka.capture.terms`)."""
+
+    fail_on_dataloss: bool
+
+    def begin(self, head: AnswerHead, connection: Carrier) -> StopDownload | None:
+        """The head is there."""
+
+    def announce(self, length: int | None) -> None:
+        """A body of *length* bytes is about to be read; ``DownloadCancelledError``."""
+
+    def take(self, data: bytes) -> StopDownload | None:
+        """More of the body, as much as is handed on; ``DownloadCancelledError``."""
 
 
 class Tap:
     """What binds an exchange to the connections that carry it, and stops them.
 
-    *deferred* is the one of Scrapy's whole download: Twisted and Scrapy add to the one that
-    ``getConnection`` returns. Cancelling it stops whatever is going on: the name's resolution,
-    the connection, the wait for an answer, the body.
+    ``head`` and ``beginning`` are what Scrapy gets, with ``marks``, its own flags; ``stopped``:
+    somebody's signal ended the download. ``flags`` are ours, once it is closed. ``error`` is what
+    ended it here, ``fault`` why what came is no answer, or no body.
     """
 
     def __init__(
@@ -111,91 +129,75 @@ class Tap:
         tls_strict: bool = False,
         sink: BodySink | None = None,
         whole: bool = False,
+        terms: Terms | None = None,
     ) -> None:
-        self.whole = whole
         self.exchange = exchange
         self.sink = sink
         self.paused = False
-        self._past = 0
         self.limits = limits
         self.miss_max = miss_max
         self.tls_strict = tls_strict
-        self.deferred: Deferred[Any] | None = None
-        self.guarded = False
+        self.whole = whole
         self.connected = False
         self.flags: list[str] = []
+        self.marks: list[str] = []
+        self.stopped: StopDownload | None = None
         self.error: Exception | None = None
-        self.answered = False
+        self.fault = ""
+        self.head: AnswerHead | None = None
+        self.beginning: Beginning | None = None
         self.halting = False
+        self._over: Deferred[None] | None = None
+        self._terms = terms
         self._clock = clock
-        self._protocol: Teed | None = None
-        self._limiter: Limiter | None = None
+        self._past = 0
+        self._connection: Carrier | None = None
+        self._connecting: Deferred[Any] | None = None
         self._written: list[bytes] = []
-        self._receiving = False
-        self._last = monotonic()
+        self._begun = self._last = monotonic()
         self._window = self._last, 0  # when it began, and how much was there then
         self._timer: Any = None
         self._reactor: Any = None
 
-    def connect(self, deferred: Deferred[Any], reactor: Any) -> Deferred[Any]:
-        self.deferred = deferred
-        self.guarded = True
+    @property
+    def answered(self) -> bool:
+        return self.head is not None
+
+    # ---- From the first step to the last
+
+    def watch(self, reactor: Any) -> Deferred[None]:
+        """Look from now on whether it moves, with *reactor*'s clock.
+
+        What is returned fires once an answer is there, whole or taken for whole, and fails with
+        what kept it from coming. Cancelling it stops whatever is going on: the name's resolution,
+        the connection, the wait for an answer, the body.
+        """
         self._reactor = reactor
-        if self.limits.stall:
-            self._watch(self.limits.stall)
-        return deferred.addCallback(self.bind)
+        over: Deferred[None] = Deferred(lambda _: self._stop())
+        self._over = over
+        self._look()
+        return over
 
-    def bind(self, connection: Any) -> Any:
-        """Hang on to the connection that the pool gave for this exchange."""
+    def wait_for(self, connecting: Deferred[Any]) -> None:
+        """A connection is being made."""
+        self._connecting = connecting
+
+    def unreachable(self, failure: Failure) -> None:
+        """None came about, or nothing can be asked on it: a disk that refuses the spool."""
+        self._connecting = None
+        self._fail_with(failure)
+
+    def begin(self, connection: Carrier, peer: str, secured: Secured | None) -> None:
+        """The request is about to be written to *connection*; nothing of an earlier try counts."""
+        self._connecting = None
+        self._connection = connection
         self.connected = True
-        protocol = getattr(connection, "_clientProtocol", connection)
-        if protocol is not connection:  # a kept connection, with one silent retry if it is stale
-            again = connection._newConnection
-            connection._newConnection = lambda: again().addCallback(self.bind)
-        if hasattr(protocol, "lafka_tap"):
-            self.detach()
-            self._protocol = protocol
-            protocol.lafka_tap = self
-        return connection
-
-    def detach(self) -> None:
-        protocol, self._protocol = self._protocol, None
-        if protocol is not None and protocol.lafka_tap is self:  # not the next one's already
-            protocol.lafka_tap = None
-
-    def close(self, truncated: Truncated | None) -> None:
-        """The download is over: an answer without an end is *truncated*."""
-        self.detach()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        exchange = self.exchange
-        exchange.request = without_secrets(b"".join(self._written), exchange.secrets)
-        if exchange.started is not None and not exchange.ended and not exchange.truncated:
-            exchange.truncated = truncated
-        shortened = self._limiter is not None and self._limiter.shortened
-        self._trim_to_head()
-        said = {TOO_BIG: exchange.too_big, DROPPED: exchange.dropped, SHORTENED: shortened}
-        self.flags = [flag for flag, is_so in said.items() if is_so]
-        # The spool goes when its last user lets go of it, not when cycles are looked for.
-        self.deferred = self._limiter = None
-
-    def _trim_to_head(self) -> None:
-        """Of a body that went to a sink, what came with the head stands in the spool."""
-        exchange = self.exchange
-        if not exchange.diverted:
-            return
-        with suppress(BadHttp, StorageTrouble):
-            exchange.response.trim(exchange.response.size - head(exchange.response).end)
-        exchange.truncated = exchange.truncated or "length"
-
-    def begin(self, peer: Any, secured: Secured | None) -> None:
         self._written.clear()
         self._past = 0
         self.exchange.diverted = False
         self._last = monotonic()
         self._window = self._last, 0
-        self.exchange.begin(self._clock(), getattr(peer, "host", None), secured)
+        self.exchange.begin(self._clock(), peer, secured)
 
     def secure(self, connection: SSL.Connection) -> Secured:
         """The handshake is done; the request waits behind it, and stays here if it is refused."""
@@ -216,77 +218,114 @@ class Tap:
     def wrote(self, data: bytes) -> None:
         self._written.append(data)
 
-    def receive(self, data: bytes, deliver: Callable[[bytes], None]) -> None:
+    def receive(self, data: bytes, reader: AnswerReader, pieces: Sequence[Piece]) -> None:
+        """*data* came, and *reader* has made *pieces* of a body of it."""
+        self._last = monotonic()
+        first = self.head is None and reader.head is not None
+        if first:
+            self.head = head = reader.head
+            assert head is not None
+            if self.sink is not None:
+                self.exchange.diverted = self.sink.wants(head.status, _as_fields(head))
         try:
-            if self.exchange.diverted:
-                self._past += len(data)
-            else:
-                self.exchange.response.append(data)
+            self._keep(data, reader, first)
         except StorageTrouble as error:
             self.fail(error)
             return
-        self._last = monotonic()
-        self._receiving = True
-        deliver(data)
-        self._receiving = False
-        if self.halting:
-            self.halt()
-        elif not self.answered and self.exchange.response.size > HEAD_LIMIT:
-            self.fail(BadHttp(f"{self.exchange.url}: a head over {HEAD_LIMIT} bytes"), "length")
+        if first:
+            self._open()
+        for piece in pieces:
+            if self._connection is None or self.beginning is None:
+                return
+            self._take(piece, self.beginning)
 
-    def answer(self, response: Any) -> Any:
-        """The head is there: stand between the body and who asked for it."""
-        self.answered = True
-        if self.sink is not None:
-            self.exchange.diverted = self.sink.wants(response.code, _fields(response))
-        deliver = response.deliverBody
+    def _keep(self, data: bytes, reader: AnswerReader, first: bool) -> None:
+        """Keep what belongs to the exchange, but for a body that goes to a sink."""
+        response = self.exchange.response
+        if not self.exchange.diverted:
+            response.append(data[: -reader.rest] if reader.rest else data)
+            return
+        begin = reader.begin if first else 0
+        if begin:
+            response.append(data[:begin])
+        self._past += len(data) - begin
 
-        def deliver_body(reader: Any) -> None:
-            del response.deliverBody
-            self._limiter = Limiter(self, response, reader)
-            if response.length is not UNKNOWN_LENGTH:
-                self.refuse_bigger(response.length)
-            deliver(self._limiter)
-            if self.halting and not self._receiving:
-                self.halt()
+    def _open(self) -> None:
+        """The head is there: what it says of the body decides whether that is read."""
+        head, terms, connection = self.head, self._terms, self._connection
+        assert head is not None
+        try:
+            if terms is not None and connection is not None:
+                self.stopped = terms.begin(head, connection)
+            if self.stopped is not None:
+                self._stop()
+                self._came()
+            if self.stopped is not None or head.length == 0:
+                return
+            if terms is not None:
+                terms.announce(head.length)
+        except DownloadCancelledError as error:
+            self._stop()
+            self._fail_with(error)
+            return
+        self.beginning = Beginning(head, whole=self.whole, miss_max=self.miss_max)
+        if head.length is not None:
+            self._refuse_bigger(head.length)
+        if self.exchange.diverted and self.sink is not None:
+            self.sink.begin(self._pause, self._resume)
 
-        response.deliverBody = deliver_body
-        return response
+    def _take(self, piece: Piece, beginning: Beginning) -> None:
+        kept = beginning.take(piece)
+        if self.exchange.diverted and self.sink is not None:
+            try:
+                self.sink.receive(bytes(piece))
+            except StorageTrouble as error:
+                self.fail(error)
+                return
+        self._refuse_bigger(beginning.size)
+        if 0 < beginning.read_max <= beginning.size:
+            self.halting = True
+        if not kept or self._terms is None:
+            return
+        try:
+            self.stopped = self._terms.take(kept)
+        except DownloadCancelledError as error:
+            self._stop()
+            self._fail_with(error)
+            return
+        if self.stopped is not None:
+            self._stop()
+            self._came()
 
-    def refuse_bigger(self, size: int) -> None:
+    def _refuse_bigger(self, size: int) -> None:
         if 0 < self.limits.payload < size:
             self.exchange.too_big = self.halting = True
+
+    # ---- How it ends
 
     def halt(self) -> None:
         """Stop reading, and let Scrapy take what it has for the whole, so that nobody retries.
 
         Only once all that has arrived was parsed: it may have been the whole anyway.
         """
-        protocol, limiter = self._protocol, self._limiter
-        if protocol is None or limiter is None or self.exchange.ended:
-            return
         self.exchange.truncated = "length"
         self.exchange.dropped = not self.exchange.too_big
-        self.detach()
-        limiter.connectionLost(DONE)
-        protocol.stop()
+        self._stop()
+        self._came()
 
-    def finish(self, rest: bytes, lost: Any) -> None:
-        """The parser has seen the end of the answer; *rest* came after it."""
+    def finish(self, lost: Failure | None) -> None:
+        """The answer has come to its end, by its own word or by the loss of the connection."""
+        self._connection = None
         exchange = self.exchange
         if lost is None:
             exchange.ended = "complete"
-        elif lost.check(ConnectionDone):
+        elif isinstance(lost.value, ConnectionDone):
             exchange.ended = "closed"
         else:
-            self.lose(lost)
-            if self._limiter is not None and self._limiter.is_pdf and self._ends_like_one():
+            self._cut()
+            if self.beginning is not None and self.beginning.is_pdf and self._ends_like_one():
                 exchange.truncated = None  # reset where the end alone would have told: all is there
-        if rest and not exchange.diverted:
-            try:
-                exchange.response.trim(len(rest))
-            except StorageTrouble as error:
-                self.error = error
+        self._came(*(("partial",) if lost is not None else ()))
 
     def _ends_like_one(self) -> bool:
         response = self.exchange.response
@@ -296,41 +335,124 @@ class Tap:
             self.error = error
             return False
 
-    def lose(self, reason: Any) -> None:
-        """The connection is gone before the end of the answer."""
-        exchange = self.exchange
-        if reason.check(SSL.Error) and not exchange.response.size:
-            exchange.started = None  # no handshake, so the request never left
+    def lose(self, reason: Failure) -> None:
+        """The connection is gone before the end of the answer; it may be asked for once more."""
+        self._connection = None
+        if isinstance(reason.value, SSL.Error) and not self.exchange.response.size:
+            self.exchange.started = None  # no handshake, so the request never left
             self._written.clear()
         else:
-            exchange.ended = "cut"
-            exchange.truncated = "disconnect"
+            self._cut()
+
+    def _cut(self) -> None:
+        self.exchange.ended = "cut"
+        self.exchange.truncated = "disconnect"
+
+    def end_lost(self, reason: Failure) -> None:
+        """It is not asked for again."""
+        if self.head is not None:
+            self._lack([reason])
+        elif self.exchange.response.size:
+            self._fail_with(ResponseFailed([reason]))  # type: ignore[no-untyped-call]
+        else:
+            self._fail_with(ResponseNeverReceived([reason]))  # type: ignore[no-untyped-call]
+
+    def give_up(self, fault: str) -> None:
+        """What came is no answer: *fault*; or its body is none."""
+        self._connection = None
+        self.fault = fault
+        self.exchange.truncated = "disconnect"
+        if self.head is not None:
+            self._lack([])
+        else:
+            self._fail_with(ResponseFailed([]))  # type: ignore[no-untyped-call]
+
+    def judge_head(self) -> None:
+        """Wait no longer for the end of a head that goes on and on."""
+        if self.head is None and self.exchange.response.size > HEAD_LIMIT:
+            self.fail(BadHttp(f"{self.exchange.url}: a head over {HEAD_LIMIT} bytes"), "length")
+
+    def _lack(self, reasons: list[Failure]) -> None:
+        """The end of the body is missing."""
+        if self._terms is not None and not self._terms.fail_on_dataloss:
+            self._came("dataloss")
+            return
+        error = ResponseDataLossError()
+        error.__cause__ = ResponseFailed(reasons)  # type: ignore[no-untyped-call]
+        self._fail_with(error)
 
     def fail(self, error: Exception, truncated: Truncated = "disconnect") -> None:
         """End the download with *error*."""
         self.error = error
         self.exchange.truncated = truncated if self.exchange.started else None
-        self.detach()
-        if self.deferred is not None:
-            self.deferred.cancel()
+        self._stop()
+        self._fail_with(error)
 
-    def _watch(self, seconds: float) -> None:
-        self._timer = self._reactor.callLater(seconds, self._look)
+    def close(self, truncated: Truncated | None) -> None:
+        """The download is over: an answer without an end is *truncated*."""
+        self._stop()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        exchange, beginning = self.exchange, self.beginning
+        exchange.request = without_secrets(b"".join(self._written), exchange.secrets)
+        if exchange.started is not None and not exchange.ended and not exchange.truncated:
+            exchange.truncated = truncated
+        if exchange.diverted:
+            exchange.truncated = exchange.truncated or "length"
+        shortened = beginning is not None and beginning.shortened
+        said = {TOO_BIG: exchange.too_big, DROPPED: exchange.dropped, SHORTENED: shortened}
+        self.flags = [flag for flag, is_so in said.items() if is_so]
+        # The spool goes when its last user lets go of it, not when cycles are looked for.
+        self._terms = self._over = None
+
+    def _came(self, *marks: str) -> None:
+        if self._over is not None and not self._over.called:
+            self.marks = [*marks]
+            self._over.callback(None)
+
+    def _fail_with(self, error: Exception | Failure) -> None:
+        if self._over is not None and not self._over.called:
+            self._over.errback(error)
+
+    def _stop(self) -> None:
+        connection, self._connection = self._connection, None
+        connecting, self._connecting = self._connecting, None
+        if connection is not None:
+            connection.abort()
+        if connecting is not None:
+            connecting.cancel()
+
+    # ---- Pace
+
+    def _pause(self) -> None:
+        self.paused = True
+        if self._connection is not None:
+            self._connection.transport.pauseProducing()
+
+    def _resume(self) -> None:
+        self.paused = False
+        if self._connection is not None:
+            self._connection.transport.resumeProducing()
 
     def _look(self) -> None:
         self._timer = None
-        now = monotonic()
+        limits, now = self.limits, monotonic()
         if self.paused:  # the disk is what is slow
             self._last = now
-        idle = now - self._last
-        if idle >= self.limits.stall:
-            said = f"no byte for {self.limits.stall:g} seconds"
-        elif (rate := self._rate(now)) < self.limits.rate:
-            said = f"{rate:g} bytes a second, fewer than {self.limits.rate:g}"
+        idle, left = now - self._last, limits.whole - (now - self._begun)
+        if limits.whole and left <= 0:
+            said = f"Getting {self.exchange.url} took longer than {limits.whole} seconds."
+        elif limits.stall and idle >= limits.stall:
+            said = f"{self.exchange.url}: no byte for {limits.stall:g} seconds"
+        elif limits.stall and (rate := self._rate(now)) < limits.rate:
+            said = f"{self.exchange.url}: {rate:g} bytes a second, fewer than {limits.rate:g}"
         else:
-            self._watch(self.limits.stall - idle)
+            wait = min(left if limits.whole else inf, limits.stall - idle if limits.stall else inf)
+            if wait < inf:
+                self._timer = self._reactor.callLater(wait, self._look)
             return
-        self.fail(DownloadTimeoutError(f"{self.exchange.url}: {said}"), "time")
+        self.fail(DownloadTimeoutError(said), "time")
 
     def _rate(self, now: float) -> float:
         """Bytes a second over the window that has ended, infinite while none has."""
@@ -344,17 +466,8 @@ class Tap:
         return (size - had) / (now - begun)
 
 
-DONE = Failure(ResponseDone("the rest is not wanted"))  # type: ignore[no-untyped-call]
-"""How a connection ends that nobody reads on from."""
-
-
-def _fields(response: Any) -> Fields:
-    """The fields of the head, as Twisted has them."""
-    return Fields(
-        (name.decode("latin-1"), value.decode("latin-1"))
-        for name, values in response.headers.getAllRawHeaders()
-        for value in values
-    )
+def _as_fields(head: AnswerHead) -> Fields:
+    return Fields((name.decode("latin-1"), value.decode("latin-1")) for name, value in head.fields)
 
 
 def _secured(connection: SSL.Connection, host: str) -> Secured:
@@ -363,78 +476,3 @@ def _secured(connection: SSL.Connection, host: str) -> Secured:
         cipher=certificates.suite_name(connection.get_cipher_name() or ""),
         certificate=certificates.verdict(connection.get_peer_cert_chain() or (), host),
     )
-
-
-class Limiter:
-    """Stands before the protocol that reads a body for Scrapy, and hands on its beginning."""
-
-    def __init__(self, tap: Tap, response: Any, reader: Any) -> None:
-        self.shortened = False
-        self.is_pdf = False
-        self._tap = tap
-        self._headers = response.headers
-        self._reader = reader
-        self._opening: bytes | None = b""  # None once it has told what the body is
-        self._size = 0
-        self._left = sys.maxsize if tap.whole else BODY_HANDED_ON
-        self._read_max = 0  # bytes after which this body is not read on; 0 to its end
-        self._transport: Any = None
-
-    def makeConnection(self, transport: Any) -> None:  # noqa: N802
-        self._transport = transport
-        tap = self._tap
-        if tap.exchange.diverted and tap.sink is not None:
-            tap.sink.begin(self._pause, self._resume)
-        self._reader.makeConnection(transport)
-
-    def dataReceived(self, data: bytes) -> None:  # noqa: N802
-        if self._opening is not None:
-            self._look(self._opening + data)
-        self._size += len(data)
-        self._sink(data)
-        self._tap.refuse_bigger(self._size)
-        if 0 < self._read_max <= self._size:
-            self._tap.halting = True
-        if self._left and self._reader is not None:
-            self._reader.dataReceived(data[: self._left])
-        if len(data) > self._left:
-            self.shortened = True
-        self._left = max(self._left - len(data), 0)
-
-    def _pause(self) -> None:
-        self._tap.paused = True
-        self._transport.pauseProducing()
-
-    def _resume(self) -> None:
-        self._tap.paused = False
-        if self._reader is not None:
-            self._transport.resumeProducing()
-
-    def _sink(self, data: bytes) -> None:
-        tap = self._tap
-        try:
-            if tap.exchange.diverted and tap.sink is not None:
-                tap.sink.receive(data)
-        except StorageTrouble as error:
-            tap.fail(error)
-
-    def _look(self, data: bytes) -> None:
-        """What a body is decides how much of it is handed on, or even read."""
-        opening = decoded_opening(data, self._field(b"Content-Encoding"))
-        kind = kind_of_opening(opening, self._field(b"Content-Type"))
-        self.is_pdf = kind == "pdf"
-        if not self._tap.whole:
-            self._left = max((TEXT_HANDED_ON if kind == "text" else BODY_HANDED_ON) - self._size, 0)
-        certain = opening is None or kind == "pdf" or len(opening) >= OPENING
-        self._opening = None if certain or len(data) >= BODY_HANDED_ON else data
-        if certain and kind in ("text", "binary"):
-            # A page can be a viewer that leads on; anything else that is no PDF is a miss.
-            self._read_max = self._tap.miss_max if kind == "text" else self._tap.miss_max and 1
-
-    def _field(self, name: bytes) -> str:
-        return b",".join(self._headers.getRawHeaders(name, ())).decode("latin-1")
-
-    def connectionLost(self, reason: Failure) -> None:  # noqa: N802
-        reader, self._reader = self._reader, None
-        if reader is not None:
-            reader.connectionLost(reason)

@@ -17,7 +17,8 @@ from scrapy.exceptions import (
 )
 from service_identity.exceptions import VerificationError
 from twisted.internet.error import ConnectError, ConnectionDone, ConnectionLost
-from twisted.web._newclient import ParseError, ResponseNeverReceived
+from twisted.web._newclient import ParseError  # of Scrapy's own handler; ours raises BadHttp
+from twisted.web.client import ResponseNeverReceived
 
 from lafka.errors import BadHttp, Stopped, StorageTrouble
 

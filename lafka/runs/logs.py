@@ -18,7 +18,7 @@ OF_ITSELF = (
 """Loggers of Scrapy that tell at INFO how it is set up, and its own progress."""
 STATS = "scrapy.statscollectors"
 DOWNLOADS = (
-    "scrapy.core.downloader.handlers.http11",
+    "lafka.capture.handler",
     "scrapy.core.downloader.handlers._base_streaming",
 )
 WRONG = "DOWNLOAD_FAIL_ON_DATALOSS"

@@ -8,7 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from scrapy.settings import Settings
 
+from lafka.capture import Addon
+from lafka.errors import BadArgument
 from lafka.warc import Volume
 from tests.sites.papers import MAIN, SmallSite
 from tests.sites.server import reply
@@ -81,3 +84,10 @@ def test_a_project_of_its_own_gets_whole_responses_and_their_warcs(project: Path
     assert path.read_bytes().count(b"X-Mine: yes") == len(found) == 3
     check = [sys.executable, "-m", "warcio.cli", "check", str(path)]
     assert subprocess.run(check, capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_handler_of_the_projects_own_is_refused(scheme: str) -> None:
+    settings = Settings({"DOWNLOAD_HANDLERS": {scheme: "mine.handlers.Own"}})
+    with pytest.raises(BadArgument, match=f"{scheme} has a handler of its own"):
+        Addon().update_settings(settings)

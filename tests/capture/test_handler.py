@@ -23,34 +23,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scrapy.exceptions import NotConfigured
-from scrapy.settings import Settings
 from twisted.internet.address import IPv4Address
-from twisted.internet.defer import succeed
-from twisted.internet.endpoints import HostnameEndpoint, UNIXClientEndpoint, wrapClientTLS
+from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
 from twisted.internet.protocol import Factory
 from twisted.internet.ssl import optionsForClientTLS
-from twisted.internet.task import Clock
 from twisted.internet.testing import MemoryReactorClock
 
-from lafka import settings, validation
+from lafka import settings
 from lafka.capture.addresses import networks
+from lafka.capture.client.beginnings import BODY_HANDED_ON, TEXT_HANDED_ON
 from lafka.capture.exchanges import Exchange
-from lafka.capture.guard import AddressRefused, GuardedReactor, guard
+from lafka.capture.guard import AddressRefused, GuardedReactor
 from lafka.capture.handler import EXCHANGE_KEY, READ_MAX_KEY, ExactDownloadHandler
 from lafka.capture.taps import (
-    BODY_HANDED_ON,
     DROPPED,
     HEAD_LIMIT,
     SHORTENED,
-    TEXT_HANDED_ON,
     TOO_BIG,
     BadCertificate,
     BadTls,
     Limits,
     Tap,
 )
-from lafka.errors import BadArgument, StorageTrouble
+from lafka.errors import StorageTrouble
 from tests.sites.raw_bytes import Answer, RawSite, server_context
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -728,19 +723,6 @@ def test_addresses_that_are_not_allowed_are_not_asked(crawled):
     assert crawled["sites"]["refused"].connections == 0
 
 
-def test_a_handler_that_cannot_be_teed_is_refused():
-    with pytest.raises(NotConfigured, match="Unhooked: its connections cannot be teed"):
-        ExactDownloadHandler(Unhooked())
-
-
-def test_a_setting_that_names_such_a_handler_is_refused_in_one_sentence():
-    chosen = Settings()
-    chosen.setmodule(settings)
-    chosen.set("LAFKA_DOWNLOAD_HANDLER", "tests.capture.test_handler.Unhooked")
-    with pytest.raises(BadArgument, match="nothing could be kept as the wire carried it"):
-        validation.check(chosen)
-
-
 def test_no_tls_is_told_apart(crawled):
     (got,) = crawled["bad-tls"]
     assert got["error"] == BadTls.__name__
@@ -803,17 +785,14 @@ class Reactor:
     def connectTCP(self, host, port, factory, timeout, bindAddress):
         self.asked.append(host)
 
-    def resolve(self, name):
-        return succeed({"inside.example": "192.168.1.1", "outside.example": "192.0.66.1"}[name])
 
-
-def test_the_guard_judges_what_a_name_resolves_to():
-    guarded = GuardedReactor(Reactor(), ())
-    found = []
-    guarded.resolve("inside.example").addBoth(found.append)
-    guarded.resolve("outside.example").addBoth(found.append)
-    assert found[0].check(AddressRefused)
-    assert found[1] == "192.0.66.1"
+def test_the_guard_connects_to_no_name():
+    reactor = Reactor()
+    guarded = GuardedReactor(reactor, networks(["127.0.0.0/8"]))
+    for name in ("outside.example", "localhost", "0x7f000001"):
+        with pytest.raises(AddressRefused, match="only addresses can be judged"):
+            guarded.connectTCP(name, 80, None)
+    assert reactor.asked == []
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "::ffff:10.0.0.1", "169.254.169.254"])
@@ -848,8 +827,7 @@ class Resolving(MemoryReactorClock):
 
 def test_each_address_of_a_name_is_judged():
     reactor = Resolving("10.0.0.1", "192.0.66.1", "169.254.169.254")
-    endpoint = HostnameEndpoint(reactor, "three.example", 80)
-    guard(endpoint, {}, ())
+    endpoint = HostnameEndpoint(GuardedReactor(reactor, ()), "three.example", 80)
     endpoint.connect(Factory())
     reactor.pump([1.0, 1.0, 1.0])
     assert [client[0] for client in reactor.tcpClients] == ["192.0.66.1"]
@@ -857,9 +835,8 @@ def test_each_address_of_a_name_is_judged():
 
 def test_a_name_without_an_allowed_address_is_refused():
     reactor = Resolving("10.0.0.1", "127.0.0.1")
-    endpoint = HostnameEndpoint(reactor, "two.example", 443)
+    endpoint = HostnameEndpoint(GuardedReactor(reactor, ()), "two.example", 443)
     wrapped = wrapClientTLS(optionsForClientTLS("two.example"), endpoint)
-    guard(wrapped, {}, ())
     failures = []
     wrapped.connect(Factory()).addErrback(failures.append)
     reactor.pump([1.0, 1.0, 1.0])
@@ -870,17 +847,6 @@ def test_a_name_without_an_allowed_address_is_refused():
 def test_the_guard_makes_no_other_connections():
     with pytest.raises(AddressRefused, match="only TCP"):
         GuardedReactor(Reactor(), ()).connectUNIX("/run/docker.sock", None)
-
-
-def test_an_endpoint_that_cannot_be_guarded_is_refused():
-    with pytest.raises(AddressRefused, match="cannot be guarded"):
-        guard(UNIXClientEndpoint(Clock(), "/run/docker.sock"), {}, ())
-
-
-def test_an_endpoint_whose_reactor_went_elsewhere_is_refused():
-    endpoint = HostnameEndpoint.__new__(HostnameEndpoint)
-    with pytest.raises(AddressRefused, match="cannot be guarded"):
-        guard(endpoint, {}, ())
 
 
 def main() -> None:
@@ -960,10 +926,6 @@ def spider_class() -> Any:
             print(json.dumps(result))
 
     return Recorder
-
-
-class Unhooked:
-    """A handler that shows none of its insides, as another library's would."""
 
 
 if __name__ == "__main__":

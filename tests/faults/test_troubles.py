@@ -28,7 +28,7 @@ CATCHES: dict[str, tuple[str, ...]] = {
     "politeness/robots.py _fetch": (
         f"{ROBOTS}._read 1",
         "lafka.capture.rawlog:RawLog.record 1",
-        "scrapy.core.downloader.handlers.http11:HTTP11DownloadHandler.download_request 1",
+        "lafka.capture.handler:ExactDownloadHandler._exchange 1",
     ),
     "capture/exchanges.py _write": (
         "lafka.capture.exchanges:_write_at 1",
@@ -37,7 +37,7 @@ CATCHES: dict[str, tuple[str, ...]] = {
     "capture/exchanges.py trim": ("lafka.capture.exchanges:Spool.trim 1",),
     "capture/exchanges.py read": (f"{TAPS}.read 1", f"{TAPS}.read 12"),
     "capture/handler.py download_request": (
-        "scrapy.core.downloader.handlers.http11:HTTP11DownloadHandler.download_request 4",
+        "lafka.capture.handler:ExactDownloadHandler._exchange 4",
     ),
     "capture/leftovers.py leftovers": ("lafka.pipelines:recover 1",),
     "capture/leftovers.py locked_folder": ("lafka.capture.rawlog:locked_folder 1",),
@@ -74,7 +74,6 @@ BY_OTHERS = {
     "politeness/failures.py without_frames": "copies an error, in memory",
     "capture/certificates.py verdict": "tests/capture/test_certificates.py",
     "capture/taps.py secure": "tests/capture/test_certificates.py",
-    "capture/taps.py finish": "tests/capture/test_handler.py",
     "capture/taps.py _ends_like_one": "tests/capture/test_handler.py",
     "capture/leftovers.py _begins_as_ours": "what cannot be opened stays, as a stranger's",
     "capture/leftovers.py _is_file": "what cannot be looked at is not taken for ours",
@@ -84,8 +83,7 @@ BY_OTHERS = {
     "capture/pulled.py __exit__": "the gateway's socket, no file",
     "capture/pulled.py _asked": "the gateway's socket, no file",
     "capture/pulled.py _body": "the gateway's socket; what a spool raises passes",
-    "capture/taps.py _sink": "the sink is told, and the file's ingest with it",
-    "capture/taps.py _trim_to_head": "the file went to its sink; the record is marked as cut",
+    "capture/taps.py _take": "the sink is told, and the file's ingest with it",
     "papers/crawling/heldlines.py _held": "the line is left to who looks again, and tells",
     "papers/crawling/summaries.py lost": "losses are not known then: nothing is said of them",
     "runs/reports.py last_of_list": "a report of another run that cannot be read is passed over",

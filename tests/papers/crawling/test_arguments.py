@@ -107,7 +107,6 @@ def test_all_is_later_than_any_fut(tmp_path: Path, list_: str) -> None:
         ({}, {"LAFKA_KEEP_RAW": "perhaps"}, "LAFKA_KEEP_RAW"),
         ({}, {"LAFKA_ALLOWED_NETWORKS": "127.0.0.0/99"}, "LAFKA_ALLOWED_NETWORKS"),
         ({}, {"LAFKA_WARC_SETTINGS": "/no/such.yml"}, "/no/such.yml"),
-        ({}, {"LAFKA_DOWNLOAD_HANDLER": "no.such.Handler"}, "LAFKA_DOWNLOAD_HANDLER"),
         ({}, {"LAFKA_SPOOL_DIR": "/no/such/folder"}, "LAFKA_SPOOL_DIR"),
         ({}, {"LAFKA_ACHIVE": "elsewhere"}, "LAFKA_ACHIVE"),
     ],

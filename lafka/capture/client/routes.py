@@ -1,0 +1,135 @@
+"""Ways to a site: by TCP, over TLS, through a proxy; to allowed addresses alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
+from twisted.internet.interfaces import IStreamClientEndpoint
+from twisted.internet.protocol import Factory, Protocol, connectionDone
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from lafka.capture.client.requests import Route
+
+ANSWER_MAX = 64 * 1024
+"""Bytes of a proxy's answer to CONNECT."""
+_ANSWER = re.compile(rb"HTTP/1\.. (?P<status>\d{3})(?P<reason>.{,1000})")
+
+
+class Routes:
+    """Makes endpoints. *reactor* is a guarded one, *contexts* an IPolicyForHTTPS."""
+
+    def __init__(self, reactor: Any, contexts: Any) -> None:
+        self._reactor = reactor
+        self._contexts = contexts
+
+    def endpoint(self, route: Route, timeout: float) -> Any:
+        """An IStreamClientEndpoint; *timeout* in seconds, for each address of a name."""
+        host, port = route.tunnel or (route.host, route.port)
+        endpoint: Any = HostnameEndpoint(
+            self._reactor, host, port, timeout=timeout, bindAddress=route.bind
+        )
+        if route.tunnel is not None:
+            endpoint = _TunnelEndpoint(endpoint, route)
+        if route.secure:
+            creator = self._contexts.creatorForNetloc(route.host.encode("ascii"), route.port)
+            endpoint = wrapClientTLS(creator, endpoint)
+        return endpoint
+
+
+@implementer(IStreamClientEndpoint)
+class _TunnelEndpoint:
+    """Connects to the proxy of *route* and asks it for the site; then all that passes is ours."""
+
+    def __init__(self, proxy: Any, route: Route) -> None:
+        self._proxy = proxy
+        self._route = route
+
+    def connect(self, factory: Any) -> Deferred[Any]:
+        opened: Deferred[Any] = Deferred(lambda _: stop())
+        way = _Tunnel(self._route, factory, opened)
+        connecting = self._proxy.connect(factory_of(lambda: way))
+
+        def stop() -> None:
+            connecting.cancel()
+            way.stop()
+
+        def failed(failure: Any) -> None:
+            if not opened.called:
+                opened.errback(failure)
+
+        connecting.addErrback(failed)
+        return opened
+
+
+class _Tunnel(Protocol):
+    """Speaks CONNECT, and then hands on what passes to the protocol that *factory* makes."""
+
+    transport: Any
+
+    def __init__(self, route: Route, factory: Any, opened: Deferred[Any]) -> None:
+        self._route = route
+        self._factory = factory
+        self._opened = opened
+        self._answer = b""
+        self._inner: Any = None
+
+    def connectionMade(self) -> None:  # noqa: N802
+        site = f"{self._route.host}:{self._route.port}".encode("ascii")
+        authorization = self._route.authorization
+        said = b"Proxy-Authorization: %b\r\n" % authorization if authorization else b""
+        self.transport.write(b"CONNECT %b HTTP/1.1\r\nHost: %b\r\n%b\r\n" % (site, site, said))
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802
+        if self._inner is not None:
+            self._inner.dataReceived(data)
+            return
+        self._answer += data
+        if b"\r\n\r\n" not in self._answer and len(self._answer) < ANSWER_MAX:
+            return
+        found = _ANSWER.match(self._answer)
+        if found is None:
+            self._refuse(repr(self._answer[:1000]))
+        elif found["status"] != b"200":
+            said = {"status": int(found["status"]), "reason": found["reason"].strip()}
+            self._refuse(repr(said))
+        else:
+            self._open()
+
+    def _open(self) -> None:
+        """What stands behind the answer is dropped: a TLS server waits to be spoken to."""
+        self._inner = self._factory.buildProtocol(self.transport.getPeer())
+        self._inner.makeConnection(self.transport)
+        self._opened.callback(self._inner)
+
+    def _refuse(self, said: str) -> None:
+        # Imported where it is needed: Scrapy's module brings all of its own handler.
+        from scrapy.core.downloader.handlers.http11 import TunnelError  # noqa: PLC0415
+
+        host, port = self._route.tunnel or ("", 0)
+        error = TunnelError(f"Could not open CONNECT tunnel with proxy {host}:{port} [{said}]")
+        self.stop()
+        if not self._opened.called:
+            self._opened.errback(error)
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
+        if self._inner is not None:
+            self._inner.connectionLost(reason)
+        elif not self._opened.called:
+            self._refuse("closed")
+
+    def stop(self) -> None:
+        if self.transport is not None:
+            self.transport.abortConnection()
+
+
+def factory_of(make: Callable[[], Protocol]) -> Any:
+    """A factory of the protocols that *make* makes, whose coming and going is not logged."""
+    factory: Any = Factory()
+    factory.noisy = False
+    factory.buildProtocol = lambda _: make()
+    return factory

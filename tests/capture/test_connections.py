@@ -1,0 +1,204 @@
+"""Connections are kept, as many and as long as Scrapy's were; no network, a clock of our own."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from scrapy import Request
+from twisted.internet.address import IPv4Address
+from twisted.internet.error import ConnectionDone
+from twisted.internet.testing import MemoryReactorClock, StringTransport
+from twisted.python.failure import Failure
+from twisted.web.client import ResponseNeverReceived
+
+from lafka.capture.client.connections import IDLE, Client
+from lafka.capture.client.requests import asked
+from lafka.capture.exchanges import Exchange
+from lafka.capture.taps import Limits, Tap
+
+URL = "http://192.0.66.1/"
+WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+
+
+class Net(MemoryReactorClock):
+    """A reactor in memory that resolves addresses to themselves."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.nameResolver = self
+        self.wires: list[Wire] = []
+
+    def resolveHostName(self, receiver: Any, hostName: str, portNumber: int) -> None:
+        receiver.addressResolved(IPv4Address("TCP", hostName, portNumber))
+        receiver.resolutionComplete()
+
+    def connect(self) -> Wire:
+        """Let the connection come about that was asked for last."""
+        host, port, factory, *_ = self.tcpClients.pop()
+        wire = Wire(IPv4Address("TCP", host, port))
+        wire.protocol = factory.buildProtocol(wire.peerAddr)
+        wire.protocol.makeConnection(wire)
+        self.wires.append(wire)
+        return wire
+
+
+class Wire(StringTransport):
+    """One end of a connection; ``gone``: the client has closed it."""
+
+    protocol: Any
+
+    def __init__(self, peer: Any) -> None:
+        super().__init__(peerAddress=peer)
+
+    @property
+    def gone(self) -> bool:
+        return self.disconnecting or self.disconnected
+
+    def bring(self, data: bytes) -> None:
+        self.protocol.dataReceived(data)
+
+    def lose(self) -> None:
+        self.protocol.connectionLost(Failure(ConnectionDone()))
+
+    def abortConnection(self) -> None:
+        super().abortConnection()
+        self.disconnected = True
+
+    disconnected = False
+
+
+class Asking:
+    def __init__(self, net: Net, client: Client, **options: Any) -> None:
+        self.tap = Tap(
+            Exchange(url=URL, method="GET"), Limits(stall=0), lambda: datetime.now(UTC), miss_max=0
+        )
+        self.ended: list[Any] = []
+        self.tap.watch(net).addBoth(self.ended.append)
+        client.ask(asked(Request(URL, **options)), self.tap, 10)
+
+
+@pytest.fixture
+def net() -> Net:
+    return Net()
+
+
+def test_a_connection_is_used_again(net: Net) -> None:
+    client = Client(net, None, kept=1)
+    first = Asking(net, client)
+    wire = net.connect()
+    wire.bring(WHOLE)
+    second = Asking(net, client)
+    assert net.tcpClients == []
+    assert wire.value().count(b"GET / HTTP/1.1\r\n") == 2
+    wire.bring(WHOLE[:-1])
+    assert (first.ended, second.ended) == ([None], [])
+    wire.bring(WHOLE[-1:])
+    assert second.ended == [None]
+    for asking in (first, second):
+        response = asking.tap.exchange.response
+        assert response.read(0, response.size) == WHOLE
+
+
+def test_no_more_are_kept_than_a_host_may_have(net: Net) -> None:
+    client = Client(net, None, kept=2)
+    for _ in range(3):
+        Asking(net, client)
+        net.connect()
+    for wire in net.wires:
+        wire.bring(WHOLE)
+    assert [wire.gone for wire in net.wires] == [True, False, False]
+
+
+def test_an_idle_one_is_closed_after_a_while(net: Net) -> None:
+    client = Client(net, None, kept=2)
+    for _ in range(2):
+        Asking(net, client)
+        net.connect()
+    first, second = net.wires
+    first.bring(WHOLE)
+    net.advance(IDLE / 2)
+    second.bring(WHOLE)
+    net.advance(IDLE / 2)
+    assert (first.gone, second.gone) == (True, False)
+    net.advance(IDLE / 2)
+    assert second.gone
+    assert net.getDelayedCalls() == []
+
+
+def test_one_that_was_closed_meanwhile_is_asked_once_more_on_a_new_one(net: Net) -> None:
+    client = Client(net, None, kept=1)
+    Asking(net, client)
+    net.connect().bring(WHOLE)
+    again = Asking(net, client)
+    net.wires[0].lose()
+    assert again.ended == []
+    net.connect().bring(WHOLE)
+    assert again.ended == [None]
+    assert again.tap.exchange.ended == "complete"
+
+
+def test_a_new_one_that_is_closed_is_not_asked_again(net: Net) -> None:
+    asking = Asking(net, Client(net, None, kept=1))
+    net.connect().lose()
+    assert asking.ended[0].check(ResponseNeverReceived)
+    assert net.tcpClients == []
+
+
+def test_one_that_has_begun_to_answer_is_not_asked_again(net: Net) -> None:
+    client = Client(net, None, kept=1)
+    Asking(net, client)
+    net.connect().bring(WHOLE)
+    again = Asking(net, client)
+    net.wires[0].bring(WHOLE[:9])
+    net.wires[0].lose()
+    assert len(again.ended) == 1
+    assert net.tcpClients == []
+
+
+@pytest.mark.parametrize("options", [{"method": "POST"}, {"body": b"x"}])
+def test_what_cannot_be_repeated_is_not(net: Net, options: dict[str, Any]) -> None:
+    client = Client(net, None, kept=1)
+    Asking(net, client)
+    net.connect().bring(WHOLE)
+    again = Asking(net, client, **options)
+    net.wires[0].lose()
+    assert again.ended[0].check(ResponseNeverReceived)
+
+
+def test_bytes_that_nobody_asked_for_end_a_connection(net: Net) -> None:
+    client = Client(net, None, kept=1)
+    Asking(net, client)
+    wire = net.connect()
+    wire.bring(WHOLE)
+    wire.bring(b"HTTP/1.1 408 Request Timeout\r\n\r\n")
+    assert wire.gone
+    Asking(net, client)
+    assert len(net.tcpClients) == 1
+
+
+def test_what_is_given_up_takes_its_connection_with_it(net: Net) -> None:
+    client = Client(net, None, kept=1)
+    asking = Asking(net, client)
+    wire = net.connect()
+    asking.tap.fail(RuntimeError("enough"))
+    assert asking.ended[0].check(RuntimeError)
+    assert wire.gone
+    wire.bring(WHOLE)  # what was on its way
+    wire.lose()
+    assert asking.tap.exchange.response.size == 0
+
+
+def test_closing_waits_for_what_is_kept(net: Net) -> None:
+    client = Client(net, None, kept=1)
+    Asking(net, client)
+    wire = net.connect()
+    wire.bring(WHOLE)
+    closed: list[Any] = []
+    client.close().addCallback(closed.append)
+    assert wire.gone
+    assert closed == []
+    wire.lose()
+    assert len(closed) == 1
+    assert net.getDelayedCalls() == []
