@@ -35,8 +35,9 @@ class Member:
     """A file in a bundle: ``path`` as it stands there, ``size`` and digests of its bytes.
 
     ``l`` bytes from byte ``s`` of the bundle on are it, as ``method`` and ``flags`` (a ZIP's) say;
-    ``s`` is None where it does not stand in one place. ``crc32`` is 8 hex; ``others`` are
-    digests of other algorithms, where they were asked for; ``mimetype`` is what its bytes show.
+    of a gzipped one from byte ``at`` of what it unpacks to. Both are None where it does not stand
+    in one place. ``crc32`` is 8 hex; ``others`` are digests of other algorithms, where they were
+    asked for; ``mimetype`` is what its bytes show.
     """
 
     path: str
@@ -46,6 +47,7 @@ class Member:
     sha256: str
     crc32: str
     s: int | None = None
+    at: int | None = None
     l: int  # noqa: E741  the summary's name
     method: str
     flags: int = 0
@@ -73,7 +75,7 @@ class Member:
             raise ValueError("a member's others are no object")
         names = ("path", "md5", "sha1", "sha256", "crc32", "method", "mimetype")
         texts = [*(getattr(member, name) for name in names), *(member.others or {}).values()]
-        numbers = (member.size, member.l, member.flags, member.s or 0)
+        numbers = (member.size, member.l, member.flags, member.s or 0, member.at or 0)
         if not all(isinstance(text, str) for text in texts):
             raise ValueError("a member holds something that is no text")
         if not all(type(number) is int and number >= 0 for number in numbers):

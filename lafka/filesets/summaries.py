@@ -23,36 +23,74 @@ _SHA256 = re.compile(r"sha256:([0-9a-f]{64})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PackedPlace:
+    """Where a member of a gzipped bundle stands: from byte ``at`` of what the bundle unpacks to.
+
+    The bundle's own ``l`` bytes stand from byte ``s`` of the WARC, or of the item's file.
+    """
+
+    s: int
+    l: int  # noqa: E741  the summary's name
+    at: int
+
+    @classmethod
+    def of_json(cls, value: Any) -> Self:
+        """``ValueError`` where *value* is no place."""
+        values = _object(value, "a place in a gzipped bundle")
+        return cls(s=_number(values, "s"), l=_number(values, "l"), at=_number(values, "at"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BundlePlace:
     """Where a bundle's member stands in it: ``l`` bytes from byte ``s``, as its ZIP or tar says.
 
-    ``s`` counts in the WARC, of an item in the bundle file; None where it has no one place.
+    ``s`` counts in the WARC, of an item in the bundle file; ``packed`` stands instead of it where
+    the bundle as a whole is gzipped. Neither is there where the member has no one place.
     """
 
     s: int | None = None
     l: int  # noqa: E741  the summary's name
+    packed: PackedPlace | None = None
     method: str
     crc32: str
     flags: int = 0
 
     @classmethod
-    def of(cls, member: Member, start: int = 0) -> Self:
-        """The place of *member* of the bundle that begins at byte *start*."""
-        place = None if member.s is None else member.s + start
+    def of(cls, member: Member, size: int, start: int = 0) -> Self:
+        """The place of *member* of the bundle of *size* bytes that begins at byte *start*."""
         return cls(
-            s=place, l=member.l, method=member.method, crc32=member.crc32, flags=member.flags
+            s=None if member.s is None else member.s + start,
+            l=member.l,
+            packed=None if member.at is None else PackedPlace(s=start, l=size, at=member.at),
+            method=member.method,
+            crc32=member.crc32,
+            flags=member.flags,
+        )
+
+    def moved(self, by: int) -> Self:
+        """The same place in a file where the bundle begins *by* bytes later."""
+        packed = self.packed
+        return replace(
+            self,
+            s=None if self.s is None else self.s + by,
+            packed=None if packed is None else replace(packed, s=packed.s + by),
         )
 
     def as_json(self) -> dict[str, Any]:
-        return without_none(self)
+        value = without_none(self)
+        if self.packed is not None:
+            value["packed"] = without_none(self.packed)
+        return value
 
     @classmethod
     def of_json(cls, value: Any) -> Self:
         """``ValueError`` where *value* is no place."""
         values = _object(value, "a bundle's place")
+        packed = values.get("packed")
         return cls(
             s=None if values.get("s") is None else _number(values, "s"),
             l=_number(values, "l"),
+            packed=None if packed is None else PackedPlace.of_json(packed),
             method=_text(values, "method"),
             crc32=_text(values, "crc32"),
             flags=_number(values, "flags", 0),

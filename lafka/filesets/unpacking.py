@@ -1,7 +1,8 @@
 """Bundles read: every member hashed as a stream and located, nothing extracted.
 
 A bundle is a ZIP (ZIP64, data descriptors and all), a tar or a gzipped tar. A member that stands
-stored or deflated can be read again with one seek: :func:`member_pieces`. These functions read a
+stored or deflated can be read again with one seek: :func:`member_pieces`; one of a gzipped tar by
+unpacking what stands before it: :func:`unpacked_pieces`. These functions read a
 file object that they are given; as a bundle can be made to stop any parser,
 ``children.Children.bundle`` calls them in a bounded child.
 """
@@ -316,14 +317,15 @@ class _Tar:
         facts = _read_through(stream, self._count, "crc32")
         if facts.size != info.size:
             raise BadBundle(f"{info.name!r} ends early")
-        literal = not self.gzipped and not info.issparse()
+        method = "sparse" if info.issparse() else "gzip" if self.gzipped else "stored"
         return _member(
             info.name,
             facts,
             facts.digests["crc32"],
-            s=info.offset_data if literal else None,
+            s=info.offset_data if method == "stored" else None,
+            at=info.offset_data if method == "gzip" else None,
             l=info.size,
-            method="sparse" if info.issparse() else "stored",
+            method=method,
         )
 
 
@@ -354,6 +356,29 @@ def member_pieces(file: BinaryIO, member: Member, start: int = 0) -> Iterator[by
             yield piece
     if size != member.size:
         raise BadBundle(f"{member.path!r} is not all there")
+
+
+def unpacked_pieces(bundle: gzip.GzipFile, member: Member) -> Iterator[bytes]:
+    """The bytes of *member* of the gzipped *bundle*, which is unpacked no further than to its end.
+
+    Members that are asked for in their order are read in one pass. ``BadBundle`` where it is not
+    said where *member* stands, where it is not all there, or its CRC-32 is another.
+    """
+    if member.at is None:
+        raise BadBundle(f"{member.path!r} does not stand in one place of its bundle")
+    left, crc32 = member.l, 0
+    try:
+        bundle.seek(member.at)
+        while left and (data := bundle.read(min(_PIECE, left))):
+            left -= len(data)
+            crc32 = zlib.crc32(data, crc32)
+            yield data
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise BadBundle(f"{member.path!r}: the gzipped bundle is broken: {error}") from None
+    if left:
+        raise BadBundle(f"{member.path!r} is not all there")
+    if f"{crc32:08x}" != member.crc32:
+        raise BadBundle(f"{member.path!r}: its CRC-32 is another")
 
 
 def _inflated(undo: zlib._Decompress, data: bytes) -> Iterator[bytes]:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from lafka.filesets.bundles import BundleContents, BundleLimits, Member, match_members
 from lafka.filesets.slices import Slice
 from lafka.filesets.types import FilesetManifestFile
-from lafka.filesets.unpacking import BadBundle, member_pieces, read_bundle
+from lafka.filesets.unpacking import BadBundle, member_pieces, read_bundle, unpacked_pieces
 
 TYPES = {"README.txt": "text/plain", "data/empty": ""}
 LIMITS = BundleLimits(max_members=50, max_total=1 << 24)
@@ -123,6 +123,54 @@ def test_a_stored_or_deflated_member_is_read_with_one_seek(name: str) -> None:
         else:
             inflated = zlib.decompress(whole[6 + member.s :][: member.l], -15)
             assert inflated == FILES[member.path]
+
+
+def gzipped_twice() -> io.BytesIO:
+    """A tar.gz of two gzips behind each other, and padding, as some writers make them."""
+    data = tarred().getvalue()
+    return io.BytesIO(gzip.compress(data[:3000]) + gzip.compress(data[3000:]) + bytes(100))
+
+
+@pytest.mark.parametrize("made", [WHOLE["tar.gz"], gzipped_twice()], ids=["one", "two"])
+def test_a_member_of_a_gzipped_tar_is_read_where_it_stands_unpacked(made: io.BytesIO) -> None:
+    members = read_bundle(made, LIMITS).members
+    unpacked = gzip.decompress(made.getvalue())
+    with gzip.GzipFile(fileobj=io.BytesIO(made.getvalue())) as bundle:
+        for member in (*members, *reversed(members)):
+            assert (member.s, member.method) == (None, "gzip")
+            assert member.at is not None
+            assert unpacked[member.at :][: member.l] == FILES[member.path]
+            assert b"".join(unpacked_pieces(bundle, member)) == FILES[member.path]
+
+
+def test_a_hard_link_of_a_gzipped_tar_stands_where_its_file_does() -> None:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+        info = tarfile.TarInfo("a")
+        info.size = 3
+        archive.addfile(info, io.BytesIO(b"abc"))
+        link = tarfile.TarInfo("b")
+        link.type, link.linkname = tarfile.LNKTYPE, "a"
+        archive.addfile(link)
+    assert {(one.at, one.l) for one in read_bundle(out, LIMITS).members} == {(512, 3)}
+
+
+def test_what_a_gzipped_bundle_does_not_give_is_told() -> None:
+    whole = WHOLE["tar.gz"].getvalue()
+    (noise,) = (one for one in read_bundle(WHOLE["tar.gz"], LIMITS).members if "noise" in one.path)
+    changed = bytearray(gzip.compress(gzip.decompress(whole), 0))  # all bytes stand as they are
+    changed[changed.index(FILES[noise.path]) + 20] ^= 1
+    for data, member, why in (
+        (whole, replace(noise, at=1 << 60), "not all there"),
+        (whole, replace(noise, at=(noise.at or 0) + 1), "CRC-32 is another"),
+        (whole, replace(noise, at=None), "does not stand in one place"),
+        (whole[: len(whole) // 2], noise, "broken: Compressed file ended"),
+        (bytes(changed), noise, "CRC-32 is another"),
+        (b"no gzip", noise, "broken: Not a gzipped file"),
+    ):
+        bundle = gzip.GzipFile(fileobj=io.BytesIO(data))
+        with pytest.raises(BadBundle, match=why):
+            b"".join(unpacked_pieces(bundle, member))
 
 
 def test_types_are_told_whatever_the_order_in_which_they_are_found_out() -> None:

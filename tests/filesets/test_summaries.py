@@ -15,6 +15,7 @@ from lafka.filesets.summaries import (
     BundlePlace,
     FilesetSummary,
     FilesetVersion,
+    PackedPlace,
     Splap,
     SummaryFile,
 )
@@ -72,6 +73,7 @@ bundle_places = st.builds(
     BundlePlace,
     s=st.none() | counts,
     l=counts,
+    packed=st.none() | st.builds(PackedPlace, s=counts, l=counts, at=counts),
     method=st.text(max_size=4),
     crc32=st.text(max_size=4),
     flags=counts,
@@ -120,6 +122,7 @@ def broken(way: tuple[Any, ...], value: Any) -> bytes:
 
 
 FILE = (ID, "3463499", "files", "data/a.csv")
+MEMBER = {"l": 1, "method": "gzip", "crc32": "0a0b0c0d"}
 
 
 @pytest.mark.parametrize(
@@ -134,7 +137,9 @@ FILE = (ID, "3463499", "files", "data/a.csv")
         broken((ID, "3463499", "files"), []), broken(FILE, 5), broken((*FILE, "s"), -1),
         broken((*FILE, "s"), None), broken((*FILE, "l"), "5"), broken((*FILE, "digest"), "md5:0"),
         broken((*FILE, "digest"), ...), broken((*FILE, "url"), 5), broken((*FILE, "item"), "both"),
-        broken((*FILE, "bundle"), {"l": 1}),
+        broken((*FILE, "bundle"), {"l": 1}), broken((*FILE, "bundle"), MEMBER | {"packed": 5}),
+        broken((*FILE, "bundle"), MEMBER | {"packed": {"s": 1, "l": 2}}),
+        broken((*FILE, "bundle"), MEMBER | {"packed": {"s": 1, "l": 2, "at": -1}}),
     ],
 )  # fmt: skip
 def test_what_is_no_summary_is_refused_with_a_reason(data: bytes) -> None:
@@ -150,9 +155,21 @@ def test_a_summary_of_another_fileset_is_refused() -> None:
 def test_a_members_place_counts_from_the_warcs_start() -> None:
     member = Member(path="a", size=5, md5="", sha1="", sha256="", crc32="0a0b0c0d", s=30, l=4,
                     method="deflated", flags=8)  # fmt: skip
-    place = BundlePlace.of(member, 1000)
+    place = BundlePlace.of(member, 99, 1000)
+    assert place == BundlePlace.of(member, 99).moved(1000)
     assert place.as_json() == {
         "s": 1030, "l": 4, "method": "deflated", "crc32": "0a0b0c0d", "flags": 8,
+    }  # fmt: skip
+
+
+def test_a_place_in_a_gzipped_bundle_says_where_the_bundle_stands() -> None:
+    member = Member(path="a", size=5, md5="", sha1="", sha256="", crc32="0a0b0c0d", at=512, l=5,
+                    method="gzip")  # fmt: skip
+    place = BundlePlace.of(member, 99, 1000)
+    assert place == BundlePlace.of(member, 99).moved(1000)
+    assert place.as_json() == {
+        "l": 5, "packed": {"s": 1000, "l": 99, "at": 512}, "method": "gzip", "crc32": "0a0b0c0d",
+        "flags": 0,
     }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lafka.errors import BadArgument, BadWarc, StorageTrouble
-from lafka.filesets.archive.filesets import Filesets, StoredFile
+from lafka.filesets.archive.filesets import Filesets, StoredFile, Unpacked
 from lafka.filesets.targets.names import local_names
 from lafka.storage import drafts
 from lafka.storage.folders import make_folders
@@ -26,16 +26,19 @@ def make_bag(filesets: Filesets, fileset_id: str, folder: Path, version: str | N
         raise BadArgument(f"{folder}: not empty")
     name, held = filesets.version(fileset_id, version)
     names = {path: _plain(local) for path, local in local_names(held.files).items()}
-    sums: dict[str, list[str]] = {"sha256": [], "md5": []}
-    size = 0
-    for path, entry in held.files.items():
-        place = folder / "data" / names[path]
-        stored = filesets.stored(fileset_id, path, entry)
-        digests = _copied(stored, place)
-        size += place.stat().st_size
-        for algorithm, lines in sums.items():
-            lines.append(f"{digests[algorithm]}  data/{names[path]}\n")
-    tags = {f"manifest-{algorithm}.txt": "".join(lines) for algorithm, lines in sums.items()}
+    stored = [filesets.stored(fileset_id, path, entry) for path, entry in held.files.items()]
+    places = {path: folder / "data" / names[path] for path in held.files}
+    digests: dict[str, dict[str, str]] = {}
+    with Unpacked() as unpacked:
+        for file in sorted(stored, key=_in_bundle):
+            digests[file.path] = _copied(file, places[file.path], unpacked)
+    size = sum(place.stat().st_size for place in places.values())
+    tags = {
+        f"manifest-{algorithm}.txt": "".join(
+            f"{digests[path][algorithm]}  data/{names[path]}\n" for path in held.files
+        )
+        for algorithm in ("sha256", "md5")
+    }
     tags["bag-info.txt"] = (
         f"External-Identifier: {fileset_id}\nExternal-Description: version {name}\n"
         f"Payload-Oxum: {size}.{len(held.files)}\n"
@@ -53,11 +56,17 @@ def _plain(local: str) -> str:
     return local.replace("=", "=3D").replace("%", "=")
 
 
-def _copied(stored: StoredFile, place: Path) -> dict[str, str]:
+def _in_bundle(stored: StoredFile) -> tuple[str, int, int]:
+    """What sorts the members of each gzipped bundle so that it is unpacked once."""
+    packed = stored.packed
+    return (str(stored.place), packed.s, packed.at) if packed else ("", 0, 0)
+
+
+def _copied(stored: StoredFile, place: Path, unpacked: Unpacked) -> dict[str, str]:
     made = {name: hashlib.new(name, usedforsecurity=False) for name in ("sha256", "md5")}
 
     def passing() -> Iterator[bytes]:
-        for piece in stored.pieces():
+        for piece in stored.pieces(unpacked):
             for digest in made.values():
                 digest.update(piece)
             yield piece

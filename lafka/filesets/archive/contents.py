@@ -130,10 +130,10 @@ class Contents:
             return SummaryFile.of_json(entry)
         stands = self.places[record]
         start = stands.block + at
-        if bundle := entry.get("bundle"):
-            place = bundle.get("s")
-            entry["bundle"] = {**bundle, "s": None if place is None else place + start}
-            return SummaryFile.of_json(entry)
+        if entry.get("bundle"):
+            member = SummaryFile.of_json(entry)
+            assert member.bundle is not None
+            return replace(member, bundle=member.bundle.moved(start))
         held = HeldBytes(record_id=record, url=stands.url, date=stands.date, at=at, l=entry["l"])
         self.held.setdefault(entry["digest"], held)
         return SummaryFile.of_json({**entry, "s": start})

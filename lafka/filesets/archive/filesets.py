@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
+from gzip import GzipFile
 from io import SEEK_END
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 from lafka.errors import ArchiveBusy, BadPid, NotHeld, ShortWarc
 from lafka.filesets.archive.contents import fileset_id_in
 from lafka.filesets.archive.filesetwarc import FilesetWarc, load_summary
 from lafka.filesets.bundles import Member
 from lafka.filesets.slices import Slice
-from lafka.filesets.summaries import FilesetSummary, FilesetVersion, SummaryFile
+from lafka.filesets.summaries import (
+    FilesetSummary,
+    FilesetVersion,
+    PackedPlace,
+    SummaryFile,
+)
 from lafka.filesets.targets.folder import FolderTarget
 from lafka.filesets.targets.target import Target
-from lafka.filesets.unpacking import member_pieces
+from lafka.filesets.unpacking import member_pieces, unpacked_pieces
 from lafka.pids import SCHEMES, Pid
 from lafka.storage.folders import files_below
 from lafka.warc.format.sources import CHUNK
@@ -34,10 +41,24 @@ class StoredFile:
     place: Path | str
     target: Target
 
-    def pieces(self) -> Iterator[bytes]:
-        """Its bytes, a piece at a time; ``ShortWarc`` where there are fewer."""
-        with self._opened() as file:
-            bundle = self.entry.bundle
+    @property
+    def packed(self) -> PackedPlace | None:
+        """Where it stands in a gzipped bundle; None where it stands in none."""
+        return self.entry.bundle.packed if self.entry.bundle else None
+
+    def pieces(self, unpacked: Unpacked | None = None) -> Iterator[bytes]:
+        """Its bytes, a piece at a time; ``ShortWarc`` where there are fewer.
+
+        ``BadBundle`` where a bundle does not give them; *unpacked* keeps gzipped ones open for the
+        next file.
+        """
+        bundle = self.entry.bundle
+        if bundle is not None and bundle.packed is not None:
+            with Unpacked() as own:
+                stream = (unpacked or own).stream(self, bundle.packed)
+                yield from unpacked_pieces(stream, _member(self.path, self.entry))
+            return
+        with self.opened() as file:
             if bundle is not None:
                 size = file.seek(0, SEEK_END)
                 yield from member_pieces(
@@ -55,11 +76,41 @@ class StoredFile:
                 start += len(data)
                 left -= len(data)
 
-    def _opened(self) -> BinaryIO:
+    def opened(self) -> BinaryIO:
+        """The file, or object, that it stands in; ``OSError``."""
         entry = self.entry
         if entry.item is not None and entry.name is not None:
             return self.target.opened(entry.item, entry.name)
         return Path(self.place).open("rb")
+
+
+class Unpacked:
+    """The gzipped bundle that was read last, still open.
+
+    Its members are read in one pass where they are asked for in their order.
+    """
+
+    def __init__(self) -> None:
+        self._open = ExitStack()
+        self._what: tuple[Path | str, int, int] | None = None
+        self._stream: GzipFile | None = None
+
+    def stream(self, stored: StoredFile, packed: PackedPlace) -> GzipFile:
+        """What unpacks the bundle of *stored*, which stands as *packed* says."""
+        what = (stored.place, packed.s, packed.l)
+        if self._stream is None or self._what != what:
+            self._open.close()
+            file = self._open.enter_context(stored.opened())
+            part = Slice(file, packed.s, packed.l).buffered()
+            self._stream = self._open.enter_context(GzipFile(fileobj=part, mode="rb"))
+            self._what = what
+        return self._stream
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
 
 
 def _member(path: str, entry: SummaryFile) -> Member:
@@ -73,6 +124,7 @@ def _member(path: str, entry: SummaryFile) -> Member:
         sha256=entry.digest.partition(":")[2],
         crc32=bundle.crc32,
         s=bundle.s,
+        at=None if bundle.packed is None else bundle.packed.at,
         l=bundle.l,
         method=bundle.method,
         flags=bundle.flags,

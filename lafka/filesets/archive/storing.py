@@ -331,7 +331,7 @@ def _member_entry(want: Keep, path: str) -> SummaryFile:
         digest=f"sha256:{member.sha256}",
         mimetype=member.mimetype or None,
         size=member.size,
-        bundle=BundlePlace.of(member),
+        bundle=BundlePlace.of(member, want.file.size or 0),
     )
 
 

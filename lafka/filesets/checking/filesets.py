@@ -6,17 +6,28 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from lafka.filesets.checking.bundles import (
+    Found,
+    Stretch,
+    Unplaced,
+    gunzipped,
+    packed_place,
+    placed,
+    sums_in,
+)
 from lafka.filesets.checking.items import Bucket, Items
 from lafka.filesets.checking.problems import FilesetProblem, problem
 from lafka.filesets.checking.records import NoRecord, Record, records, stretch, sums
 
-_PIECE = 1 << 20
+_Trouble = tuple[str, str] | None
+"""Code and sentence of what is wrong with one file; None where all is well."""
 
 
 def check_filesets(
@@ -187,11 +198,12 @@ class _Fileset:
         self, name: str, version: dict[str, Any], *, quick: bool
     ) -> Iterator[FilesetProblem]:
         looked = partial(self._looked_into, quick=quick)
-        files = version["files"].items()
+        files, found = version["files"], dict[str, _Trouble]()
         with ThreadPoolExecutor(os.cpu_count()) as threads:  # hashing lets others run meanwhile
-            troubles = threads.map(looked, version["files"].values())
-        for (path, entry), trouble in zip(files, troubles, strict=True):
-            if trouble:
+            for troubles in threads.map(looked, _together(files)):
+                found |= troubles
+        for path, entry in files.items():
+            if trouble := found[path]:
                 code, sentence = trouble
                 yield problem(self._place(entry), code, f"{path!r} of version {name}: {sentence}")
         items = {entry["item"] for entry in version["files"].values() if entry.get("item")}
@@ -205,35 +217,74 @@ class _Fileset:
         item, name = entry.get("item"), entry.get("name")
         return self._items.place(item, name) if item and name else self._warc
 
-    def _stretch(self, entry: dict[str, Any]) -> _Stretch:
+    def _stretch(self, entry: dict[str, Any]) -> Stretch:
         """What gives bytes of the file that holds *entry*'s."""
         item, name = entry.get("item"), entry.get("name")
         if item and name:
             return partial(self._items.stretch, item, name)
         return partial(stretch, self._warc)
 
-    def _looked_into(self, entry: dict[str, Any], *, quick: bool) -> tuple[str, str] | None:
+    def _looked_into(self, files: dict[str, dict[str, Any]], *, quick: bool) -> dict[str, _Trouble]:
+        """What is wrong with each of *files*: one, or members of one gzipped bundle."""
         try:
-            return self._file(entry, quick=quick)
-        except (OSError, ValueError, LookupError, TypeError) as error:
-            return "fileset-digest", f"cannot be read: {error}"
+            missing = self._missing(next(iter(files.values())))
+            if missing or quick:
+                return dict.fromkeys(files, missing)
+            return self._read(files)
+        except Unplaced as error:
+            return dict.fromkeys(files, ("member-unchecked", str(error)))
+        except (OSError, ValueError, LookupError, TypeError, zlib.error) as error:
+            return dict.fromkeys(files, ("fileset-digest", f"cannot be read: {error}"))
 
-    def _file(self, entry: dict[str, Any], *, quick: bool) -> tuple[str, str] | None:
-        """Code and sentence of what is wrong with one file; None where all is well."""
+    def _missing(self, entry: dict[str, Any]) -> _Trouble:
         item, name = entry.get("item"), entry.get("name")
         if item and name and not self._items.have(item, [name]):
             return "item-missing", "the item has lost it"
-        if quick:
-            return None
-        size, digests = sums(_bytes(self._stretch(entry), entry))
-        wanted = entry["size"] if entry.get("size") is not None else entry["l"]
-        if size != wanted:
-            return "fileset-digest", f"{size} bytes, and its summary says {wanted}"
-        stated = {"sha256": entry["digest"].partition(":")[2], **{
-            name: entry[name] for name in ("sha1", "md5") if entry.get(name)
-        }}  # fmt: skip
-        wrong = [name for name, value in stated.items() if digests[name] != value]
-        return ("fileset-digest", f"its {wrong[0]} is another") if wrong else None
+        return None
+
+    def _read(self, files: dict[str, dict[str, Any]]) -> dict[str, _Trouble]:
+        (path, entry), *_ = files.items()
+        stretch, bundle = self._stretch(entry), packed_place(entry)
+        if bundle is None:
+            return {path: _judged(entry, sums(_bytes(stretch, entry)))}
+        wanted = {path: (_at(entry), entry["bundle"]["l"]) for path, entry in files.items()}
+        found, why = sums_in(gunzipped(stretch(*bundle[:2])), wanted.values())
+        return {path: _judged(entry, found[wanted[path]], why) for path, entry in files.items()}
+
+
+def _together(files: dict[str, dict[str, Any]]) -> list[dict[str, dict[str, Any]]]:
+    """*files*, those of one gzipped bundle together, so that it is unpacked once."""
+    bundles: defaultdict[Any, dict[str, dict[str, Any]]] = defaultdict(dict)
+    for path, entry in files.items():
+        try:
+            place = packed_place(entry)
+        except (ValueError, LookupError, TypeError):
+            place = None  # told where it is read
+        which = path if place is None else (entry.get("item"), entry.get("name"), *place[:2])
+        bundles[which][path] = entry
+    return list(bundles.values())
+
+
+def _at(entry: dict[str, Any]) -> int:
+    place = packed_place(entry)
+    assert place is not None
+    return place[2]
+
+
+def _judged(entry: dict[str, Any], found: Found, why: str = "") -> _Trouble:
+    """What is wrong with a file of which *found* was read, and no more because of *why*."""
+    size, digests = found
+    wanted = entry["size"] if entry.get("size") is not None else entry["l"]
+    if size != wanted:
+        sentence = (
+            f"cannot be read: {why}" if why else f"{size} bytes, and its summary says {wanted}"
+        )
+        return "fileset-digest", sentence
+    stated = {"sha256": entry["digest"].partition(":")[2], **{
+        name: entry[name] for name in ("sha1", "md5") if entry.get(name)
+    }}  # fmt: skip
+    wrong = [name for name, value in stated.items() if digests[name] != value]
+    return ("fileset-digest", f"its {wrong[0]} is another") if wrong else None
 
 
 def _summary(data: bytes) -> tuple[dict[str, Any], int, str]:
@@ -248,27 +299,10 @@ def _summary(data: bytes) -> tuple[dict[str, Any], int, str]:
     return versions, end, chain
 
 
-_Stretch = Callable[[int, int], Iterator[bytes]]
-
-
-def _bytes(stretch: _Stretch, entry: dict[str, Any]) -> Iterator[bytes]:
+def _bytes(stretch: Stretch, entry: dict[str, Any]) -> Iterator[bytes]:
     """The bytes of a file: a stretch of the WARC, an item's file, or a member of a bundle."""
-    bundle = entry.get("bundle")
-    if bundle is None:
+    if entry.get("bundle") is None:
         # A byte more than there should be in an item's file is seen.
         return stretch(0, entry["l"] + 1) if entry.get("s") is None else stretch(
             entry["s"], entry["l"])  # fmt: skip
-    if bundle.get("s") is None:
-        raise ValueError("it stands in no one place of its bundle")
-    packed = stretch(bundle["s"], bundle["l"])
-    return _inflated(packed) if bundle["method"] == "deflated" else packed
-
-
-def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
-    undo = zlib.decompressobj(-zlib.MAX_WBITS)
-    for piece in packed:
-        data = piece
-        while data:
-            yield undo.decompress(data, _PIECE)
-            data = undo.unconsumed_tail
-    yield undo.flush()
+    return placed(stretch, entry)

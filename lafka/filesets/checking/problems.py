@@ -17,6 +17,7 @@ CODES: Mapping[str, Literal["error", "warning"]] = {
     "fileset-headers": "error",
     "fileset-tail": "warning",
     "fileset-digest": "error",
+    "member-unchecked": "warning",
     "summary-differs": "error",
     "result-lost": "error",
     "item-missing": "error",
