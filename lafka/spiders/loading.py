@@ -37,7 +37,7 @@ class LoaderByName:
         """The spider called *spider_name*; ``KeyError`` if there is none."""
         for package in self._settings.getlist("SPIDER_MODULES"):
             place = f"{package}.{spider_name}"
-            if spider_name.isidentifier() and find_spec(place):
+            if spider_name.isidentifier() and _is_there(place):
                 for spider in iter_spider_classes(import_module(place)):
                     if spider.name == spider_name:
                         return spider
@@ -48,3 +48,11 @@ class LoaderByName:
 
     def find_by_request(self, request: Request) -> list[str]:  # type: ignore[valid-type]
         return self._all.find_by_request(request)
+
+
+def _is_there(place: str) -> bool:
+    """Whether there is a module *place*; what is above it may be no package, or not there."""
+    try:
+        return find_spec(place) is not None
+    except ModuleNotFoundError:
+        return False

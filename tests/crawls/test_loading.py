@@ -56,6 +56,17 @@ def test_who_is_no_spider_is_not_found(loader: LoaderByName, name: str) -> None:
         loader.load(name)
 
 
+def test_a_module_of_spiders_need_be_no_package(loader: LoaderByName) -> None:
+    settings = get_project_settings()
+    settings.set("SPIDER_MODULES", ["other_spiders.guests", "lafka.spiders"])
+    found = LoaderByName.from_settings(settings)
+    assert found.load("futli").name == "futli"
+    assert found.load("visitor").__module__ == "other_spiders.guests"
+    settings.set("SPIDER_MODULES", ["not_there.at_all"])
+    with pytest.raises(ImportError):
+        LoaderByName.from_settings(settings).load("futli")
+
+
 def test_the_list_is_that_of_scrapys_loader(loader: LoaderByName) -> None:
     settings = get_project_settings()
     settings.set("SPIDER_MODULES", ["lafka.spiders", "other_spiders"])
