@@ -148,7 +148,9 @@ def test_a_line_is_kept_as_it_is(one):
 
 def last(text: str | None, *, lost: int | None = None) -> Last:
     noted = T - 9 if text else None
-    return Last(number=1, found=T - 9, noted=noted, lost=lost, md5=text, text_sha256=text)
+    return Last(
+        number=1, found=T - 9, noted=noted, lost=lost, md5=text, sha256=text, text_sha256=text
+    )
 
 
 def test_a_sight_is_an_appearance_a_change_or_a_visit():
