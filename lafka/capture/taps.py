@@ -68,6 +68,10 @@ class BadCertificate(BadTls):
     """LAFKA_TLS_STRICT, and the server's certificate is not to be trusted; nothing was sent."""
 
 
+class BrokenCoding(Exception):
+    """The transfer coding of a body contradicts itself: behind a ResponseDataLossError."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """How long and how much is read. Sizes in bytes, times in seconds, 0 for no limit.
@@ -363,7 +367,7 @@ class Tap:
         self.fault = fault
         self.exchange.truncated = "disconnect"
         if self.head is not None:
-            self._lack([])
+            self._lack([Failure(BrokenCoding(fault))])
         else:
             self._fail_with(ResponseFailed([]))  # type: ignore[no-untyped-call]
 

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from scrapy.settings import Settings
 from scrapy.spiderloader import SpiderLoader, get_spider_loader
-from scrapy.utils.project import get_project_settings
 
 from lafka.spiders.loading import LoaderByName
 
@@ -22,6 +22,13 @@ class Namesake(scrapy.Spider):
 """
 
 
+def project_settings() -> Settings:
+    """Lafka's; Scrapy's own function leaves its mark in the environment."""
+    settings = Settings()
+    settings.setmodule("lafka.settings")
+    return settings
+
+
 @pytest.fixture
 def loader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LoaderByName:
     package = tmp_path / "other_spiders"
@@ -29,13 +36,13 @@ def loader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LoaderByName:
     (package / "__init__.py").touch()
     (package / "guests.py").write_text(GUEST)
     monkeypatch.syspath_prepend(tmp_path)
-    settings = get_project_settings()
+    settings = project_settings()
     settings.set("SPIDER_MODULES", ["lafka.spiders", "other_spiders"])
     return LoaderByName.from_settings(settings)
 
 
 def test_the_project_uses_it() -> None:
-    assert isinstance(get_spider_loader(get_project_settings()), LoaderByName)
+    assert isinstance(get_spider_loader(project_settings()), LoaderByName)
 
 
 @pytest.mark.parametrize("name", ["futli", "fobi", "fileset"])
@@ -57,7 +64,7 @@ def test_who_is_no_spider_is_not_found(loader: LoaderByName, name: str) -> None:
 
 
 def test_a_module_of_spiders_need_be_no_package(loader: LoaderByName) -> None:
-    settings = get_project_settings()
+    settings = project_settings()
     settings.set("SPIDER_MODULES", ["other_spiders.guests", "lafka.spiders"])
     found = LoaderByName.from_settings(settings)
     assert found.load("futli").name == "futli"
@@ -68,7 +75,7 @@ def test_a_module_of_spiders_need_be_no_package(loader: LoaderByName) -> None:
 
 
 def test_the_list_is_that_of_scrapys_loader(loader: LoaderByName) -> None:
-    settings = get_project_settings()
+    settings = project_settings()
     settings.set("SPIDER_MODULES", ["lafka.spiders", "other_spiders"])
     assert loader.list() == SpiderLoader(settings).list()
     assert {"futli", "fobi", "fileset", "visitor"} <= set(loader.list())

@@ -10,10 +10,9 @@ from scrapy.exceptions import (
     UnsupportedURLSchemeError,
 )
 from twisted.internet.error import TCPTimedOutError
-from twisted.web.http import _MalformedChunkedDataError
 
 from lafka.capture.guard import AddressRefused
-from lafka.capture.taps import BadTls
+from lafka.capture.taps import BadTls, BrokenCoding
 from lafka.errors import BadHttp, BadUrl, printable
 from lafka.politeness import RedirectLoop
 from lafka.politeness.failures import causes, is_bad_http, is_tls
@@ -59,6 +58,6 @@ def _by_type(error: BaseException) -> str | None:
 def framing_trouble(error: BaseException | None) -> str:
     """What contradicts itself in the chunks of a body; empty for one that is merely cut."""
     for cause in causes(error) if error is not None else ():
-        if isinstance(cause, _MalformedChunkedDataError):
+        if isinstance(cause, BrokenCoding):
             return f"the chunked coding is broken: {printable(str(cause))}"
     return ""
