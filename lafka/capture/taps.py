@@ -367,7 +367,7 @@ class Tap:
         self.fault = fault
         self.exchange.truncated = "disconnect"
         if self.head is not None:
-            self._lack([Failure(BrokenCoding(fault))])
+            self._lack([Failure(BrokenCoding(fault))])  # type: ignore[no-untyped-call]
         else:
             self._fail_with(ResponseFailed([]))  # type: ignore[no-untyped-call]
 
