@@ -32,7 +32,8 @@ _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _TAIL = 2048
 END_WITHIN = 64 * 1024
 """Bytes at the end of a PDF among which its end is looked for; junk may follow it."""
-_PDF_END = re.compile(rb"%%EOF|startxref[\s\0]+[0-9]+")
+_EOF = b"%%EOF"
+_STARTXREF = re.compile(rb"startxref[\s\0]+[0-9]+")
 _OBJECT = b" obj"
 DECODED_TIMES = 16
 DECODED_SPARE = 64 << 20
@@ -100,10 +101,11 @@ def has_end(tail: bytes) -> bool:
     1.7, 7.5.5); no object begins behind it. What else follows is junk, and common: readers look
     for the end themselves (annex H.3, note 18).
     """
-    end = -1
-    for found in _PDF_END.finditer(tail):
+    place = tail.rfind(_EOF)  # hundreds of times as quick as one expression for both
+    end = place + len(_EOF) if place >= 0 else 0
+    for found in _STARTXREF.finditer(tail, end):
         end = found.end()
-    return end >= 0 and tail.find(_OBJECT, end) < 0
+    return end > 0 and tail.find(_OBJECT, end) < 0
 
 
 def pdf_start(prefix: bytes) -> int:
@@ -160,15 +162,17 @@ class _Entity:
         self.start = -1  # not known before 1,024 bytes are
         self._whole = self._fut = hashlib.sha256()
 
-    def feed(self, data: bytes) -> None:
-        self._keep(data[-END_WITHIN:])
+    def feed(self, data: bytes | memoryview) -> None:
+        self._keep(bytes(data[-END_WITHIN:]))
         self.size += len(data)
-        if self.start >= 0:
-            self._update(data)
-            return
-        self.first += data
-        if len(self.first) >= SNIFF:
+        if self.start < 0:
+            missing = SNIFF - len(self.first)
+            self.first += bytes(data[:missing])
+            if len(self.first) < SNIFF:
+                return
             self._settle()
+            data = data[missing:]
+        self._update(data)
 
     def _keep(self, data: bytes) -> None:
         """Pieces, for joining them costs more than all else where a body comes in small ones."""
@@ -188,9 +192,8 @@ class _Entity:
             self._fut.update(self.first[self.start :])
         else:
             self._fut.update(self.first)
-        self.first = self.first[:SNIFF]
 
-    def _update(self, data: bytes) -> None:
+    def _update(self, data: bytes | memoryview) -> None:
         self._fut.update(data)
         if self.start:
             self._whole.update(data)
@@ -220,12 +223,12 @@ def inspect(block: Source, *, max_entity: int = 0) -> Payload:
     """
     message = http.head(block)
     seen = _Entity()
-    whole, body = hashlib.sha256(block.read(0, message.end)), hashlib.sha256()
+    whole, body = hashlib.sha256(), hashlib.sha256()
     too_big = False
     if message.literal:
         trouble = _feed_literal(block, message, seen, whole)
     else:
-        for data in block.chunks(message.end):
+        for data in block.chunks():
             whole.update(data)
         trouble = _feed_decoded(block, message, seen, body, max_entity)
         too_big = trouble == _TOO_BIG
@@ -279,11 +282,13 @@ def inspect_entity(entity: Source, content_type: str = "") -> Payload:
 
 
 def _feed_literal(block: Source, message: http.Head, seen: _Entity, whole: hashlib._Hash) -> str:
-    left = message.content_length
-    for data in block.chunks(message.end):
+    skip, left = message.end, message.content_length
+    for data in block.chunks():
         whole.update(data)
-        piece = data if left is None else data[:left]
+        piece = memoryview(data)[skip:]  # uncopied
+        skip -= len(data) - len(piece)
         if left is not None:
+            piece = piece[:left]
             left -= len(piece)
         if piece:
             seen.feed(piece)
@@ -329,7 +334,7 @@ def _feed(entity: Iterator[bytes], seen: _Entity) -> str:
 def _unended(kind: Kind, message: http.Head, tail: bytes) -> str:
     """Without a length a reset looks like an end; then only the PDF itself can tell."""
     unframed = message.literal and message.content_length is None
-    if kind is Kind.PDF and unframed and b"%%EOF" not in tail:
+    if kind is Kind.PDF and unframed and _EOF not in tail:
         return "a PDF without a length does not end with %%EOF"
     return ""
 

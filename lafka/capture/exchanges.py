@@ -17,6 +17,8 @@ from lafka.warc.format import codings
 IN_MEMORY = 1280 * 1024
 """A spool of more bytes than this lies on the disk: most futs are smaller, and copied once less."""
 _PIECES_MAX = 512
+_BEGINNING = 64 * 1024
+"""As many bytes from the first on are read without joining all."""
 OPENING = 1024
 """The bytes of an entity that decide what it is (PDF 1.7, annex H.3, note 13)."""
 
@@ -68,6 +70,17 @@ class Spool:
             self._pieces = [b"".join(self._pieces)]
         return self._pieces[0]
 
+    def _beginning(self, end: int) -> bytes:
+        """At least the first *end* bytes, of what is in memory: the rest need not be joined."""
+        found: list[bytes] = []
+        size = 0
+        for piece in self._pieces:
+            found.append(piece)
+            size += len(piece)
+            if size >= end:
+                break
+        return b"".join(found)
+
     def _write(self, data: bytes) -> None:
         try:
             if self.file is None:
@@ -96,17 +109,20 @@ class Spool:
     def read(self, start: int, length: int) -> bytes:
         """At most *length* bytes from byte *start* on."""
         if self.file is None:
-            return self._memory()[start : start + length]
+            end = start + length
+            return (self._beginning(end) if end <= _BEGINNING else self._memory())[start:end]
         try:
             return os.pread(self.file.fileno(), length, start)
         except OSError as error:
             raise self._trouble(error) from error
 
     def chunks(self, start: int = 0, size: int = 1 << 20) -> Iterator[bytes]:
-        """All bytes from byte *start* on, at most *size* at a time; what is in memory, at once."""
-        if self.file is None and self.size:
-            memory = self._memory()
-            yield memory[start:] if start else memory  # uncopied
+        """All bytes from byte *start* on, at most *size* at a time; what is in memory, as it came."""
+        if self.file is None:
+            for piece in self._pieces:
+                if start < len(piece):
+                    yield piece[start:] if start else piece
+                start = max(start - len(piece), 0)
             return
         while data := self.read(start, size):
             yield data

@@ -20,6 +20,8 @@ from lafka.capture.client.routes import Routes, factory_of
 from lafka.capture.exchanges import Secured
 from lafka.capture.taps import Tap
 
+READ_MAX = 256 * 1024
+"""Bytes that one read of a socket may bring; Twisted's own 64 KiB wake the reactor more often."""
 IDLE = 240.0
 """Seconds that a connection is kept for the next request, as in Twisted's own pool."""
 
@@ -76,6 +78,9 @@ class Connection(Protocol):
         self._again: Callable[[], None] | None = None
         self._secured: Secured | None = None
         self._lost: Deferred[None] | None = None
+
+    def connectionMade(self) -> None:  # noqa: N802
+        self.transport.bufferSize = READ_MAX
 
     @cached_property
     def certificate(self) -> Certificate | None:
