@@ -444,7 +444,8 @@ def test_less_than_the_header_of_a_pdf_is_no_pdf_by_its_type_either() -> None:
 @pytest.mark.parametrize(
     "tail",
     [b"startxref\n116\n%%EOF\n", b"%%EOF", b"%%EOF\r\n" + b"\0" * 5000, b"\nstartxref\r\n116",
-     b"%%EOF\n<script>junk</script>", b"%%EOF\n5 0 obj\n<<>>\nendobj\n%%EOF", b"startxref 0"],
+     b"%%EOF\n<script>junk</script>", b"%%EOF\n5 0 obj\n<<>>\nendobj\n%%EOF", b"startxref 0",
+     b"%%EOF\n5 0 obj\n<<>>\nendobj\nstartxref\n116\n"],
 )  # fmt: skip
 def test_a_pdf_ends_where_no_object_follows_its_end(tail: bytes) -> None:
     assert has_end(b"%PDF-1.4\n1 0 obj\n" + tail)
@@ -453,7 +454,7 @@ def test_a_pdf_ends_where_no_object_follows_its_end(tail: bytes) -> None:
 @pytest.mark.parametrize(
     "tail",
     [b"", b"endobj\n", b"xref\n0 4\n0000000000 65535 f", b"startxref", b"startxref\n", b"%%EO",
-     b"%%EOF\n5 0 obj\n<<>>\nendobj"],
+     b"%%EOF\n5 0 obj\n<<>>\nendobj", b"startxref 0\n%%EOF\nstartxref 9\n5 0 obj"],
 )  # fmt: skip
 def test_a_pdf_that_stops_before_its_end_has_none(tail: bytes) -> None:
     assert not has_end(b"%PDF-1.4\n1 0 obj\n" + tail)

@@ -59,6 +59,16 @@ def test_a_spool_gives_back_what_came(parts, trimmed, size):
     spool.close()
 
 
+def test_what_is_in_memory_is_given_as_it_came_and_not_joined_for_a_head():
+    spool, parts = Spool(), [b"HTTP/1.1 200 OK\r\n\r\n", b"a" * 70_000, b"b" * 70_000]
+    for part in parts:
+        spool.append(part)
+    assert spool.read(0, 8192) == b"".join(parts)[:8192]
+    assert spool.read(12, 65_000) == b"".join(parts)[12:65_012]
+    assert [*map(id, spool.chunks())] == [*map(id, parts)]
+    assert [*spool.chunks(30)] == [parts[1][11:], parts[2]]
+
+
 def test_a_thread_reads_a_spool():
     spool = Spool()
     spool.append(b"z" * (IN_MEMORY + 1))

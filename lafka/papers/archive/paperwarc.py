@@ -105,6 +105,8 @@ class PaperWarc:
         if self._contents is None:
             status = os.fstat(self._fd)
             self._contents = self._in_use.contents(self.suwaf, status)
+            if self._contents is None and self._lock.is_draft and not status.st_size:
+                self._contents = Contents()  # a paper that is new
         if self._contents is None:
             scanner = self._scanner(self.suwaf.end)
             yield from _reading(scanner, status.st_size)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Self
 
@@ -164,7 +165,7 @@ class Fields:
         if self.raw is not None:
             return self.raw
         for name, _ in self._items:
-            if not _NAME.fullmatch(name):
+            if not _is_name(name):
                 raise BadValue(f"not a field name: {name!r}")
         if _FORBIDDEN.search("".join(value for _, value in self._items)):
             name, value = next(item for item in self._items if _FORBIDDEN.search(item[1]))
@@ -199,6 +200,11 @@ class Fields:
                 raise BadValue(f"byte {error.offset} of the fields: {error.sentence}")
             (problems if problems is not None else []).extend(found)
         return fields
+
+
+@lru_cache(1024)  # there are few names
+def _is_name(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None
 
 
 def _plain(data: bytes, encoding: str) -> list[tuple[str, str]] | None:
