@@ -32,7 +32,8 @@ _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _TAIL = 2048
 END_WITHIN = 64 * 1024
 """Bytes at the end of a PDF among which its end is looked for; junk may follow it."""
-_PDF_END = re.compile(rb"%%EOF|startxref[\s\0]+[0-9]+")
+_EOF = b"%%EOF"
+_STARTXREF = re.compile(rb"startxref[\s\0]+[0-9]+")
 _OBJECT = b" obj"
 DECODED_TIMES = 16
 DECODED_SPARE = 64 << 20
@@ -100,8 +101,9 @@ def has_end(tail: bytes) -> bool:
     1.7, 7.5.5); no object begins behind it. What else follows is junk, and common: readers look
     for the end themselves (annex H.3, note 18).
     """
-    end = -1
-    for found in _PDF_END.finditer(tail):
+    last = tail.rfind(_EOF)
+    end = last + len(_EOF) if last >= 0 else -1
+    for found in _STARTXREF.finditer(tail, max(end, 0)):
         end = found.end()
     return end >= 0 and tail.find(_OBJECT, end) < 0
 
@@ -329,7 +331,7 @@ def _feed(entity: Iterator[bytes], seen: _Entity) -> str:
 def _unended(kind: Kind, message: http.Head, tail: bytes) -> str:
     """Without a length a reset looks like an end; then only the PDF itself can tell."""
     unframed = message.literal and message.content_length is None
-    if kind is Kind.PDF and unframed and b"%%EOF" not in tail:
+    if kind is Kind.PDF and unframed and _EOF not in tail:
         return "a PDF without a length does not end with %%EOF"
     return ""
 
