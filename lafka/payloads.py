@@ -101,11 +101,11 @@ def has_end(tail: bytes) -> bool:
     1.7, 7.5.5); no object begins behind it. What else follows is junk, and common: readers look
     for the end themselves (annex H.3, note 18).
     """
-    place = tail.rfind(_EOF)  # hundreds of times as quick as one expression for both
-    end = place + len(_EOF) if place >= 0 else 0
-    for found in _STARTXREF.finditer(tail, end):
+    last = tail.rfind(_EOF)
+    end = last + len(_EOF) if last >= 0 else -1
+    for found in _STARTXREF.finditer(tail, max(end, 0)):
         end = found.end()
-    return end > 0 and tail.find(_OBJECT, end) < 0
+    return end >= 0 and tail.find(_OBJECT, end) < 0
 
 
 def pdf_start(prefix: bytes) -> int:

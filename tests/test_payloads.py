@@ -1,6 +1,7 @@
 import gzip
 import hashlib
 import os
+import re
 import tracemalloc
 import zipfile
 import zlib
@@ -458,6 +459,15 @@ def test_a_pdf_ends_where_no_object_follows_its_end(tail: bytes) -> None:
 )  # fmt: skip
 def test_a_pdf_that_stops_before_its_end_has_none(tail: bytes) -> None:
     assert not has_end(b"%PDF-1.4\n1 0 obj\n" + tail)
+
+
+MARKS = st.sampled_from([b"%%EOF", b"startxref\n7", b"startxref\0", b" 12", b" obj", b"x", b"%"])
+
+
+@given(st.lists(MARKS, max_size=12).map(b"".join))
+def test_the_end_is_behind_the_last_mark_of_one(tail: bytes) -> None:
+    ends = [found.end() for found in re.finditer(rb"%%EOF|startxref[\s\0]+[0-9]+", tail)]
+    assert has_end(tail) == (bool(ends) and b" obj" not in tail[ends[-1] :])
 
 
 @pytest.mark.parametrize("framed", [sized, in_chunks], ids=["length", "chunks"])

@@ -13,7 +13,7 @@ from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
 from twisted.web.client import ResponseNeverReceived
 
-from lafka.capture.client.connections import IDLE, Client
+from lafka.capture.client.connections import IDLE, READ_MAX, Client
 from lafka.capture.client.requests import asked
 from lafka.capture.exchanges import Exchange
 from lafka.capture.taps import Limits, Tap
@@ -48,6 +48,7 @@ class Wire(StringTransport):
     """One end of a connection; ``gone``: the client has closed it."""
 
     protocol: Any
+    bufferSize = 1 << 16
 
     def __init__(self, peer: Any) -> None:
         super().__init__(peerAddress=peer)
@@ -82,6 +83,11 @@ class Asking:
 @pytest.fixture
 def net() -> Net:
     return Net()
+
+
+def test_a_connection_reads_much_at_once(net: Net) -> None:
+    Asking(net, Client(net, None, kept=1))
+    assert net.connect().bufferSize == READ_MAX
 
 
 def test_a_connection_is_used_again(net: Net) -> None:

@@ -8,10 +8,11 @@ their ends.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from lafka.storage.keeper import Commit, all_done
 from lafka.storage.steps import Steps
 from lafka.warc.format.fields import Fields
 
-AT_ONCE = 256
+AT_ONCE = 64
 """Trails that are stored before the next ones are: after trouble of the disk no more are tried."""
 
 
@@ -91,19 +92,23 @@ class Papers:
     def take_up(self, log: DeadLog, run: str) -> tuple[int, int]:  # noqa: ARG002
         """How many trails were copied, and how many of them are left open."""
         copied, reopened = 0, 0
-        left = iter(_Trails(log, self.archive).left())
-        while some := [*islice(left, AT_ONCE)]:
-            commits = [Commit[Stored](key=t.pid.path, begin=self._storing, what=t) for t in some]
-            all_done(commits)
-            for trail, commit in zip(some, commits, strict=True):
-                if commit.error:
-                    raise commit.error
-                if isinstance(commit.result, KeeperError):
-                    log.problems.append(str(commit.result))
+        with closing(_read_ahead(_Trails(log, self.archive).left())) as left:
+            for trail, stored in chain.from_iterable(map(self._stored, left)):
+                if isinstance(stored, KeeperError):
+                    log.problems.append(str(stored))
                 elif trail.left.captures:
                     copied += 1
                     reopened += trail.left.opened
         return copied, reopened
+
+    def _stored(self, trails: Sequence[_Trail]) -> Iterator[tuple[_Trail, Stored | None]]:
+        """What came of each, stored side by side; raises what storing one of them did."""
+        commits = [Commit[Stored](key=t.pid.path, begin=self._storing, what=t) for t in trails]
+        all_done(commits)
+        for trail, commit in zip(trails, commits, strict=True):
+            if commit.error:
+                raise commit.error
+            yield trail, commit.result
 
     def _storing(self, trails: Sequence[_Trail]) -> Steps[Sequence[Stored]]:
         return self.archive.storing(trails[0].pid, [trail.left for trail in trails])
@@ -117,6 +122,22 @@ class _Trail:
     left: Left
 
 
+def _read_ahead(trails: Iterator[_Trail]) -> Generator[list[_Trail]]:
+    """Lists of *trails*, the next of which a thread reads while the last one is stored.
+
+    That thread has ended when this has: it reads files that are closed then.
+    """
+
+    def following() -> list[_Trail]:
+        return [*islice(trails, AT_ONCE)]
+
+    with ThreadPoolExecutor(1, thread_name_prefix="lafka-recovery") as reader:
+        coming = reader.submit(following)
+        while some := coming.result():
+            coming = reader.submit(following)
+            yield some
+
+
 class _Trails:
     """The trails in a dead run's log."""
 
@@ -124,9 +145,8 @@ class _Trails:
         self._log = log
         self._archive = archive
 
-    def left(self) -> list[_Trail]:
-        """Each trail with what of it belongs into its paper WARC."""
-        left: list[_Trail] = []
+    def left(self) -> Iterator[_Trail]:
+        """Each trail with what of it belongs into its paper WARC; its answers are read for it."""
         ended: set[str] = set()
         futlis: set[tuple[str, str]] = set()
         for end in self._log.notes:
@@ -136,9 +156,9 @@ class _Trails:
             known = [self._capture(i, self._log.known) for i in ids]
             captures = [c for c in known if c and c.is_kept]
             if captures:
-                left.append(_trail(captures, opened=len(captures) < len(ids)))
+                yield _trail(captures, opened=len(captures) < len(ids))
             elif not ids and (futli := self._closed(end)):
-                left.append(_Trail(futli.pid, Left(closes=futli.url)))
+                yield _Trail(futli.pid, Left(closes=futli.url))
         opened: dict[tuple[str, str], list[Capture]] = defaultdict(list)
         for found in self._log.bound.values():
             key = (found.body.first(PAPER_ID), found.body.first(FUTLI))
@@ -147,7 +167,8 @@ class _Trails:
             capture = self._capture(found.id, self._log.unknown)
             if capture and _belongs(capture):
                 opened[key].append(capture)
-        return left + [_trail(captures, opened=True) for captures in opened.values()]
+        for captures in opened.values():
+            yield _trail(captures, opened=True)
 
     def _closed(self, end: dict[str, Any]) -> Futli | None:
         """The futli of a trail without captures, where the site had the last word on it."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import gzip
 import multiprocessing
 import os
@@ -18,6 +19,7 @@ import pytest
 from lafka.capture.exchanges import Secured
 from lafka.capture.rawlog import RawLog
 from lafka.errors import ArchiveBusy, StorageTrouble
+from lafka.papers.archive import recovery
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.recovery import Recovery, end_of, recover
 from lafka.papers.walk.asks import Capture
@@ -444,6 +446,29 @@ def test_a_paper_that_cannot_be_written_keeps_the_run(store: Store) -> None:
     assert found.problems == ()
     assert list(cuts(store.archive).values()) == [pdf(1)]
     assert problems(store.root) == []
+
+
+def test_trouble_of_the_disk_ends_it_with_none_of_its_threads(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread that reads ahead reads files that are closed then; what it reads is not stored."""
+    monkeypatch.setattr(recovery, "AT_ONCE", 1)
+    for number in range(1, 6):
+        store.number = number
+        store.end([store.fut(pdf(number), pid=f"RePEc:abc:wpaper:{number}")])
+    store.die()
+    with pytest.MonkeyPatch.context() as full:
+        full.setattr(os, "sendfile", refused)
+        with pytest.raises(StorageTrouble, match="No space left"):
+            recovered(store.archive)
+        assert not [t for t in threading.enumerate() if t.name.startswith("lafka-recovery")]
+    assert list(store.archive.warcs()) == []
+    assert [found.trails for found in recovered(store.archive)] == [5]
+    assert problems(store.root) == []
+
+
+def refused(*_: object) -> int:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_a_kept_run_is_marked_as_copied(store: Store) -> None:
