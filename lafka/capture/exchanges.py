@@ -117,7 +117,7 @@ class Spool:
             raise self._trouble(error) from error
 
     def chunks(self, start: int = 0, size: int = 1 << 20) -> Iterator[bytes]:
-        """All bytes from byte *start* on, at most *size* at a time; what is in memory, as it came."""
+        """All bytes from byte *start* on, at most *size* at a time; in memory, as it came."""
         if self.file is None:
             for piece in self._pieces:
                 if start < len(piece):

@@ -79,9 +79,6 @@ class Connection(Protocol):
         self._secured: Secured | None = None
         self._lost: Deferred[None] | None = None
 
-    def connectionMade(self) -> None:  # noqa: N802
-        self.transport.bufferSize = READ_MAX
-
     @cached_property
     def certificate(self) -> Certificate | None:
         """The other end's; None without TLS."""
@@ -94,6 +91,7 @@ class Connection(Protocol):
         return ip_address(self.transport.getPeer().host)
 
     def connectionMade(self) -> None:  # noqa: N802
+        self.transport.bufferSize = READ_MAX
         if ITCPTransport.providedBy(self.transport):
             self.transport.setTcpNoDelay(True)
 
