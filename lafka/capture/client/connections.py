@@ -20,8 +20,10 @@ from lafka.capture.client.routes import Routes, factory_of
 from lafka.capture.exchanges import Secured
 from lafka.capture.taps import Tap
 
-READ_MAX = 256 * 1024
-"""Bytes that one read of a socket may bring; Twisted's own 64 KiB wake the reactor more often."""
+READ = 64 * 1024
+"""Bytes that one read of a socket may bring, as long as it is not known that all is wanted."""
+READ_PDF = 256 * 1024
+"""As much of a PDF: fewer rounds of the reactor."""
 IDLE = 240.0
 """Seconds that a connection is kept for the next request, as in Twisted's own pool."""
 
@@ -91,7 +93,6 @@ class Connection(Protocol):
         return ip_address(self.transport.getPeer().host)
 
     def connectionMade(self) -> None:  # noqa: N802
-        self.transport.bufferSize = READ_MAX
         if ITCPTransport.providedBy(self.transport):
             self.transport.setTcpNoDelay(True)
 
@@ -103,6 +104,7 @@ class Connection(Protocol):
         """Write *asked*; *again* asks once more should nothing come because this was closed."""
         self._tap, self._again = tap, again
         self._reader = AnswerReader(asked.method)
+        self.transport.bufferSize = READ
         tap.begin(self, self.transport.getPeer().host, self._secured)
         tap.wrote(asked.head)
         if asked.body:
@@ -131,6 +133,8 @@ class Connection(Protocol):
             tap.give_up(reader.fault)
         else:
             tap.judge_head()
+            if tap.beginning is not None and tap.beginning.is_pdf:
+                self.transport.bufferSize = READ_PDF
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
         tap, reader, again = self._tap, self._reader, self._again
