@@ -13,7 +13,7 @@ from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
 from twisted.web.client import ResponseNeverReceived
 
-from lafka.capture.client.connections import IDLE, READ, READ_PDF, Client
+from lafka.capture.client.connections import IDLE, Client
 from lafka.capture.client.requests import asked
 from lafka.capture.exchanges import Exchange
 from lafka.capture.taps import Limits, Tap
@@ -48,7 +48,6 @@ class Wire(StringTransport):
     """One end of a connection; ``gone``: the client has closed it."""
 
     protocol: Any
-    bufferSize = 0
 
     def __init__(self, peer: Any) -> None:
         super().__init__(peerAddress=peer)
@@ -83,20 +82,6 @@ class Asking:
 @pytest.fixture
 def net() -> Net:
     return Net()
-
-
-def test_a_connection_reads_much_at_once_of_a_pdf_alone(net: Net) -> None:
-    client = Client(net, None, kept=1)
-    Asking(net, client)
-    wire = net.connect()
-    head, pdf = b"HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n", b"%PDF-1.4\n".ljust(2000)
-    wire.bring(head)
-    assert wire.bufferSize == READ
-    wire.bring(pdf[:1500])
-    assert wire.bufferSize == READ_PDF
-    wire.bring(pdf[1500:])
-    Asking(net, client)
-    assert wire.bufferSize == READ
 
 
 def test_a_connection_is_used_again(net: Net) -> None:

@@ -20,10 +20,6 @@ from lafka.capture.client.routes import Routes, factory_of
 from lafka.capture.exchanges import Secured
 from lafka.capture.taps import Tap
 
-READ = 64 * 1024
-"""Bytes that one read of a socket may bring, as long as it is not known that all is wanted."""
-READ_PDF = 256 * 1024
-"""As much of a PDF: fewer rounds of the reactor."""
 IDLE = 240.0
 """Seconds that a connection is kept for the next request, as in Twisted's own pool."""
 
@@ -104,7 +100,6 @@ class Connection(Protocol):
         """Write *asked*; *again* asks once more should nothing come because this was closed."""
         self._tap, self._again = tap, again
         self._reader = AnswerReader(asked.method)
-        self.transport.bufferSize = READ
         tap.begin(self, self.transport.getPeer().host, self._secured)
         tap.wrote(asked.head)
         if asked.body:
@@ -133,8 +128,6 @@ class Connection(Protocol):
             tap.give_up(reader.fault)
         else:
             tap.judge_head()
-            if tap.beginning is not None and tap.beginning.is_pdf:
-                self.transport.bufferSize = READ_PDF
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
         tap, reader, again = self._tap, self._reader, self._again
