@@ -18,7 +18,7 @@ from lafka.archec.fobis import Place
 from lafka.archec.journals import Journal, Line
 from lafka.archec.records import Content, Kind, Records
 from lafka.archec.store import ObiStore
-from lafka.archec.syncing import sync_files
+from lafka.archec.syncing import Syncing, begin_sync
 from lafka.archec.texts import Checksums
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.storage.folders import DRAFT, make_folders, sync_folder
@@ -75,6 +75,18 @@ class Group:
     links: list[tuple[str, str]] = field(default_factory=list)
     contents: dict[str, list[Content]] = field(default_factory=dict)
     named: list[str] = field(default_factory=list)
+    anchor: int | None = None
+    """A descriptor on the store, opened before the first draft was written."""
+    syncing: Syncing | None = None
+
+    def close(self) -> None:
+        """Let go of what it has open, once the disk has done with it."""
+        if self.syncing is not None:
+            with suppress(OSError):
+                self.syncing()
+        anchor, self.anchor = self.anchor, None
+        if anchor is not None:
+            os.close(anchor)
 
 
 class Gathering:
@@ -90,8 +102,8 @@ class Gathering:
         self._folder = store.folder(tist)
         self._held_now: dict[str, list[Content]] = {}
         self._group = Group()
+        self._begun: Group | None = None  # its drafts are on their way to the disk
         self._drafts = 0
-        self._anchor: int | None = None
 
     @classmethod
     def begin(
@@ -136,9 +148,8 @@ class Gathering:
         sums = obi.checksums
         held, key = self._held(sums)
         # In the order in which docs/archec.md has them.
-        first = {name: obi.line[name] for name in ("e", "id")}
-        own = {"md5": key, "sha256": sums.sha256, "length": obi.length}
-        line = {**first, **own, **obi.line} | {"text_sha256": sums.text_sha256}
+        line = {"e": obi.line["e"], "id": obi.line["id"], "md5": key, "sha256": sums.sha256,
+                "length": obi.length, **obi.line, "text_sha256": sums.text_sha256}  # fmt: skip
         place = self._place_of(line["id"])
         if held is None:
             self._guarded(lambda: self._draft(obi, place))
@@ -172,11 +183,16 @@ class Gathering:
             of_store = self._records.held(self._kind, checksums.md5)
         found = [*of_store]
         known = {content.md5 for content in found}
-        of_group = self._group.contents.get(checksums.md5, [])
-        found += [content for content in of_group if content.md5 not in known]
+        of_groups = [
+            content
+            for group in (self._begun, self._group)
+            if group
+            for content in group.contents.get(checksums.md5, ())
+        ]
+        found += [content for content in of_groups if content.md5 not in known]
         for content in found:
             if content.text_sha256 == checksums.text_sha256:
-                there = content in of_group or self._is_there(content)
+                there = content in of_groups or self._is_there(content)
                 return (content if there else None), content.md5
         return None, f"{checksums.md5}-{len(found) + 1}" if found else checksums.md5
 
@@ -200,11 +216,13 @@ class Gathering:
     def _draft(self, obi: Stored, place: str) -> None:
         if not self._drafts:
             make_folders(self._folder)
-        if self._anchor is None:
-            self._anchor = os.open(self._store.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        group = self._group
+        if group.anchor is None:
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+            group.anchor = os.open(self._store.root, flags)
         draft = f"{self._folder}/{DRAFT}{self._drafts}"
         self._drafts += 1
-        self._group.drafts.append((draft, place))
+        group.drafts.append((draft, place))
         fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444)
         try:
             obi.write(fd)
@@ -221,30 +239,51 @@ class Gathering:
 
         ``RecordsAway`` where only the database was not reached: the journal has all by then.
         """
+        self.begin_commit()
+        self._end_commit()
+
+    def begin_commit(self) -> None:
+        """As :meth:`commit`, but the disk may take the group's bytes while the next one is made.
+
+        The group of the call before is acknowledged when this comes back.
+        """
+        self._end_commit()
         group = self._group
         if not group.lines:
             return
         self._held_now = {}
-        self._guarded(self._place)
+        self._guarded(lambda: self._sync(group))
+        self._begun, self._group = group, Group()
+
+    def _end_commit(self) -> None:
+        """Acknowledge the group that was begun, if there is one."""
+        group = self._begun
+        if group is None:
+            return
+        self._guarded(lambda: self._place(group))
         try:
             self._journal.append(group.lines)
         except OSError as error:
             if self._journal.is_sure:
                 self._undo()
-            self._group = Group()  # else recovery finds out which lines there are
+            self._begun = None  # else recovery finds out which lines there are
             raise StorageTrouble(self._journal.path, error) from error
-        self._group = Group()
-        self._close_anchor()
+        self._begun = None
+        self._held_now = {}
         self.counts.update(line["e"] for line in group.lines if line["e"] != "end")
         self._apply(group.lines)
 
-    def _place(self) -> None:
-        group = self._group
+    def _sync(self, group: Group) -> None:
         if group.drafts:
-            assert self._anchor is not None
-            sync_files([draft for draft, _ in group.drafts], self._anchor)
+            assert group.anchor is not None
+            group.syncing = begin_sync([draft for draft, _ in group.drafts], group.anchor)
         elif group.links:
             make_folders(self._folder)
+
+    def _place(self, group: Group) -> None:
+        if group.syncing is not None:
+            group.syncing()
+        group.close()
         for draft, place in group.drafts:
             os.rename(draft, place)  # noqa: PTH104 - texts, as Group says
             group.named.append(place)
@@ -274,17 +313,13 @@ class Gathering:
             raise
 
     def _undo(self) -> None:
-        """Take the names of the group away again, all given just now; what is left, recovery."""
-        group, self._group = self._group, Group()
-        self._close_anchor()
-        for path in (*group.named, *(draft for draft, _ in group.drafts)):
-            with suppress(OSError):
-                os.unlink(path)  # noqa: PTH108 - texts, as Group says
-
-    def _close_anchor(self) -> None:
-        anchor, self._anchor = self._anchor, None
-        if anchor is not None:
-            os.close(anchor)
+        """Take the names of the groups away again, all given just now; what is left, recovery."""
+        groups, self._begun, self._group = (self._begun, self._group), None, Group()
+        for group in filter(None, groups):
+            group.close()
+            for path in (*group.named, *(draft for draft, _ in group.drafts)):
+                with suppress(OSError):
+                    os.unlink(path)  # noqa: PTH108 - texts, as Group says
 
     def end(self, *, seconds: float, **more: Any) -> None:
         """Store what waits and close the journal with its last line."""

@@ -27,6 +27,7 @@ EVENTS = (*STORED, "deletion", "visit", "miss", "withheld", "withdrawn", "end")
 _TAIL = 1 << 16
 _CHUNK = 4096
 _encode = json.JSONEncoder(ensure_ascii=False).encode
+_decode = json.JSONDecoder().raw_decode
 
 
 class Journal:
@@ -140,13 +141,22 @@ def _parsed(data: bytes, place: int, path: Path) -> Line:
     if not data.endswith(b"\n"):
         raise BadJournal(path, "a torn line", place)
     try:
-        line = json.loads(data)
+        line = _decoded(data)
     except (ValueError, RecursionError):
         raise BadJournal(path, "a line that is not JSON", place) from None
     if reason := _fault(line, place):
         raise BadJournal(path, reason, place)
     assert isinstance(line, dict)
     return line
+
+
+def _decoded(data: bytes) -> object:
+    text = data.decode()
+    try:
+        line, end = _decode(text)
+    except ValueError:  # blanks before it, which we do not write
+        line, end = None, 0
+    return line if end == len(text) - 1 else json.loads(text)
 
 
 def _fault(line: object, place: int) -> str:
@@ -157,21 +167,29 @@ def _fault(line: object, place: int) -> str:
             return f"a journal of another format, not of format {FORMAT}"
         return "" if isinstance(line.get("gathering"), int) else "a first line without a tist"
     event = line.get("e")
+    if event in STORED:
+        if _is_text(line, "id", "md5", "sha256") and _is_number(line, "length", "found"):
+            return ""
+        return f"an {event} without its id, checksums, length or time"
     if event not in EVENTS:
         return f"a line of no known kind: {str(event)[:50]!r}"
-    if event in STORED and not (_is_text(line, "id", "md5", "sha256") and _is_number(line)):
-        return f"an {event} without its id, checksums, length or time"
     if event in ("deletion", "visit", "miss", "withdrawn") and not _is_text(line, "id"):
         return f"a {event} without an id"
     return ""
 
 
 def _is_text(line: Line, *keys: str) -> bool:
-    return all(isinstance(line.get(key), str) for key in keys)
+    for key in keys:  # noqa: SIM110 - of each line of all journals, four times as fast
+        if not isinstance(line.get(key), str):
+            return False
+    return True
 
 
-def _is_number(line: Line) -> bool:
-    return all(isinstance(line.get(key), int) for key in ("length", "found"))
+def _is_number(line: Line, *keys: str) -> bool:
+    for key in keys:  # noqa: SIM110 - as above
+        if not isinstance(line.get(key), int):
+            return False
+    return True
 
 
 def head(path: Path) -> Line:

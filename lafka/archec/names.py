@@ -20,6 +20,8 @@ CUT_MARK = "%%"
 _CUT_TO = 221
 _UPPER = re.compile(r"%[0-9A-F]{2}|[A-Z]")
 _HANDLE = re.compile(r"[^:]+:.+", re.DOTALL)
+# Nothing to be escaped but colons, as in nearly all handles.
+_PLAIN = re.compile(r"[A-Za-z0-9_.~-]{1,50}(?::[A-Za-z0-9_.~-]{1,50}){1,3}")
 
 
 class Names(StrEnum):
@@ -30,7 +32,8 @@ class Names(StrEnum):
 
     def file_name(self, obi: str) -> str:
         """The name of the file of the obi with this id; ``BadId`` where no file can have it."""
-        escaped = quote(_encoded(obi), safe="")
+        is_plain = _PLAIN.fullmatch(obi)
+        escaped = obi.replace(":", "%3A") if is_plain else quote(_encoded(obi), safe="")
         if self is Names.FOLDED:
             escaped = _UPPER.sub(_fold, escaped)
         return escaped if len(escaped) <= LONGEST else _cut(escaped, obi)

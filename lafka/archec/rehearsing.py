@@ -40,6 +40,9 @@ class Rehearsal(Gathering):
     def commit(self) -> None:
         pass
 
+    def begin_commit(self) -> None:
+        pass
+
     def end(self, **_: object) -> None:
         pass
 

@@ -142,19 +142,17 @@ class _Told:
             self._tell(Problem(file=file, line=line + below, code=code, sentence=sentence))
 
 
+_TOLD = ("format", "function", "size", "restriction")
+_OF_URI = ("second", "mended")
+
+
 def _refipos(template: redif.Template) -> Iterator[dict[str, Any]]:
     for file in template.files():
+        said = {name: value for name in _TOLD if (value := getattr(file, name)) is not None}
         for uri in file.uris:
-            told = {"n": file.n, "uri": uri.uri, "raw": uri.futli if uri.second else file.url}
-            more = {
-                "format": file.format,
-                "function": file.function,
-                "size": file.size,
-                "restriction": file.restriction,
-                "second": uri.second or None,
-                "mended": uri.mended or None,
-            }
-            yield told | {name: value for name, value in more.items() if value is not None}
+            raw = uri.futli if uri.second else file.url
+            told = {"n": file.n, "uri": uri.uri, "raw": raw, **said}
+            yield told | {name: True for name in _OF_URI if getattr(uri, name)}
 
 
 def read_tobi(data: bytes) -> dict[str, Any] | None:

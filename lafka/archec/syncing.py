@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 FEW = 16
@@ -37,16 +37,28 @@ def syncfs(fd: int) -> None:
         raise OSError(number, os.strerror(number))
 
 
-def sync_files(paths: Sequence[str], anchor: int) -> None:
-    """Make the bytes of *paths* durable; *anchor* was opened before the first was written."""
+Syncing = Callable[[], None]
+"""Comes back when a sync that was begun is done; ``OSError``, each time, where it failed."""
+
+
+def begin_sync(paths: Sequence[str], anchor: int) -> Syncing:
+    """Make the bytes of *paths* durable, many of them beside what the caller does meanwhile.
+
+    *anchor* was opened before the first was written, and stays open until that is done.
+    ``OSError``, now or then.
+    """
     if len(paths) <= FEW:
         for path in paths:
             _sync(path)
     elif _BY_SYNCFS:
-        syncfs(anchor)
+        thread = ThreadPoolExecutor(1)
+        done = thread.submit(syncfs, anchor)
+        thread.shutdown(wait=False)
+        return done.result
     else:
         with ThreadPoolExecutor(_THREADS) as threads:
             list(threads.map(_sync, paths))
+    return lambda: None
 
 
 def _sync(path: str) -> None:

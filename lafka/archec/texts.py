@@ -12,7 +12,7 @@ from hashlib import md5, sha256
 
 from lxml import etree, html
 
-from lafka.archec.redif import decoded, with_line_feeds
+from lafka.archec.redif import decoded
 
 HTML_TEXT = "html-1"
 """What journals call the text of a page: another way to make it gets another name."""
@@ -21,6 +21,7 @@ PAGE_MAX = 16 << 20
 _AT_ONCE = 1 << 17
 _BOM = "\ufeff"
 _BLANKS = " \t\v\f"
+_BLANKS_AND_ENDS = f"{_BLANKS}\n".encode()
 _UNREAD = ("script", "style", "noscript", "template", "head")
 
 
@@ -35,8 +36,24 @@ class Checksums:
 
 def template_text(data: bytes) -> bytes:
     """The text of a template: LF ends, no comment lines, no BOM, no blank lines at the end."""
-    lines = with_line_feeds(decoded(data).text).split("\n")
-    if _BOM.encode() in data:  # where files were joined, it stands at the start of a line
+    text = data
+    if b"\r" in data:  # bytes, as in each encoding that a line may have
+        text = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if b"\n#" in text or text.startswith(b"#") or _BOM.encode() in text:
+        return _by_line(text)
+    if not text.isascii():
+        text = decoded(text).text.encode()
+    said = text.rstrip(_BLANKS_AND_ENDS)
+    end = text.find(b"\n", len(said))
+    if not said or end < 0:
+        return text + b"\n" if said else b"\n"
+    return text[: end + 1]
+
+
+def _by_line(data: bytes) -> bytes:
+    """The text of a template with comments, or with a BOM: they stand at the start of a line."""
+    lines = decoded(data).text.split("\n")
+    if _BOM.encode() in data:  # where files were joined
         lines = [line.removeprefix(_BOM) for line in lines]
     kept = [line for line in lines if not line.startswith("#")]
     while kept and not kept[-1].strip(_BLANKS):
@@ -91,9 +108,14 @@ def of_pieces(pieces: Iterable[bytes]) -> tuple[Checksums, int]:
 
 
 def _checksums(data: bytes, text: bytes) -> Checksums:
-    whole = sha256(data).hexdigest()
+    of_text = whole = sha256(text)
+    if text != data and data.startswith(text):  # as where a blank line ends a template
+        whole = of_text.copy()
+        whole.update(data[len(text) :])
+    elif text != data:
+        whole = sha256(data)
     return Checksums(
         md5=md5(text, usedforsecurity=False).hexdigest(),
-        text_sha256=whole if text == data else sha256(text).hexdigest(),
-        sha256=whole,
+        text_sha256=of_text.hexdigest(),
+        sha256=whole.hexdigest(),
     )

@@ -145,7 +145,9 @@ class TobiRun:
         self._rule, self._clocks, self._tell = rule, clocks, tell
         self._passing, self._replays = passing, replays
         self._seen = Seen()
-        self._fresh: dict[str, _Fresh] = {}  # put since their numbers were asked for
+        # What was put and has no number yet, of the group that is on its way and of the next one.
+        self._begun: dict[str, _Fresh] = {}
+        self._fresh: dict[str, _Fresh] = {}
         self._began = self._put_at = clocks.monotonic()
         self._gathering = begin(tist)
         self.gatherings = [self._gathering.tist]
@@ -161,7 +163,6 @@ class TobiRun:
                 self._look(self._own(spool))
                 self._look(_spooled(spool))
             self._commit()
-            self._settle()
             self._lose()
             self._end()
         finally:
@@ -202,8 +203,7 @@ class TobiRun:
                 self._judge(sighting, own, last.get(sighting.id))
         late = self._clocks.monotonic() - self._put_at > WAIT
         if self._gathering.waiting >= GROUP - BATCH or late:
-            self._commit()
-            self._settle()
+            self._begin_commit()
 
     def _expect(
         self, batch: Sequence[Sighting | Passage], sums: Sequence[texts.Checksums | None],
@@ -236,8 +236,8 @@ class TobiRun:
 
     def _before(self, sighting: Sighting, last: Last | None) -> _Fresh | None:
         """The same tobi where this run has seen it already."""
-        if sighting.id in self._fresh:
-            return self._fresh[sighting.id]
+        if fresh := self._fresh.get(sighting.id) or self._begun.get(sighting.id):
+            return fresh
         place = self._seen.place(last.number) if last else 0
         return _Fresh(last.text_sha256 or "", place) if last and place else None
 
@@ -297,18 +297,26 @@ class TobiRun:
         self.counts.update(self._gathering.counts)
         self._began = self._clocks.monotonic()
 
+    def _begin_commit(self) -> None:
+        """Let the disk take the group while the next one is made; the one before is stored."""
+        self._gathering.begin_commit()
+        self._put_at = self._clocks.monotonic()
+        self._settle(self._begun)
+        self._begun, self._fresh = self._fresh, {}
+
     def _commit(self) -> None:
         self._gathering.commit()
-        self._put_at = self._clocks.monotonic()
+        for put in (self._begun, self._fresh):
+            self._settle(put)
 
-    def _settle(self) -> None:
+    def _settle(self, put: dict[str, _Fresh]) -> None:
         """Note by number what has one now."""
-        for obi, last in self._records.last_many(Kind.TOBI, self._fresh).items():
-            fresh = self._fresh[obi]
-            self._seen.add(last.number, fresh.place, stored=True)
+        for obi, number in self._records.numbers(Kind.TOBI, put).items():
+            fresh = put[obi]
+            self._seen.add(number, fresh.place, stored=True)
             for row, exact in fresh.rows:
-                self._passing.found(row, last.number, exact=exact)
-        self._fresh.clear()
+                self._passing.found(row, number, exact=exact)
+        put.clear()
 
     def _lose(self) -> None:
         """Note what is gone, as far as it is believed."""
@@ -318,7 +326,7 @@ class TobiRun:
                 self.withheld[line["archive"]] = line["count"]
             self._gathering.note(line)
             if self._gathering.waiting >= GROUP:
-                self._commit()
+                self._gathering.commit()
 
     def _was_seen(self, number: int) -> bool:
         return bool(self._seen.place(number))

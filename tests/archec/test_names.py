@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -93,6 +94,16 @@ def test_an_id_is_read_back_from_its_name(obi, names):
     name = names.file_name(obi)
     assert len(name) <= LONGEST
     assert names.inverse(name) == (None if "%%" in name else obi)
+
+
+HANDLES = st.text("ab.:~-_%", min_size=1, max_size=70).map(lambda text: f"RePEc:{text}")
+
+
+@given(IDS.filter(encodable) | HANDLES)
+def test_a_name_is_the_id_with_all_but_unreserved_characters_escaped(obi):
+    escaped = quote(obi, safe="")
+    if len(escaped) <= LONGEST:
+        assert Names.EXACT.file_name(obi) == escaped
 
 
 @given(IDS.filter(encodable), IDS.filter(encodable))

@@ -287,6 +287,8 @@ class Conformance:
         present = list(records.present(Kind.TOBI))
         assert present == [(o.id, o.number, o.archive) for o in there]
         assert 0 < len(there) < len(obis)
+        numbers = {obi.id: obi.number for obi in obis}
+        assert records.numbers(Kind.TOBI, [*numbers, "a:b:c:unknown"]) == numbers
         numbered = records.numbered(Kind.TOBI, [obi.number for obi in obis] + [10**6])
         assert len(numbered) == len(obis)
         for obi in obis:

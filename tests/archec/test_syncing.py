@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from lafka.archec import gathering, syncing
+from lafka.archec import gathering, syncing, texts, tobis
+from lafka.archec.gathering import Gathering, Stored
+from lafka.archec.records import Kind
 from lafka.archec.store import ObiStore
+from lafka.errors import StorageTrouble
 from tests.archec.stores import START, Home, template
 
 
@@ -39,7 +42,7 @@ def test_few_files_are_synced_one_by_one_and_many_at_once(
 ):
     monkeypatch.setattr(syncing, "_BY_SYNCFS", by_syncfs)
     anchor = os.open(tmp_path, os.O_RDONLY)
-    syncing.sync_files(files(tmp_path, count), anchor)
+    syncing.begin_sync(list(map(str, files(tmp_path, count))), anchor)()
     os.close(anchor)
     assert synced == calls
 
@@ -71,3 +74,60 @@ def test_the_descriptor_was_open_before_the_first_draft_was_written(tmp_path, mo
     assert len(anchors) == 1
     assert open_at_writes == [True] * 20
     assert len(list(ObiStore(home.archive).folder(START).iterdir())) == 20
+
+
+@pytest.fixture
+def small(monkeypatch, tmp_path) -> Home:
+    """A home with ten tobis, whose runs make groups of two."""
+    monkeypatch.setattr(tobis, "BATCH", 2)
+    monkeypatch.setattr(tobis, "GROUP", 4)
+    monkeypatch.setattr(syncing, "FEW", 0)
+    monkeypatch.setattr(syncing, "_BY_SYNCFS", True)
+    home = Home(tmp_path / "home")
+    home.put({"abc/wpaper/1.rdf": "".join(template(n) for n in range(10))})
+    return home
+
+
+def test_a_group_gets_its_names_when_the_drafts_of_the_next_one_are_written(small, monkeypatch):
+    done: list[str] = []
+    rename, write_all = os.rename, gathering.write_all
+    monkeypatch.setattr(os, "rename", lambda *to: (done.append("name"), rename(*to)))
+    monkeypatch.setattr(gathering, "write_all", lambda *to: (done.append("draft"), write_all(*to)))
+    monkeypatch.setattr(syncing, "syncfs", lambda _: None)
+    small.tobi()
+    named = ["name"] * 2
+    assert [one for one in done if one != "draft"] == ["name"] * 10
+    assert done[:6] == ["draft"] * 4 + named
+
+
+def test_a_sync_that_fails_undoes_its_group_and_the_one_behind_it(small, monkeypatch):
+    anchors: list[int] = []
+
+    def failing(anchor: int) -> None:
+        anchors.append(anchor)
+        if len(anchors) == 2:
+            raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(syncing, "syncfs", failing)
+        with pytest.raises(StorageTrouble, match="Input/output error"):
+            small.tobi()
+    assert len(small.objects()) == 2
+    assert [line.get("e") for line in small.journal(START)] == [None, "appearance", "appearance"]
+    assert small.tobi().counts == {"same": 2, "appearance": 8}
+
+
+def test_a_content_on_its_way_to_the_disk_is_held_and_linked_to(tmp_path):
+    store, data = ObiStore.create(tmp_path / "store"), b"%PDF-1.4"
+    ids = [f"http://x.example/{n}.pdf" for n in range(3)]
+    head = {"kind": "fobi", "source": None, "at": False, "run": "r", "software": "x"}
+    with Home(tmp_path).records(store) as records:
+        made = Gathering.begin(store, records, Kind.FOBI, head, not_before=START)
+        for obi in ids:
+            sums = texts.of_file(data, is_page=False)
+            line = {"e": "appearance", "id": obi, "found": START, "way": [obi], "status": 200}
+            made.put(Stored(data=data, mtime=START, checksums=sums, line=line))
+            made.begin_commit()
+        made.end(seconds=0.0)
+    assert [store.read(START, obi) for obi in ids] == [data] * 3
+    assert [store.path(START, obi).is_symlink() for obi in ids] == [False, True, True]

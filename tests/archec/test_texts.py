@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.archec import texts
+from lafka.archec.redif import decoded, with_line_feeds
 
 TEMPLATE = (
     "Template-Type: ReDIF-Paper 1.0\nTitle: Coûts\nAuthor-Name: Ana Lima\n"
@@ -79,6 +80,30 @@ def test_the_text_of_a_text_is_itself(data):
     assert once.endswith(b"\n")
     if not any(line.startswith((b"#", b"\xef\xbb\xbf")) for line in once.split(b"\n")):
         assert texts.template_text(once) == once
+
+
+PIECES = [b"a", b" ", b"\t", b"\v", b"\f", b"\n", b"\r", b"\r\n", b"#", b"\xef\xbb\xbf", b"\xe9",
+          b"\xc3\xa9"]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join))
+def test_the_text_is_what_d12_says_line_by_line(data):
+    text = with_line_feeds(decoded(data).text)
+    lines = text.split("\n")
+    if b"\xef\xbb\xbf" in data:
+        lines = [line.removeprefix("\ufeff") for line in lines]
+    kept = [line for line in lines if line[:1] != "#"]
+    while kept and not kept[-1].strip(" \t\v\f"):
+        kept.pop()
+    assert texts.template_text(data) == ("\n".join(kept) + "\n").encode()
+
+
+@given(st.binary(max_size=50), st.sampled_from([b"", b"\n", b" \n\n", b"#\n"]))
+def test_checksums_are_of_the_bytes_and_of_their_text(data, more):
+    sums, text = texts.of_template(data + more), texts.template_text(data + more)
+    assert sums.sha256 == hashlib.sha256(data + more).hexdigest()
+    assert sums.text_sha256 == hashlib.sha256(text).hexdigest()
+    assert sums.md5 == hashlib.md5(text, usedforsecurity=False).hexdigest()
 
 
 def test_the_text_of_a_page_is_what_it_says():

@@ -108,7 +108,7 @@ Present = tuple[str, int, str]
 """An obi that is there: id, number, and the code of its archive, empty where it has none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # not frozen: made three times as fast, for each template
 class Content:
     """Where a content lies: file of the obi ``id`` at ``tist``; ``md5`` is its key."""
 
@@ -121,7 +121,7 @@ class Content:
     length: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # not frozen, as Content
 class Refipo:
     """A pointer from a tobi to a file, as it stood from ``since`` until before ``until``."""
 
@@ -180,6 +180,9 @@ class Records(Protocol):
     def last(self, kind: Kind, obi: str) -> Last | None: ...
 
     def last_many(self, kind: Kind, obis: Iterable[str]) -> dict[str, Last]: ...
+
+    def numbers(self, kind: Kind, obis: Iterable[str]) -> dict[str, int]:
+        """The numbers of those of *obis* that are known."""
 
     def numbered(self, kind: Kind, numbers: Iterable[int]) -> dict[int, Numbered]:
         """The obis of *kind* that have these numbers."""

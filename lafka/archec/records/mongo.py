@@ -192,6 +192,14 @@ class MongoRecords:
         return {one["_id"]: one for one in self._db[_V[kind]].find({"_id": {"$in": keys}})}
 
     @_told
+    def numbers(self, kind: Kind, obis: Iterable[str]) -> dict[str, int]:
+        found = {}
+        for batch in in_batches(obis, _ASKED):
+            documents = self._db[_M[kind]].find({"_id": {"$in": batch}}, {"number": 1})
+            found.update({one["_id"]: one["number"] for one in documents})
+        return found
+
+    @_told
     def numbered(self, kind: Kind, numbers: Iterable[int]) -> dict[int, Numbered]:
         found = {}
         for batch in in_batches(numbers, _ASKED):

@@ -33,6 +33,7 @@ from lafka.archec.records import (
 )  # fmt: skip
 from lafka.archec.records.folding import Changes, fold, ids, opened
 from lafka.archec.records.tables import (
+    APPEARED,
     COLUMNS,
     INDEXES,
     KINDS,
@@ -42,11 +43,13 @@ from lafka.archec.records.tables import (
     blob_of,
     count_of,
     gathering_of,
+    has_only_appeared,
     is_only_pointed_at,
     last_of,
     md5_of,
     obi_of,
     refipo_of,
+    row_of_appeared,
     row_of_content,
     row_of_gathering,
     row_of_obi,
@@ -63,6 +66,9 @@ _LAST = """FROM obi o LEFT JOIN m ON m.key = o.key AND m.tist = o.noted
     AND v.n = coalesce(nullif(CAST(substr(m.md5, 18) AS TEXT), ''), 1)"""
 _AT = b""  # the key of the cache that has its tist
 _CACHE = "PRAGMA cache_size = -32768"  # KiB, whatever the size of the database
+
+# Pages of 4 KiB in the log: less often than by default, for most pages are written group by group.
+_CHECKPOINT = "PRAGMA wal_autocheckpoint = 8000"
 
 
 _told = told_as_away(sqlite3.Error)
@@ -110,18 +116,30 @@ class SqliteRecords:
             found.update({obi.id: obi for obi in map(obi_of, self._db.execute(asked, some))})
         return found
 
-    def _save(self, changes: Changes) -> None:
+    def _number(self, obis: Iterable[Obi]) -> None:
+        """Number the new ones of *obis* in their order, in which they are written."""
         number = self._db.execute("SELECT coalesce(max(key), 0) FROM obi").fetchone()[0]
+        for obi in obis:
+            if not obi.number:
+                number += 1
+                obi.number = number
+
+    def _save(self, changes: Changes) -> None:
+        appeared: list[Obi] = []
         pointed: list[Obi] = []
         others: list[Obi] = []
         for obi in changes.obis.values():
-            is_new = not obi.number
-            if is_new:
-                number += 1
-                obi.number = number
-            (pointed if is_new and is_only_pointed_at(obi) else others).append(obi)
+            if obi.number:
+                others.append(obi)
+            elif is_only_pointed_at(obi):
+                pointed.append(obi)
+            else:
+                (appeared if has_only_appeared(obi) else others).append(obi)
+        self._number((*appeared, *others, *pointed))
         keys = {obi.id: obi.number for obi in changes.obis.values()}
         many = self._db.executemany
+        many(f"INSERT INTO obi ({APPEARED}) VALUES (?,?,?,?,?,?,?,?,?,?)",
+             map(row_of_appeared, appeared))  # fmt: skip
         marks = ",".join("?" * len(COLUMNS))
         many(f"REPLACE INTO obi VALUES ({marks})", map(row_of_obi, others))
         many(f"INSERT INTO obi ({POINTED}) VALUES (?,?,?,?,?,?)", map(row_of_pointed, pointed))
@@ -134,7 +152,7 @@ class SqliteRecords:
         many("UPDATE refipo SET until = ? WHERE tobi = ? AND until IS NULL AND since < ?",
              ((tist, keys[obi], tist) for obi, tist in changes.closed))  # fmt: skip
         many("REPLACE INTO refipo VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-             (row_of_refipo(refipo, keys) for refipo in changes.refipos))  # fmt: skip
+             [row_of_refipo(refipo, keys) for refipo in changes.refipos])  # fmt: skip
         many("REPLACE INTO gathering VALUES (?,?,?,?,?,?,?,?,?)",
              [row_of_gathering(changes.gathering)])  # fmt: skip
 
@@ -155,6 +173,15 @@ class SqliteRecords:
               {_LAST} WHERE o.kind = ? AND o.id IN ({marks})"""
             for row in self._db.execute(asked, (KINDS[kind], *some)):
                 found[row[0]] = last_of(row)
+        return found
+
+    @_told
+    def numbers(self, kind: Kind, obis: Iterable[str]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for some in in_batches(obis, _ASKED):
+            marks = ",".join("?" * len(some))
+            asked = f"SELECT id, key FROM obi WHERE kind = ? AND id IN ({marks})"
+            found.update(self._db.execute(asked, (KINDS[kind], *some)))
         return found
 
     @_told
@@ -349,6 +376,7 @@ def _connected(path: Path, *, read_only: bool) -> sqlite3.Connection:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute(_CACHE)
+        db.execute(_CHECKPOINT)
         version = db.execute("PRAGMA user_version").fetchone()[0]
         if not version and not db.execute("SELECT 1 FROM sqlite_master").fetchone():
             db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} {INDEXES} COMMIT;")

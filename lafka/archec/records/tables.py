@@ -18,6 +18,8 @@ COLUMNS = (
 )  # fmt: skip
 POINTED = "key, kind, id, host, state, due"
 """What a fobi has that nobody asked for yet: more than half of the rows, and few of the columns."""
+APPEARED = "key, kind, id, found, noted, type, archive, series, bytes, state"
+"""What a tobi has that nothing happened to but that it appeared."""
 _MD5_TEXT = "lower(hex(substr(md5, 1, 16))) || CAST(substr(md5, 17) AS TEXT)"
 PASSED = "CREATE TABLE IF NOT EXISTS passed (key BLOB PRIMARY KEY, told BLOB) WITHOUT ROWID"
 SCHEMA = f"""
@@ -79,6 +81,19 @@ def is_only_pointed_at(obi: Obi) -> bool:
 
 def row_of_pointed(obi: Obi) -> tuple[Any, ...]:
     return obi.number, KINDS[obi.kind], obi.id, obi.host, str(obi.state), obi.due
+
+
+def has_only_appeared(obi: Obi) -> bool:
+    """Whether *obi* is a tobi of which ``APPEARED`` tells all."""
+    is_there = obi.noted is not None and obi.lost is None
+    return is_there and obi.kind is Kind.TOBI and obi.seen is None and obi.due is None
+
+
+def row_of_appeared(obi: Obi) -> tuple[Any, ...]:
+    return (
+        obi.number, KINDS[obi.kind], obi.id, obi.found, obi.noted, obi.type, obi.archive,
+        obi.series, obi.length, str(obi.state),
+    )  # fmt: skip
 
 
 def obi_of(row: Sequence[Any]) -> Obi:

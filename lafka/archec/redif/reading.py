@@ -133,6 +133,7 @@ class Reader:
             handle=handle,
             problems=self._problems(parsed) if parsed.found else (),
             _columns=(parsed.names, parsed.values, parsed.numbers),
+            _shape=parsed.shape,
         )
 
     def _problems(self, parsed: _Parsing) -> tuple[Problem, ...]:
@@ -188,12 +189,12 @@ class _Parsing:
     __slots__ = (
         "_line",
         "_more",
-        "_shape",
         "codes",
         "ends",
         "found",
         "names",
         "numbers",
+        "shape",
         "type",
         "values",
     )
@@ -213,8 +214,8 @@ class _Parsing:
         self._tell_of_block(block, text)
         if not self._read_plain(lines):
             self._read(lines)
-        self._shape = shape(self.names)
-        if not self._shape.in_order:
+        self.shape = shape(self.names)
+        if not self.shape.in_order:
             self._tell_of_order()
 
     def _tell(self, line: int, code: str, sentence: str) -> None:
@@ -332,7 +333,7 @@ class _Parsing:
 
     def handle(self) -> Handle | None:
         """The handle of the template; None, and told, where it has none."""
-        given = [place for place in self._shape.handles if self.values[place]]
+        given = [place for place in self.shape.of("Handle") if self.values[place]]
         if not given:
             if self.type != _WITHOUT_HANDLE:
                 self._tell(self._line, "no-handle", "no Handle, or an empty one")
@@ -347,7 +348,7 @@ class _Parsing:
 
     def look_at_files(self) -> None:
         """Tell of each File-URL that cannot be asked for."""
-        for cluster in self._shape.files:
+        for cluster in self.shape.files:
             value = self.values[cluster.url]
             if not value or uris.is_normal(value):
                 continue

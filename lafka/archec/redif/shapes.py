@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lafka.archec.redif.vocabulary import PLACES, SINGLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 _LONGEST_KEPT = 300  # fields; the order of a longer template is not kept
 _OF_FILES = frozenset(("File-Format", "File-Function", "File-Size", "File-Restriction"))
@@ -30,12 +30,18 @@ class FileShape(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """Where in a template stand its handles, its own restrictions, its files."""
+    """Where in a template stand its fields, by their names, and its files."""
 
-    handles: tuple[int, ...]
-    restrictions: tuple[int, ...]
+    places: Mapping[str, Sequence[int]]
     files: tuple[FileShape, ...]
     in_order: bool
+
+    def of(self, name: str) -> Sequence[int]:
+        """Where the fields of that name, in any case, stand."""
+        if name in self.places:
+            return self.places[name]
+        lower = name.lower()
+        return next((at for other, at in self.places.items() if other.lower() == lower), ())
 
 
 def shape(names: Sequence[str]) -> Shape:
@@ -47,16 +53,11 @@ def shape(names: Sequence[str]) -> Shape:
 
 @lru_cache(maxsize=4096)
 def _shape(names: tuple[str, ...]) -> Shape:
-    return Shape(
-        handles=_places(names, "Handle"),
-        restrictions=_places(names, "Restriction"),
-        files=tuple(_files(names)),
-        in_order=not any(disorder(names)),
-    )
-
-
-def _places(names: tuple[str, ...], name: str) -> tuple[int, ...]:
-    return tuple(place for place, other in enumerate(names) if other == name)
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        places.setdefault(name, []).append(place)
+    in_order = not any(disorder(names))
+    return Shape(places=places, files=tuple(_files(names)), in_order=in_order)
 
 
 def _files(names: tuple[str, ...]) -> Iterator[FileShape]:

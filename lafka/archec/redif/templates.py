@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
-from lafka.archec.redif.shapes import shape
 from lafka.archec.redif.vocabulary import PLACES
 from lafka.archec.uris import file_uris
 from lafka.errors import BadUrl
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from lafka.archec.handles import Handle
     from lafka.archec.problems import Problem
-    from lafka.archec.redif.shapes import FileShape
+    from lafka.archec.redif.shapes import FileShape, Shape
     from lafka.archec.uris import FileUri
 
 _SIZE = re.compile(
@@ -83,12 +82,6 @@ Columns = tuple["Sequence[str]", "Sequence[str]", "Sequence[int]"]
 """Names, values and lines of the fields of a template."""
 
 
-def _spelling(names: Sequence[str], name: str) -> str:
-    """How the fields of a name are spelt in *names*; empty where there are none."""
-    lower = name.lower()
-    return next((other for other in names if other.lower() == lower), "")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
     """One template.
@@ -107,6 +100,7 @@ class Template:
     handle: Handle | None
     problems: tuple[Problem, ...]
     _columns: Columns = field(repr=False)
+    _shape: Shape = field(repr=False)
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -125,17 +119,13 @@ class Template:
 
     def first(self, name: str) -> str | None:
         """The value of the first field of that name, in any case; None where there is none."""
-        names, values, _ = self._columns
-        if name not in names:
-            name = _spelling(names, name)
-        return values[names.index(name)] if name else None
+        places = self._shape.of(name)
+        return self._columns[1][places[0]] if places else None
 
     def all(self, name: str) -> list[str]:
         """The values of all fields of that name, in any case."""
-        names, values, _ = self._columns
-        if name not in names:
-            name = _spelling(names, name)
-        return [value for other, value in zip(names, values, strict=True) if other == name]
+        values = self._columns[1]
+        return [values[place] for place in self._shape.of(name)]
 
     @property
     def fingerprint(self) -> bytes:
@@ -149,7 +139,7 @@ class Template:
 
     def files(self) -> tuple[File, ...]:
         """What the template says of files, in its order."""
-        files = shape(self._columns[0]).files
+        files = self._shape.files
         said = next(filter(None, self.all("Restriction")), "") if files else ""
         return tuple(_file(self, n, cluster, said) for n, cluster in enumerate(files, 1))
 
@@ -171,7 +161,7 @@ def _file(template: Template, n: int, places: FileShape, restriction: str) -> Fi
 
     url = value(places.url) or ""
     said = value(places.restriction) or restriction
-    restricted = restricting(said)
+    restricted = restricting(said) if said else None
     return File(
         n=n,
         url=url,
@@ -179,7 +169,7 @@ def _file(template: Template, n: int, places: FileShape, restriction: str) -> Fi
         line=lines[places.url],
         format=value(places.format),
         function=value(places.function),
-        size=size_in_bytes(value(places.size) or ""),
+        size=size_in_bytes(value(places.size) or "") if places.size else None,
         restriction=restricted,
         free=bool(said) and not restricted,
     )

@@ -25,7 +25,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(opts: Namespace, settings: BaseSettings) -> int:
-    from lafka.archec.deriving import derive  # noqa: PLC0415
     from lafka.archec.records import Kind  # noqa: PLC0415
     from lafka.archec.records.opening import anew, catch_up  # noqa: PLC0415
 
@@ -36,6 +35,8 @@ def run(opts: Namespace, settings: BaseSettings) -> int:
         database = said(settings, "LAFKA_CACHING_DATABASE")
         records = stack.enter_context(anew(store, database))
         if opts.from_files:
+            from lafka.archec.deriving import derive  # noqa: PLC0415
+
             for derived in derive(store, records):
                 print(f"{derived.tist}: a journal for {derived.obis} obis")
                 for path in derived.strange:
