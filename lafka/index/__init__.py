@@ -16,6 +16,8 @@ that happened to the archive, it equals one made anew, row by row.
 ``scan``      which folders of suwafs changed
 ``rows``      a suwaf, a line of a feed, a pid: what the tables have of them; pure
 ``links``     the life of a futli: held, suspect, lost, back; pure
+``reading``   suwafs and lines -> what the tables have of them, but for numbers
+``beside``    that reading by a second process, in order
 ``papers``    suwafs -> rows
 ``feeds``     reports and outcome feeds -> rows
 ``lines``     feeds line by line, and the counts of their lines by day
