@@ -25,6 +25,7 @@ that happened to the archive, it equals one made anew, row by row.
 ``build``     all of it, in batches, by one process at a time
 ``check``     whether an index equals one made anew
 ``captures``  the records of paper WARCs -> captures.sqlite
+``records``   a paper WARC -> its rows there
 ``titles``    titles of papers: from ReDIF, or from the stored page
 ``search``    pid, beginning of one, URL, host, words -> papers, in pages
 """

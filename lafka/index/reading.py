@@ -44,6 +44,10 @@ Told = tuple[int, int, list[tuple[Any, ...]], list[tuple[Any, ...]], list[str]]
 say more than a count; counts by day; sentences about those that are none."""
 
 
+Part = tuple[int, int, list[tuple[Any, ...]], str]
+"""The number of a paper, how far its WARC was to be read, rows of records, why it was not read."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPaper:
     """A suwaf that was read, or why it is none. ``path`` is relative to the archive's root."""
@@ -111,6 +115,22 @@ class Reader:
             if paper is not None
         ]
         return found, told
+
+    # WARCs ----------------------------------------------------------------------------------
+
+    def records(self, way: str, parts: Sequence[tuple[int, str, int, int]]) -> list[Part]:
+        """The records of WARCs: each of *parts* is a number, a name, where to begin, where to end.
+
+        *way*: what leads from the index to the archive.
+        """
+        from lafka.index.records import rows_of  # noqa: PLC0415  most indexes have no captures
+
+        found = []
+        for number, name, start, end in parts:
+            rows: list[tuple[Any, ...]] = []
+            why = rows_of(self._archive, name, way, (start, end), rows)
+            found.append((number, end, rows, why))
+        return found
 
 
 def not_read(feed: str | Path, error: BadLine) -> str:
