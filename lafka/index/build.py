@@ -24,7 +24,7 @@ from lafka.index.beside import Beside, Task
 from lafka.index.feeds import FeedRows
 from lafka.index.papers import Account, Hosts, PaperRows
 from lafka.index.reading import others, read_papers
-from lafka.index.scan import ChangedFolder, FolderTimes, GoneFolder, Scan
+from lafka.index.scan import ChangedFolder, FolderTimes, GoneFolder, Scan, Times
 from lafka.papers import Archive
 from lafka.storage import drafts
 from lafka.storage.folders import make_folders, put_in_place
@@ -365,7 +365,7 @@ class Builder:
         row = self._db.execute("SELECT id FROM folder WHERE path = ?", (folder.path,)).fetchone()
         return int(row[0])
 
-    def _known(self, folder: int, path: str) -> dict[str, tuple[int, int, int]]:
+    def _known(self, folder: int, path: str) -> dict[str, Times]:
         """The times of the papers of the folder at *path*, by file name; as ``FileTimes``."""
         rows = self._db.execute(
             "SELECT substr(path, ?), mtime_ns, size, ino FROM paper WHERE folder = ?",

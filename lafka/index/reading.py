@@ -26,7 +26,7 @@ from lafka.index.rows import (
     host_of,
     stored,
 )
-from lafka.index.scan import SUFFIX, TOP, ChangedFolder, FileTimes
+from lafka.index.scan import SUFFIX, TOP, ChangedFolder, FileTimes, Times
 from lafka.papers import Archive, Fut, Outcome, Pid, Suwaf
 
 COLUMNS = ("time", "outcome", "requests", "new", "digests", "found_by", "landing", "tried",
@@ -163,7 +163,7 @@ def futs_of(times: Mapping[str, Fut]) -> Iterator[tuple[Any, ...]]:
                stored(fut.origin.found_by) or None, stored(fut.label) or None)  # fmt: skip
 
 
-def others(folder: ChangedFolder, known: Mapping[str, tuple[int, int, int]]) -> list[str]:
+def others(folder: ChangedFolder, known: Mapping[str, Times]) -> list[str]:
     """The names of the suwafs of *folder* that are others than *known*."""
     return sorted(name for name, times in folder.suwafs.items() if known.get(name) != times)
 

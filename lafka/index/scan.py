@@ -26,7 +26,7 @@ AGAIN = 0
 """As mtime: looked at again the next time, whatever it is then."""
 
 
-class FileTimes(NamedTuple):  # compared a million times: a dataclass costs five times as much
+class FileTimes(NamedTuple):
     """What tells a file from what stood there before: mtime in nanoseconds, bytes, inode."""
 
     mtime_ns: int
@@ -38,7 +38,9 @@ class FileTimes(NamedTuple):  # compared a million times: a dataclass costs five
         return cls(status.st_mtime_ns, status.st_size, status.st_ino)
 
 
-_ANY = FileTimes(0, 0, 0)
+Times = tuple[int, int, int]
+"""``FileTimes`` as plain numbers: a million are made to be compared with those that are known."""
+_ANY = (0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,7 @@ class ChangedFolder:
 
     path: str
     times: FolderTimes
-    suwafs: Mapping[str, FileTimes]
+    suwafs: Mapping[str, Times]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,7 @@ class GoneFolder:
 class _Seen:
     """What one look into a folder gave."""
 
-    suwafs: dict[str, FileTimes] = field(default_factory=dict)
+    suwafs: dict[str, Times] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
     sure: bool = True
     """Whether its own mtime would tell of every change in it: not so with links."""
@@ -147,7 +149,11 @@ class Scan:
             try:  # from a descriptor, so that the way to each file is but its name
                 with os.scandir(fd) as entries:
                     for entry in entries:
-                        self._take(seen, path, entry)
+                        name = entry.name
+                        if name.endswith(SUFFIX) and entry.is_file(follow_symlinks=False):
+                            self._suwaf(seen, name, entry)
+                        else:
+                            self._take(seen, path, entry)
             finally:
                 os.close(fd)
         except FileNotFoundError:  # gone meanwhile: the next walk tells
@@ -169,8 +175,18 @@ class Scan:
             # No pid's folder has any other name: what is below is nobody's.
             if name.isascii() and not (is_link and leads_back(Path(self._base, path, name))):
                 seen.folders.append(f"{path}/{name}")
-        elif name.endswith(SUFFIX) and not name.startswith("."):
-            try:
-                seen.suwafs[name] = _ANY if self._names_only else FileTimes.of(entry.stat())
-            except FileNotFoundError:  # replaced at this moment, or gone
-                seen.sure = False
+        elif name.endswith(SUFFIX):  # behind a link
+            self._suwaf(seen, name, entry)
+
+    def _suwaf(self, seen: _Seen, name: str, entry: os.DirEntry[str]) -> None:
+        if name[0] == ".":
+            return
+        if self._names_only:
+            seen.suwafs[name] = _ANY
+            return
+        try:
+            status = entry.stat()
+        except FileNotFoundError:  # replaced at this moment, or gone
+            seen.sure = False
+        else:
+            seen.suwafs[name] = (status.st_mtime_ns, status.st_size, status.st_ino)
