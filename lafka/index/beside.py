@@ -34,7 +34,7 @@ AHEAD = 3
 """Tasks that it has at a time: while it is busy with them, this process does others itself."""
 WINDOW = 6
 """Tasks that are begun and not given back."""
-ALONE = 4
+ALONE = 8
 """Tasks that are done without it: to start it for them would take longer."""
 _LENGTH = struct.Struct(">Q")
 
