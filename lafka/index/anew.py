@@ -41,7 +41,7 @@ _ALONE = (
 )
 _BATCH = 1_000
 """Papers whose rows are written together."""
-_PIECE = 1 << 20
+_PIECE = 1 << 19
 """Bytes of a feed that are read in one go."""
 _VALUES = attrgetter(*AskedRow.__slots__)
 

@@ -18,7 +18,7 @@ _DAILY = (
     " lines + excluded.lines, held = held + excluded.held, requests = requests + excluded.requests,"
     " new = new + excluded.new, bytes = bytes + excluded.bytes"
 )
-_MOST_DAYS = 50_000
+_MOST_DAYS = 25_000
 """Counts that are held in memory before they are written, sorted as their table is."""
 
 
