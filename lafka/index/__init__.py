@@ -16,6 +16,8 @@ that happened to the archive, it equals one made anew, row by row.
 ``scan``      which folders of suwafs changed
 ``rows``      a suwaf, a line of a feed, a pid: what the tables have of them; pure
 ``links``     the life of a futli: held, suspect, lost, back; pure
+``reading``   suwafs and lines -> what the tables have of them, but for numbers
+``beside``    that reading by a second process, in order
 ``papers``    suwafs -> rows
 ``feeds``     reports and outcome feeds -> rows
 ``lines``     feeds line by line, and the counts of their lines by day
@@ -23,6 +25,7 @@ that happened to the archive, it equals one made anew, row by row.
 ``build``     all of it, in batches, by one process at a time
 ``check``     whether an index equals one made anew
 ``captures``  the records of paper WARCs -> captures.sqlite
+``records``   a paper WARC -> its rows there
 ``titles``    titles of papers: from ReDIF, or from the stored page
 ``search``    pid, beginning of one, URL, host, words -> papers, in pages
 """

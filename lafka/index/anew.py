@@ -4,17 +4,18 @@
 Lines of feeds first, into a table that is sorted by pid and then goes; then paper by paper what
 its suwaf and its lines say. What is known from before need not be looked for, no row is changed
 again, and nothing is read by chance: a million papers are made so in a fraction of the time that
-it takes to add them to what is there. Equal, row by row, to an index that was brought up to date.
+it takes to add them to what is there. What can be read by another process is (``beside``). Equal,
+row by row, to an index that was brought up to date.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from lafka.errors import BadPid
+from lafka.index.beside import Beside, Task
 from lafka.index.feeds import PUT_ASKED, FeedRows
 from lafka.index.lines import Days
 from lafka.index.papers import (
@@ -25,18 +26,13 @@ from lafka.index.papers import (
     Account,
     Hosts,
     PaperRows,
-    ReadPaper,
-    futs_of,
-    values_of,
 )
-from lafka.index.rows import AskedRow, Line, Named, folded, host_of, stored
-from lafka.papers import Archive, Fut, Outcome
+from lafka.index.reading import COLUMNS, Futs, Paper
+from lafka.index.rows import AskedRow, Line, Named, folded, host_of
+from lafka.papers import Archive
 
-_COLUMNS = ("time", "outcome", "requests", "new", "digests", "found_by", "landing", "tried",
-            "first_right", "capped", "error")  # fmt: skip
-_STAGED = attrgetter(*_COLUMNS)
-_MAKE = f"CREATE TEMP TABLE told (pid, url, run, {', '.join(_COLUMNS)})"
-_ADD = f"INSERT INTO temp.told VALUES ({', '.join('?' * (3 + len(_COLUMNS)))})"
+_MAKE = f"CREATE TEMP TABLE told (pid, url, run, {', '.join(COLUMNS)})"
+_ADD = f"INSERT INTO temp.told VALUES ({', '.join('?' * (3 + len(COLUMNS)))})"
 _SORT = "CREATE INDEX temp.told_pid ON told (pid)"
 _TOLD = "SELECT * FROM temp.told WHERE pid = ? ORDER BY rowid"
 _ALONE = (
@@ -45,6 +41,8 @@ _ALONE = (
 )
 _BATCH = 1_000
 """Papers whose rows are written together."""
+_PIECE = 1 << 19
+"""Bytes of a feed that are read in one go."""
 _VALUES = attrgetter(*AskedRow.__slots__)
 
 Told = dict[str, list[tuple[Any, ...]]]
@@ -71,7 +69,6 @@ class Anew:
         self._names: Mapping[int, str] = {}
         self._numbers: Mapping[str, int] = {}
         self._legacy: frozenset[str] = frozenset()
-        self._is_repec = archive.scheme.name != "any"  # whose pids have no parts
         self._paper = self._futli = 0
         self._rows: dict[str, list[tuple[Any, ...]]] = {
             statement: [] for statement in (ADD_PAPER, ADD_LIVED, ADD_FUT, PUT_ASKED, NEW_WORDS)
@@ -79,41 +76,36 @@ class Anew:
 
     # Feeds ----------------------------------------------------------------------------------
 
-    def read_feeds(self, feeds: FeedRows) -> None:
+    def read_feeds(self, feeds: FeedRows, beside: Beside) -> None:
         """Put the lines of all feeds where :meth:`take` finds them; count them by day."""
         for table in ("told", "alone"):
             self._db.execute(f"DROP TABLE IF EXISTS temp.{table}")
         self._db.execute(_MAKE)
         names = feeds.read_reports()
         self._names, self._numbers, self._legacy = feeds.names, feeds.numbers, feeds.legacy
-        days = Days(self._db)
-        for name in names:
-            for lines in feeds.unread(name):
-                self._db.executemany(_ADD, self._staged(feeds.parsed(name, lines), name, days))
+        days, ends = Days(self._db), dict[str, int]()
+        for (_, name, *_), told in beside.results(self._pieces(names)):
+            end, count, rows, counts, sentences = told
+            self._db.executemany(_ADD, rows)
+            for day, run, host, archive, outcome, *values in counts:
+                days.put((day, run, self._hosts.number(host), archive, outcome), values)
+            for sentence in sentences:
+                self._account.tell(sentence)
+            self._account.lines += count
+            ends[name] = max(end, ends.get(name, 0))
         days.write()
+        for name, end in ends.items():
+            if end:
+                feeds.read_to(name, end)
         self._db.execute(_SORT)
 
-    def _staged(self, lines: Iterator[Line], name: str, days: Days) -> Iterator[tuple[Any, ...]]:
-        """Rows of ``told`` for those of *lines* that say more than a count."""
-        run = self._numbers[name]
-        for line in lines:
-            archive, pid = self._place(line)
-            host = "" if line.outcome == Outcome.BAD_PID else host_of(line.futli)
-            days.add(line, run, self._hosts.number(host), archive)
-            if pid is not None and not line.is_held:
-                yield pid, line.futli, run, *_STAGED(line)
-
-    def _place(self, line: Line) -> tuple[str, str | None]:
-        """The archive that *line* is of, and its pid; None where it has none."""
-        if line.outcome == Outcome.BAD_PID:
-            return "", None
-        try:
-            text = self._archive.scheme.text(line.pid)
-        except BadPid:
-            return "", None
-        if self._is_repec and text.startswith("RePEc:"):
-            return text.split(":", 2)[1], text
-        return Named.of(self._archive.pid(text)).archive, text
+    def _pieces(self, names: Sequence[str]) -> Iterator[Task]:
+        """The feeds in order, some lines at a time."""
+        for name in names:
+            feed = self._archive.root / "runs" / f"{name}.jsonl"
+            size = feed.stat().st_size if feed.exists() else 0
+            for start in range(0, size, _PIECE):
+                yield "lines", name, self._numbers[name], start, min(size, start + _PIECE)
 
     def _told(self, pid: str) -> Told:
         told: Told = {}
@@ -128,7 +120,7 @@ class Anew:
             yield time, run, outcome, 1, time, run, *rest, self._futli
             return
         lines = [
-            (self._names[run], Line(pid=pid, futli=url, **dict(zip(_COLUMNS, values, strict=True))))
+            (self._names[run], Line(pid=pid, futli=url, **dict(zip(COLUMNS, values, strict=True))))
             for pid, url, run, *values in told
         ]
         for row in folded(lines, self._legacy):
@@ -138,13 +130,10 @@ class Anew:
 
     # Papers ---------------------------------------------------------------------------------
 
-    def take(self, folder: int, paper: ReadPaper) -> None:
-        """Write what the suwaf *paper*, and what was told, says of it."""
-        pid = str(paper.pid)
-        wanted = paper.suwaf.futlis if paper.suwaf else {}
-        opened = {*map(stored, paper.suwaf.open)} if paper.suwaf else set[str]()
-        futlis = {stored(url): times for url, times in wanted.items() if times}
-        self._put(values_of(folder, paper), pid, futlis, opened)
+    def take(self, paper: Paper) -> None:
+        """Write what the suwaf of *paper*, and what was told, says of it."""
+        values, pid, futlis, opened = paper
+        self._put(values, pid, futlis, set(opened))
         self._account.papers += 1
 
     def finish(self) -> None:
@@ -160,31 +149,35 @@ class Anew:
             self._db.execute(f"DROP TABLE temp.{table}")
 
     def _put(
-        self, values: Sequence[Any], pid: str, futlis: dict[str, dict[str, Fut]], opened: set[str]
+        self, values: Sequence[Any], pid: str, futlis: dict[str, Futs], opened: Collection[str]
     ) -> None:
         self._paper += 1
         self._rows[ADD_PAPER].append((*values, pid, self._paper))
         told = self._told(pid)
         urls = dict.fromkeys((*futlis, *sorted(opened), *told))
         for url in urls:
-            self._put_futli(url, futlis.get(url, {}), told.get(url, ()), url in opened)
+            self._put_futli(url, futlis.get(url, ()), told.get(url, ()), url in opened)
         words = " ".join(sorted(urls)) if urls else None
         self._rows[NEW_WORDS].append((self._paper, pid, words))
         if len(self._rows[ADD_PAPER]) >= _BATCH:
             self._write()
 
     def _put_futli(
-        self, url: str, times: dict[str, Fut], told: Sequence[tuple[Any, ...]], opened: bool
+        self,
+        url: str,
+        futs: Sequence[tuple[Any, ...]],
+        told: Sequence[tuple[Any, ...]],
+        opened: bool,
     ) -> None:
         self._futli += 1
         asked = [*self._folded(told)] if told else []
         self._rows[PUT_ASKED] += asked
         # time, until, outcome, times, requests, landing, last run, run
         asks = [(one[0], one[4], one[2], one[3], one[6], one[10], one[5], one[1]) for one in asked]
-        lived = self._papers.told(asks, [time for time, fut in times.items() if not fut.label])
+        lived = self._papers.told(asks, [fut[0] for fut in futs if not fut[-1]])
         host = self._hosts.number(host_of(url))
         self._rows[ADD_LIVED].append((*lived, self._paper, url, host, opened, self._futli))
-        self._rows[ADD_FUT] += futs_of(self._futli, times)
+        self._rows[ADD_FUT] += [(self._futli, *fut) for fut in futs]
 
     def _write(self) -> None:
         for statement, rows in self._rows.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,9 +20,11 @@ import lafka
 from lafka.errors import ArchiveBusy
 from lafka.index import tables
 from lafka.index.anew import Anew
+from lafka.index.beside import Beside, Task
 from lafka.index.feeds import FeedRows
-from lafka.index.papers import Account, Hosts, PaperRows, read_folder
-from lafka.index.scan import ChangedFolder, FileTimes, FolderTimes, GoneFolder, Scan
+from lafka.index.papers import Account, Hosts, PaperRows
+from lafka.index.reading import others, read_papers
+from lafka.index.scan import ChangedFolder, FolderTimes, GoneFolder, Scan, Times
 from lafka.papers import Archive
 from lafka.storage import drafts
 from lafka.storage.folders import make_folders, put_in_place
@@ -33,6 +35,8 @@ FOLDER = "index"
 METADATA = Path(__file__).with_name("metadata.yml")
 BATCH = 5_000
 """Papers or lines of a feed in one transaction."""
+_TOGETHER = 250
+"""Suwafs that are read in one go where all are."""
 UNFINISHED = "unfinished"
 """A key of ``meta`` that is there while an index is brought up to date, and after a kill."""
 
@@ -264,15 +268,23 @@ class Builder:
     def _make_anew(self, began: int) -> None:
         """Fill an index that has no rows, in the one transaction that was begun."""
         anew = Anew(self._db, self._archive, self._hosts, self._papers, account=self._account)
-        anew.read_feeds(self._feeds(lambda: None))
-        for folder in self._scan({}, began):
-            assert isinstance(folder, ChangedFolder)
-            number = self._folder(folder)
-            for _, paper in read_folder(self._archive, folder, {}, self._account):
-                if paper is not None:
-                    anew.take(number, paper)
-            self._looked_at(number, folder)
+        with closing(Beside(self._archive)) as beside:
+            anew.read_feeds(self._feeds(lambda: None), beside)
+            for _, (papers, told) in beside.results(self._every(began)):
+                for paper in papers:
+                    anew.take(paper)
+                for sentence in told:
+                    self._account.tell(sentence)
         anew.finish()
+
+    def _every(self, began: int) -> Iterator[Task]:
+        """All suwafs there are, some at a time; their folders are noted on the way."""
+        for folder in self._scan({}, began, names_only=True):
+            assert isinstance(folder, ChangedFolder)
+            number, names = self._folder(folder), sorted(folder.suwafs)
+            for start in range(0, len(names), _TOGETHER):
+                yield "papers", number, folder.path, names[start : start + _TOGETHER]
+            self._looked_at(number, folder)
 
     def _step(self) -> None:
         """What was written so far is there for readers, and outlives a kill."""
@@ -281,12 +293,7 @@ class Builder:
         self._waiting = 0
 
     def _note(self, began: int) -> None:
-        self._db.execute(
-            "DELETE FROM host WHERE id NOT IN (SELECT host FROM futli UNION SELECT final_host FROM"
-            " futli WHERE final_host IS NOT NULL UNION SELECT host FROM daily UNION SELECT host"
-            " FROM waits)"
-        )
-        self._hosts.forget()
+        self._drop_hosts()
         as_of = datetime.fromtimestamp(began / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         values = {
             "format": str(tables.VERSION),
@@ -296,6 +303,16 @@ class Builder:
             "lafka": lafka.__version__,
         }
         self._db.executemany("REPLACE INTO meta VALUES (?, ?)", values.items())
+
+    def _drop_hosts(self) -> None:
+        """Delete hosts that nothing tells of. What is quick to look through comes first."""
+        unused = {host for (host,) in self._db.execute("SELECT id FROM host")}
+        for used in ("host FROM futli", "host FROM waits", "host FROM daily",
+                     "final_host FROM futli"):  # fmt: skip
+            if unused:
+                unused -= {host for (host,) in self._db.execute(f"SELECT DISTINCT {used}")}
+        self._db.executemany("DELETE FROM host WHERE id = ?", ((host,) for host in unused))
+        self._hosts.forget()
 
     # Suwafs ---------------------------------------------------------------------------------
 
@@ -310,24 +327,30 @@ class Builder:
             else:
                 self._read(folder)
 
-    def _scan(self, known: Mapping[str, FolderTimes], began: int) -> Scan:
+    def _scan(
+        self, known: Mapping[str, FolderTimes], began: int, *, names_only: bool = False
+    ) -> Scan:
         tell = self._account.tell
-        return Scan(self._archive.root, known, began_ns=began,
+        return Scan(self._archive.root, known, began_ns=began, names_only=names_only,
                     lost=lambda link: tell(f"{link}: a link that leads nowhere"))  # fmt: skip
 
     def _read(self, folder: ChangedFolder) -> None:
         number = self._folder(folder)
-        known = self._known(number)
-        for path in known.keys() - folder.suwafs.keys():
-            self._remove(known[path][0])
-        times = {name: found[1] for name, found in known.items()}
-        for name, paper in read_folder(self._archive, folder, times, self._account):
+        known = self._known(number, folder.path)
+        self._remove(number, folder.path, known.keys() - folder.suwafs.keys())
+        gone = []
+        told: list[str] = []
+        names = others(folder, known)
+        for name, paper in read_papers(self._archive, folder.path, names, told):
             if paper is not None:
                 self._papers.take(number, paper)
                 self._account.papers += 1
                 self._wrote()
             elif name in known:
-                self._remove(known[name][0])
+                gone.append(name)
+        self._remove(number, folder.path, gone)
+        for sentence in told:
+            self._account.tell(sentence)
         self._looked_at(number, folder)
 
     def _looked_at(self, number: int, folder: ChangedFolder) -> None:
@@ -342,26 +365,30 @@ class Builder:
         row = self._db.execute("SELECT id FROM folder WHERE path = ?", (folder.path,)).fetchone()
         return int(row[0])
 
-    def _known(self, folder: int) -> dict[str, tuple[int, FileTimes]]:
-        """The papers of a folder by file name: their numbers and times."""
+    def _known(self, folder: int, path: str) -> dict[str, Times]:
+        """The times of the papers of the folder at *path*, by file name; as ``FileTimes``."""
         rows = self._db.execute(
-            "SELECT id, path, mtime_ns, size, ino FROM paper WHERE folder = ?", (folder,)
+            "SELECT substr(path, ?), mtime_ns, size, ino FROM paper WHERE folder = ?",
+            (len(path) + 2, folder),
         )
-        return {
-            path.rpartition("/")[2]: (number, FileTimes(mtime_ns=mtime, size=size, ino=ino))
-            for number, path, mtime, size, ino in rows
-        }
+        return {row[0]: row[1:] for row in rows}
 
     def _forget(self, folder: GoneFolder) -> None:
         row = self._db.execute("SELECT id FROM folder WHERE path = ?", (folder.path,)).fetchone()
-        for number, _ in self._known(row[0]).values():
-            self._remove(number)
+        self._remove(row[0], folder.path, self._known(row[0], folder.path))
         self._db.execute("DELETE FROM folder WHERE id = ?", row)
 
-    def _remove(self, paper: int) -> None:
-        self._papers.remove(paper)
-        self._account.gone += 1
-        self._wrote()
+    def _remove(self, folder: int, path: str, names: Collection[str]) -> None:
+        """The suwafs of these *names* in the folder at *path* are gone."""
+        if not names:
+            return
+        rows = self._db.execute("SELECT path, id FROM paper WHERE folder = ?", (folder,))
+        numbers = dict(rows.fetchall())
+        for name in names:
+            if (number := numbers.get(f"{path}/{name}")) is not None:  # else taken elsewhere
+                self._papers.remove(number)
+                self._account.gone += 1
+                self._wrote()
 
     def _wrote(self) -> None:
         self._waiting += 1

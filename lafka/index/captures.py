@@ -10,20 +10,22 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from lafka.index import tables
+from lafka.index.beside import Beside, Task
 from lafka.index.build import Place
 from lafka.index.papers import Account
+from lafka.index.reading import Part
 from lafka.papers import Archive
-from lafka.warc import StoredRecord
-from lafka.warc.errors import BadIndex, BadWarc
-from lafka.warc.indexes.base import Entry
+from lafka.warc.errors import BadIndex
 from lafka.warc.indexes.sqlite import SqliteBuilder
-from lafka.warc.reading.volumes import WarcVolume
 
 BATCH = 1_000
 """WARCs in one transaction."""
+_TOGETHER = 50
+"""WARCs that are read in one go."""
 _LEADS = len("suwaf/")
 _ENDS = _LEADS + len(".json") - 1
 _NAME = f"? || 'warc/' || substr(path, {_LEADS + 1}, length(path) - {_ENDS + 1}) || '.warc'"
@@ -73,11 +75,15 @@ class Captures:
                 self.run(anew=True)
 
     def _fill(self) -> None:
-        with SqliteBuilder(self._path, indexes_last=True) as builder:
+        with (
+            closing(Beside(self._archive)) as beside,
+            SqliteBuilder(self._path, indexes_last=True) as builder,
+        ):
             self._drop_gone(builder)
             while batch := self._batch():
                 with builder.together():
-                    read = [(end, number) for number, end in self._read(builder, batch)]
+                    tasks = self._tasks(builder, batch)
+                    read = [*self._add(builder, beside.results(tasks))]
                 self._db.execute("BEGIN IMMEDIATE")
                 self._db.executemany("UPDATE paper SET captured = ? WHERE id = ?", read)
                 self._db.execute("COMMIT")
@@ -87,35 +93,34 @@ class Captures:
         rows = self._db.execute(_CHANGED, (_LEADS + 1, _ENDS + 1, most)).fetchall()
         return [row for row in rows if row[0] not in self._passed]
 
-    def _read(
+    def _tasks(
         self, builder: SqliteBuilder, batch: list[tuple[int, str, int, int | None]]
-    ) -> Iterator[tuple[int, int]]:
-        """The numbers of papers whose WARCs were read, and how far."""
-        for number, name, end, captured in batch:
-            volume = f"{self._way}warc/{name}.warc"
-            start = captured or 0
-            if start > end:  # it is another one
-                builder.drop([volume])
-                start = 0
-            try:
-                for record in self._records(self._archive.root / f"warc/{name}.warc", start, end):
-                    builder.add_entry(Entry.of(record, volume))
-                    self._account.captures += 1
-            except (BadWarc, OSError) as error:
-                self._account.tell(str(error))
-                self._passed.add(number)
-                continue
-            yield number, end
+    ) -> Iterator[Task]:
+        """What is to be read of each WARC, some at a time."""
+        for first in range(0, len(batch), _TOGETHER):
+            parts = []
+            for number, name, end, captured in batch[first : first + _TOGETHER]:
+                start = captured or 0
+                if start > end:  # it is another one
+                    builder.drop([f"{self._way}warc/{name}.warc"])
+                    start = 0
+                parts.append((number, name, start, end))
+            yield "records", self._way, parts
 
-    def _records(self, path: Path, start: int, end: int) -> Iterator[StoredRecord]:
-        size = path.stat().st_size
-        if size < end:
-            raise BadWarc(path, f"{size} bytes long, but its suwaf knows {end} bytes")
-        with WarcVolume(path, strict=True) as volume:
-            for record in volume.records(start=start):
-                if record.offset >= end:
-                    return
-                yield record
+    def _add(
+        self, builder: SqliteBuilder, results: Iterator[tuple[Task, list[Part]]]
+    ) -> Iterator[tuple[int, int]]:
+        """How far WARCs were read, and the numbers of their papers."""
+        for _, parts in results:
+            for number, end, rows, sentence in parts:
+                for row in rows:
+                    builder.add_row(row)
+                self._account.captures += len(rows)
+                if sentence:
+                    self._account.tell(sentence)
+                    self._passed.add(number)
+                else:
+                    yield end, number
 
     def _drop_gone(self, builder: SqliteBuilder) -> None:
         """Forget WARCs of papers that are no more in the index."""

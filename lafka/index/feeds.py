@@ -21,6 +21,7 @@ from typing import Any
 from lafka.errors import BadPid, BadReport, StorageTrouble
 from lafka.index.lines import Days, some_lines
 from lafka.index.papers import Account, Hosts, PaperRows
+from lafka.index.reading import not_read
 from lafka.index.rows import AskedRow, BadLine, Line, Named, folded, host_of, stored
 from lafka.papers import Archive, Outcome
 from lafka.runs.reports import Report
@@ -241,12 +242,16 @@ class FeedRows:
             while lines := some_lines(feed, offset, self._batch):
                 yield lines
                 offset += sum(map(len, lines))
-                self._db.execute(
-                    "UPDATE run SET (feed_offset, feed_tail) = (?, ?) WHERE id = ?",
-                    (offset, self._tail(name, offset), known.number),
-                )
+                self.read_to(name, offset)
                 self._account.lines += len(lines)
                 self._step()
+
+    def read_to(self, name: str, offset: int) -> None:
+        """Note that the feed of run *name* is read up to *offset*."""
+        self._db.execute(
+            "UPDATE run SET (feed_offset, feed_tail) = (?, ?) WHERE name = ?",
+            (offset, self._tail(name, offset), name),
+        )
 
     def parsed(self, name: str, lines: Iterable[bytes]) -> Iterator[Line]:
         """*lines* of the feed of run *name*; what is no outcome is told and left out."""
@@ -254,7 +259,7 @@ class FeedRows:
             try:
                 yield Line.of(data)
             except BadLine as error:
-                self._account.tell(f"{self._feed(name)}: a line that is no outcome: {error}")
+                self._account.tell(not_read(self._feed(name), error))
 
     def _take(self, name: str, lines: list[bytes]) -> None:
         """The rows of whole *lines* of the feed of run *name*."""

@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from lafka.errors import BadPid, BadSuwaf, printable
+from lafka.errors import printable
 from lafka.index.links import Asks, life
-from lafka.index.rows import LARGEST, Held, Named, digest_bytes, host_of, stored
-from lafka.index.scan import SUFFIX, TOP, ChangedFolder, FileTimes
-from lafka.papers import Archive, Fut, Pid, Suwaf
+from lafka.index.reading import ReadPaper, futs_of, values_of
+from lafka.index.rows import Named, host_of, stored
+from lafka.papers import Archive, Fut, Pid
 
 _COLUMNS = (
     "folder, path, mtime_ns, size, ino, warc_bytes, futs, first, last, problem, archive, series,"
@@ -69,44 +68,6 @@ class Hosts:
     def forget(self) -> None:
         """After a transaction that was given up, or rows that were deleted."""
         self._known.clear()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadPaper:
-    """A suwaf that was read, or why it is none. ``path`` is relative to the archive's root."""
-
-    pid: Pid
-    path: str
-    times: FileTimes
-    suwaf: Suwaf | None
-    problem: str | None = None
-
-
-def read_paper(archive: Archive, path: str, times: FileTimes) -> ReadPaper | None:
-    """The suwaf at *path*; None where it is gone meanwhile.
-
-    ``BadPid`` where it is no paper's place, ``StorageTrouble`` where the disk does not read.
-    """
-    relative = path.removeprefix(f"{TOP}/").removesuffix(SUFFIX)
-    pid = archive.scheme.inverse(relative)
-    if pid is None:  # a cut path
-        pid = archive.pid_at(archive.root / "warc" / f"{relative}.warc")
-    try:
-        place = archive.root / path
-        found = Suwaf.load_with_stat(place, pid)
-        if found is None:
-            return None
-        _check_sizes(place, found[0])
-    except BadSuwaf as error:
-        problem = stored(error.message)
-        return ReadPaper(pid=pid, path=path, times=times, suwaf=None, problem=problem)
-    return ReadPaper(pid=pid, path=path, times=FileTimes.of(found[1]), suwaf=found[0])
-
-
-def _check_sizes(path: Path, suwaf: Suwaf) -> None:
-    futs = (fut for times in suwaf.futlis.values() for fut in times.values())
-    if suwaf.end >= LARGEST or any(fut.s >= LARGEST or fut.l >= LARGEST for fut in futs):
-        raise BadSuwaf(path, "not a suwaf: a place that no file has")
 
 
 @dataclass(slots=True)
@@ -171,6 +132,7 @@ class PaperRows:
             self._take_new(number, str(paper.pid), futlis, opened)
             return
         there = dict(self._futlis(number))
+        before = set(there)
         for url in [*futlis, *(opened - futlis.keys())]:
             if url not in there:
                 there[url] = self._add_futli(number, url)
@@ -181,7 +143,8 @@ class PaperRows:
             self._add_futs(futli, times)
         self.settle(there.values())
         self._drop_unknown(there.values())
-        self.words(number)
+        if {url for url, _ in self._futlis(number)} != before:  # nothing else of it is searched
+            self.words(number)
 
     def _take_new(
         self, paper: int, pid: str, futlis: dict[str, dict[str, Fut]], opened: set[str]
@@ -198,7 +161,7 @@ class PaperRows:
         self._db.execute(NEW_WORDS, (paper, pid, " ".join(sorted(urls)) if urls else None))
 
     def _add_futs(self, futli: int, times: dict[str, Fut]) -> None:
-        self._db.executemany(ADD_FUT, futs_of(futli, times))
+        self._db.executemany(ADD_FUT, ((futli, *values) for values in futs_of(times)))
 
     def _put_paper(self, folder: int, paper: ReadPaper, number: int | None) -> int:
         values = values_of(folder, paper)
@@ -310,39 +273,3 @@ class PaperRows:
         if not landing:
             return None, None
         return self._hosts.number(landing.partition("://")[2]), landing.startswith("https:")
-
-
-def values_of(folder: int, paper: ReadPaper) -> tuple[Any, ...]:
-    """The columns of a paper up to its year, in the order of ``ADD_PAPER``."""
-    named, suwaf = Named.of(paper.pid), paper.suwaf
-    held = Held.of(suwaf) if suwaf else Held(futs=0, first=None, last=None)
-    return (
-        folder, paper.path, paper.times.mtime_ns, paper.times.size, paper.times.ino,
-        suwaf.end if suwaf else None, held.futs, held.first, held.last, paper.problem,
-        named.archive, named.series, named.year,
-    )  # fmt: skip
-
-
-def futs_of(futli: int, times: Mapping[str, Fut]) -> Iterator[tuple[Any, ...]]:
-    """The rows of ``fut`` of the futli of this number, with *times* in its suwaf."""
-    for time, fut in times.items():
-        yield (futli, time, fut.s, fut.l, digest_bytes(fut.digest), stored(fut.url),
-               stored(fut.origin.found_by) or None, stored(fut.label) or None)  # fmt: skip
-
-
-def read_folder(
-    archive: Archive, folder: ChangedFolder, known: dict[str, FileTimes], account: Account
-) -> Iterator[tuple[str, ReadPaper | None]]:
-    """The suwafs of *folder* that are others than *known*, by file name; None for what is none."""
-    for name in sorted(folder.suwafs):
-        times = folder.suwafs[name]
-        if known.get(name) == times:
-            continue
-        try:
-            paper = read_paper(archive, f"{folder.path}/{name}", times)
-        except BadPid as error:
-            account.tell(
-                f"{Path(archive.root, folder.path, name)}: no paper has this place: {error}"
-            )
-            paper = None
-        yield name, paper

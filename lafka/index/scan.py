@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from stat import S_ISDIR
+from typing import NamedTuple
 
 from lafka.errors import StorageTrouble
 from lafka.storage.folders import leads_back
@@ -25,8 +26,7 @@ AGAIN = 0
 """As mtime: looked at again the next time, whatever it is then."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class FileTimes:
+class FileTimes(NamedTuple):
     """What tells a file from what stood there before: mtime in nanoseconds, bytes, inode."""
 
     mtime_ns: int
@@ -35,7 +35,12 @@ class FileTimes:
 
     @classmethod
     def of(cls, status: os.stat_result) -> FileTimes:
-        return cls(mtime_ns=status.st_mtime_ns, size=status.st_size, ino=status.st_ino)
+        return cls(status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+Times = tuple[int, int, int]
+"""``FileTimes`` as plain numbers: a million are made to be compared with those that are known."""
+_ANY = (0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +57,7 @@ class ChangedFolder:
 
     path: str
     times: FolderTimes
-    suwafs: Mapping[str, FileTimes]
+    suwafs: Mapping[str, Times]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +71,7 @@ class GoneFolder:
 class _Seen:
     """What one look into a folder gave."""
 
-    suwafs: dict[str, FileTimes] = field(default_factory=dict)
+    suwafs: dict[str, Times] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
     sure: bool = True
     """Whether its own mtime would tell of every change in it: not so with links."""
@@ -76,8 +81,9 @@ class Scan:
     """One walk over the suwafs of the archive at *root*.
 
     *known*: folders by path, as the last walk left them. *began_ns*: when this one began, since
-    1970. *lost* is told of each link that leads nowhere. ``StorageTrouble`` where the disk does not
-    read: what is there cannot be said then.
+    1970. *lost* is told of each link that leads nowhere. *names_only*: the times of suwafs are
+    zeros, for who reads them all. ``StorageTrouble`` where the disk does not read: what is there
+    cannot be said then.
     """
 
     def __init__(
@@ -87,11 +93,13 @@ class Scan:
         *,
         began_ns: int,
         lost: Callable[[Path], object],
+        names_only: bool = False,
     ) -> None:
         self._base = str(root)
         self._known = known
         self._began = began_ns
         self._lost = lost
+        self._names_only = names_only
         self._inner: dict[str, list[str]] = defaultdict(list)
         for path in known:
             self._inner[path.rpartition("/")[0]].append(path)
@@ -137,9 +145,17 @@ class Scan:
     def _look(self, path: str) -> _Seen:
         seen, full = _Seen(), f"{self._base}/{path}"
         try:
-            with os.scandir(full) as entries:
-                for entry in entries:
-                    self._take(seen, path, entry)
+            fd = os.open(full, os.O_RDONLY | os.O_DIRECTORY)
+            try:  # from a descriptor, so that the way to each file is but its name
+                with os.scandir(fd) as entries:
+                    for entry in entries:
+                        name = entry.name
+                        if name.endswith(SUFFIX) and entry.is_file(follow_symlinks=False):
+                            self._suwaf(seen, name, entry)
+                        else:
+                            self._take(seen, path, entry)
+            finally:
+                os.close(fd)
         except FileNotFoundError:  # gone meanwhile: the next walk tells
             seen.sure = False
         except OSError as error:
@@ -147,18 +163,30 @@ class Scan:
         return seen
 
     def _take(self, seen: _Seen, path: str, entry: os.DirEntry[str]) -> None:
+        name = entry.name
         is_link = entry.is_symlink()
         if is_link:
             seen.sure = False
-            if not os.path.exists(entry.path):  # noqa: PTH110  a Path raises for loops
-                self._lost(Path(entry.path))
+            place = f"{self._base}/{path}/{name}"
+            if not os.path.exists(place):  # noqa: PTH110  a Path raises for loops
+                self._lost(Path(place))
                 return
         if entry.is_dir():
             # No pid's folder has any other name: what is below is nobody's.
-            if entry.name.isascii() and not (is_link and leads_back(Path(entry.path))):
-                seen.folders.append(f"{path}/{entry.name}")
-        elif entry.name.endswith(SUFFIX) and not entry.name.startswith("."):
-            try:
-                seen.suwafs[entry.name] = FileTimes.of(entry.stat())
-            except FileNotFoundError:  # replaced at this moment, or gone
-                seen.sure = False
+            if name.isascii() and not (is_link and leads_back(Path(self._base, path, name))):
+                seen.folders.append(f"{path}/{name}")
+        elif name.endswith(SUFFIX):  # behind a link
+            self._suwaf(seen, name, entry)
+
+    def _suwaf(self, seen: _Seen, name: str, entry: os.DirEntry[str]) -> None:
+        if name[0] == ".":
+            return
+        if self._names_only:
+            seen.suwafs[name] = _ANY
+            return
+        try:
+            status = entry.stat()
+        except FileNotFoundError:  # replaced at this moment, or gone
+            seen.sure = False
+        else:
+            seen.suwafs[name] = (status.st_mtime_ns, status.st_size, status.st_ino)

@@ -2,6 +2,7 @@
 
 ``told``         a table of a report, and the span that it is of: what all forms render
 ``questions``    one function a table of the archive as a whole
+``counting``     what several tables ask, counted once
 ``rot``          tables of links that are lost, and the survival curve
 ``maintainers``  what the maintainer of an archive can mend; CitEc's word for each outcome
 ``survival``     Kaplan and Meier's estimate; pure

@@ -7,17 +7,26 @@ import sqlite3
 
 from lafka.index.links import STATES
 from lafka.papers import Group
+from lafka.reports.counting import (
+    BY_AGE,
+    BY_HOST,
+    BY_SERIES,
+    BY_YEAR,
+    STATE_COLUMNS,
+    STORED,
+    counted,
+)
 from lafka.reports.questions import Rows, share
 from lafka.reports.survival import curve
 from lafka.reports.told import Cell, Plot, PlotKind, Span, Table
 
 _BY = {
-    "archive": ("p.archive", "JOIN paper p ON p.id = l.paper"),
-    "series": ("p.archive || ':' || p.series", "JOIN paper p ON p.id = l.paper"),
-    "year": ("coalesce(CAST(p.year AS TEXT), 'not known')", "JOIN paper p ON p.id = l.paper"),
-    "host": ("h.name", "JOIN host h ON h.id = l.host"),
+    "archive": ("c.archive", BY_SERIES, ""),
+    "series": ("c.archive || ':' || c.series", BY_SERIES, ""),
+    "year": ("coalesce(CAST(c.year AS TEXT), 'not known')", BY_YEAR, ""),
+    "host": ("h.name", BY_HOST, "JOIN host h ON h.id = c.host"),
 }
-_STATE_COLUMNS = tuple(state.replace("-", "_") for state in STATES)
+"""The name of what is counted by, what was counted for it, and whose name it is."""
 _AGES = (
     (30, "under 30 days"), (90, "30 to 90 days"), (365, "90 days to a year"),
     (730, "one to two years"), (1825, "two to five years"), (10**9, "over five years"),
@@ -26,17 +35,17 @@ _AGES = (
 
 def by(db: sqlite3.Connection, span: Span, key: str) -> Table:  # noqa: ARG001  states are of now
     """Futlis by *key*: ``archive``, ``series``, ``year`` or ``host``; most lost first."""
-    column, joined = _BY[key]
-    states = ", ".join(f"sum(l.state = '{state}')" for state in STATES)
+    column, counts, joined = _BY[key]
+    states = ", ".join(f"sum(c.{state})" for state in STATE_COLUMNS)
     rows: Rows = tuple(
         (*row, share(row[3 + STATES.index("lost")], row[2]))
         for row in db.execute(
-            f"SELECT {column}, count(*), count(l.had), {states},"
-            f" sum(l.state = 'held' AND l.asks <= 1) FROM futli l {joined}"
-            f" GROUP BY 1 ORDER BY count(l.lost_since) DESC, count(*) DESC, 1"
+            f"SELECT {column}, sum(c.futlis), sum(c.once), {states}, sum(c.unasked)"
+            f" FROM {counted(db, counts)} c {joined}"
+            " GROUP BY 1 ORDER BY sum(c.lost) DESC, sum(c.futlis) DESC, 1"
         )
     )
-    columns = (key, "futlis", "once_had", *_STATE_COLUMNS, "never_asked_again", "share")
+    columns = (key, "futlis", "once_had", *STATE_COLUMNS, "never_asked_again", "share")
     return Table(
         key=f"rot_by_{key}", title=f"Link rot by {key}", columns=columns, rows=rows,
         plot=Plot(kind=PlotKind.BARS, x=key, y=("lost",)) if key != "year" else
@@ -47,28 +56,26 @@ def by(db: sqlite3.Connection, span: Span, key: str) -> Table:  # noqa: ARG001  
 
 def by_age(db: sqlite3.Connection, span: Span) -> Table:
     """Futlis that once had a fut, by the time since they last had it."""
-    counted: dict[str, list[int]] = {name: [0] * len(STATES) for _, name in _AGES}
+    found: dict[str, list[int]] = {name: [0] * len(STATES) for _, name in _AGES}
     for days, state, count in db.execute(
-        "SELECT CAST(julianday(?) - julianday(had) AS INTEGER), state, count(*) FROM futli"
-        " WHERE had IS NOT NULL GROUP BY 1, 2", (span.as_of,)
-    ):  # fmt: skip
+        f"SELECT age, state, sum(futlis) FROM {counted(db, BY_AGE, span.as_of)} GROUP BY 1, 2"
+    ):
         name = next(name for most, name in _AGES if (days or 0) < most)
-        counted[name][STATES.index(state)] += count
+        found[name][STATES.index(state)] += count
     rows = tuple(
         (name, sum(counts), *counts, share(counts[STATES.index("lost")], sum(counts)))
-        for name, counts in counted.items()
+        for name, counts in found.items()
     )
     return Table(
         key="rot_by_age", title="Link rot by the time since a fut was last had",
-        columns=("age", "once_had", *_STATE_COLUMNS, "share"), rows=rows,
+        columns=("age", "once_had", *STATE_COLUMNS, "share"), rows=rows,
     )  # fmt: skip
 
 
-def survival(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001  of all that is known
+def survival(db: sqlite3.Connection, span: Span) -> Table:
     """The survival curve of futlis that once had a fut."""
     lives = db.execute(
-        "SELECT CAST(julianday(coalesce(lost_since, had)) - julianday(first_had) AS INTEGER),"
-        " lost_since IS NOT NULL, count(*) FROM futli WHERE had IS NOT NULL GROUP BY 1, 2"
+        f"SELECT days, is_lost, sum(futlis) FROM {counted(db, BY_AGE, span.as_of)} GROUP BY 1, 2"
     )
     steps = curve((days or 0, bool(lost), count) for days, lost, count in lives)
     rows = tuple((one.days, one.at_risk, one.lost, round(one.share, 6)) for one in steps)
@@ -84,17 +91,17 @@ def survival(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001  of a
 def hosts(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001  the last is the last
     """Hosts by futlis whose last outcome is no fut, in groups; with bytes."""
     groups = [group for group in Group if group is not Group.OURS]
-    sums = ", ".join(f"sum(l.outcome IN ({_words(group)}))" for group in groups)
+    sums = ", ".join(f"sum((c.outcome IN ({_words(group)})) * c.futlis)" for group in groups)
     found = db.execute(
-        f"SELECT h.name, count(*), {sums}, sum(l.outcome IN ('login', 'refused')),"
-        " sum(l.outcome = 'bot-challenge'), sum(l.outcome = 'robots') FROM futli l"
-        " JOIN host h ON h.id = l.host GROUP BY h.id"
-        " ORDER BY count(*) - sum(coalesce(l.outcome, '') = 'fut') DESC, count(*) DESC, h.name"
+        f"SELECT h.name, sum(c.futlis), {sums},"
+        " sum((c.outcome IN ('login', 'refused')) * c.futlis),"
+        " sum((c.outcome = 'bot-challenge') * c.futlis), sum((c.outcome = 'robots') * c.futlis)"
+        f" FROM {counted(db, BY_HOST)} c JOIN host h ON h.id = c.host GROUP BY h.id"
+        " ORDER BY sum((coalesce(c.outcome, '') <> 'fut') * c.futlis) DESC, 2 DESC, h.name"
     )
     sizes = dict(db.execute(
-        "SELECT h.name, sum(size) FROM (SELECT l.host AS host, f.l AS size FROM fut f"
-        " JOIN futli l ON l.id = f.futli GROUP BY l.paper, f.s) JOIN host h ON h.id = host"
-        " GROUP BY host"
+        f"SELECT h.name, sum(f.size) FROM {counted(db, STORED)} f JOIN host h ON h.id = f.host"
+        " GROUP BY f.host"
     ))  # fmt: skip
     rows: Rows = tuple((*row, sizes.get(row[0], 0)) for row in found)
     columns = tuple(str(group).replace(" ", "_") for group in groups)
@@ -113,10 +120,10 @@ def _words(group: Group) -> str:
 def dead_hosts(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001
     """Hosts where every futli that was asked fails."""
     rows = db.execute(
-        "SELECT h.name, count(*), count(l.had), max(l.asked), min(l.outcome), max(l.outcome)"
-        " FROM futli l JOIN host h ON h.id = l.host WHERE l.asks > 0 AND h.name <> ''"
-        " GROUP BY h.id HAVING sum(l.fails = 0) = 0 AND"
-        f" sum(l.outcome IN ({_words(Group.PAGE_ONLY)})) = 0 ORDER BY count(*) DESC, h.name"
+        "SELECT h.name, sum(c.futlis), sum(c.once), max(c.asked), min(c.outcome), max(c.outcome)"
+        f" FROM {counted(db, BY_HOST)} c JOIN host h ON h.id = c.host"
+        " WHERE c.was_asked AND h.name <> '' GROUP BY h.id HAVING sum(c.living) = 0 AND"
+        f" sum(c.outcome IN ({_words(Group.PAGE_ONLY)})) = 0 ORDER BY 2 DESC, h.name"
     )
     return Table(
         key="dead_hosts", title="Hosts where every link fails", rows=tuple(rows),
@@ -127,9 +134,10 @@ def dead_hosts(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001
 def moved_hosts(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001
     """Hosts whose links lead to another host, or from http to https."""
     rows = db.execute(
-        "SELECT h.name, d.name, count(*), sum(l.secure AND l.url LIKE 'http:%') FROM futli l"
-        " JOIN host h ON h.id = l.host JOIN host d ON d.id = l.final_host GROUP BY l.host,"
-        " l.final_host ORDER BY 3 DESC, 1, 2"
+        "SELECT h.name, d.name, futlis, to_https FROM (SELECT host, final_host, count(*) AS futlis,"
+        " sum(secure AND url LIKE 'http:%') AS to_https FROM futli WHERE final_host IS NOT NULL"
+        " GROUP BY 1, 2) JOIN host h ON h.id = host JOIN host d ON d.id = final_host"
+        " ORDER BY 3 DESC, 1, 2"
     )
     return Table(key="moved_hosts", title="Hosts that have moved", rows=tuple(rows),
                  columns=("host", "final_host", "futlis", "to_https"))  # fmt: skip

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from lafka.reports import maintainers, questions, rot
+from lafka.reports.counting import forget
 from lafka.reports.told import Span, Table, as_of
 
 Question = Callable[[sqlite3.Connection, Span], Table]
@@ -69,9 +70,10 @@ def report(
     """
     span = Span.of(as_of(db), since, until)
     title = f"Report on the archive {archive}" if archive else "Report on the archive"
-    return Whole(
-        span=span, title=title, archive=archive, tables=tuple(_asked(db, span, by, archive))
-    )
+    forget(db)
+    tables = tuple(_asked(db, span, by, archive))
+    forget(db)
+    return Whole(span=span, title=title, archive=archive, tables=tables)
 
 
 def _asked(db: sqlite3.Connection, span: Span, by: str, archive: str) -> Iterator[Table]:

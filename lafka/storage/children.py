@@ -97,7 +97,7 @@ class _Child:
         head = json.dumps(question).encode()
         process = self._process
         if process is None or process.poll() is not None:
-            process = self._process = _started(self._module)
+            process = self._process = started(self._module)
         if self._given_up:
             process.kill()
         deadline = monotonic() + PATIENCE * seconds
@@ -114,7 +114,7 @@ class _Child:
         late = isinstance(error, TimeoutError)
         if late:
             process.kill()
-        code = _closed(process)
+        code = closed(process)
         if late:
             return f"no answer after {PATIENCE * seconds} seconds"
         if code == -signal.SIGXCPU:
@@ -130,10 +130,11 @@ class _Child:
     def stop(self) -> None:
         process, self._process = self._process, None
         if process is not None:
-            _closed(process)
+            closed(process)
 
 
-def _started(module: str) -> subprocess.Popen[bytes]:
+def started(module: str) -> subprocess.Popen[bytes]:
+    """A process that runs ``serve()`` of *module*; its standard input does not block."""
     command = [sys.executable, "-c", _CODE, json.dumps(sys.path), module]
     process = subprocess.Popen(command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603  our own code
     assert process.stdin is not None
@@ -141,7 +142,7 @@ def _started(module: str) -> subprocess.Popen[bytes]:
     return process
 
 
-def _closed(process: subprocess.Popen[bytes]) -> int:
+def closed(process: subprocess.Popen[bytes]) -> int:
     """The exit code of *process*, after the end of its standard input."""
     assert process.stdin is not None
     assert process.stdout is not None

@@ -52,7 +52,7 @@ CATCHES: dict[str, tuple[str, ...]] = {
     "spiders/road.py _load": ("lafka.papers.lists.feeder:Feeder._store_batch 1",),
     "spiders/futli.py _verdict": ("lafka.papers.archive.archives:Archive.held 2",),
     "spiders/futli.py parse": (
-        "lafka.storage.children:_started 1",
+        "lafka.storage.children:started 1",
         "lafka.papers.crawling.sandbox:Pages._ask 1",
     ),
     "pipelines.py _taken_up": ("lafka.pipelines:PaperWarcPipeline._recover 1",),

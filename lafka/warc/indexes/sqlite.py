@@ -103,6 +103,23 @@ def hashed(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest()) >> 1
 
 
+def row_of(entry: Entry) -> Row:
+    """What is stored of *entry*, behind its URL, its key and its volume, which get numbers.
+
+    Numbers, texts, bytes and None alone.
+    """
+    # A capture whose place is unknown is told from others by where its payload is.
+    offset = -1 - (entry.payload_offset or 0) if entry.offset is None else entry.offset
+    record_id, digest = bare_id(entry.record_id), entry.digest
+    return (
+        entry.url, entry.key, entry.volume, entry.time, offset, entry.inner,
+        entry.date.digits if entry.date else None, _stored(entry.type), _stored(record_id),
+        hashed(record_id) if record_id else None, _stored(entry.mime), entry.status,
+        _stored(digest), hashed(digest_key(digest)) if digest else None, entry.length,
+        entry.payload_offset, entry.payload_length,
+    )  # fmt: skip
+
+
 class SqliteIndex(Index):
     """A database that :class:`SqliteBuilder` makes, read while it may be written.
 
@@ -339,28 +356,12 @@ class SqliteBuilder(IndexBuilder):
             self._run(statement)
 
     def add_entry(self, entry: Entry) -> None:
-        # A capture whose place is unknown is told from others by where its payload is.
-        offset = -1 - (entry.payload_offset or 0) if entry.offset is None else entry.offset
-        record_id, digest = bare_id(entry.record_id), entry.digest
-        values = (
-            self._url(entry.url, entry.key),
-            entry.time,
-            self._volume(entry.volume),
-            offset,
-            entry.inner,
-            entry.date.digits if entry.date else None,
-            _stored(entry.type),
-            _stored(record_id),
-            hashed(record_id) if record_id else None,
-            _stored(entry.mime),
-            entry.status,
-            _stored(digest),
-            hashed(digest_key(digest)) if digest else None,
-            entry.length,
-            entry.payload_offset,
-            entry.payload_length,
-        )
-        self._run(_ADDED, values)
+        self.add_row(row_of(entry))
+
+    def add_row(self, row: Row) -> None:
+        """Take what :func:`row_of` made of an entry, in another process say."""
+        url, key, volume, time, *rest = row
+        self._run(_ADDED, (self._url(url, key), time, self._volume(volume), *rest))
 
     @contextmanager
     def together(self) -> Iterator[None]:
