@@ -214,7 +214,8 @@ class FilesetSpider(Spider):
             moved = partial(self.attempts.end, [line.message]) if line.message else None
             result = await Ingest(self.shop, line.request, line.number, moved).run()
             self._tell(result, line)
-            await self.run.raw.in_order(self._release, line.number)
+            if result["lafka"]["requests"]:  # else it has nothing in the raw log
+                await self.run.raw.in_order(self._release, line.number)
         except Dry as dry:
             self.dry.append(dry.told)
             await self.run.raw.in_order(self._release, line.number)

@@ -283,19 +283,15 @@ def road_finished(name: str, seed: int) -> Figures:
     return _cleaned(work, f"{name}, {seed}")
 
 
-def fileset_mutant(site: Site) -> Figures:
+def fileset_mutant(wrong: filesets.Wrong) -> Figures:
+    what = str(wrong.without or wrong.late)
+
     def work() -> Figures:
-        for name, scenario in filesets.SCENARIOS.items():
-            if site in _road_reached(name) and scenario(_crawls(), _roads(), site)[0]:
-                return Figures({"mutants": 1, "caught": 1})
-        return Figures({"mutants": 1, "caught": 0}, [f"{site} is not missed"])
+        is_missed, _ = filesets.missed(_crawls(), _roads(), wrong)
+        troubles = [] if is_missed else [f"{what} is not missed"]
+        return Figures({"mutants": 1, "caught": int(is_missed)}, troubles)
 
-    return _cleaned(work, str(site))
-
-
-@cache
-def _road_reached(name: str) -> set[Site]:
-    return filesets.reached(_crawls(), _roads(), name)
+    return _cleaned(work, what)
 
 
 # Phases -----------------------------------------------------------------------------------------
@@ -382,7 +378,10 @@ def filesets_phase(options: argparse.Namespace, _: ProcessPoolExecutor) -> Itera
             yield partial(road_finished, name, options.seed + place)
     for site in filesets.SITES:
         if not filesets.exempt(site):
-            yield partial(fileset_mutant, site)
+            yield partial(fileset_mutant, filesets.Wrong(without=site))
+    for late in filesets.LATE:
+        if not filesets.exempt_late(late):
+            yield partial(fileset_mutant, filesets.Wrong(late=late))
 
 
 def disks_phase(_: argparse.Namespace, __: ProcessPoolExecutor) -> Iterable[Task]:

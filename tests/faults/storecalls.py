@@ -118,6 +118,7 @@ class Call:
         return f"{self.kind} {name}{to}{size}{' failed' * bool(self.failed)}"
 
 
+_LEFT_OUT = ("fsync", "fdatasync", "flock")
 _WITH_SIZE = ("write", "pwrite", "sendfile", "ftruncate")
 
 
@@ -273,7 +274,7 @@ class Watch:
 
     def _is_left_out(self, call: Call) -> bool:
         assert self.plan.without
-        return self.plan.without.is_in(call.stack)
+        return call.kind in _LEFT_OUT and self.plan.without.is_in(call.stack)
 
     def tell(self, call: Call) -> None:
         if self.fd < 0:
@@ -337,9 +338,12 @@ class Watch:
             del self.paths[fd]
             return None
         stack = ()
-        if kind in ("fsync", "fdatasync", "flock"):
-            stack = caller() + getattr(self.behalf, "stack", ())
+        if kind in _LEFT_OUT:
+            stack = self._stack()
         return Call(kind=kind, path=path, ino=ino, stack=stack, **more)
+
+    def _stack(self) -> tuple[tuple[str, int], ...]:
+        return caller() + getattr(self.behalf, "stack", ())
 
     def write(self, fd: int, data: Any) -> int:
         call = self._of("write", fd)
@@ -461,6 +465,7 @@ class Watch:
             if not place:
                 return real(source, target, **more)
             call = Call(kind=kind, path=place, to=to, parent=_parent(place), to_parent=_parent(to))
+            call.stack = self._stack()
             with suppress(OSError):
                 call.ino = os.stat(source).st_ino
             return self._done(call, lambda: real(source, target, **more))

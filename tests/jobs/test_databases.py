@@ -214,6 +214,15 @@ def test_json_can_be_asked_for(postgres: Postgres) -> None:
     assert fetched(place, query) == [{"platform_id": "1"}]
 
 
+def test_manifests_are_compressed_by_the_quicker_way(postgres: Postgres) -> None:
+    place = postgres.url()
+    with opened(place) as database:
+        database.create()
+        database.write([platforms(manifest=json.dumps([{"path": f"{n}.csv"} for n in range(999)]))])
+    query = "SELECT pg_column_compression(manifest) AS way FROM ingest_fileset_platform"
+    assert fetched(place, query) == [{"way": "lz4"}]
+
+
 def test_tables_that_are_missing_on_a_server_are_told(postgres: Postgres) -> None:
     place = postgres.url()
     with opened(place) as database:

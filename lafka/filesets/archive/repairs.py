@@ -27,13 +27,20 @@ from lafka.filesets.summaries import FilesetVersion
 from lafka.filesets.targets.folder import PART
 from lafka.filesets.targets.item import FILES, ItemDescription
 from lafka.filesets.targets.parts import Part
-from lafka.filesets.targets.target import DESCRIPTION, MARKER, ForeignItem, TargetTrouble
+from lafka.filesets.targets.target import (
+    DESCRIPTION,
+    MARKER,
+    ForeignItem,
+    TargetItem,
+    TargetTrouble,
+)
 from lafka.storage.deeds import Deed, kept_aside
 from lafka.storage.locks import is_locked_at
 
 _TAIL = frozenset(("fileset-tail",))
 _SUMMARY = frozenset(("no-summary", "bad-summary", "summary-differs"))
-_DESCRIPTION = "item-description"
+_BAD = "bad-description"
+_DESCRIPTIONS = ("item-description", _BAD)
 _PART = "item-part"
 
 
@@ -82,7 +89,7 @@ class FilesetRepair:
                 problems = self._check(warc, summary)
             problems = [p for p in problems if p.code not in codes]
         for problem in problems:
-            if problem.code == _DESCRIPTION:
+            if problem.code in _DESCRIPTIONS:
                 yield self._description(warc, problem, problems)
             elif problem.severity == "error":
                 yield from _left([problem])
@@ -117,19 +124,20 @@ class FilesetRepair:
     def _description(
         self, warc: Path, problem: FilesetProblem, problems: list[FilesetProblem]
     ) -> Deed:
-        """Write the ``item.json`` that is missing, where the item has all else."""
+        """Write the ``item.json`` that is missing or bad, where the item has all else."""
         item = Path(problem.path).parent.name
-        codes, sentence = (_DESCRIPTION,), problem.sentence
+        codes, sentence = (problem.code,), problem.sentence
         lost = [p for p in problems if p is not problem and Path(p.path).is_relative_to(
             Path(problem.path).parent)]  # fmt: skip
         try:
             made = self._described(warc, item)
             if lost or made is None:
                 raise BadPid(sentence)
+            target = self._filesets.items.item(made, self._filesets.id_at(warc))
+            if target.is_remote and problem.code == _BAD:
+                raise BadPid("nothing in a bucket is written over: remove it, and repair again")
             if not self._dry:
-                target = self._filesets.items.item(made, self._filesets.id_at(warc))
-                target.make()
-                target.finish()
+                _describe(target)
         except (BadPid, KeeperError, ForeignItem, TargetTrouble, ValueError) as error:
             return _deed(problem.path, "left", codes, str(error), done=False)
         return _deed(problem.path, "describe", codes, sentence, done=not self._dry)
@@ -191,6 +199,15 @@ class FilesetRepair:
                 yield _deed(root / found.run, "adopt", ("raw-left",), sentence, done=True)
             for problem in found.problems:
                 yield _deed(root / found.run, "left", ("raw-left",), problem, done=False)
+
+
+def _describe(item: TargetItem) -> None:
+    item.make()
+    if not item.is_described:
+        item.finish()
+        return
+    with kept_aside(item.path / DESCRIPTION):
+        item.describe()
 
 
 def _names(version: FilesetVersion, item: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ import json
 import os
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from lafka.filesets.checking.bundles import (
     placed,
     sums_in,
 )
-from lafka.filesets.checking.items import Bucket, Items
+from lafka.filesets.checking.items import DESCRIPTION, Bucket, Items
 from lafka.filesets.checking.problems import FilesetProblem, problem
 from lafka.filesets.checking.records import NoRecord, Record, records, stretch, sums
 
@@ -146,6 +146,7 @@ class _Fileset:
             yield from self._records(end, chain)
         for name, version in versions.items():
             yield from self._version(name, version, quick=quick)
+        yield from self._descriptions(versions.values(), quick=quick)
         if self._notes:
             yield from self._differing(versions)
 
@@ -206,12 +207,24 @@ class _Fileset:
             if trouble := found[path]:
                 code, sentence = trouble
                 yield problem(self._place(entry), code, f"{path!r} of version {name}: {sentence}")
-        items = {entry["item"] for entry in version["files"].values() if entry.get("item")}
-        for item in sorted(items) if version.get("complete") else ():
-            if not self._items.have(item, ["item.json"]):
+
+    def _descriptions(
+        self, versions: Iterable[dict[str, Any]], *, quick: bool
+    ) -> Iterator[FilesetProblem]:
+        """What is wrong with the ``item.json`` of each item that has a whole version."""
+        names: defaultdict[str, list[set[str]]] = defaultdict(list)
+        for version in versions:
+            entries = [entry for entry in version["files"].values() if entry.get("item")]
+            for item in {entry["item"] for entry in entries} if version.get("complete") else ():
+                names[item].append({one["name"] for one in entries if one["item"] == item})
+        for item, wanted in sorted(names.items()):
+            place = self._items.place(item, DESCRIPTION)
+            if not self._items.have(item, [DESCRIPTION]):
                 sentence = "a whole version without its item.json"
-                place = self._items.place(item, "item.json")
                 yield problem(place, "item-description", sentence)
+            elif not quick and (wrong := self._items.ill_described(item, wanted)):
+                sentence = f"no item.json that can be uploaded by: {wrong}"
+                yield problem(place, "bad-description", sentence)
 
     def _place(self, entry: dict[str, Any]) -> Path | str:
         item, name = entry.get("item"), entry.get("name")

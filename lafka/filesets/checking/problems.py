@@ -22,6 +22,7 @@ CODES: Mapping[str, Literal["error", "warning"]] = {
     "result-lost": "error",
     "item-missing": "error",
     "item-description": "error",
+    "bad-description": "error",
     "item-part": "warning",
 }
 

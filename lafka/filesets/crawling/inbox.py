@@ -27,6 +27,8 @@ from lafka.jobs.kafka.offsets import Partition
 from lafka.jobs.kafka.places import Place
 
 _KEY = ("ingest_type", "base_url")
+_SMALL = 16 << 10
+"""Bytes of a message that are read in less time than a thread takes to be asked."""
 
 
 class Aside(Protocol):
@@ -97,12 +99,18 @@ class Inbox:
             message = await self._waiting.get()
             if not self._consumer.is_ours(message):
                 continue  # the partition is another's by now, and so is the request
-            line = await self._aside(line_of, message.value, self._types)
+            line = await self._line_of(message.value)
             if line is None:
                 self._passed += 1
                 self._consumer.done(message)
             elif (ready := await self._begin(message, line)) is not None:
                 return ready
+
+    async def _line_of(self, value: bytes) -> RequestLine | None:
+        if len(value) <= _SMALL:
+            return line_of(value, self._types)
+        line: RequestLine | None = await self._aside(line_of, value, self._types)
+        return line
 
     async def _begin(self, message: Message, line: RequestLine) -> RequestLine | None:
         """*line* with its number and place; None where nothing can be told of it."""

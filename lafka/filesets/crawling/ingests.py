@@ -17,6 +17,7 @@ from urllib.parse import quote, urlsplit
 
 from lafka.errors import KeeperError
 from lafka.filesets.archive.filesetwarc import FilesetWarc
+from lafka.filesets.archive.index import Hit
 from lafka.filesets.archive.notes import Role, warcinfo_fields
 from lafka.filesets.archive.storing import Exchanges, Page, Storing
 from lafka.filesets.asks import Ask, Claim, Fetch, FetchBundle, Fetched, Keep, Kept, SetAside
@@ -106,11 +107,20 @@ class Ingest:
         hit = await shop.wire.aside(shop.index.former, request.ingest_type, request.base_url)
         if hit is None or hit.time < shop.rules.refresh_before:
             return None
-        result = {**hit.result, "request": dict(request.raw)}
-        if hit.told:
+        result = self._again(hit)
+        if not self._is_owed(hit):
             files = [{**file, "status": FileStatus.EXISTS} for file in result.get("manifest", [])]
             result |= {"status": Status.SUCCESS_EXISTING, **({"manifest": files} if files else {})}
-        return {**result, "lafka": {**result.get("lafka", {}), **self._account()}}
+        return result
+
+    def _again(self, hit: Hit) -> dict[str, Any]:
+        """The result of *hit*, for this request."""
+        lafka = {**hit.result.get("lafka", {}), **self._account()}
+        return {**hit.result, "request": dict(self._request.raw), "lafka": lafka}
+
+    def _is_owed(self, hit: Hit) -> bool:
+        """Whether nobody will tell of *hit*: the run that had it was killed before it did."""
+        return not hit.told and hit.result.get("lafka", {}).get("run") != self._shop.run
 
     # ---- The walk
 
@@ -319,15 +329,27 @@ class Ingest:
             self._named()
 
         def end() -> dict[str, Any]:
-            if told.status != Status.SUCCESS_EXISTING:
+            owed = None
+            if told.status == Status.SUCCESS_EXISTING:
+                owed = self._owed()
+            else:
                 # A kill behind the end of the version leaves what is still to be told of it.
                 self._note(store, told, result)
             ended = store.end(result)
+            if owed is not None:
+                return owed
             self._note(store, told, ended)
             return ended
 
         stored: dict[str, Any] = await self._shop.wire.store(self._home(told), end)
         return stored
+
+    def _owed(self) -> dict[str, Any] | None:
+        """What another worker stored and did not live to tell, while this one waited for it."""
+        with suppress(TargetTrouble):
+            hit = self._shop.index.former(self._request.ingest_type, self._request.base_url)
+            return self._again(hit) if hit is not None and self._is_owed(hit) else None
+        return None
 
     def _note(self, store: Storing, told: IngestResult, result: dict[str, Any]) -> None:
         """Note *result* in the index, where it is a hit; it counts once the version is whole."""

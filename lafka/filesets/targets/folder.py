@@ -145,6 +145,10 @@ class ItemFolder:
                 sync_folder(folder)
         except OSError as error:
             raise StorageTrouble(self.path, error) from error
+        self.describe()
+
+    def describe(self) -> None:
+        """Write ``item.json``, for whatever is there; ``StorageTrouble``."""
         drafts.replace(self.path / DESCRIPTION, [self.description.to_bytes()])
 
 

@@ -44,6 +44,9 @@ class TargetItem(Protocol):
     def finish(self) -> None:
         """Write ``item.json``, last of all, where it is not there."""
 
+    def describe(self) -> None:
+        """Write ``item.json``, for whatever is there in the folder."""
+
 
 class Target(Protocol):
     """A place of items; ``work`` is the folder in which their files are made."""

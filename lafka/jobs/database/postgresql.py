@@ -29,6 +29,11 @@ _KINDS = {
 """Types of the columns that are no text."""
 _TOGETHER = 16 << 20
 """Characters of a statement's rows; a parameter has at most 1 GiB, and a result may have 32 MiB."""
+_QUICK = (
+    "SELECT set_config(name, 'lz4', false) FROM pg_settings"
+    " WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals)"
+)
+"""Manifests are compressed by LZ4 where the server has it: its own way takes it longer."""
 _PASSWORD = re.compile(r"(://[^:@/]*):[^@/]*@|\b(password=)[^&\s]*")
 
 
@@ -54,6 +59,8 @@ class PostgresDatabase:
             self._open = self._psycopg.connect(
                 self._url, connect_timeout=_CONNECT, application_name="lafka"
             )
+            self._open.execute(_QUICK)
+            self._open.commit()
         return self._open
 
     def create(self) -> None:

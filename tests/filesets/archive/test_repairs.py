@@ -187,6 +187,10 @@ DAMAGES: dict[str, Damage] = {
     "item-description": Damage(
         do=lambda f: (f.item / "item.json").unlink(), codes=("item-description",), deed="describe"
     ),
+    "bad-description": Damage(
+        do=lambda f: (f.item / "item.json").write_bytes((f.item / "item.json").read_bytes()[:60]),
+        codes=("bad-description",), deed="describe",
+    ),
     "item-part": Damage(
         do=lambda f: _begun(f.item / "files" / "a.txt"), codes=("item-part",), deed="drop",
     ),
@@ -226,8 +230,48 @@ def test_a_damage_is_told_and_mended_where_it_can_be(filled_archive: Filled, cod
     assert {path: now.get(path) for path in whole} == whole
     kept = [path for path in now if ".torn-" in path]
     assert set(now) - set(whole) == set(kept)
-    assert bool(kept) == (code in ("bad-summary", "fileset-digest", "summary-differs",
-                                   "fileset-tail"))  # fmt: skip
+    assert bool(kept) == (code in ("bad-summary", "bad-description", "fileset-digest",
+                                   "summary-differs", "fileset-tail"))  # fmt: skip
+
+
+ILL = {
+    b'{"identifier"': "it is none",
+    b"[]": "it is none",
+    b"[" * 9999: "it is none",
+    b'{"identifier": "x", "files": {}}': "it is none",
+    b'{"identifier": 7, "metadata": {}, "files": {}}': "it names something that is no text",
+    b'{"identifier": "x", "metadata": [], "files": {}}': "its metadata are no object",
+    b'{"identifier": "x", "metadata": {}, "files": {"a": "/etc/passwd"}}':
+        "it names '/etc/passwd', which is outside of files/",
+    b'{"identifier": "x", "metadata": {}, "files": {"a": "files/../../b"}}':
+        "it names 'files/../../b', which is outside of files/",
+    b'{"identifier": "x", "metadata": {}, "files": {"b": "files/b.txt"}}':
+        "it does not name 'files/a.txt'",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("data", ILL, ids=lambda data: data[:40].decode())
+def test_an_item_json_is_looked_into(filled_archive: Filled, data: bytes) -> None:
+    place = filled_archive.item / "item.json"
+    whole = place.read_bytes()
+    place.write_bytes(data)
+    root = filled_archive.filesets.root
+    [told] = check_filesets(root)
+    assert (told.code, told.path) == ("bad-description", str(place))
+    assert told.sentence == f"no item.json that can be uploaded by: {ILL[data]}"
+    assert list(check_filesets(root, quick=True)) == []
+    assert filled_archive.repair() == [("describe", ("bad-description",), True)]
+    assert place.read_bytes() == whole
+    assert (place.parent / "item.json.torn-0").read_bytes() == data
+
+
+def test_an_item_json_that_was_edited_is_well(filled_archive: Filled) -> None:
+    place = filled_archive.item / "item.json"
+    values = json.loads(place.read_bytes())
+    values["metadata"]["collection"] = "another"
+    values["files"]["readme.txt"] = "files/readme.txt"
+    place.write_text(json.dumps(values | {"identifier": "another-name"}))
+    assert filled_archive.codes() == []
 
 
 def test_what_an_item_lacks_is_not_described_away(filled_archive: Filled) -> None:
@@ -273,6 +317,11 @@ def test_a_bucket_is_read_verified_and_described_again(tmp_path: Path) -> None:
         assert filled.repair(bucket=target) == [("describe", ("item-description",), True)]
         assert store.body(bucket, f"{at}/item.json") == described
         assert not list((tmp_path / "work").iterdir())
+        store.put(bucket, f"{at}/item.json", described[:60])
+        assert [p.code for p in check_filesets(root, target.work, target)] == ["bad-description"]
+        assert filled.repair(bucket=target) == [("left", ("bad-description",), False)]
+        assert store.body(bucket, f"{at}/item.json") == described[:60]
+        store.put(bucket, f"{at}/item.json", described)
         store.put(bucket, f"{at}/files/a.txt", b"other")
         store.client.delete_object(Bucket=bucket, Key=f"{at}/files/b.txt")
         assert sorted(p.code for p in check_filesets(root, target.work, target)) == [

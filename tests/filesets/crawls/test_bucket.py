@@ -8,8 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from lafka.filesets.archive.bags import make_bag
+from lafka.filesets.archive.filesets import Filesets
+from lafka.filesets.checking.filesets import check_filesets
+from lafka.filesets.unpacking import BadBundle
 from tests.crawls.running import Run
-from tests.filesets.crawls.running import FilesetCrawl, crawl, results, warcio_check
+from tests.filesets.crawls.running import (
+    FilesetCrawl,
+    crawl,
+    requests_file,
+    results,
+    warcio_check,
+)
+from tests.filesets.crawls.test_bundled import MANY, NOISE, tarred
 from tests.filesets.crawls.test_items import items, wait_for
 from tests.services.stores import ACCESS, SECRET, Store, serving
 from tests.sites.platforms import PlatformSite, file_target, played
@@ -89,3 +100,36 @@ def test_what_the_store_refuses_is_told_and_kept_until_it_takes_it(
     assert "LAFKA_TOKENS has no keys of 127.0.0.1" in no_keys.log
     assert store.body(bucket, f"{AT}/files/a.txt") == b"mine"
     no_secret(archive, foreign, missing, no_keys)
+
+
+def test_a_gzipped_tar_in_a_bucket_is_read_member_by_member(store: Store, tmp_path: Path) -> None:
+    archive, bucket = tmp_path / "archive", store.bucket()
+    given, bundle = store.settings(bucket, tmp_path), tarred(*MANY)
+    with PlatformSite() as site:
+        url = site.play("zenodo", played(*MANY))
+        site.routes["/api/records/4711/files-archive"] = reply(bundle, "application/gzip")
+        asked = {"base_url": url, "ingest_strategy": "archiveorg-fileset-bundled"}
+        listed = requests_file(tmp_path, asked)
+        run = crawl(archive, "-a", f"input={listed}", **site.settings, **given)
+        assert (run.code, run.troubles()) == (0, []), run.log
+    assert [one["status"] for one in results(archive)[0]] == ["success"]
+    key = "a/b/zenodo.org-4711/files/zenodo.org-4711.tar.gz"
+    assert store.body(bucket, key) == bundle
+    fileset, target = "fileset:zenodo:zenodo.org:4711", store.target(bucket, archive / "items")
+    filesets = Filesets(archive, target)
+    for path, body in MANY:
+        stored = filesets.file(fileset, path)
+        assert stored.packed is not None
+        assert b"".join(stored.pieces()) == body
+    assert make_bag(filesets, fileset, tmp_path / "bag") == len(MANY)
+    assert all((tmp_path / "bag/data" / path).read_bytes() == body for path, body in MANY)
+    words = ("--get", fileset, "noise.bin", "-o", str(tmp_path / "noise"))
+    got = crawl(archive, *words, verb="fileset", **given)
+    assert (got.code, (tmp_path / "noise").read_bytes()) == (0, NOISE), got.log
+    well = crawl(archive, verb="verify", **given)
+    assert (well.code, well.out) == (0, ""), well.log
+    store.put(bucket, key, bundle[:-900] + bytes(900))
+    told = {problem.code for problem in check_filesets(archive, target.work, target)}
+    assert told == {"fileset-digest"}
+    with pytest.raises(BadBundle, match=r"noise\.bin"):
+        list(filesets.file(fileset, "noise.bin").pieces())

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import random
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from lafka.filesets.archive.filesets import Filesets
+from tests.crawls.running import Run
 from tests.filesets.crawls.running import (
     FilesetCrawl,
     crawl,
@@ -19,7 +23,7 @@ from tests.filesets.crawls.running import (
     warcio_check,
 )
 from tests.sites.platforms import PlatformSite, file_target, played
-from tests.sites.server import reply
+from tests.sites.server import Reply, Seen, reply
 
 FILES = tuple((f"f{n}.txt", b"file %d\n" % n * 100) for n in range(4))
 
@@ -92,6 +96,33 @@ def test_kills_at_any_moment_leave_what_an_undisturbed_run_leaves(
     assert not list((archive / "fileset" / "raw").iterdir())
     assert not [path for path in archive.rglob("*") if path.name.startswith((".part-", ".draft-"))]
     warcio_check(archive)
+
+
+def test_what_a_killed_worker_did_not_tell_is_told_by_who_waited_for_it(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    with PlatformSite() as site:
+        url = site.play("figshare", played(FILES[0]))
+        target, first = urlsplit(url).path, list[Run]()
+        page = site.routes[target]
+
+        def asked(_: Seen) -> Reply:
+            """The second worker's page comes when the first has stored it all and is gone."""
+            if site.targets().count(target) == 1:
+                first.append(crawl(archive, "-a", f"url={url}", **site.settings))
+                with closing(sqlite3.connect(archive / "fileset" / "index.sqlite")) as index, index:
+                    index.execute("UPDATE hits SET told = 0")  # it never said so
+            assert isinstance(page, Reply)
+            return page
+
+        site.routes[target] = asked
+        run = crawl(archive, "-a", f"url={url}", **site.settings)
+        assert (run.code, [one.code for one in first]) == (0, [0]), run.log
+        assert len(site.file_requests()) == 1
+        again = crawl(archive, "-a", f"url={url}", **site.settings)
+        assert again.code == 0, again.log
+    assert [[one["status"] for one in feed] for feed in results(archive)] == [
+        ["success-file", "success"], ["success-file", "success"], ["success-existing"]
+    ]  # fmt: skip
 
 
 def test_versions_that_change_are_told_and_never_written_over(tmp_path: Path) -> None:

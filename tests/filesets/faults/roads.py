@@ -20,6 +20,7 @@ from lafka.filesets.checking.filesets import check_filesets
 from tests.faults import invariants
 from tests.faults.crawls import Crawls, Run
 from tests.faults.disks import Disk, Tree, put
+from tests.faults.lateness import BEGINS
 from tests.faults.powercuts import (
     Judge,
     Recorded,
@@ -228,6 +229,9 @@ def broken_promises(root: Path, road: Road, told: Sequence[Told]) -> Iterator[st
     items = root / "items"
     if any(line["hit"] for line in told) and (left := list(items.rglob(".part-*"))):
         yield f"acknowledged, and {[path.name for path in left]} is left"
+    for described in items.glob("*/item.json"):  # the last that is done to it
+        if left := list(described.parent.rglob(".part-*")):
+            yield f"{described}: {[path.name for path in left]} is left beside it"
     for line in told:
         if line["hit"] and (name := line.get("archiveorg_item_name")):
             yield from _described(items / name)
@@ -328,7 +332,7 @@ def recorded(ordeal: Ordeal, **what: Any) -> Recorded:
     start, calls = Disk.of(ordeal.folder), list[Call]()
     for plan in (*({"kill": kill} for kill in ordeal.road.kills), what):
         run = ordeal.run(data=True, **plan)
-        calls += run.calls
+        calls += (Call(kind=BEGINS, path=""), *run.calls)
     final = tree_of(ordeal.folder)
     judge = RoadJudge(ordeal.crawls.folder(), final, road=ordeal.road)
     return Recorded(start, calls, judge, ended=run.code == 0)

@@ -1,7 +1,7 @@
 """What is done to the store of filesets to see whether a sync or a lock of it is missed.
 
-Each scenario goes a road, or does one deed, with one call of the product left out or with all of
-them, and says what went wrong: nothing, where all is there.
+Each scenario goes a road, or does one deed, with one call of the product left out, one done too
+late, or with all of them in time, and says what went wrong: nothing, where all is there.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 from lafka.capture.rawlog import RawLog
 from lafka.errors import KeeperError, LafkaError
@@ -17,9 +19,12 @@ from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.repairs import FilesetRepair
 from lafka.filesets.persisting import Dead, Message
 from lafka.filesets.tables import burying
+from lafka.storage.folders import DRAFT
 from tests.faults import mutants
 from tests.faults.crawls import Crawls
 from tests.faults.disks import SYNCS, Disk, Tree, cuts, put
+from tests.faults.lateness import MOVES, Late, put_off
+from tests.faults.powercuts import Recorded
 from tests.faults.scenarios import Told
 from tests.faults.storecalls import Site
 from tests.filesets.archive import ordeals
@@ -30,33 +35,58 @@ MOST, FEW, MANY = 14, 2, 60
 TAIL = b"bytes of someone " * 40
 DEAD = "dead.jsonl"
 
-Scenario = Callable[[Crawls, roads.RoadSite, Site | None], Told]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wrong:
+    """What is not done as it is written: a call left out, or done late."""
+
+    without: Site | None = None
+    late: Late | None = None
 
 
-def power_cuts(name: str) -> Scenario:
-    """The power goes while a road is gone."""
+class Scenario(Protocol):
+    def __call__(self, crawls: Crawls, site: roads.RoadSite, wrong: Wrong, /) -> Told: ...
 
-    def scenario(crawls: Crawls, site: roads.RoadSite, without: Site | None) -> Told:
-        found = roads.recorded(roads.Ordeal(crawls, site, roads.ROADS[name]), without=without)
-        most = MOST if without else FEW
+
+@dataclass(slots=True)
+class PowerCuts:
+    """The power goes while the road *name* is gone."""
+
+    name: str
+    _gone: Recorded | None = field(default=None)
+
+    def __call__(self, crawls: Crawls, site: roads.RoadSite, wrong: Wrong) -> Told:
+        if wrong.without is None:
+            found = self.recorded(crawls, site)
+        else:
+            ordeal = roads.Ordeal(crawls, site, roads.ROADS[self.name])
+            found = roads.recorded(ordeal, without=wrong.without)
+        if wrong.late is not None:
+            found.calls = list(put_off(found.calls, wrong.late))
+        most = FEW if wrong == Wrong() else MOST
         return found.cut(random.Random(7), most=most, enough=1).losses, found.calls
 
-    return scenario
+    def recorded(self, crawls: Crawls, site: roads.RoadSite) -> Recorded:
+        """The road with all in time, gone once; what was judged stays so."""
+        if self._gone is None:
+            self._gone = roads.recorded(roads.Ordeal(crawls, site, roads.ROADS[self.name]))
+        judge = replace(self._gone.judge, folder=crawls.folder())
+        return replace(self._gone, judge=judge)
 
 
 def _deed(
     root: Path,
     work: Callable[[ordeals.Work], object],
-    without: Site | None,
+    wrong: Wrong,
     lost: Callable[[Tree], bool] = lambda _: False,
     at_the_end: Callable[[Tree], bool] = lambda _: False,
     most: int = MOST,
 ) -> Told:
     """Do *work*; what is *lost* after power cuts in it, or at the end, when it is told as done."""
     disk, rng = Disk.of(root), random.Random(7)
-    run = ordeals.run(root, work, data=True, without=without)
+    run = ordeals.run(root, work, data=True, without=wrong.without)
     troubles = [run.said] if run.code else []
-    for call in run.calls:
+    for call in put_off(run.calls, wrong.late) if wrong.late else run.calls:
         if call.kind in SYNCS and any(map(lost, cuts(disk, rng, most=most))):
             troubles.append(f"lost before {call}")
         disk.do(call)
@@ -65,7 +95,7 @@ def _deed(
     return troubles, list(run.calls)
 
 
-def two_writers(_: Crawls, __: roads.RoadSite, without: Site | None) -> Told:
+def two_writers(_: Crawls, __: roads.RoadSite, wrong: Wrong) -> Told:
     """Of two who want one fileset one gets it."""
 
     def work(store: ordeals.Work) -> None:
@@ -73,10 +103,10 @@ def two_writers(_: Crawls, __: roads.RoadSite, without: Site | None) -> Told:
             raise LafkaError("two have one fileset")
 
     with ordeals.folder() as root:
-        return _deed(root, work, without)
+        return _deed(root, work, wrong)
 
 
-def a_fileset_stored(_: Crawls, __: roads.RoadSite, without: Site | None) -> Told:
+def a_fileset_stored(_: Crawls, __: roads.RoadSite, wrong: Wrong) -> Told:
     """Two files are stored, without a crawl, so that many disks can be looked at; the power goes.
 
     The next writer has to be able to go on.
@@ -97,10 +127,10 @@ def a_fileset_stored(_: Crawls, __: roads.RoadSite, without: Site | None) -> Tol
                 shutil.rmtree(again)
             return False
 
-        return _deed(root, ordeals.Work.into_a_warc, without, lost, most=MANY)
+        return _deed(root, ordeals.Work.into_a_warc, wrong, lost, most=MANY)
 
 
-def a_tail_set_aside(_: Crawls, __: roads.RoadSite, without: Site | None) -> Told:
+def a_tail_set_aside(_: Crawls, __: roads.RoadSite, wrong: Wrong) -> Told:
     """Bytes that are no record behind a WARC's end are kept aside; the power goes."""
     with ordeals.folder() as root:
         ordeals.run(root)
@@ -110,12 +140,13 @@ def a_tail_set_aside(_: Crawls, __: roads.RoadSite, without: Site | None) -> Tol
             file.write(TAIL)
 
         def lost(tree: Tree) -> bool:
-            return not any((data or b"").endswith(TAIL) for data in tree.values())
+            held = (data for path, data in tree.items() if f"/{DRAFT}" not in path)
+            return not any((data or b"").endswith(TAIL) for data in held)
 
-        return _deed(root, lambda store: store.locked().close(), without, lost)
+        return _deed(root, lambda store: store.locked().close(), wrong, lost)
 
 
-def a_dead_letter(_: Crawls, __: roads.RoadSite, without: Site | None) -> Told:
+def a_dead_letter(_: Crawls, __: roads.RoadSite, wrong: Wrong) -> Told:
     """A message that no table takes is buried before its offset is committed; the power goes."""
     dead = Dead(message=Message(place="topic:0:1", data=b"{}"), reason="no result")
 
@@ -124,10 +155,10 @@ def a_dead_letter(_: Crawls, __: roads.RoadSite, without: Site | None) -> Told:
 
     with ordeals.folder() as root:
         work = lambda _: burying(root / DEAD)(dead)  # noqa: E731
-        return _deed(root, work, without, at_the_end=lost)
+        return _deed(root, work, wrong, at_the_end=lost)
 
 
-def a_dry_repair_beside_a_crawl(_: Crawls, __: roads.RoadSite, without: Site | None) -> Told:
+def a_dry_repair_beside_a_crawl(_: Crawls, __: roads.RoadSite, wrong: Wrong) -> Told:
     """A repair does not take the raw log of a crawl that lives for a dead one's."""
 
     def work(store: ordeals.Work) -> None:
@@ -137,7 +168,7 @@ def a_dry_repair_beside_a_crawl(_: Crawls, __: roads.RoadSite, without: Site | N
     with ordeals.folder() as root:
         log = RawLog(root / "fileset" / "raw", "20261120T101112000000Z-host-1", config={})
         try:
-            return _deed(root, work, without)
+            return _deed(root, work, wrong)
         finally:
             log.close()
 
@@ -152,20 +183,37 @@ QUICK: Mapping[str, Scenario] = {
 """Those without a crawl."""
 SCENARIOS: Mapping[str, Scenario] = {
     **QUICK,
-    **{name: power_cuts(name) for name in roads.ROADS},
+    **{name: PowerCuts(name) for name in roads.ROADS},
 }
 
 
+_reached: dict[str, set[Site]] = {}
+
+
 def reached(crawls: Crawls, site: roads.RoadSite, name: str) -> set[Site]:
-    """What a scenario calls, with all syncs and locks."""
-    if name in QUICK:
-        calls = QUICK[name](crawls, site, None)[1]
-    else:
-        calls = roads.recorded(roads.Ordeal(crawls, site, roads.ROADS[name])).calls
-    return mutants.reached(calls, SITES)
+    """What a scenario calls, with all syncs and locks; it is gone once."""
+    if name not in _reached:
+        scenario = SCENARIOS[name]
+        if isinstance(scenario, PowerCuts):
+            calls = scenario.recorded(crawls, site).calls
+        else:
+            calls = scenario(crawls, site, Wrong())[1]
+        _reached[name] = mutants.reached(calls, (*SITES, *(late.site for late in LATE)))
+    return _reached[name]
 
 
 SITES = mutants.sites("filesets")
+_LOCKS = {*mutants.LOCKS, "is_locked_at"}
+_NAMING = ("create", "link", "naming_for_good", "replace", "replace_locked")
+LATE = (
+    *(Late(site=site) for site in SITES if site.call not in _LOCKS),
+    *(
+        Late(site=site, kinds=MOVES)
+        for site in dict.fromkeys(site.by or site for site in SITES)
+        if site.call in _NAMING
+    ),
+)
+"""The syncs and names of filesets: each is done too late."""
 EXEMPT = {
     "archive/bags.py": "a bag that an operator asks for: the same command makes it again",
     "targets/s3.py": "of an upload that is not known any more the parts are sent again",
@@ -183,11 +231,33 @@ NAMES = {
 """Likewise, of the name that is given there; its bytes have to be synced."""
 
 
-def exempt(site: Site) -> str:
+LATE_NAMES = {
+    "drafts.replace(self.summary_path,": "by an older summary the next writer reads on in its WARC",
+}
+"""Likewise, of a name that is given late."""
+
+
+def missed(crawls: Crawls, site: roads.RoadSite, wrong: Wrong) -> tuple[bool, list[str]]:
+    """Whether a scenario that comes there misses what is *wrong*; the names of those tried."""
+    mutant, tried = wrong.without or (wrong.late and wrong.late.site), []
+    for name, scenario in SCENARIOS.items():
+        if mutant in reached(crawls, site, name):
+            tried.append(name)
+            if scenario(crawls, site, wrong)[0]:
+                return True, tried
+    return False, tried
+
+
+def exempt_late(late: Late) -> str:
+    """As :func:`exempt`."""
+    return exempt(late.site, LATE_NAMES if late.kinds == MOVES else {})
+
+
+def exempt(site: Site, more: Mapping[str, str] | None = None) -> str:
     """Why nobody can miss it; empty where somebody has to."""
     place = site.by or site
     lines = "\n".join(
         Path(place.file).read_text("utf-8").splitlines()[place.first - 2 : place.first]
     )
-    signs = EXEMPT | (NAMES if site.call == "FolderSync" else {})
+    signs = {**EXEMPT, **(NAMES if site.call == "FolderSync" else {}), **(more or {})}
     return next((why for sign, why in signs.items() if sign in lines or sign in place.file), "")
