@@ -214,7 +214,7 @@ def serve(tasks: Mapping[str, Task]) -> None:
 
 
 def _next_asked(source: BinaryIO) -> tuple[bytes, bytes] | None:
-    """The next question and its bytes; None where no more come, or who asks was killed meanwhile."""
+    """The next question and its bytes; None where no more come, or the crawl was killed."""
     lengths = source.read(_ASKED.size)
     if len(lengths) < _ASKED.size:
         return None
