@@ -201,10 +201,17 @@ class RunReports:
             live.terminal.say(text)
         if live is None or not live.terminal.has_log:
             logger.info("%s", text)
-        if summed is not None and summed.warning:
-            logger.warning("%s", summed.warning)
+        if warning := self._warning(summed):
+            logger.warning("%s", warning)
             if live is not None and not live.terminal.has_log:
-                live.terminal.say(summed.warning)
+                live.terminal.say(warning)
+
+    def _warning(self, summed: Summed | None) -> str:
+        """What *summed* warns of; nothing where the disk stopped the crawl, which was told."""
+        assert self._crawler.stats is not None
+        if summed is None or self._crawler.stats.get_value(TROUBLE_STAT):
+            return ""
+        return summed.warning
 
 
 def _sentence(values: Mapping[str, Any]) -> str:

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, BinaryIO
 
 from lafka.errors import LafkaError
 from lafka.warc.format.sources import write_all
@@ -204,13 +204,24 @@ def serve(tasks: Mapping[str, Task]) -> None:
     answers = os.dup(1)
     with Path(os.devnull).open("wb") as nothing:
         os.dup2(nothing.fileno(), 1)
-    asked = sys.stdin.buffer
-    while lengths := asked.read(_ASKED.size):
-        head, data = map(asked.read, _ASKED.unpack(lengths))
-        question = json.loads(head)
+    while asked := _next_asked(sys.stdin.buffer):
+        question = json.loads(asked[0])
         _allow(question["seconds"])
-        answer = json.dumps(tasks[question["task"]](question, data)).encode()
-        write_all(answers, _LENGTH.pack(len(answer)) + answer)
+        answer = json.dumps(tasks[question["task"]](question, asked[1])).encode()
+        try:
+            write_all(answers, _LENGTH.pack(len(answer)) + answer)
+        except BrokenPipeError:  # who asked was killed
+            return
+
+
+def _next_asked(source: BinaryIO) -> tuple[bytes, bytes] | None:
+    """The next question and its bytes; None where no more come, or the crawl was killed."""
+    lengths = source.read(_ASKED.size)
+    if len(lengths) < _ASKED.size:
+        return None
+    sizes = _ASKED.unpack(lengths)
+    head, data = map(source.read, sizes)
+    return (head, data) if (len(head), len(data)) == sizes else None
 
 
 def _allow(seconds: int) -> None:

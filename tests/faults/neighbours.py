@@ -1,7 +1,9 @@
 """Good hosts beside hostile ones: how long they wait for us, and how soon we go on after a kill.
 
 Two crawls go on at once, one of good hosts alone and one of as many beside hostile ones: so
-whatever else the machine does, it does to both.
+whatever else the machine does, it does to both. Each has a clock of its own, which stands still
+while its reactor could have gone on and the kernel let another program do so (Linux's
+``schedstat``): on a machine with more to do they tell nearly what they would on an idle one.
 """
 
 from __future__ import annotations
@@ -46,12 +48,30 @@ SETTINGS: dict[str, Any] = {
 }
 
 
+def held_up(pid: int) -> float:
+    """Seconds in which the first thread of *pid* could have run, and something else did.
+
+    0 where the kernel does not say so, and of a process that is gone.
+    """
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError):
+        return 0.0
+
+
 class GoodHosts(Server):
-    """Two times *count* hosts with three papers each, and one more for each next run."""
+    """Two times *count* hosts with three papers each, and one more for each next run.
+
+    Times are those of the crawls' own clocks, once ``crawled_by`` says who asks whom.
+    """
 
     def __init__(self, count: int = 100) -> None:
         self.alone, self.beside = ALONE[:count], BESIDE[:count]
         super().__init__((*self.alone, *self.beside, *NEXT))
+        self.crawled_by: dict[str, int] = {}
+        """The process that crawls a host."""
+        self.asked: dict[str, dict[str, float]] = {}
+        """When a host was asked for each target, seconds."""
         self._round_trip = threading.Event()  # never set
 
     def __enter__(self) -> Self:
@@ -60,7 +80,14 @@ class GoodHosts(Server):
             self.routes[f"/{number}"] = as_pdf(pdf(f"good {number}", 20_000))
         return self
 
+    def forget(self) -> None:
+        super().forget()
+        self.asked.clear()
+
     def _reply(self, seen: Seen) -> Reply:
+        waited = held_up(self.crawled_by.get(seen.host, 0))
+        with self._lock:
+            self.asked.setdefault(seen.host, {})[seen.target] = seen.time - waited
         self._round_trip.wait(ROUND_TRIP)
         return super()._reply(seen)
 
@@ -73,21 +100,27 @@ class GoodHosts(Server):
         return "".join(lines).encode()
 
     def first(self, hosts: Sequence[str]) -> float | None:
-        """When any of *hosts* was first asked for anything, monotonic seconds."""
-        return min((seen.time for seen in list(self.seen) if seen.host in hosts), default=None)
+        """When any of *hosts* was first asked for anything, seconds."""
+        return min((time for of in self._of(hosts).values() for time in of.values()), default=None)
 
     def last(self, hosts: Sequence[str]) -> dict[str, float]:
         """When each of *hosts* that was asked for all of its papers was asked for the last."""
-        asked: dict[str, dict[str, float]] = {}
-        for seen in list(self.seen):
-            if seen.target != "/robots.txt" and seen.host in hosts:
-                asked.setdefault(seen.host, {})[seen.target] = seen.time
-        return {host: max(of.values()) for host, of in asked.items() if len(of) == PAPERS}
+        papers = {
+            host: [time for target, time in of.items() if target != "/robots.txt"]
+            for host, of in self._of(hosts).items()
+        }
+        return {host: max(times) for host, times in papers.items() if len(times) == PAPERS}
+
+    def _of(self, hosts: Sequence[str]) -> dict[str, dict[str, float]]:
+        with self._lock:
+            return {host: dict(self.asked[host]) for host in hosts if host in self.asked}
 
 
 @dataclass(slots=True, kw_only=True)
 class Beside:
     """What was measured beside some behaviours, in seconds, the best of so many tries.
+
+    The seconds are those of the crawls' own clocks.
 
     ``alone`` and ``median`` are medians over the good hosts, without and with hostile ones;
     ``first`` and ``again`` go from a start to the first request, of a new archive and after a
@@ -199,6 +232,7 @@ def _both(
         list_.write_bytes(lines)
         begun.append(time.monotonic())
         going.append(crawls.start(folder / str(number), list_, **SETTINGS))
+        good.crawled_by |= dict.fromkeys(wanted[number], going[-1].pid)
     left = list(zip(going, wanted, strict=True))
     while left and time.monotonic() - begun[0] < LIMIT:
         left = [(each, hosts) for each, hosts in left if not _is_done(each, good, hosts)]

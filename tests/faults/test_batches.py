@@ -95,22 +95,26 @@ def test_a_kill_in_any_state_of_a_batch_loses_nothing(
 
 
 @pytest.mark.parametrize(
-    ("which", "number"),
+    ("which", "number", "times"),
     [
-        (Which(nth=7, kinds=("sendfile",)), errno.ENOSPC),
-        (Which(nth=5, kinds=("fdatasync",), path="/warc/"), errno.EIO),
-        (Which(nth=1, kinds=("fsync",), path="/warc/.*/papers$"), errno.EIO),
-        (Which(nth=9, kinds=("fsync",), path=SUWAF), errno.EIO),
-        (Which(nth=3, kinds=("rename",), path="/suwaf/"), errno.EROFS),
-        (Which(nth=12, kinds=("open",), path="/warc/"), errno.EMFILE),
+        (Which(nth=7, kinds=("sendfile",)), errno.ENOSPC, 1),
+        (Which(nth=5, kinds=("fdatasync",), path="/warc/"), errno.EIO, 1),
+        (Which(nth=1, kinds=("fsync",), path="/warc/.*/papers$"), errno.EIO, 1),
+        (Which(nth=9, kinds=("fsync",), path=SUWAF), errno.EIO, 1),
+        (Which(nth=3, kinds=("rename",), path="/suwaf/"), errno.EROFS, 1),
+        (Which(nth=12, kinds=("open",), path="/warc/"), errno.EMFILE, 1),
+        # No paper is stored, so of what was asked only lines without a fut have their outcome.
+        (Which(nth=12, kinds=("open",), path="/warc/"), errno.EMFILE, 1 << 30),
     ],
     ids=str,
 )
 def test_a_refusal_in_a_batch_rolls_it_back_and_the_same_command_goes_on(
-    crawls: Crawls, crowd: FaultSite, which: Which, number: int
+    crawls: Crawls, crowd: FaultSite, which: Which, number: int, times: int
 ) -> None:
     tally = Tally()
-    ordeal = refusals.refuse(crawls, crowd, which, number, tally, count=LINES[16], batch=16)
+    ordeal = refusals.refuse(
+        crawls, crowd, which, number, tally, times=times, count=LINES[16], batch=16
+    )
     refusals.finish(ordeal, tally)
     assert tally.troubles == []
     assert (tally.refused, tally.stopped) == (1, 1)

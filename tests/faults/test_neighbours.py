@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any
@@ -13,6 +14,7 @@ from tests.faults.crawls import Crawls
 from tests.faults.neighbours import Beside, GoodHosts
 from tests.sites.hostile.behaviours import Behaviour
 from tests.sites.hostile.site import behaviours
+from tests.sites.server import Seen
 
 
 def found(**figures: object) -> Beside:
@@ -73,6 +75,27 @@ def test_those_that_hold_up_nobody_are_measured_once(
 ) -> None:
     [figure] = neighbours.beside(None, None, SOME)  # type: ignore[arg-type]
     assert (figure.tries, figure.names, slow[1]) == (1, NAMES, [NAMES])
+
+
+def test_a_crawl_s_own_clock_stands_still_while_others_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = {11: 2.0, 12: 0.0}
+    monkeypatch.setattr(neighbours, "ROUND_TRIP", 0)
+    monkeypatch.setattr(neighbours, "held_up", lambda pid: waits.get(pid, 0.0))
+    good = GoodHosts(1)
+    [alone], [beside] = good.alone, good.beside
+    good.crawled_by = {alone: 11, beside: 12}
+    for host in (alone, beside):
+        for place, target in enumerate(("/robots.txt", "/0", "/1", "/2")):
+            good._reply(Seen(host=host, target=target, headers={}, time=10.0 + place))
+    assert (good.first([alone]), good.first([beside])) == (8.0, 10.0)
+    assert good.last([alone, beside]) == {alone: 11.0, beside: 13.0}
+    good.forget()
+    assert (good.first([alone]), good.last([alone])) == (None, {})
+
+
+def test_the_kernel_says_how_long_a_process_was_held_up() -> None:
+    assert neighbours.held_up(os.getpid()) > 0
+    assert neighbours.held_up(0) == 0
 
 
 def test_all_good_hosts_are_asked_beside_one_that_drips(crawls: Crawls) -> None:

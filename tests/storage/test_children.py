@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import struct
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -49,7 +52,10 @@ def test_questions_and_answers_of_any_length_come_whole(children: Children) -> N
         ("none such", "its reader ended with 1"),
     ],
 )
-def test_what_stops_a_child_costs_one_answer(children: Children, task: str, said: str) -> None:
+def test_what_stops_a_child_costs_one_answer(
+    children: Children, task: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PATIENCE", 100)  # the machine has other things to do, too
     assert echoed(children)
     with pytest.raises(ChildDied, match=f"^{said}$"):
         children.ask(task, {}, b"data", seconds=1)
@@ -116,3 +122,22 @@ def test_a_child_ends_with_its_standard_input() -> None:
     [process] = [child._process for child in made._all if child._process]
     made.stop()
     assert process.returncode == 0
+
+
+HEAD = json.dumps({"task": "echo", "text": "a", "seconds": 5}).encode()
+ASKED = struct.pack(">QQ", len(HEAD), 4) + HEAD + b"data"
+
+
+@pytest.mark.parametrize("cut", [len(ASKED), len(ASKED) - 1, 16 + 5, 7])
+def test_a_child_whose_crawl_is_killed_ends_without_a_word(cut: int) -> None:
+    """While it works, so that nobody reads the answer, or while it is asked."""
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        command = [sys.executable, "-c", module._CODE, json.dumps(sys.path), "tests.storage.served"]
+        done = subprocess.run(
+            command, input=ASKED[:cut], stdout=write, stderr=subprocess.PIPE, check=False
+        )
+    finally:
+        os.close(write)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -91,6 +91,12 @@ def test_an_index_of_suwafs_goes_through_links(root: Path) -> None:
         assert index.problems == []
 
 
+def test_a_disk_that_only_warcs_lie_on_is_told_once(root: Path) -> None:
+    shutil.rmtree(root.parent / "disk/warc")
+    found = [json.loads(problem)["code"] for problem in problems(root)]
+    assert sorted(found) == ["broken-link", "no-warc", "no-warc"]
+
+
 def test_a_disk_that_is_not_mounted_is_told_by_whoever_walks(root: Path) -> None:
     shutil.rmtree(root.parent / "disk")
     links = [str(root / base / "RePEc/abc") for base in ("suwaf", "warc")]

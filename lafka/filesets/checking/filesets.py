@@ -86,6 +86,8 @@ def _held(suwafs: Path) -> dict[str, set[str]]:
     """The digests that each fileset's summary names."""
     found: dict[str, set[str]] = {}
     for suwaf in suwafs.rglob("*.json"):
+        if suwaf.name.startswith(".draft-"):
+            continue  # a killed writer's: nobody reads a file in it
         try:
             values = json.loads(suwaf.read_bytes())
             versions, _, _ = _summary(suwaf.read_bytes())

@@ -29,7 +29,7 @@ def papers_below(root: Path, folder: str = "") -> Iterator[str | FileProblem]:
     """
     papers, folders = set[str](), set[str]()
     for base, suffix in BASES:
-        for entry in _entries(root / base / folder):
+        for entry in _entries(root / base / folder, is_entry=bool(folder)):
             if not isinstance(entry, os.DirEntry):
                 yield entry
             elif (wrong := _wrong_with(entry, suffix)) is not None:
@@ -44,12 +44,13 @@ def papers_below(root: Path, folder: str = "") -> Iterator[str | FileProblem]:
         yield from papers_below(root, prefix + name)
 
 
-def _entries(folder: Path) -> Iterator[os.DirEntry[str] | FileProblem]:
+def _entries(folder: Path, *, is_entry: bool) -> Iterator[os.DirEntry[str] | FileProblem]:
+    """*is_entry*: *folder* is an entry of one that was read; if it is a link, it was looked at."""
     try:
         with os.scandir(folder) as entries:
             found = sorted(entries, key=lambda entry: entry.name)
     except (FileNotFoundError, NotADirectoryError):
-        if folder.is_symlink():  # it is none of the entries of a folder that was read
+        if folder.is_symlink() and not is_entry:
             yield _broken(folder)
     except OSError as error:
         yield problem(folder, "unreadable", error.strerror or str(error))

@@ -21,6 +21,7 @@ from lafka.filesets.targets.item import ItemDescription
 from lafka.filesets.targets.s3 import BucketItem, S3Target
 from lafka.filesets.types import FilesetManifestFile, FilesetPlatformItem, IngestStrategy
 from lafka.filesets.verifying import facts_of, filled
+from lafka.storage.folders import draft_of
 from tests.filesets.archive.test_filesetwarc import BODIES, ID, Store, ended
 from tests.services.stores import serving
 from tests.stores import files
@@ -328,3 +329,10 @@ def test_a_bucket_is_read_verified_and_described_again(tmp_path: Path) -> None:
             "fileset-digest", "item-missing"
         ]  # fmt: skip
         assert {deed for deed, *_ in filled.repair(bucket=target)} == {"left"}
+
+
+def test_what_only_the_draft_of_a_killed_writer_names_is_not_held(filled_archive: Filled) -> None:
+    draft = draft_of(filled_archive.summary)
+    draft.write_bytes(filled_archive.summary.read_bytes())
+    filled_archive.summary.unlink()
+    assert filled_archive.codes() == ["no-summary", "result-lost"]

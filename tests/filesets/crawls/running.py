@@ -89,6 +89,8 @@ def held(archive: Path) -> dict[tuple[str, str, str], bytes]:
     """Every file of every summary, cut out of its WARC or read from its item by itself alone."""
     found = {}
     for summary in sorted((archive / "fileset" / "suwaf").rglob("*.json")):
+        if summary.name.startswith(".draft-"):
+            continue  # of a writer that was killed before it named it
         warc = summary.relative_to(archive / "fileset" / "suwaf").with_suffix(".warc")
         values = json.loads(summary.read_bytes())
         values.pop("_warc")
