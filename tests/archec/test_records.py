@@ -448,7 +448,7 @@ def test_a_mongod_killed_in_the_middle_of_a_run_loses_nothing(tmp_path, monkeypa
         home.put({f"abc/wpaper/{n}.rdf": template(n, title="B") for n in range(20)})
         place = Gathering._place
         with monkeypatch.context() as patch:
-            patch.setattr(Gathering, "_place", lambda self: (place(self), own.kill()))
+            patch.setattr(Gathering, "_place", lambda self, group: (place(self, group), own.kill()))
             with pytest.raises(RecordsAway, match="the journals have all"):
                 home.tobi()
         own.start()

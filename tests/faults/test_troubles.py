@@ -79,7 +79,7 @@ BY_OTHERS = {
     "capture/leftovers.py _is_file": "what cannot be looked at is not taken for ours",
     "capture/leftovers.py remove": "another recovery has its lock there",
     "capture/rawfiles.py load_settings": "before a crawl: a bad argument",
-    "storage/children.py _closed": "a pipe to a child that has gone",
+    "storage/children.py closed": "a pipe to a child that has gone",
     "capture/pulled.py __exit__": "the gateway's socket, no file",
     "capture/pulled.py _asked": "the gateway's socket, no file",
     "capture/pulled.py _body": "the gateway's socket; what a spool raises passes",
