@@ -330,6 +330,20 @@ def test_recover_copies_what_a_killed_run_left(site, tmp_path):
     assert not list((archive / "raw").iterdir())
 
 
+def test_recover_counts_a_run_that_stays_apart(site, tmp_path):
+    archive = tmp_path / "archive"
+    assert crawled(archive, site, "-s", "LAFKA_KEEP_RAW=True").returncode == 0
+    (run,) = (archive / "raw").iterdir()
+    (run / "copied").unlink()
+    (run / "notes.txt").write_bytes(b"mine")
+    done = on(archive, "recover")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        b"0 runs recovered, 1 in part: what is left stays in raw/"
+    )
+    assert [path.name for path in run.iterdir()] == ["notes.txt"]
+
+
 def test_recover_says_that_there_is_nothing_to_do(demo):
     done = on(demo[0], "recover")
     assert (done.returncode, done.stdout) == (0, b"")

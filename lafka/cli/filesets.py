@@ -6,7 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lafka.cli import json_line, program, tell_archive
 from lafka.errors import ArchiveBusy, BadArgument, BadPid, KeeperError
@@ -178,19 +178,27 @@ def rebuild(settings: BaseSettings | None, failed: Callable[[Exception, int], ob
         print(f"{done} summaries made", file=sys.stderr)
 
 
-def recover(settings: BaseSettings | None, *, keep: bool) -> tuple[int, int]:
-    """Store what killed runs of filesets left; how many runs, and how many problems there were."""
+class Recovered(NamedTuple):
+    """How many runs were recovered whole, how many stay with problems, how many problems."""
+
+    runs: int
+    kept: int
+    problems: int
+
+
+def recover(settings: BaseSettings | None, *, keep: bool) -> Recovered:
+    """Store what killed runs of filesets left, and tell it."""
     from lafka.filesets.archive.recovery import recover as recovered  # noqa: PLC0415
 
-    runs = problems = 0
+    runs = kept = problems = 0
     for found in recovered(filesets_of(settings), keep=keep):
         if found.run:
-            runs += 1
+            runs, kept = runs + (not found.problems), kept + bool(found.problems)
             print(f"{found.run}: {found.captures} captures of filesets stored")
         for problem in found.problems:
             print(f"{program()} recover: {problem}", file=sys.stderr)
             problems += 1
-    return runs, problems
+    return Recovered(runs, kept, problems)
 
 
 # ---- The example

@@ -26,17 +26,19 @@ class Command(ArchiveCommand):
         from lafka.papers.archive.recovery import recover  # noqa: PLC0415
 
         assert self.settings is not None
-        runs = 0
+        runs = kept = 0
         keep = self.settings.getbool("LAFKA_KEEP_RAW")
         most = self.settings.getint("LAFKA_MAX_PAYLOAD")
         for found in recover(self.archive(), keep=keep, max_entity=most):
             if found.run:
-                runs += 1
+                runs, kept = runs + (not found.problems), kept + bool(found.problems)
                 said = f"{found.trails} trails copied, {found.opened} to be asked again"
                 print(f"{found.run}: {said}")
             for problem in found.problems:
                 print(f"{program()} recover: {problem}", file=sys.stderr)
                 self.exitcode = 1
-        more, problems = recover_filesets(self.settings, keep=keep)
-        self.exitcode = 1 if problems else self.exitcode
-        print(f"{runs + more} runs recovered", file=sys.stderr)
+        filesets = recover_filesets(self.settings, keep=keep)
+        self.exitcode = 1 if filesets.problems else self.exitcode
+        kept += filesets.kept
+        rest = f", {kept} in part: what is left stays in raw/" if kept else ""
+        print(f"{runs + filesets.runs} runs recovered{rest}", file=sys.stderr)

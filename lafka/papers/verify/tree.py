@@ -108,7 +108,8 @@ def raw_below(root: Path) -> Iterator[FileProblem]:
     failed: list[OSError] = []
     for folder, folders, names in os.walk(root / "raw", onerror=failed.append):
         for name in sorted(names):
-            yield problem(Path(folder, name), "raw-left", "a raw WARC that is still there")
+            what = "a raw WARC" if ".warc" in name else "a file of a run"
+            yield problem(Path(folder, name), "raw-left", f"{what} that is still there")
         for name in sorted(folders):
             if (path := Path(folder, name)).is_symlink():
                 yield problem(path, "stray-file", "a link, which nobody follows here")

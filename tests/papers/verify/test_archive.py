@@ -812,6 +812,13 @@ def test_no_link_is_followed_among_raw_files(root: Path) -> None:
     assert [(p.code, p.path) for p in problems(root)] == [("stray-file", str(root / "raw/link"))]
 
 
+def test_a_lock_among_raw_files_is_called_no_warc(root: Path) -> None:
+    beside("raw/run/LAFKA-1.warc.gz")(root)
+    beside("raw/run/lock")(root)
+    told = [problem.sentence for problem in problems(root) if problem.code == "raw-left"]
+    assert told == ["a raw WARC that is still there", "a file of a run that is still there"]
+
+
 def test_fewer_papers_than_suwafs_are_told(root: Path) -> None:
     every_kind(Writer(pid=PID[:-1] + "2")).save(root, NAME[:-1] + "2")
     found = Verifier(root).verify_all()
