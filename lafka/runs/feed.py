@@ -202,8 +202,7 @@ class SyncedLines(io.RawIOBase):
                     if lines:
                         if chain is not None:
                             lines, chain = chained_lines(lines, chain)
-                        write_all(fd, lines)
-                        os.fdatasync(fd)
+                        _append_synced(fd, lines)
                         if self._synced:
                             self._synced(lines)
                     if ended:
@@ -254,6 +253,18 @@ def last_chain(path: Path) -> bytes:
     with suppress(ValueError, LookupError, TypeError, AttributeError):
         return bytes.fromhex(json.loads(line)["chain"].removeprefix("sha256:"))
     return NO_CHAIN
+
+
+def _append_synced(fd: int, lines: bytes) -> None:
+    """Append *lines* and sync them; where the disk refuses, the file ends as it did before."""
+    size = os.fstat(fd).st_size
+    try:
+        write_all(fd, lines)
+        os.fdatasync(fd)
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(fd, size)
+        raise
 
 
 @contextmanager

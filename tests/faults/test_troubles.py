@@ -93,6 +93,7 @@ BY_OTHERS = {
     "spiders/fileset.py _forget_attempts": "counts of begins stay, and the crawl is told of it",
     "spiders/fileset.py _ingest": "tests/filesets/crawls/test_kills.py",
     "spiders/fileset.py _read": "tests/filesets/crawls/test_kills.py",
+    "runs/feed.py _append_synced": "cuts off what was refused, and raises",
     "runs/reporting.py peak_memory": "/proc",
     "runs/reports.py _opening": "tests/runs/test_reports.py",
     "runs/reports.py _read": "tests/runs/test_reports.py",

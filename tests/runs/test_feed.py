@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -69,6 +71,31 @@ def test_a_disk_that_refuses_is_told_once_and_nothing_follows(tmp_path: Path) ->
         lines.write(b"two\n")
     (error,) = told
     assert str(error) == f"{tmp_path / 'full.jsonl'}: No space left on device"
+
+
+@pytest.mark.parametrize("call", ["write", "fdatasync"])
+def test_a_feed_ends_with_what_was_acknowledged_where_the_disk_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    feed_, acknowledged, told = tmp_path / "run.jsonl", threading.Event(), threading.Event()
+    write = os.write
+
+    def refuse(fd: int, data: bytes = b"") -> int:
+        if data:
+            write(fd, data[: len(data) // 2])
+        raise OSError(errno.ENOSPC, "full")
+
+    with SyncedLines(
+        feed_, lambda _: told.set(), lambda _: acknowledged.set(), chained=True
+    ) as lines:
+        lines.append('{"pid": "RePEc:abc:wpaper:1"}\n')
+        assert acknowledged.wait(10)
+        before = feed_.read_bytes()
+        monkeypatch.setattr(os, call, refuse)
+        lines.append('{"pid": "RePEc:abc:wpaper:2"}\n')
+        assert told.wait(10)
+        monkeypatch.undo()
+    assert feed_.read_bytes() == before
 
 
 def test_a_line_that_is_appended_is_as_one_that_is_written(tmp_path: Path) -> None:

@@ -34,8 +34,9 @@ _KEYS = frozenset(
 class StatedFeed:
     """What the report of a run says of its feed.
 
-    ``may_be_torn``: the run is at work or was killed. ``chain`` is that of the last line and
-    ``lines`` how many there are, None and 0 where the report does not say so.
+    ``may_be_torn``: the run is at work, was killed, or the disk refused it something. ``chain`` is
+    that of the last line and ``lines`` how many there are, None and 0 where the report does not say
+    so.
     """
 
     may_be_torn: bool = False
@@ -161,7 +162,7 @@ def _stated_by(report: Path) -> StatedFeed:
     reason, chain, lines = (values.get(key) for key in ("reason", "chain", "lines"))
     if not all(isinstance(value, str | None) for value in (reason, chain)):
         raise ValueError("reason or chain is no text")
-    may_be_torn = reason in (None, "killed")
+    may_be_torn = reason in (None, "killed") or bool(values.get("troubles"))
     return StatedFeed(
         may_be_torn=may_be_torn, chain=chain, lines=lines if isinstance(lines, int) else 0
     )

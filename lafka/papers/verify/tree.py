@@ -108,8 +108,10 @@ def raw_below(root: Path) -> Iterator[FileProblem]:
     failed: list[OSError] = []
     for folder, folders, names in os.walk(root / "raw", onerror=failed.append):
         for name in sorted(names):
-            what = "a raw WARC" if ".warc" in name else "a file of a run"
-            yield problem(Path(folder, name), "raw-left", f"{what} that is still there")
+            if ".warc" in name:
+                yield problem(Path(folder, name), "raw-left", "a raw WARC that is still there")
+            else:
+                yield problem(Path(folder, name), "raw-left", "a file of a run, still there")
         for name in sorted(folders):
             if (path := Path(folder, name)).is_symlink():
                 yield problem(path, "stray-file", "a link, which nobody follows here")

@@ -47,10 +47,9 @@ class Appender:
             raise
 
     def _cut(self, place: int) -> None:
-        if place == self.position:
-            return
         try:
-            os.ftruncate(self.fd, place)
+            if os.fstat(self.fd).st_size > place:  # a write that failed may have left some bytes
+                os.ftruncate(self.fd, place)
         except OSError:
             self.intact = False
         else:

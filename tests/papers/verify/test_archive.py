@@ -665,6 +665,18 @@ def test_a_feed_that_is_as_it_was_written_is_sound(root: Path, reason: str | Non
     assert problems(root) == []
 
 
+def test_a_feed_that_the_disk_refused_may_be_torn_behind_its_last_line(root: Path) -> None:
+    feed = run_of(root, 3)
+    data = feed.read_bytes()
+    with feed.open("ab") as file:
+        file.write(data.splitlines()[0][:40])
+    assert codes(root) == {"feed-changed"}
+    edit(feed.with_suffix(".json"), b"{", b'{"troubles": ["No space left on device"], ')
+    assert problems(root) == []
+    feed.write_bytes(data[:-1])
+    assert codes(root) == {"feed-changed"}  # a line that its report counts
+
+
 def test_an_older_feed_without_chain_is_taken_as_it_is(root: Path) -> None:
     feed = run_of(root)
     bare = re.sub(rb', "chain": "sha256:[0-9a-f]+"', b"", feed.read_bytes())
@@ -816,7 +828,7 @@ def test_a_lock_among_raw_files_is_called_no_warc(root: Path) -> None:
     beside("raw/run/LAFKA-1.warc.gz")(root)
     beside("raw/run/lock")(root)
     told = [problem.sentence for problem in problems(root) if problem.code == "raw-left"]
-    assert told == ["a raw WARC that is still there", "a file of a run that is still there"]
+    assert told == ["a raw WARC that is still there", "a file of a run, still there"]
 
 
 def test_fewer_papers_than_suwafs_are_told(root: Path) -> None:

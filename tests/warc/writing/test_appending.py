@@ -62,6 +62,23 @@ def test_a_group_is_there_or_not(path: Path, file: Appender, error: BaseExceptio
     assert path.read_bytes() == b"whole!"
 
 
+def test_bytes_of_a_write_that_failed_are_cut_off(
+    path: Path, file: Appender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vector = os.pwritev
+
+    def half(fd: int, pieces: list[bytes], at: int) -> int:
+        vector(fd, [pieces[0][:3]], at)
+        raise OSError(28, "full")
+
+    file.write([b"whole"])
+    monkeypatch.setattr(os, "pwritev", half)
+    with pytest.raises(OSError, match="full"), file.group():
+        file.write([b"torn off"])
+    assert path.read_bytes() == b"whole"
+    assert file.intact
+
+
 def test_a_group_that_cannot_be_cut_off_is_known(
     path: Path, file: Appender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
