@@ -26,6 +26,7 @@ from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
 
+from tests.archec.faults import long as archec
 from tests.crawls.running import ROOT, command
 from tests.crawls.running import check as check_archive
 from tests.faults import (
@@ -384,6 +385,26 @@ def filesets_phase(options: argparse.Namespace, _: ProcessPoolExecutor) -> Itera
             yield partial(fileset_mutant, filesets.Wrong(late=late))
 
 
+def archec_phase(options: argparse.Namespace, pool: ProcessPoolExecutor) -> Iterable[Task]:
+    for name in archec.PREPARED:
+        yield partial(archec_cut, name, options.seed, options.disks)
+    for name, phase, which in pool.submit(archec.calls).result():
+        yield partial(archec_disturbed, name, phase, which, options.seed)
+
+
+def archec_cut(name: str, seed: int, disks: int) -> Figures:
+    moments = 30
+    troubles = archec.cut(name, seed, points=moments, most=max(disks // 200, 1))
+    return Figures({"moments of power cuts": moments}, troubles)
+
+
+def archec_disturbed(name: str, phase: int, which: Which, seed: int) -> Figures:
+    figures = Figures()
+    for what, troubles in archec.disturbed(name, phase, which, seed):
+        figures.add(Figures({what: 1}, troubles))
+    return figures
+
+
 def disks_phase(_: argparse.Namespace, __: ProcessPoolExecutor) -> Iterable[Task]:
     if not can_mount():
         print("disks: no file system can be mounted here")
@@ -534,6 +555,10 @@ PHASES = {
     "mutants": ("The store without one of its syncs or locks", mutants_phase),
     "batches": ("Sixteen papers side by side: kills at every call, cuts, mutants", batches_phase),
     "filesets": ("Filesets: power cuts and kills on nine roads, and mutants", filesets_phase),
+    "archec": (
+        "The obi store: tobi and the road of fobis killed and refused at every call, power cuts",
+        archec_phase,
+    ),
     "disks": ("Real file systems that are too small", disks_phase),
     "neighbours": ("100 good hosts beside each hostile behaviour", neighbours_phase),
     "workers": ("Two workers on one topic; one is killed, and so is the broker", workers_phase),

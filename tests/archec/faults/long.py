@@ -1,39 +1,57 @@
-"""The long form: tobi, and the road of fobis, killed and refused at every store call.
-
-python -m tests.archec.faults.long [SEED]
-"""
+"""Each store call of tobi, and of the road of fobis, killed and refused, for ``make faults``."""
 
 from __future__ import annotations
 
 import random
-import sys
-from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
-from tests.archec.faults import fobis, ordeals, test_fobi_kills
+from tests.archec.faults import fobis, ordeals, powercuts, test_fobi_kills, test_powercuts
 from tests.archec.faults.test_kills import ERRORS, FOR_EVER, WRITES
+from tests.faults.storecalls import Which
 
 
-def main(seed: int) -> int:
-    rng, troubles = random.Random(seed), []
-    for road, phases, every_call, of in (
-        ("tobis", ordeals.PHASES, ordeals.every_call, ordeals),
-        ("fobis", fobis.PHASES, fobis.every_call, test_fobi_kills),
-    ):
-        counts = Counter[str]()
-        for phase in range(phases):
-            for which in every_call(phase):
-                halves = ("half",) if which.kinds[0] in WRITES else ()
-                for how in ("before", "after", *halves):
-                    troubles += of.killed(phase, which, how)
-                    counts["kills"] += 1
-                for error in rng.sample(ERRORS, 2):
-                    troubles += of.refused(phase, which, error, rng.choice((1, FOR_EVER)))
-                    counts["refusals"] += 1
-            print(road, phase, dict(counts), len(troubles), flush=True)
-    for trouble in troubles:
-        print(trouble)
-    return bool(troubles)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Road:
+    """What can be done to one of the roads: *killed* and *refused* give what is wrong then."""
+
+    phases: int
+    every_call: Callable[[int], list[Which]]
+    killed: Callable[[int, Which, str], list[str]]
+    refused: Callable[[int, Which, int, int], list[str]]
 
 
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if sys.argv[1:] else 1))
+ROADS = {
+    "tobi": Road(phases=ordeals.PHASES, every_call=ordeals.every_call,
+                 killed=ordeals.killed, refused=ordeals.refused),
+    "fobis": Road(phases=fobis.PHASES, every_call=fobis.every_call,
+                  killed=test_fobi_kills.killed, refused=test_fobi_kills.refused),
+}  # fmt: skip
+PREPARED = tuple(test_powercuts.PREPARED)
+"""Runs of either road that can lose their power."""
+
+
+def calls() -> list[tuple[str, int, Which]]:
+    """Each call of each kind in each phase of each road."""
+    return [
+        (name, phase, which)
+        for name, road in ROADS.items()
+        for phase in range(road.phases)
+        for which in road.every_call(phase)
+    ]
+
+
+def disturbed(name: str, phase: int, which: Which, seed: int) -> Iterator[tuple[str, list[str]]]:
+    """Killed there in each way, and refused with two errors: which of them, and what is wrong."""
+    road, rng = ROADS[name], random.Random(f"{seed} {name} {phase} {which}")
+    halves = ("half",) if which.kinds[0] in WRITES else ()
+    for how in ("before", "after", *halves):
+        yield "kills", road.killed(phase, which, how)
+    for error in rng.sample(ERRORS, 2):
+        yield "errors", road.refused(phase, which, error, rng.choice((1, FOR_EVER)))
+
+
+def cut(name: str, seed: int, *, points: int, most: int) -> list[str]:
+    """The power lost at *points* moments of a run, *most* ways each; what is wrong then."""
+    prepare = test_powercuts.PREPARED[name]
+    return powercuts.cut(prepare, random.Random(seed), points=points, most=most).troubles

@@ -1,6 +1,6 @@
 """The road of fobis killed and refused at its store calls: what was acknowledged or captured stays.
 
-The short form; ``python -m tests.archec.faults.long`` takes every call.
+The short form; ``make faults`` takes every call (the phase ``archec``).
 """
 
 from __future__ import annotations

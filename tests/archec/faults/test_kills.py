@@ -1,6 +1,6 @@
 """tobi killed and refused at its store calls: what was acknowledged stays, the command goes on.
 
-The short form; ``python -m tests.archec.faults.long`` takes every call.
+The short form; ``make faults`` takes every call (the phase ``archec``).
 """
 
 from __future__ import annotations
