@@ -34,6 +34,7 @@ from lafka.storage.locks import lock_file
 FORMAT = 1
 MARKER = "archec.json"
 _SHARD = re.compile(r"[0-9]{3}")
+_CASE_PROBE = ".probe-a"
 _LAST = re.compile(r"[0-9]{3,5}")
 _JOURNAL = re.compile(r"([1-9][0-9]{8,10})\.jsonl")
 
@@ -81,6 +82,7 @@ class ObiStore:
                 file.flush()
                 os.fsync(file.fileno())
             probe.replace(probe.with_suffix(".renamed")).unlink()
+            (self.root / _CASE_PROBE).unlink(missing_ok=True)  # a power cut may have kept its name
 
     def free_inodes(self) -> float:
         """The share of the disk's inodes that is free; 1 where it makes them as needed."""
@@ -244,11 +246,11 @@ def _names_for(root: Path) -> Names:
 
 def _is_blind(root: Path) -> bool:
     """Whether the disk takes names that differ by case alone for one."""
-    (root / ".probe-a").touch()
+    (root / _CASE_PROBE).touch()
     try:
-        return (root / ".probe-A").exists()
+        return (root / _CASE_PROBE.upper()).exists()
     finally:
-        (root / ".probe-a").unlink(missing_ok=True)
+        (root / _CASE_PROBE).unlink(missing_ok=True)
 
 
 def shards(root: Path) -> Iterator[int]:

@@ -404,6 +404,14 @@ def test_a_disk_that_is_blind_to_case_gets_names_that_are_not(tmp_path, monkeypa
     assert store.path(START, "RePEc:A").name == "%52e%50%45c%3A%41"
 
 
+def test_a_probe_that_a_power_cut_left_goes_with_the_next_run(home: Home) -> None:
+    home.put({"abc/wpaper/1.rdf": template(1)})
+    home.tobi()
+    (home.archive / ".probe-a").touch()
+    home.tobi()
+    assert list(home.archive.glob(".probe*")) == []
+
+
 def test_a_second_disk_error_leaves_what_was_acknowledged(home, monkeypatch):
     home.tobi()
     before, journals = home.objects(), home.journals()
