@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lafka.gateway.connections import HEAD_MAX, LINES_MAX, PatientProtocol
+from lafka.gateway.connections import HEAD_MAX, LINES_MAX, Corked, PatientProtocol
 from lafka.gateway.serving import config
 
 HOST = b"Host: x\r\n"
@@ -161,7 +162,7 @@ def test_what_is_no_request_is_told_at_once(echo: Echo, name: str) -> None:
 def test_requests_can_be_cut_anywhere_and_are_answered_in_turn(echo: Echo, cuts: list[int]) -> None:
     data = get(b"/1") + get(b"/2?x") + get(b"/3", HOST + b"X: " + b"y" * 60 + b"\r\n") + LAST
     places = [0, *sorted({cut for cut in cuts if cut < len(data)}), len(data)]
-    parts = [data[start:end] for start, end in zip(places, places[1:], strict=False)]
+    parts = [data[start:end] for start, end in pairwise(places)]
     echo.most = 0
     found = answers(told(echo, *parts))
     assert [one["raw_path"] for one in found] == ["/1", "/2", "/3", "/last"]
@@ -198,3 +199,48 @@ def test_a_body_of_nothing_is_no_body(echo: Echo) -> None:
 def test_http_1_0_is_answered_once(echo: Echo) -> None:
     (answer,) = answers(told(echo, b"GET /old HTTP/1.0\r\n\r\n" + LAST))
     assert answer["raw_path"] == "/old"
+
+
+class Noting:
+    """A transport that notes what it is given."""
+
+    def __init__(self) -> None:
+        self.notes: list[bytes | str] = []
+
+    def write(self, data: bytes) -> None:
+        self.notes.append(data)
+
+    def close(self) -> None:
+        self.notes.append("closed")
+
+
+def test_a_head_goes_with_what_is_behind_it() -> None:
+    noting = Noting()
+    corked = Corked(noting)
+    for data in (b"head", b"body", b"more"):
+        corked.write(data)
+    corked.flush()
+    corked.close()
+    assert noting.notes == [b"headbody", b"more", "closed"]
+
+
+def test_a_head_alone_goes_when_it_is_said_or_when_all_ends() -> None:
+    flushed, ended = Noting(), Noting()
+    corked = Corked(flushed)
+    corked.write(b"head")
+    corked.flush()
+    corked.flush()
+    assert flushed.notes == [b"head"]
+    corked = Corked(ended)
+    corked.write(b"head")
+    corked.close()
+    assert ended.notes == [b"head", "closed"]
+
+
+@pytest.mark.parametrize("method", [b"HEAD", b"DELETE"])
+def test_an_answer_without_a_body_is_not_kept_back(echo: Echo, method: bytes) -> None:
+    data = told(echo, method + b" /1 HTTP/1.1\r\nHost: x\r\n\r\n" + LAST)
+    head, _, rest = data.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 ")
+    assert rest.startswith(b"HTTP/1.1 200 ") == (method == b"HEAD")
+    assert rest.count(b'"raw_path"') == (1 if method == b"HEAD" else 2)
