@@ -8,6 +8,7 @@ read: nothing that is served takes one.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import re
 import socket
@@ -32,17 +33,9 @@ LINES_MAX = 1000
 HEAD_SECONDS = 20.0
 _END = re.compile(rb"\n\r?\n")
 _TARGET = re.compile(rb"[!-~]+")
+_NO_SENDFILE = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
+"""A disk whose files the kernel does not send."""
 _INVALID = "Invalid HTTP request received."
-
-
-class _Numbered:
-    """A descriptor as asyncio wants it."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-
-    def fileno(self) -> int:
-        return self._fd
 
 
 class Corked:
@@ -191,21 +184,44 @@ class PatientProtocol(HttpToolsProtocol):
 
     async def _file_sent(self, fd: int, offset: int, count: int) -> int:
         """How many of *count* bytes of the file *fd* were sent."""
+        await self.flow.drain()  # nothing is in the transport's hands then
+        sent = 0
         try:
-            file: Any = _Numbered(fd)
-            return await self.loop.sendfile(self.transport, file, offset, count, fallback=False)
-        except asyncio.SendfileNotAvailableError:  # a disk whose files it does not take
-            data = await asyncio.to_thread(os.pread, fd, count, offset)
-            self.transport.write(data)
-            await self.flow.drain()
-            return len(data)
-        except (OSError, RuntimeError):  # gone, or going
-            return 0
+            # A second descriptor, as the transport lets nobody wait for its own.
+            with self.transport.get_extra_info("socket").dup() as sock:
+                while sent < count:
+                    try:
+                        done = os.sendfile(sock.fileno(), fd, offset + sent, count - sent)
+                    except BlockingIOError:
+                        await self._writable(sock)
+                        continue
+                    if not done:
+                        break
+                    sent += done
+        except OSError as error:
+            if error.errno in _NO_SENDFILE and not sent:
+                return await self._read_and_sent(fd, offset, count)
+        return sent
+
+    async def _writable(self, sock: socket.socket) -> None:
+        """Wait until *sock* takes more, or is gone."""
+        ready = asyncio.Event()
+        self.loop.add_writer(sock, ready.set)
+        try:
+            await ready.wait()
+        finally:
+            self.loop.remove_writer(sock)
+
+    async def _read_and_sent(self, fd: int, offset: int, count: int) -> int:
+        data = await asyncio.to_thread(os.pread, fd, count, offset)
+        self.transport.write(data)
+        return len(data)
 
     # ---- Patience
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        transport.set_write_buffer_limits(0)  # drained is empty, then
         self._seen: object = None
         self._look_again()
 
