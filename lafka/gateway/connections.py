@@ -184,6 +184,7 @@ class PatientProtocol(HttpToolsProtocol):
 
     async def _file_sent(self, fd: int, offset: int, count: int) -> int:
         """How many of *count* bytes of the file *fd* were sent."""
+        self.flow.pause_reading()  # until the answer is out: whoever is gone shows by the sending
         await self.flow.drain()  # nothing is in the transport's hands then
         sent = 0
         try:
