@@ -8,9 +8,10 @@ addresses, so that ``scrapy crawl futli -a legacy=URL`` knows one kind of gatewa
 ``ranges``      which bytes of a representation are asked for, and whether they changed
 ``holdings``    what a gateway serves from: a protocol, and its values
 ``app``         the addresses as an ASGI application; Starlette
-``serving``     on a socket, with bounds on what a client can hold up; uvicorn
+``connections`` HTTP/1.1 with bounds on what a client can hold up; uvicorn over httptools
+``serving``     on a socket
 ``listed``      holdings of a list with files
 
-Whoever has a store of its own writes holdings; nothing here knows one. Starlette and uvicorn are
-the extra ``lafka[web]``, known to ``app`` and ``serving`` alone.
+Whoever has a store of its own writes holdings; nothing here knows one. Starlette, uvicorn and
+httptools are the extra ``lafka[web]``, known to ``app``, ``connections`` and ``serving`` alone.
 """

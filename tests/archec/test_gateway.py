@@ -38,6 +38,7 @@ from lafka.gateway import app
 from lafka.gateway import serving as gateways
 from lafka.gateway.addresses import LONGEST
 from lafka.gateway.app import Gateway
+from lafka.gateway.connections import PatientProtocol
 from lafka.gateway.holdings import Elsewhere, HeldFile, Withdrawn
 from tests.archec.fobis import gather
 from tests.archec.stores import DAY, START, Home, template
@@ -386,7 +387,7 @@ def test_many_at_once_get_their_own(served: Served) -> None:
 # Clients that hang -------------------------------------------------------------------------
 
 
-class Impatient(gateways.PatientProtocol):
+class Impatient(PatientProtocol):
     patience = 0.2
 
 

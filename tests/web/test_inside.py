@@ -20,7 +20,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lafka
-from lafka.gateway.serving import PatientProtocol, config
+from lafka.gateway.connections import PatientProtocol
+from lafka.gateway.serving import config
 from lafka.web.app import Web
 from tests.stores import Store, pdf
 from tests.web.inside import BYTES, PAGES, REPLAYWEB, ask, inside, noted, outside
