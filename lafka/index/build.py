@@ -336,9 +336,10 @@ class Builder:
                     self._read(folder)
 
     def _scan(self, known: Mapping[str, FolderTimes], began: int, **how: Any) -> Scan:
-        tell = self._account.tell
-        return Scan(self._archive.root, known, began_ns=began,
-                    lost=lambda link: tell(f"{link}: a link that leads nowhere"), **how)  # fmt: skip
+        def lost(link: Path) -> None:
+            self._account.tell(f"{link}: a link that leads nowhere")
+
+        return Scan(self._archive.root, known, began_ns=began, lost=lost, **how)
 
     def _read(self, folder: ChangedFolder) -> None:
         number = self._folder(folder)

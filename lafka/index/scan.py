@@ -124,11 +124,7 @@ class Scan:
             yield from self._gone(path)
             return
         inner = sorted(self._inner.get(path, ()))
-        if (
-            seen
-            or self._known.get(path) != times
-            or any(self._times(one) is None for one in inner)
-        ):
+        if seen or self._known.get(path) != times or any(self._times(one) is None for one in inner):
             seen = seen or look(self._base, path, names_only=self._names_only)
             for link in seen.lost:
                 self._lost(Path(link))

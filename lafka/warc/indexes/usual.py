@@ -77,9 +77,9 @@ def usual_rows(fd: int, volume: str, start: int, end: int, rows: list[Row]) -> i
         header = _HEADER.match(data, at - base)
         if header is None:
             return at
-        length = int(header[8])
-        behind = base + header.end() + length
-        row = _row(fd, volume, at, base, header, length)
+        block = FileSource(fd, base + header.end(), int(header[8]))
+        behind = block.offset + block.size
+        row = _row(volume, at, header, block)
         if row is None:
             return at
         if behind - base + len(_BEHIND[0]) > len(data):
@@ -100,29 +100,24 @@ def _size_of_plain(fd: int) -> int:
     return status.st_size if is_plain else -1
 
 
-def _row(
-    fd: int, volume: str, at: int, base: int, header: re.Match[bytes], length: int
-) -> Row | None:
-    """What ``row_of`` makes of the record at *at* of the file, None in doubt.
-
-    *header* is found in a window that begins at *base*.
-    """
+def _row(volume: str, at: int, header: re.Match[bytes], block: FileSource) -> Row | None:
+    """What ``row_of`` makes of the record at *at* of the file, None in doubt."""
     kind, record_id, date, url, payload_digest, content_type, block_digest = (
         part.decode("ascii") if part else "" for part in header.groups()[:7]
     )
     mime, digest = http.media_type(content_type), payload_digest or block_digest
-    told: _Described | None = mime, None, (0, length)
+    told: _Described | None = mime, None, (0, block.size)
     if mime == http.MESSAGE:
-        digest, told = payload_digest, _message(fd, base, header, length)
+        digest, told = payload_digest, _message(header, block)
     time = _time(date)
     if told is None or time is None:
         return None
     mime, status, place = told
-    start = base + header.end()
+    literal = (block.offset + place[0], place[1]) if place else (None, None)
     return (
         url, key_of(url), volume, time[1], at, 0, time[0], kind, record_id, hashed(record_id),
         REVISIT_MIME if kind == "revisit" else mime, status, digest, _digest_number(digest),
-        start - at + length + len(_END), *((start + place[0], place[1]) if place else (None, None)),
+        block.offset + block.size + len(_END) - at, *literal,
     )  # fmt: skip
 
 
@@ -142,10 +137,10 @@ def _digest_number(digest: str) -> int | None:
     return hashed(digest if _SHA256.fullmatch(digest) else digest_key(digest))
 
 
-def _message(fd: int, base: int, header: re.Match[bytes], length: int) -> _Described | None:
-    """What is told of the message in the block behind *header*; None in doubt."""
+def _message(header: re.Match[bytes], block: FileSource) -> _Described | None:
+    """What is told of the message in the *block* behind *header*; None in doubt."""
     data, start, first_line = header.string, header.end(), _FIRST_LINES.get(header[1])
-    stop = min(start + length, len(data))
+    stop = min(start + block.size, len(data))
     begun = first_line.match(data, start, stop) if first_line else None
     end = _HEAD_END.search(data, begun.end(), stop) if begun else None
     if begun is None or end is None:
@@ -154,10 +149,10 @@ def _message(fd: int, base: int, header: re.Match[bytes], length: int) -> _Descr
         return None
     told: dict[bytes, bytes] = {}
     for name, value in _TOLD.findall(data, begun.end(), end.end()):
-        if not value or told.setdefault(name.lower(), value) is not value:
+        if not value or name.lower() in told:
             return None
+        told[name.lower()] = value
     head, status = end.end() - start, int(begun[1]) if begun.re is _ANSWER else None
-    block = FileSource(fd, base + start, length)
     body = _body(block, head, status, told)
     if body is None:
         return None
