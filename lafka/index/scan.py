@@ -141,7 +141,7 @@ class Scan:
         """Known folders that changed, in the order of the walk; when is noted before the look."""
         for path in sorted(self._known, key=_place):
             times = self._times(path)
-            if times not in (None, self._known[path]):
+            if times is not None and times != self._known[path]:
                 self._begun.append((path, times))
                 yield path
 
