@@ -52,10 +52,11 @@ class _Begun:
 
 
 class Beside:
-    """Answers tasks over *archive*; to be closed."""
+    """Answers tasks over *archive*, so many *alone* at first; to be closed."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: Archive, *, alone: int | None = None) -> None:
         self._archive = archive
+        self._alone = ALONE if alone is None else alone
         self._reader = Reader(archive)
         self._process: subprocess.Popen[bytes] | None = None
         self._count = 0
@@ -78,7 +79,7 @@ class Beside:
 
     def _begin(self, task: Task) -> _Begun:
         self._count += 1
-        if self._count == ALONE + 1:
+        if self._count == self._alone + 1:
             self._start()
         if self._process is not None and self._asked < AHEAD and self._sent(task):
             self._asked += 1

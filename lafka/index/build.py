@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from time import time_ns
+from typing import Any
 
 import lafka
 from lafka.errors import ArchiveBusy
@@ -23,8 +26,8 @@ from lafka.index.anew import Anew
 from lafka.index.beside import Beside, Task
 from lafka.index.feeds import FeedRows
 from lafka.index.papers import Account, Hosts, PaperRows
-from lafka.index.reading import others, read_papers
-from lafka.index.scan import ChangedFolder, FolderTimes, GoneFolder, Scan, Times
+from lafka.index.reading import read_papers
+from lafka.index.scan import ChangedFolder, FolderTimes, Found, GoneFolder, Scan, Seen
 from lafka.papers import Archive
 from lafka.storage import drafts
 from lafka.storage.folders import make_folders, put_in_place
@@ -37,6 +40,10 @@ BATCH = 5_000
 """Papers or lines of a feed in one transaction."""
 _TOGETHER = 250
 """Suwafs that are read in one go where all are."""
+_LOOKS = 8
+"""Folders that are looked into in one go where they changed."""
+_LOOKED_ALONE = 50
+"""Times that this is done before a second process is begun for it."""
 UNFINISHED = "unfinished"
 """A key of ``meta`` that is there while an index is brought up to date, and after a kill."""
 
@@ -281,7 +288,7 @@ class Builder:
         """All suwafs there are, some at a time; their folders are noted on the way."""
         for folder in self._scan({}, began, names_only=True):
             assert isinstance(folder, ChangedFolder)
-            number, names = self._folder(folder), sorted(folder.suwafs)
+            number, names = self._folder(folder), sorted(name for name, *_ in folder.suwafs)
             for start in range(0, len(names), _TOGETHER):
                 yield "papers", number, folder.path, names[start : start + _TOGETHER]
             self._looked_at(number, folder)
@@ -321,32 +328,33 @@ class Builder:
             path: FolderTimes(mtime_ns=mtime, ino=ino)
             for path, mtime, ino in self._db.execute("SELECT path, mtime_ns, ino FROM folder")
         }
-        for folder in self._scan(known, began):
-            if isinstance(folder, GoneFolder):
-                self._forget(folder)
-            else:
-                self._read(folder)
+        with closing(Beside(self._archive, alone=_LOOKED_ALONE)) as beside:
+            for folder in self._scan(known, began, ahead=partial(_looks, beside)):
+                if isinstance(folder, GoneFolder):
+                    self._forget(folder)
+                else:
+                    self._read(folder)
 
-    def _scan(
-        self, known: Mapping[str, FolderTimes], began: int, *, names_only: bool = False
-    ) -> Scan:
-        tell = self._account.tell
-        return Scan(self._archive.root, known, began_ns=began, names_only=names_only,
-                    lost=lambda link: tell(f"{link}: a link that leads nowhere"))  # fmt: skip
+    def _scan(self, known: Mapping[str, FolderTimes], began: int, **how: Any) -> Scan:
+        def lost(link: Path) -> None:
+            self._account.tell(f"{link}: a link that leads nowhere")
+
+        return Scan(self._archive.root, known, began_ns=began, lost=lost, **how)
 
     def _read(self, folder: ChangedFolder) -> None:
         number = self._folder(folder)
-        known = self._known(number, folder.path)
-        self._remove(number, folder.path, known.keys() - folder.suwafs.keys())
+        known, there = self._known(number, folder.path), {*folder.suwafs}
+        names = sorted(name for name, *_ in there - known)
+        before = {name for name, *_ in known - there}  # whose papers are others, or gone
+        self._remove(number, folder.path, before.difference(names))
         gone = []
         told: list[str] = []
-        names = others(folder, known)
         for name, paper in read_papers(self._archive, folder.path, names, told):
             if paper is not None:
                 self._papers.take(number, paper)
                 self._account.papers += 1
                 self._wrote()
-            elif name in known:
+            elif name in before:
                 gone.append(name)
         self._remove(number, folder.path, gone)
         for sentence in told:
@@ -365,17 +373,18 @@ class Builder:
         row = self._db.execute("SELECT id FROM folder WHERE path = ?", (folder.path,)).fetchone()
         return int(row[0])
 
-    def _known(self, folder: int, path: str) -> dict[str, Times]:
-        """The times of the papers of the folder at *path*, by file name; as ``FileTimes``."""
-        rows = self._db.execute(
-            "SELECT substr(path, ?), mtime_ns, size, ino FROM paper WHERE folder = ?",
-            (len(path) + 2, folder),
+    def _known(self, folder: int, path: str) -> set[Found]:
+        """What is known of the suwafs in the folder at *path*."""
+        return set(
+            self._db.execute(
+                "SELECT substr(path, ?), mtime_ns, size, ino FROM paper WHERE folder = ?",
+                (len(path) + 2, folder),
+            )
         )
-        return {row[0]: row[1:] for row in rows}
 
     def _forget(self, folder: GoneFolder) -> None:
         row = self._db.execute("SELECT id FROM folder WHERE path = ?", (folder.path,)).fetchone()
-        self._remove(row[0], folder.path, self._known(row[0], folder.path))
+        self._remove(row[0], folder.path, {name for name, *_ in self._known(row[0], folder.path)})
         self._db.execute("DELETE FROM folder WHERE id = ?", row)
 
     def _remove(self, folder: int, path: str, names: Collection[str]) -> None:
@@ -394,3 +403,12 @@ class Builder:
         self._waiting += 1
         if self._waiting >= self._batch:
             self._step()
+
+
+def _looks(beside: Beside, paths: Iterable[str]) -> Iterator[Seen]:
+    """What is in the folders at *paths*, some at a time."""
+    left = iter(paths)
+    some = iter(lambda: [*islice(left, _LOOKS)], [])
+    for _, found in beside.results(("looks", paths) for paths in some):
+        for seen in found:
+            yield Seen(*seen)

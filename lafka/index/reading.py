@@ -26,7 +26,7 @@ from lafka.index.rows import (
     host_of,
     stored,
 )
-from lafka.index.scan import SUFFIX, TOP, ChangedFolder, FileTimes, Times
+from lafka.index.scan import SUFFIX, TOP, FileTimes, look
 from lafka.papers import Archive, Fut, Outcome, Pid, Suwaf
 
 COLUMNS = ("time", "outcome", "requests", "new", "digests", "found_by", "landing", "tried",
@@ -116,6 +116,10 @@ class Reader:
         ]
         return found, told
 
+    def looks(self, paths: Sequence[str]) -> list[tuple[list[Any], ...]]:
+        """What is in the folders at *paths*, each as the values of ``scan.Seen``."""
+        return [tuple(look(str(self._archive.root), path)) for path in paths]
+
     # WARCs ----------------------------------------------------------------------------------
 
     def records(self, way: str, parts: Sequence[tuple[int, str, int, int]]) -> list[Part]:
@@ -161,11 +165,6 @@ def futs_of(times: Mapping[str, Fut]) -> Iterator[tuple[Any, ...]]:
     for time, fut in times.items():
         yield (time, fut.s, fut.l, digest_bytes(fut.digest), stored(fut.url),
                stored(fut.origin.found_by) or None, stored(fut.label) or None)  # fmt: skip
-
-
-def others(folder: ChangedFolder, known: Mapping[str, Times]) -> list[str]:
-    """The names of the suwafs of *folder* that are others than *known*."""
-    return sorted(name for name, times in folder.suwafs.items() if known.get(name) != times)
 
 
 def read_papers(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from lafka.papers import Archive
 from lafka.warc.errors import BadWarc
 from lafka.warc.indexes.base import Entry
 from lafka.warc.indexes.sqlite import row_of
+from lafka.warc.indexes.usual import usual_rows
 from lafka.warc.reading.volumes import WarcVolume
 
 
@@ -20,16 +22,35 @@ def rows_of(
     *part*: the first byte, and the one behind the last. *way*: from the index to the archive.
     """
     place, volume = archive.root / f"warc/{name}.warc", f"{way}warc/{name}.warc"
+    start, end = part
+    start = _usual(place, volume, start, end, rows)
+    if start >= end:
+        return ""
     try:
-        _check_length(place, part[1])
+        _check_length(place, end)
         with WarcVolume(place, strict=True) as warc:
-            for record in warc.records(start=part[0]):
-                if record.offset >= part[1]:
+            for record in warc.records(start=start):
+                if record.offset >= end:
                     break
                 rows.append(row_of(Entry.of(record, volume)))
+                if warc.is_plain and record.end >= end:  # what is behind is not known to be good
+                    break
     except (BadWarc, OSError) as error:
         return str(error)
     return ""
+
+
+def _usual(place: Path, volume: str, start: int, end: int, rows: list[tuple[Any, ...]]) -> int:
+    """Put the records that are as we write them into *rows*; where others begin, or *end*."""
+    try:
+        fd = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            return usual_rows(fd, volume, start, end, rows)
+        finally:
+            os.close(fd)
+    except OSError:  # which the long way tells
+        rows.clear()
+        return start
 
 
 def _check_length(place: Path, end: int) -> None:

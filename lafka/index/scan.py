@@ -8,9 +8,9 @@ comes out.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISDIR
 from typing import NamedTuple
@@ -38,9 +38,8 @@ class FileTimes(NamedTuple):
         return cls(status.st_mtime_ns, status.st_size, status.st_ino)
 
 
-Times = tuple[int, int, int]
-"""``FileTimes`` as plain numbers: a million are made to be compared with those that are known."""
-_ANY = (0, 0, 0)
+Found = tuple[str, int, int, int]
+"""The name of a suwaf and its ``FileTimes``: a million are made to be compared with the known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +52,11 @@ class FolderTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedFolder:
-    """A folder to read again: its suwafs by name. ``path`` is relative to the archive's root."""
+    """A folder to read again, and its suwafs. ``path`` is relative to the archive's root."""
 
     path: str
     times: FolderTimes
-    suwafs: Mapping[str, Times]
+    suwafs: Sequence[Found]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,21 +66,28 @@ class GoneFolder:
     path: str
 
 
-@dataclass(slots=True)
-class _Seen:
-    """What one look into a folder gave."""
+class Seen(NamedTuple):
+    """What one look into a folder gave: suwafs, paths of folders, links that lead nowhere.
 
-    suwafs: dict[str, Times] = field(default_factory=dict)
-    folders: list[str] = field(default_factory=list)
-    sure: bool = True
-    """Whether its own mtime would tell of every change in it: not so with links."""
+    ``unsure``: names whose changes the folder's own mtime would not tell, as those of links.
+    """
+
+    suwafs: list[Found]
+    folders: list[str]
+    lost: list[str]
+    unsure: list[str]
+
+
+Ahead = Callable[[Iterable[str]], Iterator[Seen]]
+"""Looks into the folders at these paths, in this order, as :func:`look` does."""
 
 
 class Scan:
     """One walk over the suwafs of the archive at *root*.
 
     *known*: folders by path, as the last walk left them. *began_ns*: when this one began, since
-    1970. *lost* is told of each link that leads nowhere. *names_only*: the times of suwafs are
+    1970. *lost* is told of each link that leads nowhere. *ahead* looks into those of the known
+    folders that changed before the walk comes to them. *names_only*: the times of suwafs are
     zeros, for who reads them all. ``StorageTrouble`` where the disk does not read: what is there
     cannot be said then.
     """
@@ -93,6 +99,7 @@ class Scan:
         *,
         began_ns: int,
         lost: Callable[[Path], object],
+        ahead: Ahead | None = None,
         names_only: bool = False,
     ) -> None:
         self._base = str(root)
@@ -100,6 +107,9 @@ class Scan:
         self._began = began_ns
         self._lost = lost
         self._names_only = names_only
+        self._begun: deque[tuple[str, FolderTimes]] = deque()
+        self._ahead = ahead(self._changed()) if ahead else iter(())
+        self._next: tuple[str, FolderTimes, Seen] | None = None
         self._inner: dict[str, list[str]] = defaultdict(list)
         for path in known:
             self._inner[path.rpartition("/")[0]].append(path)
@@ -109,22 +119,42 @@ class Scan:
         return self._below(TOP)
 
     def _below(self, path: str) -> Iterator[ChangedFolder | GoneFolder]:
-        status = self._status(path)
-        if status is None:
+        times, seen = self._taken(path) or (self._times(path), None)
+        if times is None:
             yield from self._gone(path)
             return
-        times = FolderTimes(mtime_ns=status.st_mtime_ns, ino=status.st_ino)
         inner = sorted(self._inner.get(path, ()))
-        if self._known.get(path) != times or any(self._status(one) is None for one in inner):
-            seen = self._look(path)
+        if seen or self._known.get(path) != times or any(self._times(one) is None for one in inner):
+            seen = seen or look(self._base, path, names_only=self._names_only)
+            for link in seen.lost:
+                self._lost(Path(link))
             inner = sorted(seen.folders)
             for missing in sorted({*self._inner.get(path, ())} - {*inner}):
                 yield from self._gone(missing)
-            if not seen.sure or times.mtime_ns >= self._began - TICK_NS:
+            if seen.unsure or times.mtime_ns >= self._began - TICK_NS:
                 times = FolderTimes(mtime_ns=AGAIN, ino=times.ino)
             yield ChangedFolder(path=path, times=times, suwafs=seen.suwafs)
         for one in inner:
             yield from self._below(one)
+
+    def _changed(self) -> Iterator[str]:
+        """Known folders that changed, in the order of the walk; when is noted before the look."""
+        for path in sorted(self._known, key=_place):
+            times = self._times(path)
+            if times is not None and times != self._known[path]:
+                self._begun.append((path, times))
+                yield path
+
+    def _taken(self, path: str) -> tuple[FolderTimes, Seen] | None:
+        """What was seen ahead at *path*: its times, from before the look, and what is in it."""
+        place = _place(path)
+        while self._next is None or _place(self._next[0]) < place:
+            seen = next(self._ahead, None)
+            if seen is None:
+                return None
+            self._next = (*self._begun.popleft(), seen)
+        one, times, seen = self._next
+        return (times, seen) if one == path else None
 
     def _gone(self, path: str) -> Iterator[GoneFolder]:
         for inner in sorted(self._inner.get(path, ())):
@@ -132,7 +162,7 @@ class Scan:
         if path in self._known:
             yield GoneFolder(path=path)
 
-    def _status(self, path: str) -> os.stat_result | None:
+    def _times(self, path: str) -> FolderTimes | None:
         full = f"{self._base}/{path}"
         try:
             status = os.stat(full)  # noqa: PTH116  for ten thousand folders each night
@@ -140,53 +170,69 @@ class Scan:
             return None
         except OSError as error:
             raise StorageTrouble(full, error) from error
-        return status if S_ISDIR(status.st_mode) else None
+        if not S_ISDIR(status.st_mode):
+            return None
+        return FolderTimes(mtime_ns=status.st_mtime_ns, ino=status.st_ino)
 
-    def _look(self, path: str) -> _Seen:
-        seen, full = _Seen(), f"{self._base}/{path}"
-        try:
-            fd = os.open(full, os.O_RDONLY | os.O_DIRECTORY)
-            try:  # from a descriptor, so that the way to each file is but its name
-                with os.scandir(fd) as entries:
-                    for entry in entries:
-                        name = entry.name
-                        if name.endswith(SUFFIX) and entry.is_file(follow_symlinks=False):
-                            self._suwaf(seen, name, entry)
-                        else:
-                            self._take(seen, path, entry)
-            finally:
-                os.close(fd)
-        except FileNotFoundError:  # gone meanwhile: the next walk tells
-            seen.sure = False
-        except OSError as error:
-            raise StorageTrouble(full, error) from error
-        return seen
 
-    def _take(self, seen: _Seen, path: str, entry: os.DirEntry[str]) -> None:
-        name = entry.name
-        is_link = entry.is_symlink()
-        if is_link:
-            seen.sure = False
-            place = f"{self._base}/{path}/{name}"
-            if not os.path.exists(place):  # noqa: PTH110  a Path raises for loops
-                self._lost(Path(place))
-                return
-        if entry.is_dir():
-            # No pid's folder has any other name: what is below is nobody's.
-            if name.isascii() and not (is_link and leads_back(Path(self._base, path, name))):
-                seen.folders.append(f"{path}/{name}")
-        elif name.endswith(SUFFIX):  # behind a link
-            self._suwaf(seen, name, entry)
+def _place(path: str) -> list[str]:
+    """What orders folders as they are walked through."""
+    return path.split("/")
 
-    def _suwaf(self, seen: _Seen, name: str, entry: os.DirEntry[str]) -> None:
-        if name[0] == ".":
+
+def look(base: str, path: str, *, names_only: bool = False) -> Seen:
+    """What is in the folder at *path* below *base*; *names_only* as :class:`Scan` has it.
+
+    ``StorageTrouble``.
+    """
+    seen, full = Seen([], [], [], []), f"{base}/{path}"
+    try:
+        fd = os.open(full, os.O_RDONLY | os.O_DIRECTORY)
+        try:  # from a descriptor, so that the way to each file is but its name
+            with os.scandir(fd) as entries:
+                for entry in entries:
+                    name = entry.name
+                    if name.endswith(SUFFIX) and entry.is_file(follow_symlinks=False):
+                        _suwaf(seen, entry, names_only)
+                    else:
+                        _other(seen, base, path, entry, names_only)
+        finally:
+            os.close(fd)
+    except FileNotFoundError:  # gone meanwhile: the next walk tells
+        seen.unsure.append(path)
+    except OSError as error:
+        raise StorageTrouble(full, error) from error
+    return seen
+
+
+def _other(seen: Seen, base: str, path: str, entry: os.DirEntry[str], names_only: bool) -> None:
+    """Take what is no plain file with the name of a suwaf."""
+    name = entry.name
+    is_link = entry.is_symlink()
+    if is_link:
+        seen.unsure.append(name)
+        place = f"{base}/{path}/{name}"
+        if not os.path.exists(place):  # noqa: PTH110  a Path raises for loops
+            seen.lost.append(place)
             return
-        if self._names_only:
-            seen.suwafs[name] = _ANY
-            return
-        try:
-            status = entry.stat()
-        except FileNotFoundError:  # replaced at this moment, or gone
-            seen.sure = False
-        else:
-            seen.suwafs[name] = (status.st_mtime_ns, status.st_size, status.st_ino)
+    if entry.is_dir():
+        # No pid's folder has any other name: what is below is nobody's.
+        if name.isascii() and not (is_link and leads_back(Path(base, path, name))):
+            seen.folders.append(f"{path}/{name}")
+    elif name.endswith(SUFFIX):  # behind a link
+        _suwaf(seen, entry, names_only)
+
+
+def _suwaf(seen: Seen, entry: os.DirEntry[str], names_only: bool) -> None:
+    name = entry.name
+    if name[0] == ".":
+        return
+    if names_only:
+        seen.suwafs.append((name, 0, 0, 0))
+        return
+    try:
+        status = entry.stat()
+    except FileNotFoundError:  # replaced at this moment, or gone
+        seen.unsure.append(name)
+    else:
+        seen.suwafs.append((name, status.st_mtime_ns, status.st_size, status.st_ino))

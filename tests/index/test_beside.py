@@ -136,3 +136,28 @@ def test_a_kill_leaves_no_second_process(history: History) -> None:
         check=False,
     )  # its errors are the second one's too: they end when both have
     assert (process.returncode, process.stdout) == (-9, b"None\n")
+
+
+def test_folders_that_changed_are_looked_into_by_two(
+    history: History, begun: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "_LOOKS", 2)
+    monkeypatch.setattr(build, "_LOOKED_ALONE", 0)
+    for number in range(30):
+        history.suwaf(number, {0: [1.0]}, series=f"s{number % 15:02}")
+    history.index()
+    begun.clear()
+    history.later()
+    for number in range(0, 30, 2):  # in every folder one of two
+        history.suwaf(number, {0: [1.0, 2.0]}, series=f"s{number % 15:02}")
+    history.suwaf(31, {0: [1.0]}, series="s00!")  # new, and between others
+    history.remove(history.root / "suwaf/RePEc/abc/s07")
+    account = history.index()
+    assert (account.papers, account.gone) == (15, 2)
+    assert [process.returncode for process in begun] == [0]
+    assert history.differences() == []
+    history.later()
+    history.index()  # once more, since the folders had just changed
+    begun.clear()
+    assert history.index().changed == 0
+    assert begun == []

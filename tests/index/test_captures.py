@@ -65,11 +65,12 @@ def test_a_warc_that_grew_is_read_from_where_it_ended(store: Store) -> None:
     assert entries(store) == records(store)
 
 
-def test_bytes_behind_the_known_end_are_not_told(store: Store) -> None:
+@pytest.mark.parametrize("behind", [None, b"WARC/1.1\r\nWARC-Type: resp", b"junk"])
+def test_bytes_behind_the_known_end_are_not_told(store: Store, behind: bytes | None) -> None:
     known = records(store)
     with store.warc().open("ab") as file:
-        file.write(store.warc().read_bytes())
-    index(store)
+        file.write(store.warc().read_bytes() if behind is None else behind)
+    assert index(store).told == []
     assert entries(store) == known
 
 

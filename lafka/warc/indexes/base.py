@@ -30,7 +30,7 @@ FAR = 1 << 62
 """Farther from any time than any date, in microseconds: where an entry has no date."""
 
 
-_key = lru_cache(maxsize=16)(surt)  # a query is compared with many entries
+key_of = lru_cache(maxsize=16)(surt)  # a query is compared with many entries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ class Entry:
         if not digest and record.media_type != MESSAGE:
             digest = record.fields.first("WARC-Block-Digest")  # block and payload are one
         return cls(
-            key=_key(record.url),  # an answer has that of its request
+            key=key_of(record.url),  # an answer has that of its request
             url=record.url,
             date=record.date,
             type=record.type,
@@ -182,7 +182,7 @@ class Query:
     @property
     def key(self) -> str | None:
         """The key of ``url``, made only where it is needed."""
-        return None if self.url is None else _key(self.url)
+        return None if self.url is None else key_of(self.url)
 
     def matches(self, entry: Entry) -> bool:
         """Whether *entry* is looked for; what it does not tell is no reason against it."""
