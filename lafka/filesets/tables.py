@@ -27,7 +27,7 @@ from lafka.filesets.topics import group, results
 from lafka.jobs.kafka import Message as Read
 from lafka.jobs.kafka.places import Place, properties
 from lafka.jobs.kafka.reading import Reader
-from lafka.jobs.lines import ahead, batches
+from lafka.jobs.lines import ahead, batches, short_turns
 from lafka.storage.folders import sync_folder
 
 DATABASE = "ingest.sqlite"
@@ -51,8 +51,9 @@ def persist(source: str, persister: Persister) -> None:
         raise BadArgument(f"{source}: {error.strerror}") from None
     name = "standard input" if source == "-" else source
     try:
-        for batch in ahead(_prepared(fd, name)):
-            persister.put(batch)
+        with short_turns():
+            for batch in ahead(_prepared(fd, name)):
+                persister.put(batch)
     except IsADirectoryError:
         raise BadArgument(f"{source}: a folder, not a file of results") from None
 

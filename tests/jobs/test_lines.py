@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from itertools import pairwise
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.jobs.lines import Splitter, ahead, batches
+from lafka.jobs.lines import Splitter, ahead, batches, short_turns
 
 TEXTS = st.binary(max_size=60).map(lambda data: data.replace(b"x", b"\n"))
 
@@ -102,3 +103,10 @@ def test_nothing_is_made_for_nobody() -> None:
     assert next(found) == 0
     found.close()  # type: ignore[attr-defined]
     assert len(made) <= 3
+
+
+def test_turns_are_short_as_long_as_they_are_wanted() -> None:
+    before = sys.getswitchinterval()
+    with short_turns():
+        assert sys.getswitchinterval() < before
+    assert sys.getswitchinterval() == before

@@ -188,7 +188,7 @@ class Way:
 
 @dataclass(slots=True)
 class Download:
-    """One file's download into *file*: its captures, and which bytes each brought."""
+    """One file's download into *file*, taken up: its captures, and which bytes each brought."""
 
     file: PartFile
     captures: list[tuple[LoggedExchange, ...]] = field(default_factory=list)
@@ -196,7 +196,6 @@ class Download:
 
     async def run(self, want: Fetch | FetchBundle, way: Way) -> Fetched:
         """Fetch what is missing; ``tries`` requests without a further byte end it."""
-        await way.aside(self.file.take_up, want.url)
         left, came, status = way.tries, None, 200
         while not self.file.part.is_whole:
             before = self.file.size

@@ -167,10 +167,13 @@ class Ingest:
     async def _driven(self, steps: Walking) -> IngestResult:
         got: Any = None
         while True:
-            want, result = await self._shop.wire.aside(_step, steps, got)
+            if isinstance(got, Fetched | Kept):  # to read it takes less time than to ask a thread
+                want, result = _step(steps, got)
+            else:
+                want, result = await self._shop.wire.aside(_step, steps, got)
             if result is not None:
                 self._item = result.item
-                return result  # type: ignore[no-any-return]
+                return result
             got = await self._answered(want)
 
     async def _answered(self, want: Any) -> Any:

@@ -44,25 +44,22 @@ class ItemStore:
         self._anew = anew
         self._download: Download | None = None
         self._fetching = ""
+        self._made = False
 
     async def fetch(self, want: Fetch | FetchBundle, wanted: Wanted) -> Fetched:
         """Have the file in a part of the item; it is on the disk already where a kill left it."""
-        wire, path = self._shop.wire, want.file.path if isinstance(want, Fetch) else BUNDLE
+        path = want.file.path if isinstance(want, Fetch) else BUNDLE
+        again, self._fetching = self._fetching == path, path
         try:
-            await wire.aside(self.folder.make)
+            fetched = await self._shop.wire.aside(self._taken_up, want, path, again)
         except (ForeignItem, TargetTrouble) as error:
             status = FileStatus.ERROR_ARCHIVEORG_UPLOAD
             return Fetched(status=status, url=want.url, trouble=str(error))
-        again, self._fetching = self._fetching == path, path
-        if again and self._download is not None:  # what came before was something else
-            await wire.aside(self._download.file.drop)
-        final = self.folder.final(path)
-        self._download = Download(PartFile(final, others_of(want)))
-        fetched = None if again else await wire.aside(self._on_disk, final, want)
+        assert self._download is not None
         if fetched is None:
             fetched = await self._download.run(want, self._way(wanted))
             self.fetched_bytes += sum(end - start for start, end in self._download.ranges)
-        looked: Fetched = await wire.aside(
+        looked: Fetched = await self._shop.wire.aside(
             looked_into,
             fetched,
             want,
@@ -71,6 +68,20 @@ class ItemStore:
             self._shop.bundle_limits,
         )
         return looked
+
+    def _taken_up(self, want: Fetch | FetchBundle, path: str, again: bool) -> Fetched | None:
+        """Have the part that the file is to come into; the file where it need not come."""
+        if not self._made:
+            self.folder.make()
+            self._made = True
+        if again and self._download is not None:  # what came before was something else
+            self._download.file.drop()
+        final = self.folder.final(path)
+        self._download = Download(PartFile(final, others_of(want)))
+        fetched = None if again else self._on_disk(final, want)
+        if fetched is None:
+            self._download.file.take_up(want.url)
+        return fetched
 
     def _on_disk(self, final: Path, want: Fetch | FetchBundle) -> Fetched | None:
         """The file where it has its final name, but no note yet; None to ask for it."""
