@@ -23,7 +23,6 @@ from lafka.archec.records import (
     Gathering,
     Kind,
     Last,
-    Numbered,
     Obi,
     Present,
     Refipo,
@@ -180,16 +179,13 @@ class MongoRecords:
         found = {}
         for batch in in_batches(obis, _ASKED):
             documents = list(self._db[_M[kind]].find({"_id": {"$in": batch}}))
-            contents = self._latest(kind, documents)
+            keys = [key for key in map(latest_of, documents) if key]
+            latest = self._db[_V[kind]].find({"_id": {"$in": keys}})
+            contents = {one["_id"]: one for one in latest}
             for document in documents:
                 key = latest_of(document)
                 found[document["_id"]] = last_of(document, key, contents.get(key or "", {}))
         return found
-
-    def _latest(self, kind: Kind, documents: Sequence[Document]) -> dict[str, Document]:
-        """The contents of the last versions of *documents*, by key."""
-        keys = [key for key in map(latest_of, documents) if key]
-        return {one["_id"]: one for one in self._db[_V[kind]].find({"_id": {"$in": keys}})}
 
     @_told
     def numbers(self, kind: Kind, obis: Iterable[str]) -> dict[str, int]:
@@ -200,14 +196,11 @@ class MongoRecords:
         return found
 
     @_told
-    def numbered(self, kind: Kind, numbers: Iterable[int]) -> dict[int, Numbered]:
+    def numbered(self, kind: Kind, numbers: Iterable[int]) -> dict[int, str]:
         found = {}
         for batch in in_batches(numbers, _ASKED):
-            documents = list(self._db[_M[kind]].find({"number": {"$in": batch}}))
-            contents = self._latest(kind, documents)
-            for one in documents:
-                sha256 = contents.get(latest_of(one) or "", {}).get("sha256")
-                found[one["number"]] = Numbered(one["_id"], one["noted"], sha256)
+            documents = self._db[_M[kind]].find({"number": {"$in": batch}}, {"number": 1})
+            found.update({one["number"]: one["_id"] for one in documents})
         return found
 
     def present(self, kind: Kind) -> Iterator[Present]:
