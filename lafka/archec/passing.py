@@ -2,9 +2,9 @@
 
 A file whose bytes are as they were, read by the same reader, has the templates that it had; and
 each was, when that run ended, what the records say last of its handle. Of a file that changed, the
-templates whose bytes the last run found in it are passed over one by one. What is kept is a cache in
-the records, never the truth: it counts where no gathering of tobis came since, and nothing but time
-is lost with it. Digests decide, never sizes and times.
+templates whose bytes the last run found in it are passed over one by one. What is kept is a cache
+in the records, never the truth: it counts where no gathering of tobis came since, and nothing but
+time is lost with it. Digests decide, never sizes and times.
 """
 
 from __future__ import annotations

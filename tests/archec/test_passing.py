@@ -177,6 +177,23 @@ def test_of_a_file_that_changed_only_what_is_new_is_read(home, looked):
     assert first.problems["misspelt-field"] == 3
 
 
+def test_what_is_odd_about_a_beginning_is_not_told_where_it_is_over(home):
+    home.put({"abc/wpaper/1.rdf": f"{template(1)}x{template(2)}"})
+    assert home.tobi().problems["glued-field"] == 1
+    home.put({"abc/wpaper/1.rdf": f"{template(1)}x\n{template(2)}"})
+    again = home.tobi()
+    assert (again.counts["change"], again.problems["glued-field"]) == (0, 0)
+
+
+def test_of_what_is_no_tobi_nothing_is_read_either(home, monkeypatch):
+    mirror = template(3).replace("ReDIF-Paper", "ReDIF-Mirror")
+    home.put({"abc/wpaper/1.rdf": template(1) + mirror + template(2)})
+    home.tobi()
+    home.put({"abc/wpaper/1.rdf": template(2) + mirror})
+    monkeypatch.setattr(redif.Reader, "_template", None)  # whoever reads one fails
+    assert home.tobi().counts == {"same": 1, "deletion": 1}
+
+
 def test_size_and_mtime_are_not_trusted(home):
     home.put({"abc/wpaper/1.rdf": template(1, title="A")})
     home.tobi()
