@@ -387,6 +387,7 @@ class TestMongo(Conformance):
 
         writes = 0
         fatal = 0
+        real = mongo._write
 
         def write(collection, some):
             nonlocal writes
@@ -394,7 +395,7 @@ class TestMongo(Conformance):
                 writes += 1
                 if writes == fatal:
                     raise KeyboardInterrupt
-                collection.bulk_write([one])
+                real(collection, [one])
 
         monkeypatch.setattr(mongo, "_write", write)
         lines = list(journals(random.Random(5), 3, 2))
