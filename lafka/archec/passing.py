@@ -2,19 +2,20 @@
 
 A file whose bytes are as they were, read by the same reader, has the templates that it had; and
 each was, when that run ended, what the records say last of its handle. Of a file that changed, the
-templates whose bytes lie in the store are passed over one by one. What is kept is a cache in the
-records, never the truth: it counts where no gathering of tobis came since, and nothing but time is
-lost with it. Digests decide, never sizes and times.
+templates whose bytes the last run found in it are passed over one by one. What is kept is a cache
+in the records, never the truth: it counts where no gathering of tobis came since, and nothing but
+time is lost with it. Digests decide, never sizes and times.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
@@ -23,8 +24,8 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from lafka.archec.records import Kind, Records
-from lafka.archec.redif import Found, Readable
+from lafka.archec.records import Records
+from lafka.archec.redif import Find, Found, Passed, Readable, Template
 from lafka.archec.sources import SourceFile
 from lafka.errors import TornFile
 
@@ -32,7 +33,9 @@ LONGEST = 8 << 20
 """Bytes of a file that can be passed over; a longer one is read in pieces, each time."""
 _KEY = 16
 _DIGEST = 32
-_OWN, _EXACT = 1, 2  # flags of a template
+_SALT = 16
+_SLICE = 8
+_UNKNOWN = bytes(_SLICE)  # of a template that is read wherever its file changed
 _HERE = Path(__file__).parent
 _READERS = (
     "handles.py", "passing.py", "problems.py", "sightings.py", "sources.py", "texts.py", "uris.py",
@@ -58,14 +61,13 @@ class Oddity(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """Tobis of one file that are as they were, by their numbers in the records and their lines.
+    """Tobis of one file that are as they were: their numbers in the records, each with its line.
 
     All of them stand in their own folders, or none; ``key`` and ``draft`` are for ``Passing``.
     """
 
     file: str
-    numbers: Sequence[int]
-    lines: Sequence[int]
+    tobis: Sequence[tuple[int, int]]
     is_own: bool
     key: bytes
     draft: int
@@ -80,27 +82,75 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class Entry:
-    """What a file had: columns of its templates, number 0 of what is no tobi."""
+    """What a file had: columns of its templates, number 0 of what is no tobi.
+
+    ``slices`` are digests of 64 bits, which is enough as nobody knows the ``salt`` that they are
+    keyed with: who writes RePEc data cannot make two templates that have the same.
+    """
 
     numbers: list[int] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
-    flags: list[int] = field(default_factory=list)
+    own: list[bool] = field(default_factory=list)
+    slices: list[bytes] = field(default_factory=list)
     odd: dict[int, list[Oddity]] = field(default_factory=dict)
+    salt: bytes = field(default_factory=lambda: os.urandom(_SALT))
 
     def encoded(self, digest: bytes) -> bytes:
         """As bytes; *digest* is of the file."""
         odd = [[place, *oddity] for place, some in self.odd.items() for oddity in some]
-        columns = [_steps(self.numbers), _steps(self.lines), bytes(self.flags).hex(), odd]
+        columns = [_steps(self.numbers), _steps(self.lines), bytes(self.own).hex(), odd]
         told = json.dumps(columns, separators=(",", ":"))
-        return digest + zlib.compress(told.encode(), 1)
+        return b"".join([digest, self.salt, zlib.compress(told.encode(), 1), *self.slices])
 
     @classmethod
     def decoded(cls, data: bytes) -> Entry:
-        numbers, lines, flags, odd = json.loads(zlib.decompress(data[_DIGEST:]))
-        entry = cls(list(accumulate(numbers)), list(accumulate(lines)), list(bytes.fromhex(flags)))
+        packed = zlib.decompressobj()
+        numbers, lines, own, odd = json.loads(packed.decompress(data[_DIGEST + _SALT :]))
+        slices = packed.unused_data
+        entry = cls(
+            numbers=list(accumulate(numbers)),
+            lines=list(accumulate(lines)),
+            own=list(map(bool, bytes.fromhex(own))),
+            slices=[slices[at : at + _SLICE] for at in range(0, len(slices), _SLICE)],
+            salt=data[_DIGEST : _DIGEST + _SALT],
+        )
         for place, *oddity in odd:
             entry.odd.setdefault(place, []).append(Oddity(*oddity))
         return entry
+
+    def add(self, template: Template, odd: Sequence[Oddity], *, is_own: bool) -> None:
+        """A template whose number is not known."""
+        # What is odd about its first line may lie in what stands before it.
+        is_plain = all(one.below for one in odd)
+        if odd:
+            self.odd[len(self.numbers)] = list(odd)
+        self.numbers.append(0)
+        self.lines.append(template.line)
+        self.own.append(is_own)
+        self.slices.append(self.digest(template.data) if is_plain else _UNKNOWN)
+
+    def take(self, known: Entry, found: Sequence[Passed]) -> None:
+        """Templates of *known*, which has the same salt."""
+        if known.odd:
+            for here, (place, _) in enumerate(found, len(self.numbers)):
+                if place in known.odd:
+                    self.odd[here] = known.odd[place]
+        self.numbers += [known.numbers[place] for place, _ in found]
+        self.lines += [line for _, line in found]
+        self.own += [known.own[place] for place, _ in found]
+        self.slices += [known.slices[place] for place, _ in found]
+
+    def digest(self, data: bytes) -> bytes:
+        """Of the bytes of a template."""
+        return sha256(self.salt + data).digest()[:_SLICE]
+
+    def found(self) -> dict[bytes, Found]:
+        """The templates that can be known by their digests."""
+        return {
+            digest: Found(place, len(self.odd.get(place, ())))
+            for place, digest in enumerate(self.slices)
+            if digest != _UNKNOWN
+        }
 
 
 def _steps(values: Sequence[int]) -> list[int]:
@@ -113,7 +163,7 @@ class _Draft:
 
     key: bytes
     digest: bytes
-    entry: Entry = field(default_factory=Entry)
+    entry: Entry
     left: int = 1  # what is not judged yet, the end of the file included
     is_spoilt: bool = False
 
@@ -129,37 +179,17 @@ class Look:
         self.source, self.key, self.digest = source, key, digest
         self.entry = Entry()
         self.is_same = False
-        self._exact: dict[bytes, int] | None = None
 
-    def known(self, found: bytes | None, records: Records, at: int) -> None:
-        """Take up what the records have of it as of the gathering *at*."""
+    def known(self, found: bytes | None) -> None:
+        """Take up what the records have of it."""
         if found:
             self.entry = Entry.decoded(found)
             self.is_same = found[:_DIGEST] == self.digest
-            self._records, self._at = records, at
 
-    def find(self, data: bytes) -> Found | None:
-        """Which of the known templates has these bytes; asked of the files in the store."""
-        if not self.entry.numbers:
-            return None
-        if self._exact is None:
-            self._exact = self._digests()
-        place = self._exact.get(sha256(data).digest())
-        return None if place is None else Found(place, len(self.entry.odd.get(place, ())))
-
-    def _digests(self) -> dict[bytes, int]:
-        entry = self.entry
-        exact = {
-            number: place
-            for place, (number, flags) in enumerate(zip(entry.numbers, entry.flags, strict=True))
-            if number and flags & _EXACT
-        }
-        # What this run itself has changed is another text than the one that was known.
-        return {
-            bytes.fromhex(last.sha256): exact[number]
-            for number, last in self._records.numbered(Kind.TOBI, exact).items()
-            if last.sha256 and last.noted is not None and last.noted <= self._at
-        }
+    def finder(self) -> Find | None:
+        """Finds which of the known templates has given bytes; None where none is known."""
+        known, digest = self.entry.found(), self.entry.digest
+        return (lambda data: known.get(digest(data))) if known else None
 
 
 class Passing:
@@ -187,7 +217,7 @@ class Passing:
         key.update(json.dumps([file.path, file.place]).encode())
         look = Look(data, key.digest()[:_KEY], sha256(data).digest())
         if self._at:
-            look.known(self._records.passed(look.key), self._records, self._at)
+            look.known(self._records.passed(look.key))
         if look.is_same:
             self._kept.add(look.key)
         return look
@@ -199,48 +229,38 @@ class Passing:
         if not look.key:
             return 0
         self._last += 1
-        self._drafts[self._last] = _Draft(look.key, look.digest)
+        self._drafts[self._last] = _Draft(look.key, look.digest, Entry(salt=look.entry.salt))
         return self._last
 
-    def put(self, draft: int, line: int, odd: Iterable[Oddity], *, is_own: bool) -> Row | None:
-        """A template whose number is found out later."""
-        if row := self._put(draft, 0, line, odd, _OWN * is_own):
-            self._drafts[draft].left += 1
-        return row
-
-    def put_known(self, draft: int, entry: Entry, place: int, line: int) -> None:
-        """A template that is as it was."""
-        odd = entry.odd.get(place, ())
-        self._put(draft, entry.numbers[place], line, odd, entry.flags[place])
-
-    def put_other(self, draft: int, line: int, odd: Iterable[Oddity]) -> None:
-        """A template that is no tobi."""
-        self._put(draft, 0, line, odd, 0)
-
-    def _put(
-        self, draft: int, number: int, line: int, odd: Iterable[Oddity], flags: int
+    def put(
+        self, draft: int, template: Template, odd: Sequence[Oddity], *, is_own: bool
     ) -> Row | None:
+        """A template whose number is found out later."""
         if not draft:
             return None
         entry = self._drafts[draft].entry
-        place = len(entry.numbers)
-        entry.numbers.append(number)
-        entry.lines.append(line)
-        entry.flags.append(flags)
-        if odd := list(odd):
-            entry.odd[place] = odd
-        return Row(draft, place)
+        entry.add(template, odd, is_own=is_own)
+        self._drafts[draft].left += 1
+        return Row(draft, len(entry.numbers) - 1)
+
+    def put_other(self, draft: int, template: Template, odd: Sequence[Oddity]) -> None:
+        """A template that is no tobi."""
+        if draft:
+            self._drafts[draft].entry.add(template, odd, is_own=False)
+
+    def put_known(self, draft: int, known: Entry, found: Sequence[Passed]) -> None:
+        """Templates that are as they were in *known*."""
+        if draft:
+            self._drafts[draft].entry.take(known, found)
 
     def await_passage(self, draft: int) -> None:
         if draft:
             self._drafts[draft].left += 1
 
-    def found(self, row: Row | None, number: int, *, exact: bool) -> None:
-        """The tobi of *row* is the obi *number*, and has its last text; *exact*: its bytes."""
+    def found(self, row: Row | None, number: int) -> None:
+        """The tobi of *row* is the obi *number*, and has its last text."""
         if row:
-            entry = self._drafts[row.draft].entry
-            entry.numbers[row.place] = number
-            entry.flags[row.place] |= _EXACT * exact
+            self._drafts[row.draft].entry.numbers[row.place] = number
             self._judged(row.draft)
 
     def spoil(self, row: Row | None) -> None:
@@ -283,21 +303,18 @@ class Passing:
 
 
 def passages(
-    file: str, look: Look, found: Iterable[tuple[int, int]], draft: int = 0
+    file: str, look: Look, found: Sequence[tuple[int, int]], draft: int = 0
 ) -> Iterator[Passage]:
     """The known templates *found*, by their places in the entry and their lines now."""
-    numbers, flags = look.entry.numbers, look.entry.flags
-    tobis = [(numbers[place], line, flags[place] & _OWN) for place, line in found if numbers[place]]
-    for own in (_OWN, 0):
-        if some := [(number, line) for number, line, is_own in tobis if is_own == own]:
-            yield Passage(
-                file=file,
-                numbers=[number for number, _ in some],
-                lines=[line for _, line in some],
-                is_own=bool(own),
-                key=look.key,
-                draft=draft,
-            )
+    numbers, own = look.entry.numbers, look.entry.own
+    for is_own in (True, False):
+        tobis = [
+            (numbers[place], line)
+            for place, line in found
+            if own[place] is is_own and numbers[place]
+        ]
+        if tobis:
+            yield Passage(file, tobis, is_own, look.key, draft)
 
 
 def _beginning(file: SourceFile) -> tuple[bytes, TornFile | None]:

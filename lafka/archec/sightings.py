@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,41 +69,22 @@ def _of_file(file: SourceFile, tell: Tell, passing: Passing) -> Iterator[Sightin
     look = passing.look(file)
     told = _Told(redif.read(look.source, file.path), look, tell)
     if look.is_same:
-        for place in look.entry.odd:
-            told.known(place, look.entry.lines[place])
-        yield from passages(file.path, look, enumerate(look.entry.lines))
+        told.known([(place, look.entry.lines[place]) for place in look.entry.odd])
+        yield from passages(file.path, look, list(enumerate(look.entry.lines)))
         return
     draft = passing.draft(look)
-    for found in _gathered(told.reader.pieces(look.find)):
+    for found in told.reader.pieces(look.finder()):
         if isinstance(found, redif.Template):
             told.template(found)
             if sighting := _sighting(file, found, passing, draft):
                 yield sighting
             continue
-        for place, line in found:
-            told.known(place, line)
-            passing.put_known(draft, look.entry, place, line)
+        told.known(found)
+        passing.put_known(draft, look.entry, found)
         for known in passages(file.path, look, found, draft):
             passing.await_passage(draft)
             yield known
     passing.end(draft, is_whole=told.reader.is_told_whole)
-
-
-def _gathered(
-    pieces: Iterator[redif.Template | redif.Passed],
-) -> Iterator[redif.Template | list[redif.Passed]]:
-    """*pieces*, those that were passed over one after the other as one list."""
-    passed: list[redif.Passed] = []
-    for piece in pieces:
-        if isinstance(piece, redif.Passed):
-            passed.append(piece)
-            continue
-        if passed:
-            yield passed
-            passed = []
-        yield piece
-    if passed:
-        yield passed
 
 
 def _sighting(
@@ -112,7 +93,7 @@ def _sighting(
     """What *template* is a sighting of, and a row for it; None for what is not stored."""
     odd = [Oddity(one.line - template.line, one.code, one.sentence) for one in template.problems]
     if template.handle is None or template.type in _STORED_NOT:
-        passing.put_other(draft, template.line, odd)
+        passing.put_other(draft, template, odd)
         return None
     is_own = file.place.lower().startswith(f"{template.handle.folder}/")
     return Sighting(
@@ -121,7 +102,7 @@ def _sighting(
         file=file.path,
         modified=file.modified,
         is_own=is_own,
-        row=passing.put(draft, template.line, odd, is_own=is_own),
+        row=passing.put(draft, template, odd, is_own=is_own),
     )
 
 
@@ -135,11 +116,14 @@ class _Told:
         for problem in template.problems:
             self._tell(problem)
 
-    def known(self, place: int, line: int) -> None:
-        """The problems of the template at *place* of those that are known, which is at *line*."""
-        for below, code, sentence in self._odd.get(place, ()):
-            file = self.reader.file
-            self._tell(Problem(file=file, line=line + below, code=code, sentence=sentence))
+    def known(self, found: Iterable[tuple[int, int]]) -> None:
+        """The problems of the templates at these places of those that are known, and lines."""
+        if not self._odd:
+            return
+        file = self.reader.file
+        for place, line in found:
+            for below, code, sentence in self._odd.get(place, ()):
+                self._tell(Problem(file=file, line=line + below, code=code, sentence=sentence))
 
 
 _TOLD = ("format", "function", "size", "restriction")

@@ -19,7 +19,7 @@ from lafka.archec.gathering import AGE_MAX, GROUP, OBIS_MAX, Gathering, Stored
 from lafka.archec.losses import LossRule, losses
 from lafka.archec.passing import Passage, Passing, Row
 from lafka.archec.problems import Problem
-from lafka.archec.records import Content, Kind, Last, Records
+from lafka.archec.records import Kind, Last, Records
 from lafka.archec.recovering import event_of
 from lafka.archec.sightings import Sighting, sightings
 from lafka.archec.sources import Source
@@ -50,11 +50,11 @@ class Seen:
         self._grow(number)
         self._places[number] = place | _STORED * stored
 
-    def add_all(self, file: str, tobis: Iterable[tuple[int, int]], last: int) -> Iterator[Again]:
-        """Add *tobis* of a file, by number and line, up to the number *last*; not those that
-        were seen already, which are given.
+    def add_all(self, file: str, tobis: Sequence[tuple[int, int]]) -> Iterator[Again]:
+        """Add *tobis* of a file, by number and line; not those that were seen already, which are
+        given.
         """
-        self._grow(last)
+        self._grow(max(tobis)[0])
         places, base = self._places, self.pack(file, 0)
         for number, line in tobis:
             if place := places[number]:
@@ -106,14 +106,11 @@ class Again(NamedTuple):
 
 @dataclass(slots=True)
 class _Fresh:
-    """A tobi that was put: its text, where it stood, and rows that wait for its number.
-
-    A row comes with whether its bytes are those in the store.
-    """
+    """A tobi that was put: its text, where it stood, and rows that wait for its number."""
 
     text: str
     place: int
-    rows: list[tuple[Row | None, bool]] = field(default_factory=list)
+    rows: list[Row | None] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,12 +224,12 @@ class TobiRun:
         if last and last.lost is None and last.text_sha256 == sums.text_sha256:
             self._seen.add(last.number, place)
             self.counts["same"] += 1
-            self._passing.found(sighting.row, last.number, exact=last.sha256 == sums.sha256)
+            self._passing.found(sighting.row, last.number)
             return
-        exact = self._put(sighting, sums, last).sha256 == sums.sha256
+        self._put(sighting, sums, last)
         if last:
             self._seen.add(last.number, place, stored=True)
-        self._fresh[sighting.id] = _Fresh(sums.text_sha256, place, [(sighting.row, exact)])
+        self._fresh[sighting.id] = _Fresh(sums.text_sha256, place, [sighting.row])
 
     def _before(self, sighting: Sighting, last: Last | None) -> _Fresh | None:
         """The same tobi where this run has seen it already."""
@@ -246,9 +243,9 @@ class TobiRun:
             self._duplicate(sighting.id, sighting.file, sighting.line, had.place)
             self._passing.spoil(sighting.row)
         elif last:
-            self._passing.found(sighting.row, last.number, exact=False)
+            self._passing.found(sighting.row, last.number)
         else:
-            had.rows.append((sighting.row, False))
+            had.rows.append(sighting.row)
 
     def _duplicate(self, obi: str, file: str, line: int, place: int) -> None:
         sentence = f"{obi} has another text in {self._seen.told(place)}, which is kept"
@@ -258,17 +255,16 @@ class TobiRun:
         """Note what is as it was when the last run ended, so that nothing but a tobi that this
         run has stored has another text.
         """
-        tobis = zip(passage.numbers, passage.lines, strict=True)
-        again = list(self._seen.add_all(passage.file, tobis, max(passage.numbers)))
-        if same := len(passage.numbers) - len(again):
+        again = list(self._seen.add_all(passage.file, passage.tobis))
+        if same := len(passage.tobis) - len(again):
             self.counts["same"] += same
         if beaten := {one.number: one for one in again if one.stored}:
-            for number, last in self._records.numbered(Kind.TOBI, beaten).items():
+            for number, obi in self._records.numbered(Kind.TOBI, beaten).items():
                 one = beaten[number]
-                self._duplicate(last.id, passage.file, one.line, one.place)
+                self._duplicate(obi, passage.file, one.line, one.place)
         self._passing.passed(passage, is_beaten=bool(beaten))
 
-    def _put(self, sighting: Sighting, sums: texts.Checksums, last: Last | None) -> Content:
+    def _put(self, sighting: Sighting, sums: texts.Checksums, last: Last | None) -> None:
         aged = self._clocks.monotonic() - self._began > AGE_MAX
         if aged or self._gathering.stored >= OBIS_MAX:
             self._roll()
@@ -283,7 +279,7 @@ class TobiRun:
             self._put_at = self._clocks.monotonic()
         line = {**head, **sighting.line_values()}
         stored = Stored(data=sighting.data, mtime=mtime, checksums=sums, line=line)
-        return self._gathering.put(stored)
+        self._gathering.put(stored)
 
     def _roll(self) -> None:
         """Go on in the next gathering: one folder holds so many names and no more."""
@@ -314,8 +310,8 @@ class TobiRun:
         for obi, number in self._records.numbers(Kind.TOBI, put).items():
             fresh = put[obi]
             self._seen.add(number, fresh.place, stored=True)
-            for row, exact in fresh.rows:
-                self._passing.found(row, number, exact=exact)
+            for row in fresh.rows:
+                self._passing.found(row, number)
         put.clear()
 
     def _lose(self) -> None:

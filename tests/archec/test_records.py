@@ -290,10 +290,7 @@ class Conformance:
         numbers = {obi.id: obi.number for obi in obis}
         assert records.numbers(Kind.TOBI, [*numbers, "a:b:c:unknown"]) == numbers
         numbered = records.numbered(Kind.TOBI, [obi.number for obi in obis] + [10**6])
-        assert len(numbered) == len(obis)
-        for obi in obis:
-            last = records.last(Kind.TOBI, obi.id)
-            assert numbered[obi.number] == (obi.id, last.noted, last.sha256)
+        assert numbered == {obi.number: obi.id for obi in obis}
         assert not records.numbered(Kind.TOBI, [])
 
     def test_what_a_run_found_is_kept_for_the_next_one_alone(self, records, place):
@@ -390,6 +387,7 @@ class TestMongo(Conformance):
 
         writes = 0
         fatal = 0
+        real = mongo._write
 
         def write(collection, some):
             nonlocal writes
@@ -397,7 +395,7 @@ class TestMongo(Conformance):
                 writes += 1
                 if writes == fatal:
                     raise KeyboardInterrupt
-                collection.bulk_write([one])
+                real(collection, [one])
 
         monkeypatch.setattr(mongo, "_write", write)
         lines = list(journals(random.Random(5), 3, 2))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import wraps
 from itertools import islice
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from lafka.archec.journals import Line
 
@@ -96,14 +96,6 @@ class Last:
     sha256: str | None
 
 
-class Numbered(NamedTuple):
-    """An obi by its number: when it was noted last, and the SHA-256 of its bytes in the store."""
-
-    id: str
-    noted: int | None
-    sha256: str | None
-
-
 Present = tuple[str, int, str]
 """An obi that is there: id, number, and the code of its archive, empty where it has none."""
 
@@ -184,8 +176,8 @@ class Records(Protocol):
     def numbers(self, kind: Kind, obis: Iterable[str]) -> dict[str, int]:
         """The numbers of those of *obis* that are known."""
 
-    def numbered(self, kind: Kind, numbers: Iterable[int]) -> dict[int, Numbered]:
-        """The obis of *kind* that have these numbers."""
+    def numbered(self, kind: Kind, numbers: Iterable[int]) -> dict[int, str]:
+        """The ids of the obis of *kind* that have these numbers."""
 
     def present(self, kind: Kind) -> Iterator[Present]:
         """Obis that were noted and are not lost, sorted by the bytes of their ids."""

@@ -22,7 +22,6 @@ from lafka.archec.records import (
     Gathering,
     Kind,
     Last,
-    Numbered,
     Obi,
     Present,
     Refipo,
@@ -61,9 +60,6 @@ from lafka.errors import BadStore, RecordsAway
 NAME = "records.sqlite"
 _ASKED = 500  # variables of a statement, below every SQLite's limit
 _PAGE = 10_000
-_LAST = """FROM obi o LEFT JOIN m ON m.key = o.key AND m.tist = o.noted
-  LEFT JOIN v ON v.kind = o.kind AND v.md5 = substr(m.md5, 1, 16)
-    AND v.n = coalesce(nullif(CAST(substr(m.md5, 18) AS TEXT), ''), 1)"""
 _AT = b""  # the key of the cache that has its tist
 _CACHE = "PRAGMA cache_size = -32768"  # KiB, whatever the size of the database
 
@@ -170,7 +166,10 @@ class SqliteRecords:
         for some in in_batches(obis, _ASKED):
             marks = ",".join("?" * len(some))
             asked = f"""SELECT o.id, o.key, o.found, o.noted, o.lost, m.md5, v.text_sha256, v.sha256
-              {_LAST} WHERE o.kind = ? AND o.id IN ({marks})"""
+              FROM obi o LEFT JOIN m ON m.key = o.key AND m.tist = o.noted
+              LEFT JOIN v ON v.kind = o.kind AND v.md5 = substr(m.md5, 1, 16)
+                AND v.n = coalesce(nullif(CAST(substr(m.md5, 18) AS TEXT), ''), 1)
+              WHERE o.kind = ? AND o.id IN ({marks})"""
             for row in self._db.execute(asked, (KINDS[kind], *some)):
                 found[row[0]] = last_of(row)
         return found
@@ -185,14 +184,12 @@ class SqliteRecords:
         return found
 
     @_told
-    def numbered(self, kind: Kind, numbers: Iterable[int]) -> dict[int, Numbered]:
-        found = {}
+    def numbered(self, kind: Kind, numbers: Iterable[int]) -> dict[int, str]:
+        found: dict[int, str] = {}
         for some in in_batches(numbers, _ASKED):
             marks = ",".join("?" * len(some))
-            asked = f"""SELECT o.key, o.id, o.noted, v.sha256 {_LAST}
-              WHERE o.kind = {KINDS[kind]} AND o.key IN ({marks})"""
-            for number, obi, noted, sha256 in self._db.execute(asked, some):
-                found[number] = Numbered(obi, noted, sha256.hex() if sha256 else None)
+            asked = f"SELECT key, id FROM obi WHERE kind = ? AND key IN ({marks})"
+            found.update(self._db.execute(asked, (KINDS[kind], *some)))
         return found
 
     def present(self, kind: Kind) -> Iterator[Present]:

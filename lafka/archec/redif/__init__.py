@@ -8,7 +8,7 @@ of what is told as odd, are in docs/redif.md.
 """
 
 from lafka.archec.redif.decoding import Decoded, decoded, with_line_feeds
-from lafka.archec.redif.reading import MOST_PROBLEMS, Found, Passed, Reader, read
+from lafka.archec.redif.reading import MOST_PROBLEMS, Find, Found, Passed, Reader, read
 from lafka.archec.redif.restrictions import Restrictions
 from lafka.archec.redif.splitting import LONGEST_TEMPLATE, Readable
 from lafka.archec.redif.templates import Cluster, Field, File, Template, uris_of
@@ -23,6 +23,7 @@ __all__ = [
     "Decoded",
     "Field",
     "File",
+    "Find",
     "Found",
     "Passed",
     "Readable",

@@ -18,7 +18,14 @@ from lafka.archec.problems import Problem
 from lafka.archec.redif import vocabulary
 from lafka.archec.redif.decoding import decoded, lines_of
 from lafka.archec.redif.shapes import disorder, shape
-from lafka.archec.redif.splitting import LONGEST_TEMPLATE, Block, Readable, blocks, line_ends
+from lafka.archec.redif.splitting import (
+    LONGEST_TEMPLATE,
+    Block,
+    Readable,
+    blocks,
+    line_ends,
+    slices,
+)
 from lafka.archec.redif.templates import Template
 from lafka.archec.redif.vocabulary import JOINED, PROSE, TYPES, Verdict
 from lafka.errors import BadHandle, BadUrl, printable
@@ -39,15 +46,11 @@ class Found(NamedTuple):
     problems: int
 
 
-class Passed(NamedTuple):
-    """A template that was not read: its place among those that are known, and its line."""
-
-    place: int
-    line: int
-
+Passed = tuple[int, int]
+"""A template that was not read: its place among those that are known, and its line."""
 
 Find = Callable[[bytes], Found | None]
-"""Which of the known templates has these bytes."""
+"""Which of the known templates, all whole and with a usual beginning, has these bytes."""
 
 _LONGEST_NAME = 60
 _TYPE = re.compile(r"(?:redif[-_ ]*)?([a-z]+)", re.IGNORECASE)
@@ -75,37 +78,54 @@ class Reader:
         self._source = source
 
     def __iter__(self) -> Iterator[Template]:
-        for template in self.pieces(lambda _: None):
+        for template in self.pieces(None):
             assert isinstance(template, Template)
             yield template
 
-    def pieces(self, find: Find) -> Iterator[Template | Passed]:
+    def pieces(self, find: Find | None) -> Iterator[Template | list[Passed]]:
         """The templates; those that *find* knows are passed over, and ``counts`` lacks theirs."""
-        for block in blocks(self._source):
-            if not block.begun:
-                self._before_the_first(block)
-            elif passed := self._passed(block, find):
-                yield passed
-            else:
-                yield self._template(block)
+        if find and isinstance(self._source, bytes):
+            yield from self._unless_known(self._source, find)
+        else:
+            yield from self._read(self._source, 0)
         if self._told > MOST_PROBLEMS:
             rest = f"{self._told - MOST_PROBLEMS} more problems"
             self.problems.append(Problem(file=self.file, line=0, code="not-told", sentence=rest))
+
+    def _unless_known(self, source: bytes, find: Find) -> Iterator[Template | list[Passed]]:
+        at = 0
+        passed: list[Passed] = []
+        for start, end, data in slices(source):
+            found = find(data)
+            if found is None:
+                continue
+            if start > at:
+                if passed:
+                    yield passed
+                    passed = []
+                yield from self._read(source[at:start], at)
+                at = start
+            if self._told + found.problems <= MOST_PROBLEMS:
+                passed.append((found.place, self._line))
+                self._line += line_ends(data)
+                self._told += found.problems
+                at = end
+        if passed:
+            yield passed
+        yield from self._read(source[at:], at)
+
+    def _read(self, source: bytes | Readable, offset: int) -> Iterator[Template]:
+        """The templates of what is left of the file from *offset* on."""
+        for block in blocks(source, offset):
+            if block.begun:
+                yield self._template(block)
+            else:
+                self._before_the_first(block)
 
     @property
     def is_told_whole(self) -> bool:
         """Whether no problem was left out because there were so many."""
         return self._told <= MOST_PROBLEMS
-
-    def _passed(self, block: Block, find: Find) -> Passed | None:
-        # How else a template begins is a problem of its own.
-        found = find(block.data) if block.begun == "plain" and block.whole else None
-        if found is None or self._told + found.problems > MOST_PROBLEMS:
-            return None
-        line = self._line
-        self._line += line_ends(block.data)
-        self._told += found.problems
-        return Passed(found.place, line)
 
     def _before_the_first(self, block: Block) -> None:
         self._line += line_ends(block.data) + block.cut_lines
