@@ -47,7 +47,8 @@ logger = logging.getLogger(__name__)
 
 PACKAGES = ("Scrapy", "Twisted", "lxml", "parsel", "warcio")
 _TROUBLES = (TROUBLE_STAT, LIST_STAT, SOURCE_STAT)
-UNTOLD = frozenset(("FEEDS",))  # ours is in it always; the URIs of others can hold passwords
+UNTOLD = frozenset(("FEEDS", "EXTENSIONS_BASE"))
+"""Ours is in the first always, and the URIs of others can hold passwords; the second is spared."""
 _SECRET = re.compile(r"PASS|SECRET|TOKEN|KEY|CREDENTIAL|AUTH(?!ORITY)")
 _USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
 

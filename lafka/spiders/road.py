@@ -46,7 +46,8 @@ OFF = {
     "REMOTE_CONTROL_ENABLED": "scrapy.extensions.remote_control.RemoteControl",
 }
 """Extensions that are imported before they say that they are off, a web server and an SSH client
-with them: a start shall not wait for these."""
+with them: a start shall not wait for these. Scrapy imports what a setting has as None, too, so they
+are taken out of the list of its own."""
 
 logger = logging.getLogger(__name__)
 
@@ -66,10 +67,9 @@ class RoadSpider(Spider, Generic[AnyLine]):
         super().update_settings(settings)
         if settings.getpriority("USER_AGENT") == 0 or not settings.get("USER_AGENT"):
             settings.set("USER_AGENT", user_agent(settings), priority="spider")
-        extensions = settings["EXTENSIONS"]
-        for name, path in OFF.items():
-            if not settings.getbool(name) and path not in extensions:
-                extensions.set(path, None, priority="spider")
+        off = {path for name, path in OFF.items() if not settings.getbool(name)}
+        own = {path: n for path, n in settings["EXTENSIONS_BASE"].items() if path not in off}
+        settings.set("EXTENSIONS_BASE", own, priority="spider")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

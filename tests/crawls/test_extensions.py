@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
+from scrapy.extension import ExtensionManager
 from scrapy.settings import Settings
-from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
 
 from lafka.spiders.futli import FutliSpider
@@ -18,13 +20,28 @@ def extensions(**given: Any) -> list[str]:
     settings.setmodule("lafka.settings", priority="project")
     settings.update(given, priority="cmdline")
     FutliSpider.update_settings(settings)
-    return build_component_list(settings.getwithbase("EXTENSIONS"))
+    return ExtensionManager._get_mwlist_from_settings(settings)
 
 
 def test_what_is_off_is_not_imported() -> None:
     found = extensions()
     assert not set(found) & set(OFF.values())
     assert "scrapy.extensions.closespider.CloseSpider" in found
+
+
+START = """
+import sys
+from tests.crawls.test_extensions import extensions
+extensions()
+print(*sys.modules)
+"""
+
+
+def test_to_look_at_the_list_imports_nothing_that_is_off() -> None:
+    done = subprocess.run([sys.executable, "-c", START], capture_output=True, check=True, text=True)
+    imported = set(done.stdout.split())
+    assert "scrapy.extensions.remote_control" not in imported
+    assert not imported & {"aiohttp", "twisted.conch"}
 
 
 @pytest.mark.parametrize("name", OFF)
