@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from scrapy.extension import ExtensionManager
-from scrapy.settings import Settings
+from scrapy.settings import Settings, default_settings
 from scrapy.utils.misc import load_object
 
+import lafka.settings
 from lafka.spiders.futli import FutliSpider
 from lafka.spiders.road import OFF
 
@@ -53,3 +54,24 @@ def test_what_is_on_is_there(name: str) -> None:
 def test_an_extension_that_is_asked_for_stays() -> None:
     [path, _] = OFF.values()
     assert path in extensions(EXTENSIONS={path: 500})
+
+
+OURS = {
+    "DOWNLOADER_MIDDLEWARES_BASE": {
+        "OffsiteMiddleware", "RobotsTxtMiddleware", "HttpAuthMiddleware", "RetryMiddleware",
+        "MetaRefreshMiddleware", "HttpCompressionMiddleware", "RedirectMiddleware",
+        "CookiesMiddleware",
+    },
+    "SPIDER_MIDDLEWARES_BASE": {
+        "HttpErrorMiddleware", "DepthMiddleware", "MetaCopyDetectionMiddleware",
+    },
+}  # fmt: skip
+"""What of Scrapy's own lists ours take the place of, or has nothing to do."""
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_of_scrapys_own_all_others_are_on_in_their_places(name: str) -> None:
+    theirs = getattr(default_settings, name)
+    left = {path: n for path, n in theirs.items() if path.rpartition(".")[2] not in OURS[name]}
+    assert getattr(lafka.settings, name) == left
+    assert len(theirs) == len(left) + len(OURS[name])
