@@ -4,8 +4,6 @@ Change them as any Scrapy setting: here, with ``-s NAME=value``, or in scrapyd's
 docs/reference.md lists Lafka's own with what reads them.
 """
 
-from typing import Any
-
 BOT_NAME = "lafka"
 SPIDER_MODULES = ["lafka.spiders"]
 NEWSPIDER_MODULE = "lafka.spiders"

@@ -39,6 +39,7 @@ from lafka.papers import Archive
 from lafka.runs.feed import add_outcome_feed
 from lafka.runs.progress import Aim
 from lafka.spiders.agents import user_agent
+from lafka.spiders.road import leave_off
 from lafka.storage.stopping import (
     LIST_STAT,
     STOPPING,
@@ -74,6 +75,7 @@ class FilesetSpider(Spider):
         add_outcome_feed(settings, fields=None, item_classes=[ResultItem])
         if settings.getpriority("USER_AGENT") == 0 or not settings.get("USER_AGENT"):
             settings.set("USER_AGENT", user_agent(settings), priority="spider")
+        leave_off(settings)
         middlewares = settings.getdict("DOWNLOADER_MIDDLEWARES") | {
             "lafka.filesets.crawling.bases.PlatformBasesMiddleware": 90,
             "lafka.filesets.crawling.tokens.TokensMiddleware": 940,

@@ -52,6 +52,13 @@ are taken out of the list of its own."""
 logger = logging.getLogger(__name__)
 
 
+def leave_off(settings: BaseSettings) -> None:
+    """Take those of ``OFF`` that are off from the extensions of Scrapy's own."""
+    off = {path for name, path in OFF.items() if not settings.getbool(name)}
+    own = {path: n for path, n in settings["EXTENSIONS_BASE"].items() if path not in off}
+    settings.set("EXTENSIONS_BASE", own, priority="spider")
+
+
 class RoadSpider(Spider, Generic[AnyLine]):
     """A spider over a list of lines, each of which is asked for at a host.
 
@@ -67,9 +74,7 @@ class RoadSpider(Spider, Generic[AnyLine]):
         super().update_settings(settings)
         if settings.getpriority("USER_AGENT") == 0 or not settings.get("USER_AGENT"):
             settings.set("USER_AGENT", user_agent(settings), priority="spider")
-        off = {path for name, path in OFF.items() if not settings.getbool(name)}
-        own = {path: n for path, n in settings["EXTENSIONS_BASE"].items() if path not in off}
-        settings.set("EXTENSIONS_BASE", own, priority="spider")
+        leave_off(settings)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -7,25 +7,28 @@ import sys
 from typing import Any
 
 import pytest
+from scrapy import Spider
 from scrapy.extension import ExtensionManager
 from scrapy.settings import Settings, default_settings
 from scrapy.utils.misc import load_object
 
 import lafka.settings
+from lafka.spiders.fileset import FilesetSpider
 from lafka.spiders.futli import FutliSpider
 from lafka.spiders.road import OFF
 
 
-def extensions(**given: Any) -> list[str]:
+def extensions(spider: type[Spider] = FutliSpider, **given: Any) -> list[str]:
     settings = Settings()
     settings.setmodule("lafka.settings", priority="project")
     settings.update(given, priority="cmdline")
-    FutliSpider.update_settings(settings)
+    spider.update_settings(settings)
     return ExtensionManager._get_mwlist_from_settings(settings)
 
 
-def test_what_is_off_is_not_imported() -> None:
-    found = extensions()
+@pytest.mark.parametrize("spider", [FutliSpider, FilesetSpider])
+def test_what_is_off_is_not_imported(spider: type[Spider]) -> None:
+    found = extensions(spider)
     assert not set(found) & set(OFF.values())
     assert "scrapy.extensions.closespider.CloseSpider" in found
 
@@ -43,6 +46,14 @@ def test_to_look_at_the_list_imports_nothing_that_is_off() -> None:
     imported = set(done.stdout.split())
     assert "scrapy.extensions.remote_control" not in imported
     assert not imported & {"aiohttp", "twisted.conch"}
+
+
+def test_a_spider_brings_no_finders_but_the_first_look() -> None:
+    script = [sys.executable, "-c", "import sys, lafka.spiders.futli; print(*sys.modules)"]
+    done = subprocess.run(script, capture_output=True, check=True, text=True)
+    ours = {name for name in done.stdout.split() if name.startswith("lafka.papers.finders.")}
+    known = {"first", "identity", "pages", "urls"}
+    assert ours == {f"lafka.papers.finders.{name}" for name in known}
 
 
 @pytest.mark.parametrize("name", OFF)
