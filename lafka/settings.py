@@ -4,6 +4,8 @@ Change them as any Scrapy setting: here, with ``-s NAME=value``, or in scrapyd's
 docs/reference.md lists Lafka's own with what reads them.
 """
 
+from typing import Any
+
 BOT_NAME = "lafka"
 SPIDER_MODULES = ["lafka.spiders"]
 NEWSPIDER_MODULE = "lafka.spiders"
@@ -106,22 +108,21 @@ DOWNLOAD_HANDLERS: dict[str, str | None] = {
     "ftp": None,
     "s3": None,
 }
-# Scrapy's own but for what ours do, and what has nothing to do here: each costs every request some
-# microseconds. One that is None in a list is imported all the same, and a start waits for it.
-DOWNLOADER_MIDDLEWARES_BASE = {
-    "scrapy.downloadermiddlewares.downloadtimeout.DownloadTimeoutMiddleware": 350,
-    "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": 400,
-    "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware": 500,
-    "scrapy.downloadermiddlewares.httpproxy.HttpProxyMiddleware": 750,
-    "scrapy.downloadermiddlewares.stats.DownloaderStats": 850,
-    "scrapy.downloadermiddlewares.httpcache.HttpCacheMiddleware": 900,
-}
 DOWNLOADER_MIDDLEWARES: dict[str, int | None] = {
+    # What has nothing to do here is off: each costs every request some microseconds.
+    "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
+    "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": None,
+    "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "lafka.politeness.RobotsMiddleware": 100,
+    "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
     "lafka.politeness.RetryAfterMiddleware": 550,
+    "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
     "lafka.politeness.TrailRefreshMiddleware": 580,
+    "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
     "lafka.capture.middlewares.ContentCodingMiddleware": 590,
+    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
     "lafka.politeness.TrailRedirectMiddleware": 600,
+    "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,
     "lafka.politeness.TrailCookiesMiddleware": 700,
     "lafka.capture.middlewares.RawWarcMiddleware": 950,
     "lafka.capture.legacy.LegacyMiddleware": 955,  # off without -a legacy=URL
@@ -157,11 +158,10 @@ DOWNLOAD_WARNSIZE = 0  # 32 MiB
 SCRAPER_SLOT_MAX_ACTIVE_SIZE = 50_000_000  # 5 MB
 CONCURRENT_ITEMS = 1  # 100 tasks a response, which has at most one request or item here
 WARN_ON_GENERATOR_RETURN_VALUE = False  # True, which parses the sources of callbacks
-# Without a stat for each depth, a filter of statuses (all are allowed), a search for copied metas.
-SPIDER_MIDDLEWARES_BASE = {
-    "scrapy.spidermiddlewares.start.StartSpiderMiddleware": 25,
-    "scrapy.spidermiddlewares.referer.RefererMiddleware": 700,
-    "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": 800,
+SPIDER_MIDDLEWARES: dict[str, Any] = {
+    "scrapy.spidermiddlewares.depth.DepthMiddleware": None,  # a stat for each depth
+    "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": None,  # all are allowed
+    "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,  # we copy none
 }
 
 # IPv6 ---------------------------------------------------------------------------------------

@@ -75,12 +75,12 @@ class FilesetSpider(Spider):
         add_outcome_feed(settings, fields=None, item_classes=[ResultItem])
         if settings.getpriority("USER_AGENT") == 0 or not settings.get("USER_AGENT"):
             settings.set("USER_AGENT", user_agent(settings), priority="spider")
-        leave_off(settings)
         middlewares = settings.getdict("DOWNLOADER_MIDDLEWARES") | {
             "lafka.filesets.crawling.bases.PlatformBasesMiddleware": 90,
             "lafka.filesets.crawling.tokens.TokensMiddleware": 940,
         }
         settings.set("DOWNLOADER_MIDDLEWARES", middlewares, priority="spider")
+        leave_off(settings)
 
     @classmethod
     def check(cls, settings: BaseSettings, given: dict[str, str]) -> None:

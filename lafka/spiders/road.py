@@ -49,14 +49,25 @@ OFF = {
 with them: a start shall not wait for these. Scrapy imports what a setting has as None, too, so they
 are taken out of the list of its own."""
 
+MIDDLEWARES = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES")
+
 logger = logging.getLogger(__name__)
 
 
 def leave_off(settings: BaseSettings) -> None:
-    """Take those of ``OFF`` that are off from the extensions of Scrapy's own."""
+    """Let nothing be imported that is off: of ``OFF``, and middlewares that are ``None``."""
     off = {path for name, path in OFF.items() if not settings.getbool(name)}
-    own = {path: n for path, n in settings["EXTENSIONS_BASE"].items() if path not in off}
-    settings.set("EXTENSIONS_BASE", own, priority="spider")
+    _without(settings, "EXTENSIONS_BASE", off)
+    for name in MIDDLEWARES:
+        off = {path for path, order in settings[name].items() if order is None}
+        _without(settings, f"{name}_BASE", off)
+        _without(settings, name, off)
+
+
+def _without(settings: BaseSettings, name: str, off: set[str]) -> None:
+    """Take the components *off* from the setting *name*, and let it be whose it was."""
+    left = {path: order for path, order in settings[name].items() if path not in off}
+    settings.set(name, left, priority=settings.getpriority(name) or 0)
 
 
 class RoadSpider(Spider, Generic[AnyLine]):

@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 from scrapy import Spider
 from scrapy.extension import ExtensionManager
-from scrapy.settings import Settings, default_settings
+from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 
-import lafka.settings
+from lafka.runs.reporting import settings_told
 from lafka.spiders.fileset import FilesetSpider
 from lafka.spiders.futli import FutliSpider
-from lafka.spiders.road import OFF
+from lafka.spiders.road import MIDDLEWARES, OFF
+
+COOKIES = "scrapy.downloadermiddlewares.cookies.CookiesMiddleware"
+ROBOTS = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
 
 
 def extensions(spider: type[Spider] = FutliSpider, **given: Any) -> list[str]:
@@ -67,22 +70,18 @@ def test_an_extension_that_is_asked_for_stays() -> None:
     assert path in extensions(EXTENSIONS={path: 500})
 
 
-OURS = {
-    "DOWNLOADER_MIDDLEWARES_BASE": {
-        "OffsiteMiddleware", "RobotsTxtMiddleware", "HttpAuthMiddleware", "RetryMiddleware",
-        "MetaRefreshMiddleware", "HttpCompressionMiddleware", "RedirectMiddleware",
-        "CookiesMiddleware",
-    },
-    "SPIDER_MIDDLEWARES_BASE": {
-        "HttpErrorMiddleware", "DepthMiddleware", "MetaCopyDetectionMiddleware",
-    },
-}  # fmt: skip
-"""What of Scrapy's own lists ours take the place of, or has nothing to do."""
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_of_scrapys_own_all_others_are_on_in_their_places(name: str) -> None:
-    theirs = getattr(default_settings, name)
-    left = {path: n for path, n in theirs.items() if path.rpartition(".")[2] not in OURS[name]}
-    assert getattr(lafka.settings, name) == left
-    assert len(theirs) == len(left) + len(OURS[name])
+@pytest.mark.parametrize("name", MIDDLEWARES)
+@pytest.mark.parametrize("given", [{}, {"my.Own": 7, COOKIES: None, ROBOTS: 20}])
+def test_of_scrapys_own_those_go_that_are_none_and_no_others(
+    name: str, given: dict[str, int | None]
+) -> None:
+    settings = Settings()
+    settings.setmodule("lafka.settings", priority="project")
+    if given:
+        settings.set(name, given, priority="cmdline")
+    before = {**settings[f"{name}_BASE"], **settings[name]}
+    FutliSpider.update_settings(settings)
+    after = {**settings[f"{name}_BASE"], **settings[name]}
+    assert after == {path: order for path, order in before.items() if order is not None}
+    assert None not in settings[name].values()
+    assert name not in settings_told(settings) or given
