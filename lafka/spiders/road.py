@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from scrapy import Spider, signals
 from scrapy.http import Response
+from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.asyncio import call_later
 from twisted.python.failure import Failure
 
@@ -65,9 +66,10 @@ def leave_off(settings: BaseSettings) -> None:
 
 
 def _without(settings: BaseSettings, name: str, off: set[str]) -> None:
-    """Take the components *off* from the setting *name*, and let it be whose it was."""
+    """Take the components *off* from the setting *name*, whoever has given it."""
     left = {path: order for path, order in settings[name].items() if path not in off}
-    settings.set(name, left, priority=settings.getpriority(name) or 0)
+    priority = max(settings.getpriority(name) or 0, SETTINGS_PRIORITIES["spider"])
+    settings.set(name, left, priority=priority)
 
 
 class RoadSpider(Spider, Generic[AnyLine]):
