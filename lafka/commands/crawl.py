@@ -40,11 +40,12 @@ class Command(crawl.Command):
         # are: that took a tenth of a second where the spider's imports came to it.
         import scrapy.core.downloader.contextfactory  # noqa: F401, PLC0415
 
-        from lafka.runs.garbage import look_rarely  # noqa: PLC0415
+        from lafka.runs.garbage import look_later, look_rarely  # noqa: PLC0415
         from lafka.runs.logs import settle_log  # noqa: PLC0415
         from lafka.runs.signals import Shutdown  # noqa: PLC0415
 
         look_rarely()
+        look_later()
         super().process_options(args, opts)
         self._shutdown = Shutdown.of(self.settings)
         self._shutdown.begin()
@@ -75,7 +76,9 @@ class Command(crawl.Command):
 
     async def _crawl(self, crawler: Crawler, begin: Callable[[], Awaitable[None]]) -> None:
         from lafka.runs.exits import crawled  # noqa: PLC0415
+        from lafka.runs.garbage import keep_what_stands  # noqa: PLC0415
 
+        keep_what_stands()  # before what killed runs left is copied
         try:
             self._code = await crawled(crawler, begin, self._shutdown)
         except LafkaError as error:  # the disk may refuse right after the check

@@ -20,12 +20,18 @@ def look_rarely() -> None:
     gc.set_threshold(OBJECTS, LOOKS, LOOKS)
 
 
+def look_later() -> None:
+    """Not before :func:`keep_what_stands`: what is imported until then stays, all of it."""
+    gc.disable()
+
+
 def keep_what_stands() -> None:
     """What stands now stays: it is not looked at again, garbage among it neither.
 
     That is little, and to look for it first would take longer than anything else here.
     """
     gc.freeze()
+    gc.enable()
     # The oldest are looked at when a quarter more have come than were there at the last look: so
     # that one must not have counted what is frozen.
     gc.collect()

@@ -47,7 +47,10 @@ logger = logging.getLogger(__name__)
 
 PACKAGES = ("Scrapy", "Twisted", "lxml", "parsel", "warcio")
 _TROUBLES = (TROUBLE_STAT, LIST_STAT, SOURCE_STAT)
-UNTOLD = frozenset(("FEEDS",))  # ours is in it always; the URIs of others can hold passwords
+LISTS = ("EXTENSIONS", "DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES")
+"""Settings of components; one that is off may be left out, and out of Scrapy's own list, too."""
+UNTOLD = frozenset(("FEEDS", *(f"{name}_BASE" for name in LISTS)))
+"""Ours is in the first always, and the URIs of others can hold passwords."""
 _SECRET = re.compile(r"PASS|SECRET|TOKEN|KEY|CREDENTIAL|AUTH(?!ORITY)")
 _USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
 
@@ -233,10 +236,17 @@ def settings_told(settings: BaseSettings) -> dict[str, Any]:
     told = {}
     for name in sorted(map(str, settings)):
         default = getattr(our_settings, name, getattr(default_settings, name, None))
-        value = _plain(settings[name])
-        if name not in UNTOLD and str(value) != str(_plain(default)):
+        value, usual = (_on(name, _plain(one)) for one in (settings[name], default))
+        if name not in UNTOLD and str(value) != str(usual):
             told[name] = "[removed]" if _SECRET.search(name) else value
     return told
+
+
+def _on(name: str, value: Any) -> Any:
+    """*value* of the setting *name*, of a list of components those that are on."""
+    if name not in LISTS or not isinstance(value, dict):
+        return value
+    return {path: order for path, order in value.items() if order is not None}
 
 
 def _plain(value: Any) -> Any:

@@ -39,6 +39,7 @@ from lafka.papers import Archive
 from lafka.runs.feed import add_outcome_feed
 from lafka.runs.progress import Aim
 from lafka.spiders.agents import user_agent
+from lafka.spiders.road import leave_off
 from lafka.storage.stopping import (
     LIST_STAT,
     STOPPING,
@@ -79,6 +80,7 @@ class FilesetSpider(Spider):
             "lafka.filesets.crawling.tokens.TokensMiddleware": 940,
         }
         settings.set("DOWNLOADER_MIDDLEWARES", middlewares, priority="spider")
+        leave_off(settings)
 
     @classmethod
     def check(cls, settings: BaseSettings, given: dict[str, str]) -> None:

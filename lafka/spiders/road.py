@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from scrapy import Spider, signals
 from scrapy.http import Response
+from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.asyncio import call_later
 from twisted.python.failure import Failure
 
@@ -46,9 +47,29 @@ OFF = {
     "REMOTE_CONTROL_ENABLED": "scrapy.extensions.remote_control.RemoteControl",
 }
 """Extensions that are imported before they say that they are off, a web server and an SSH client
-with them: a start shall not wait for these."""
+with them: a start shall not wait for these. Scrapy imports what a setting has as None, too, so they
+are taken out of the list of its own."""
+
+MIDDLEWARES = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES")
 
 logger = logging.getLogger(__name__)
+
+
+def leave_off(settings: BaseSettings) -> None:
+    """Let nothing be imported that is off: of ``OFF``, and middlewares that are ``None``."""
+    off = {path for name, path in OFF.items() if not settings.getbool(name)}
+    _without(settings, "EXTENSIONS_BASE", off)
+    for name in MIDDLEWARES:
+        off = {path for path, order in settings[name].items() if order is None}
+        _without(settings, f"{name}_BASE", off)
+        _without(settings, name, off)
+
+
+def _without(settings: BaseSettings, name: str, off: set[str]) -> None:
+    """Take the components *off* from the setting *name*, whoever has given it."""
+    left = {path: order for path, order in settings[name].items() if path not in off}
+    priority = max(settings.getpriority(name) or 0, SETTINGS_PRIORITIES["spider"])
+    settings.set(name, left, priority=priority)
 
 
 class RoadSpider(Spider, Generic[AnyLine]):
@@ -66,10 +87,7 @@ class RoadSpider(Spider, Generic[AnyLine]):
         super().update_settings(settings)
         if settings.getpriority("USER_AGENT") == 0 or not settings.get("USER_AGENT"):
             settings.set("USER_AGENT", user_agent(settings), priority="spider")
-        extensions = settings["EXTENSIONS"]
-        for name, path in OFF.items():
-            if not settings.getbool(name) and path not in extensions:
-                extensions.set(path, None, priority="spider")
+        leave_off(settings)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

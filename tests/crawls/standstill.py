@@ -6,10 +6,10 @@ import os
 import threading
 from pathlib import Path
 
+from lafka.papers import finders
 from lafka.papers.crawling import sandbox as parsing
 from lafka.papers.crawling.sandbox import serve
 from lafka.papers.finders import Page, PageVerdict, describe
-from lafka.papers.walk import pages as reading
 from lafka.spiders.futli import FutliSpider
 
 BEGUN = "LAFKA_TESTS_BEGUN"
@@ -25,7 +25,7 @@ def stand_still(page: Page) -> PageVerdict:
 
 __all__ = ["StandingSpider", "serve"]
 parsing.MODULE = __name__  # children read with the function above
-reading.describe = stand_still
+finders.describe = stand_still
 
 
 class StandingSpider(FutliSpider):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lafka.papers import finders
 from lafka.papers.candidates import Candidate
 from lafka.papers.crawling import sandbox as parsing
 from lafka.papers.crawling.sandbox import serve
@@ -28,7 +29,7 @@ def stumbling_describe(page: Page) -> PageVerdict:
 __all__ = ["StumblingSpider", "serve"]
 parsing.MODULE = __name__  # children read with the functions below
 
-reading.sure, reading.describe = stumbling_sure, stumbling_describe
+reading.sure, finders.describe = stumbling_sure, stumbling_describe
 
 
 class StumblingSpider(FutliSpider):

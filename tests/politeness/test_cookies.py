@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 
 import pytest
 from scrapy import Request
@@ -53,6 +55,46 @@ def test_a_jar_goes_with_its_trail():
     middleware.trail_ended(Item(1))
     middleware.trail_ended(Item(1))
     assert list(middleware.jars) == [2]
+
+
+def test_a_trail_without_a_cookie_has_no_jar_and_sends_none():
+    middleware = TrailCookiesMiddleware()
+    request = Request("http://x.example/", headers={"Cookie": "of=elsewhere"})
+    middleware.process_request(request)
+    middleware.process_response(request, Response(request.url))
+    assert "Cookie" not in request.headers  # Scrapy's own takes it out, too
+    assert not middleware.jars
+
+
+def test_cookies_of_a_request_and_those_that_are_not_to_be_merged():
+    middleware = TrailCookiesMiddleware()
+    given = Request("http://x.example/", cookies={"a": "1"}, meta={"cookiejar": 1})
+    middleware.process_request(given)
+    assert given.headers["Cookie"] == b"a=1"
+    apart = {"cookiejar": 1, "dont_merge_cookies": True}
+    robots = Request("http://x.example/robots.txt", headers={"Cookie": "b=2"}, meta=apart)
+    middleware.process_request(robots)
+    middleware.process_response(robots, Response(robots.url, headers={"Set-Cookie": "c=3"}))
+    assert robots.headers["Cookie"] == b"b=2"
+    after = Request("http://x.example/b", meta={"cookiejar": 1})
+    middleware.process_request(after)
+    assert after.headers["Cookie"] == b"a=1"
+
+
+def test_what_knows_public_suffixes_is_imported_with_the_first_cookie():
+    done = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, check=True, text=True)
+    assert done.stdout.split() == ["False", "True"]
+
+
+FIRST = """
+import sys
+from lafka.politeness import TrailCookiesMiddleware
+from tests.politeness.test_cookies import exchange
+middleware = TrailCookiesMiddleware()
+print("tldextract" in sys.modules)
+assert exchange(middleware, "http://a.example/", "a=1") == "a=1"
+print("tldextract" in sys.modules)
+"""
 
 
 def test_trails_share_no_cookies_and_leave_no_jars():

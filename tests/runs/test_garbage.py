@@ -30,6 +30,21 @@ def test_the_collector_looks_rarely_and_not_at_what_stood() -> None:
     assert looks == 1
 
 
+LATER = """
+import gc
+from lafka.runs import garbage
+garbage.look_later()
+was = gc.isenabled()
+garbage.keep_what_stands()
+print(was, gc.isenabled())
+"""
+
+
+def test_the_collector_waits_until_all_stands() -> None:
+    done = subprocess.run([sys.executable, "-c", LATER], capture_output=True, check=True)
+    assert done.stdout.split() == [b"False", b"True"]
+
+
 OLD = """
 import gc, weakref
 from lafka.runs import garbage

@@ -6,9 +6,9 @@ from __future__ import annotations
 import os
 import threading
 
+from lafka.papers import finders
 from lafka.papers.crawling import sandbox as parsing
 from lafka.papers.finders import Page, PageVerdict, describe
-from lafka.papers.walk import pages as reading
 from lafka.storage import children
 
 
@@ -25,5 +25,5 @@ def troubled(page: Page) -> PageVerdict:
 
 
 def serve() -> None:
-    reading.describe = troubled
+    finders.describe = troubled
     parsing.serve()

@@ -60,34 +60,10 @@ def other_meta(page: Page) -> Iterator[Candidate]:
             yield candidate
 
 
-_PLAIN = re.compile(
-    rb"""<meta\s+name=["']%s["']\s+content=["']([^"'<>&\x80-\xff]+)["']\s*/?>"""
-    % CITATION_PDF_URL.encode(),
-    re.IGNORECASE,
-)
-_RESOLVERS = ("doi.org", "dx.doi.org", "hdl.handle.net")
-
-
-def plainly_cited(tags: list[bytes], url: str) -> Candidate | None:
-    """What :func:`citation_pdf_url` finds in the page at *url* that has *tags*, without a parser.
-
-    None unless there is no base and one such meta in its usual spelling: then only parsing tells.
-    """
-    cited = [tag for tag in tags if CITATION_PDF_URL.encode() in tag]
-    plain = _PLAIN.fullmatch(cited[0]) if len(cited) == 1 else None
-    if plain is None or any(tag[:5].lower() == b"<base" for tag in tags):
-        return None
-    found = urls.absolute(plain[1].decode("ascii"), url)
-    if found is None or urls.same_page(found, url) or urls.host(found) in _RESOLVERS:
-        return None
-    score, reasons = weights.CITATION_PDF_URL, (CITATION_PDF_URL,)
-    return Candidate(url=found, found_by=CITATION_PDF_URL, score=score, reasons=reasons)
-
-
 def _named(page: Page, names: tuple[str, ...], score: float, found_by: str) -> Iterator[Candidate]:
     for place, name, content in page.metas:
         if name not in names:
             continue
         url = page.absolute(content)
-        if url and urls.host(url) not in _RESOLVERS:
+        if url and urls.host(url) not in urls.RESOLVERS:
             yield Candidate(url=url, found_by=found_by, score=score, place=place, reasons=(name,))

@@ -12,6 +12,12 @@ MAX_URL = 8_192  # bytes; servers refuse far shorter ones, data: payloads are fa
 
 MAX_LOOKED = 800  # characters at either end of an address that rules look at
 
+RESOLVERS = (
+    "doi.org",
+    "dx.doi.org",
+    "hdl.handle.net",
+)  # hosts that lead on to a page, not to a file
+
 _SAFE = re.compile(r"[!#$%&'()*+,\-./0-9:;=?@A-Z_a-z~\[\]]*\Z")
 _BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _PLAIN = re.compile(

@@ -8,7 +8,7 @@ from typing import Any
 
 from lafka.errors import printable
 from lafka.papers.candidates import Candidate
-from lafka.papers.finders import Page, describe, find, sure
+from lafka.papers.finders import Page, sure
 from lafka.papers.walk.outcomes import Outcome
 
 KEPT_MAX = 256 * 1024
@@ -60,6 +60,8 @@ def read_first(page: Page) -> PageReading | None:
 
 def read(page: Page) -> PageReading:
     """All candidates of *page* and what it is; a page that finders stumble over has none."""
+    from lafka.papers.finders import describe, find  # noqa: PLC0415  in a child, if at all
+
     try:
         told = describe(page)
         verdict = _VERDICTS.get(told.kind, Outcome.SPLAP_ONLY)
