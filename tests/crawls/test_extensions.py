@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,8 @@ from lafka.runs.reporting import settings_told
 from lafka.spiders.fileset import FilesetSpider
 from lafka.spiders.futli import FutliSpider
 from lafka.spiders.road import MIDDLEWARES, OFF
+from tests.crawls.running import ROOT, command
+from tests.sites.papers import SmallSite
 
 COOKIES = "scrapy.downloadermiddlewares.cookies.CookiesMiddleware"
 ROBOTS = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
@@ -85,3 +89,18 @@ def test_of_scrapys_own_those_go_that_are_none_and_no_others(
     assert after == {path: order for path, order in before.items() if order is not None}
     assert None not in settings[name].values()
     assert name not in settings_told(settings) or given
+
+
+def test_a_crawl_imports_nothing_of_what_is_off(tmp_path: Path) -> None:
+    line = command(tmp_path / "archive", "-a", "input=-")
+    line[1:1] = ["-X", "importtime"]
+    with SmallSite(count=4) as site:
+        done = subprocess.run(
+            line, cwd=ROOT, input=site.list(), capture_output=True, text=True, timeout=100,
+            check=False,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    imported = set(re.findall(r"^import time:.*\| +(\S+)$", done.stderr, re.M))
+    assert {"scrapy.extensions.closespider", "lafka.papers.archive.archives"} <= imported
+    off = {"aiohttp", "twisted.conch", "scrapy.extensions.remote_control", "tldextract", "requests"}
+    assert not imported & off
