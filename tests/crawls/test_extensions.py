@@ -101,6 +101,6 @@ def test_a_crawl_imports_nothing_of_what_is_off(tmp_path: Path) -> None:
         )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     imported = set(re.findall(r"^import time:.*\| +(\S+)$", done.stderr, re.M))
-    assert {"scrapy.extensions.closespider", "lafka.papers.archive.archives"} <= imported
-    off = {"aiohttp", "twisted.conch", "scrapy.extensions.remote_control", "tldextract", "requests"}
-    assert not imported & off
+    assert "lafka.papers.archive.paperwarc" in imported
+    # What others import; a component's own module comes by its name, and is not told.
+    assert not imported & {"aiohttp", "twisted.conch", "tldextract", "requests"}
