@@ -471,7 +471,11 @@ class Tap:
 
 
 def _as_fields(head: AnswerHead) -> Fields:
-    return Fields((name.decode("latin-1"), value.decode("latin-1")) for name, value in head.fields)
+    """What a sink is told: the fields without those of the connection, and the body's length."""
+    fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in head.fields]
+    if head.length is not None:
+        fields.append(("Content-Length", str(head.length)))
+    return Fields(fields)
 
 
 def _secured(connection: SSL.Connection, host: str) -> Secured:

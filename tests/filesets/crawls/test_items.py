@@ -186,6 +186,7 @@ def test_a_kill_loses_no_byte_that_was_synced(tmp_path: Path) -> None:
         with FilesetCrawl(archive, "-a", f"url={url}", **site.settings) as going:
             told = archive / "items/played-4711/files/.part-big.bin.json"
             wait_for(lambda: told.exists() and json.loads(told.read_bytes())["offset"] == 600_000)
+            assert json.loads(told.read_bytes())["length"] == len(BIG)
             going.kill()
         site.routes[target] = ranged(BIG)
         site.forget()
