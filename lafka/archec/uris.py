@@ -31,6 +31,7 @@ _NORMAL = re.compile(
     r"[A-Za-z0-9_~!$&()*+,;=:@./-]*(?:\?[A-Za-z0-9_~!$&()*+,;=:@./?-]+)?\Z"
 )
 _LONGEST_LOOKED_AT = 2_000
+_LOOKS_MAX = 6
 _SCHEME = re.compile(r"(https?|ftp)://", re.IGNORECASE)
 _DEFAULT_PORTS = {"http": "80", "https": "443", "ftp": "21"}
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
@@ -77,6 +78,16 @@ def normalise(url: str) -> str:
     """The normal form of *url*; BadUrl, with the reason, where it cannot be asked for."""
     if is_normal(url):
         return url
+    # Dots that a bad escape kept apart, an escape that stayed for one in a segment that goes, a
+    # host that IDNA reads anew: what one look gives may have more to do, or be no URL.
+    for _ in range(_LOOKS_MAX):
+        before, url = url, _looked_at(url)
+        if is_normal(url) or (url == before and safe_url_string(url) == url):
+            return url
+    raise BadUrl("no normal form")
+
+
+def _looked_at(url: str) -> str:
     url = url.strip()
     _check(url)
     try:
@@ -88,18 +99,7 @@ def normalise(url: str) -> str:
     netloc, tail = (rest[: cut.start()], rest[cut.start() :]) if cut else (rest, "")
     path, mark, query = tail.partition("?")
     path = _without_dots(_escapes(path)) or "/"
-    uri = f"{scheme}://{_netloc(scheme, netloc)}{path}{mark}{_escapes(query)}"
-    # Dots that a bad escape kept apart, or a host that IDNA reads anew: a second look is the last.
-    return uri if safe_url_string(uri) == uri else _settled(uri)
-
-
-def _settled(uri: str) -> str:
-    for _ in range(4):
-        again = safe_url_string(uri)
-        if again == uri:
-            return uri
-        uri = again
-    raise BadUrl("no normal form")
+    return f"{scheme}://{_netloc(scheme, netloc)}{path}{mark}{_escapes(query)}"
 
 
 def _check(url: str) -> None:

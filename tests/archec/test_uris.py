@@ -40,6 +40,7 @@ from lafka.errors import BadUrl
         ("ftp://FTP.x.example:21/%7ea/b c", "ftp://ftp.x.example/~a/b%20c"),
         ("http://[2001:DB8::1]:80/", "http://[2001:db8::1]/"),
         ("http://x.example/%%34%31", "http://x.example/%%34%31"),
+        ("http://x.example/%7ea/b%%34%31/../c", "http://x.example/~a/c"),
     ],
 )
 def test_the_normal_form(url: str, normal: str) -> None:
@@ -121,6 +122,8 @@ TAILS = st.text(alphabet="aZ09%2eE7./?#:@[]|~+&=; '\"\\éß\u0130中<>{}^`-_", m
 @example("http://", "x.example", "/%%34%31")
 @example("http://", "x.example", "/%c%31")
 @example("http://", "x.example", "/.%2e/%2E./")
+@example("http://", "x.example", "/%7ea/b%%34%31/../a")
+@example("http://", "x\uff05.example", "/")
 def test_normal_once_is_normal_for_ever_and_is_what_scrapy_asks(
     scheme: str, host: str, tail: str
 ) -> None:
