@@ -82,7 +82,7 @@ ONLY_IN = {
     "scrapy_warcio": ("capture.rawfiles",),
     "yaml": ("capture.rawfiles",),
     "hanzo": ("capture.rawfiles",),
-    "pymongo": ("archec.records.mongo",),
+    "pymongo": ("archec.records.mongo", "archec.records.mongowrites"),
     "confluent_kafka": ("jobs.kafka",),
     "starlette": ("gateway.app", "gateway.serving", "web"),
     "uvicorn": ("gateway.connections", "gateway.serving", "web"),

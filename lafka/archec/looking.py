@@ -120,6 +120,8 @@ def _lost(obi: Obi, noted: int, at: int | None) -> list[int]:
 
 def incidences(obi: Obi) -> list[tuple[int, str]]:
     """What became of *obi*, oldest first: tists with appearance, change or deletion."""
+    if not obi.past:  # of most obis there is one version, and that is all
+        return [(tist, "change" if n else "appearance") for n, (tist, _) in enumerate(obi.versions)]
     events = [(tist, "deletion") for tist in obi.past]
     before = 0
     for place, (tist, _) in enumerate(obi.versions):

@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import TypeVar
 
 from lafka.archec.looking import incidences
-from lafka.archec.records import Kind, Obi, Records, Refipo, State, in_batches
+from lafka.archec.records import Kind, Obi, Pointer, Records, State, in_batches
 from lafka.archec.refreshing import CHURNING
 from lafka.archec.tists import to_time
 
@@ -28,6 +29,7 @@ FOBI_COLUMNS = (
 _EVENTS = {"appearance": "appeared", "change": "changed", "deletion": "gone"}
 _BATCH = 500
 Tally = Counter[str]
+Key = TypeVar("Key", str, tuple[str, str])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,9 +90,9 @@ def statistics(records: Records, scope: Scope) -> Statistics:
     for obi in chain([own] if own else [], records.walk(Kind.TOBI, prefix)):
         _count_tobi(told, obi, scope)
     for obis in in_batches(records.walk(Kind.FOBI), _BATCH):
-        pointing = records.pointing_many([obi.id for obi in obis])
+        pointers = records.pointers([obi.id for obi in obis])
         for obi in obis:
-            _count_fobi(told, obi, pointing.get(obi.id, []), scope)
+            _count_fobi(told, obi, pointers.get(obi.id, []), scope)
     for archive, code, count in records.problem_counts():
         if scope.archive in ("", archive):
             told.problems[archive, code] = count
@@ -98,33 +100,35 @@ def statistics(records: Records, scope: Scope) -> Statistics:
 
 
 def _count_tobi(told: Statistics, obi: Obi, scope: Scope) -> None:
-    tally: Tally = Counter(_EVENTS[event] for tist, event in incidences(obi) if tist >= scope.since)
+    events = [_EVENTS[event] for tist, event in incidences(obi) if tist >= scope.since]
     if obi.noted is not None:
-        tally["tobis_lost" if obi.lost is not None else "tobis"] += 1
+        events.append("tobis_lost" if obi.lost is not None else "tobis")
     archive = obi.archive or ""
-    groups = [told.whole, told.archives.setdefault(archive, Counter())]
+    groups = [told.whole, _group(told.archives, archive)]
     if obi.series:
-        groups.append(told.series.setdefault((archive, obi.series), Counter()))
+        groups.append(_group(told.series, (archive, obi.series)))
     for group in groups:
-        group.update(tally)
+        for event in events:
+            group[event] += 1
 
 
-def _count_fobi(told: Statistics, obi: Obi, pointing: list[Refipo], scope: Scope) -> None:
-    series = {part: 0 for part in map(_series, pointing) if scope.archive in ("", part[0])}
+def _count_fobi(told: Statistics, obi: Obi, pointers: list[Pointer], scope: Scope) -> None:
+    series: dict[tuple[str, str], int] = {}
+    for tobi, now in pointers:
+        part = _series(tobi)
+        if scope.archive in ("", part[0]):
+            series[part] = series.get(part, 0) + now
     if scope.archive and not series:
         return
-    for one in pointing:
-        if one.until is None and _series(one) in series:
-            series[_series(one)] += 1
     tally = _tally(obi, told.as_of)
-    archives: Counter[str] = Counter()
+    archives: dict[str, int] = {}
     for (archive, code), refipos in series.items():
-        archives[archive] += refipos
+        archives[archive] = archives.get(archive, 0) + refipos
         if code:
-            _add(told.series.setdefault((archive, code), Counter()), tally, refipos)
+            _add(_group(told.series, (archive, code)), tally, refipos)
     for archive, refipos in archives.items():
-        _add(told.archives.setdefault(archive, Counter()), tally, refipos)
-    for group in (told.whole, told.hosts.setdefault(obi.host or "", Counter())):
+        _add(_group(told.archives, archive), tally, refipos)
+    for group in (told.whole, _group(told.hosts, obi.host or "")):
         _add(group, tally, sum(series.values()))
     if obi.state is State.NEVER:
         told.never[str(obi.missed[-1][1]) if obi.missed else ""] += 1
@@ -132,19 +136,28 @@ def _count_fobi(told: Statistics, obi: Obi, pointing: list[Refipo], scope: Scope
         _count_rot(told, obi)
 
 
-def _series(refipo: Refipo) -> tuple[str, str]:
-    """Archive and series of the tobi that points."""
-    parts = refipo.tobi.split(":", 3)
+def _series(tobi: str) -> tuple[str, str]:
+    """Archive and series of a tobi."""
+    parts = tobi.split(":", 3)
     return parts[1], parts[2] if len(parts) > 2 else ""
 
 
-def _add(group: Tally, tally: Tally, refipos: int) -> None:
-    group.update(tally)
+def _group(groups: dict[Key, Tally], key: Key) -> Tally:
+    group = groups.get(key)
+    if group is None:
+        group = groups[key] = Counter()
+    return group
+
+
+def _add(group: Tally, tally: list[tuple[str, int]], refipos: int) -> None:
+    # Not Counter.update: a call of it for each group is most of what a report takes.
+    for name, count in tally:
+        group[name] += count
     group["refipos"] += refipos
 
 
-def _tally(obi: Obi, now: int) -> Tally:
-    """What one fobi adds to each group that it is in."""
+def _tally(obi: Obi, now: int) -> list[tuple[str, int]]:
+    """What one fobi adds to each group that it is in; what is nothing is left out."""
     held = obi.noted is not None
     told: dict[str, int] = {
         "fobis": 1,
@@ -159,7 +172,7 @@ def _tally(obi: Obi, now: int) -> Tally:
         "versions": len(obi.versions),
         "bytes": (obi.length or 0) if held else 0,
     }
-    return Counter({name: int(count) for name, count in told.items()})
+    return [(name, int(count)) for name, count in told.items() if count]
 
 
 def _count_rot(told: Statistics, obi: Obi) -> None:

@@ -96,6 +96,8 @@ class Last:
     sha256: str | None
 
 
+Pointer = tuple[str, bool]
+"""A refipo of a fobi in short: the id of the tobi, and whether it points now."""
 Present = tuple[str, int, str]
 """An obi that is there: id, number, and the code of its archive, empty where it has none."""
 
@@ -199,8 +201,8 @@ class Records(Protocol):
     def pointing_at(self, fobi: str) -> list[Refipo]:
         """All that ever did."""
 
-    def pointing_many(self, fobis: Iterable[str]) -> dict[str, list[Refipo]]:
-        """``pointing_at`` of each of *fobis* that any refipo ever pointed at."""
+    def pointers(self, fobis: Iterable[str]) -> dict[str, list[Pointer]]:
+        """For each of *fobis* that any refipo ever pointed at: from where, in no order."""
 
     def due(self, now: int, limit: int, after: tuple[int, str] | None = None) -> list[Obi]:
         """At most *limit* fobis to be asked for at *now*, the longest due first.

@@ -13,14 +13,9 @@ from typing import Any
 from pymongo import (
     ASCENDING,
     DESCENDING,
-    InsertOne,
     MongoClient,
-    ReplaceOne,
-    UpdateMany,
-    UpdateOne,
 )
-from pymongo.collection import Collection
-from pymongo.errors import BulkWriteError, InvalidURI, PyMongoError
+from pymongo.errors import InvalidURI, PyMongoError
 from pymongo.uri_parser import parse_uri
 from pymongo.write_concern import WriteConcern
 
@@ -33,6 +28,7 @@ from lafka.archec.records import (
     Kind,
     Last,
     Obi,
+    Pointer,
     Present,
     Refipo,
     Told,
@@ -49,10 +45,10 @@ from lafka.archec.records.documents import (
     latest_of,
     obi_of,
     of_gathering,
-    of_obi,
     refipo_of,
 )
 from lafka.archec.records.folding import Changes, fold, ids, opened
+from lafka.archec.records.mongowrites import cached, contents, obis, refipos, write
 from lafka.errors import BadArgument, BadStore, RecordsAway
 
 _ASKED = 1000
@@ -62,7 +58,6 @@ _OWN = {*_M.values(), *_V.values(), "refipo", "gathering", "problem", "passed"}
 _MARK = "version"
 _AT = b""  # the key of the cache that has its tist
 _TIMEOUT = 5_000
-_IS_THERE = 11_000  # the code of a key that has a document
 
 
 _told = told_as_away(PyMongoError)
@@ -160,9 +155,9 @@ class MongoRecords:
     def _save(self, changes: Changes) -> None:
         new = self._number(changes)
         for kind in Kind:
-            _write(self._db[_V[kind]], _contents(changes, kind))
-            _write(self._db[_M[kind]], _obis(changes, kind, new))
-        _write(self._db.refipo, _refipos(changes))
+            write(self._db[_V[kind]], contents(changes, kind))
+            write(self._db[_M[kind]], obis(changes, kind, new))
+        write(self._db.refipo, refipos(changes))
         values = of_gathering(changes.gathering)
         self._db.gathering.replace_one({"_id": values["_id"]}, values, upsert=True)
 
@@ -267,11 +262,12 @@ class MongoRecords:
         return self._refipos({"fobi": fobi})
 
     @_told
-    def pointing_many(self, fobis: Iterable[str]) -> dict[str, list[Refipo]]:
-        found: dict[str, list[Refipo]] = {}
+    @_told
+    def pointers(self, fobis: Iterable[str]) -> dict[str, list[Pointer]]:
+        found: dict[str, list[Pointer]] = {}
         for some in in_batches(fobis, _ASKED):
-            for one in self._refipos({"fobi": {"$in": some}}):
-                found.setdefault(one.fobi, []).append(one)
+            for one in self._db.refipo.find({"fobi": {"$in": some}}, ["fobi", "tobi", "until"]):
+                found.setdefault(one["fobi"], []).append((one["tobi"], one["until"] is None))
         return found
 
     def _refipos(self, asked: Document) -> list[Refipo]:
@@ -360,8 +356,8 @@ class MongoRecords:
         for batch in in_batches((key for key in keys if key not in kept), _ASKED):
             collection.delete_many({"_id": {"$in": batch}})
         for some in in_batches(added, _ASKED):
-            _write(collection, [_cached(*one) for one in some])
-        _write(collection, [_cached(_AT, str(tist).encode())])
+            write(collection, [cached(*one) for one in some])
+        write(collection, [cached(_AT, str(tist).encode())])
 
     def close(self) -> None:
         self._client.close()
@@ -377,74 +373,3 @@ def _client(uri: str) -> tuple[MongoClient[Document], str]:
             "LAFKA_CACHING_DATABASE names no database: mongodb://host:port/name is wanted"
         )
     return MongoClient(uri, serverSelectionTimeoutMS=_TIMEOUT), name
-
-
-def _write(collection: Collection[Document], writes: list[Any]) -> None:
-    """Do *writes*, in any order; what one inserts that is there already is written over."""
-    if not writes:
-        return
-    try:
-        collection.bulk_write(writes, ordered=False)
-    except BulkWriteError as error:
-        told = error.details or {}
-        errors = told["writeErrors"]
-        if told["writeConcernErrors"] or not all(map(_is_there, errors)):
-            raise
-        collection.bulk_write([_over(one["op"]) for one in errors], ordered=False)
-
-
-def _is_there(error: Document) -> bool:
-    return bool(error["code"] == _IS_THERE and "_id" in error["op"])
-
-
-def _over(document: Document) -> Any:
-    """What makes the document that is there have all that *document* has."""
-    values = {name: value for name, value in document.items() if name not in ("_id", "t", "past")}
-    values |= {f"t.{tist}": md5 for tist, md5 in document.get("t", {}).items()}
-    write = {"$set": values}
-    if "past" in document:
-        write["$addToSet"] = {"past": {"$each": document["past"]}}
-    return UpdateOne({"_id": document["_id"]}, write, upsert=True)
-
-
-def _cached(key: bytes, told: bytes) -> Any:
-    return ReplaceOne({"_id": key}, {"told": told}, upsert=True)
-
-
-def _obis(changes: Changes, kind: Kind, new: Container[str]) -> list[Any]:
-    documents: dict[str, Document] = {
-        obi.id: {"_id": obi.id, **of_obi(obi)} for obi in changes.obis.values() if obi.kind is kind
-    }
-    for obi, tist, md5 in changes.versions:
-        if obi in documents:
-            documents[obi].setdefault("t", {})[str(tist)] = md5
-    for obi, tist in changes.losses:
-        if obi in documents:
-            documents[obi]["past"] = [tist]
-    return [
-        InsertOne(document) if obi in new else _over(document)
-        for obi, document in documents.items()
-    ]
-
-
-def _contents(changes: Changes, kind: Kind) -> list[Any]:
-    return [
-        InsertOne(
-            {"_id": content.md5, "tist": content.tist, "id": content.id, "sha256": content.sha256,
-             "text_sha256": content.text_sha256, "length": content.length}
-        )
-        for content in changes.contents.values()
-        if content.kind is kind
-    ]  # fmt: skip
-
-
-def _refipos(changes: Changes) -> list[Any]:
-    ended: list[Any] = [
-        UpdateMany({"tobi": tobi, "until": None, "since": {"$lt": tist}}, {"$set": {"until": tist}})
-        for tobi, tist in changes.closed
-    ]
-    names = Refipo.__slots__
-    return ended + [
-        InsertOne({"_id": one.key} | {name: getattr(one, name) for name in names})
-        for one in changes.refipos
-    ]

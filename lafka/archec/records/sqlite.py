@@ -23,6 +23,7 @@ from lafka.archec.records import (
     Kind,
     Last,
     Obi,
+    Pointer,
     Present,
     Refipo,
     Told,
@@ -261,12 +262,15 @@ class SqliteRecords:
     def pointing_at(self, fobi: str) -> list[Refipo]:
         return self._refipos("f.kind = 1 AND f.id = ?", fobi)
 
-    def pointing_many(self, fobis: Iterable[str]) -> dict[str, list[Refipo]]:
-        found: dict[str, list[Refipo]] = {}
+    @_told
+    def pointers(self, fobis: Iterable[str]) -> dict[str, list[Pointer]]:
+        found: dict[str, list[Pointer]] = {}
         for some in in_batches(fobis, _ASKED):
             marks = ",".join("?" * len(some))
-            for one in self._refipos(f"f.kind = 1 AND f.id IN ({marks})", *some):
-                found.setdefault(one.fobi, []).append(one)
+            asked = f"""SELECT f.id, t.id, until IS NULL FROM obi f JOIN refipo r ON r.fobi = f.key
+              JOIN obi t ON t.key = tobi WHERE f.kind = 1 AND f.id IN ({marks})"""
+            for fobi, tobi, now in self._db.execute(asked, some):
+                found.setdefault(fobi, []).append((tobi, bool(now)))
         return found
 
     @_told
