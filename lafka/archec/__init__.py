@@ -59,12 +59,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lafka.archec.checking import check_store as check_store
-    from lafka.archec.handles import Handle as Handle
+    from lafka.archec.gather.sources import open_source as open_source
     from lafka.archec.records import Kind as Kind
     from lafka.archec.records import Records as Records
     from lafka.archec.records.opening import open_records as open_records
-    from lafka.archec.sources import open_source as open_source
-    from lafka.archec.store import ObiStore as ObiStore
+    from lafka.archec.redif.handles import Handle as Handle
+    from lafka.archec.store.folders import ObiStore as ObiStore
 
 _HOME_OF = {
     "Handle": "handles",

@@ -30,29 +30,29 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lafka.filesets.archive.filesets import Filesets as Filesets
+    from lafka.filesets.model.requests import IngestRequest as IngestRequest
+    from lafka.filesets.model.results import IngestResult as IngestResult
+    from lafka.filesets.model.statuses import FileStatus as FileStatus
+    from lafka.filesets.model.statuses import Status as Status
+    from lafka.filesets.model.summaries import FilesetSummary as FilesetSummary
+    from lafka.filesets.model.types import ArchiveStrategyResult as ArchiveStrategyResult
+    from lafka.filesets.model.types import FilesetManifestFile as FilesetManifestFile
+    from lafka.filesets.model.types import FilesetPlatformItem as FilesetPlatformItem
+    from lafka.filesets.model.types import IngestStrategy as IngestStrategy
     from lafka.filesets.platforms import PLATFORMS as PLATFORMS
-    from lafka.filesets.requests import IngestRequest as IngestRequest
-    from lafka.filesets.results import IngestResult as IngestResult
-    from lafka.filesets.statuses import FileStatus as FileStatus
-    from lafka.filesets.statuses import Status as Status
     from lafka.filesets.strategies import STRATEGIES as STRATEGIES
-    from lafka.filesets.summaries import FilesetSummary as FilesetSummary
     from lafka.filesets.targets.item import ItemDescription as ItemDescription
-    from lafka.filesets.types import ArchiveStrategyResult as ArchiveStrategyResult
-    from lafka.filesets.types import FilesetManifestFile as FilesetManifestFile
-    from lafka.filesets.types import FilesetPlatformItem as FilesetPlatformItem
-    from lafka.filesets.types import IngestStrategy as IngestStrategy
 
 _HOMES = {
     "archive.filesets": ("Filesets",),
     "platforms": ("PLATFORMS",),
-    "requests": ("IngestRequest",),
-    "results": ("IngestResult",),
-    "statuses": ("FileStatus", "Status"),
+    "model.requests": ("IngestRequest",),
+    "model.results": ("IngestResult",),
+    "model.statuses": ("FileStatus", "Status"),
     "strategies": ("STRATEGIES",),
-    "summaries": ("FilesetSummary",),
+    "model.summaries": ("FilesetSummary",),
     "targets.item": ("ItemDescription",),
-    "types": (
+    "model.types": (
         "ArchiveStrategyResult",
         "FilesetManifestFile",
         "FilesetPlatformItem",

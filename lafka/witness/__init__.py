@@ -1,0 +1,1 @@
+"""The strict reader of WARCs, on which the proofs stand; it shares no code with writers."""
