@@ -3,22 +3,17 @@
 What decides does no I/O: it says what to ask for and judges what came. ``crawling`` drives it, and
 ``archive`` and ``targets`` keep what it says is to be kept.
 
-``types``, ``statuses``     the types of the fileset proposal and its closed vocabularies
-``requests``, ``results``   ingest requests and results, JSON in and out; ``rows`` for SQL
-``asks``                    what helpers and strategies want, and what they are sent for it
-``pages``                   a landing page read: its metadata, and which files it declares
-``platforms``               Dataverse, Figshare, Zenodo, archive.org, Dryad, and any other site
-``walk``                    a request's way, which drives all of these
-``manifests``               paths made safe, limits before the first download
-``strategies``              the six ways to archive a manifest, verified file by file
-``verifying``, ``sniffing`` sizes and digests in one pass; the type that bytes show
-``bundles``, ``unpacking``  a platform's "download all" against a manifest, nothing extracted
-``slices``, ``children``    what foreign bytes could make stop is done in a bounded child
-``summaries``, ``targets``  what a fileset WARC's summary and an item's ``item.json`` say
-``ids``                     a fileset's id as a pid, with its path
-``archive``                 the fileset WARC, its summary, the index of hits, recovery, bags
-``crawling``                where the walk and Scrapy meet: ingests, wires, downloads, mirrors
-``checking``                the proof; shares no code with the writers
+``model``       the types of the fileset proposal and its closed vocabularies: requests, manifests,
+                results, summaries, and what helpers and strategies want
+``platforms``   Dataverse, Figshare, Zenodo, archive.org, Dryad, and any other site
+``strategies``  the six ways to archive a manifest, verified file by file
+``walk``        the way of a request, which drives all of these
+``bundles``     a platform's "download all" against a manifest, in bounded children
+``targets``     folders and S3 buckets that hold items, with their ``item.json``
+``archive``     the fileset WARC, its summary, the index of hits, recovery, bags
+``results``     results on their way out: topics, tables, rows in a database
+``crawling``    the walk and Scrapy: ingests, wires, downloads, mirrors
+``checking``    the proof; shares no code with the writers
 
 What most people need is here too, and is imported when it is first asked for:
 

@@ -5,11 +5,9 @@ read and has its digests, every fut is where the suwaf says, every fut of the WA
 nothing is stored twice, and nothing that was acknowledged has changed. docs/problems.md explains
 each code.
 
-``archive`` walks, ``paper`` compares the two sides, ``story`` is what the WARC says, ``summary``
-what the suwaf says, ``decoding`` undoes what a server did to a fut. Below them the strict reader of
-WARCs, which imports nothing of Lafka's but itself: ``reader`` frames records, ``headers`` reads
-what they say by the ``tables`` of the standard, ``blocks`` finds the PDF in one, ``digests`` proves
-its bytes. So what is below is imported when it is asked for.
+``archive`` walks, ``paper`` compares the two sides, ``warc_content`` reads the side of the WARC,
+``summary`` that of the suwaf. They stand on ``lafka.witness``, the strict reader. A part is
+imported when it is asked for.
 """
 
 from __future__ import annotations
