@@ -15,8 +15,8 @@ from benchmarks import fileset_site, runs
 from benchmarks.fileset_rows import GIB, Bench, Way, crawl, holds, seconds, shell
 from benchmarks.runs import Run
 from benchmarks.tables import markdown
-from lafka.filesets.bundles import BundleLimits
-from lafka.filesets.children import Children
+from lafka.filesets.bundles.children import Children
+from lafka.filesets.model.bundles import BundleLimits
 
 FILES = 200
 MEMBERS = 1_000

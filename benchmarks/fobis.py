@@ -12,12 +12,12 @@ from benchmarks import runs, sites
 from benchmarks.runs import Run
 from benchmarks.sites import Papers
 from benchmarks.tables import markdown
-from lafka.archec.losses import LossRule
+from lafka.archec.gather.loss_rules import LossRule
+from lafka.archec.gather.runs import Plan, gather_tobis
+from lafka.archec.gather.sources import open_source
+from lafka.archec.gather.tobis import Clocks
 from lafka.archec.records.opening import open_records
-from lafka.archec.running import Plan, gather_tobis
-from lafka.archec.sources import open_source
-from lafka.archec.store import ObiStore
-from lafka.archec.tobis import Clocks
+from lafka.archec.store.folders import ObiStore
 
 ROUNDS = 3
 GOAL = 1.15

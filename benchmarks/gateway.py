@@ -21,11 +21,11 @@ from statistics import median
 from urllib.parse import quote
 
 from benchmarks.tables import markdown
-from lafka.archec import texts
-from lafka.archec.gathering import Gathering, Stored
+from lafka.archec.gather.gathering import Gathering, Stored
 from lafka.archec.records import Kind
 from lafka.archec.records.opening import open_records
-from lafka.archec.store import ObiStore
+from lafka.archec.store import texts
+from lafka.archec.store.folders import ObiStore
 
 ROOT = Path(__file__).resolve().parents[1]
 ROUNDS = 5
@@ -45,7 +45,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.responses import FileResponse
 from starlette.routing import Route
-from lafka.gateway.serving import config
+from lafka.web.gateway_server import config
 folder = Path(sys.argv[1])
 async def file(request):
     return FileResponse(folder / request.path_params["name"], media_type="application/pdf")

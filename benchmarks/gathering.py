@@ -26,7 +26,7 @@ from benchmarks.tables import markdown
 from lafka.archec.records import Records
 from lafka.archec.records.opening import catch_up
 from lafka.archec.records.sqlite import NAME, SqliteRecords
-from lafka.archec.store import ObiStore
+from lafka.archec.store.folders import ObiStore
 
 TEMPLATES = 100_000
 OCFL = 10_000

@@ -14,7 +14,7 @@ from benchmarks import archives, runs
 from benchmarks.sites import Papers
 from benchmarks.tables import markdown
 from lafka.papers.archive.archives import Archive
-from lafka.papers.verify import Verifier
+from lafka.papers.checking import Verifier
 
 ROUNDS = 3
 GOAL = 0.6

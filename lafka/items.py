@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lafka.papers.walk.trails import Trail
 
 if TYPE_CHECKING:
-    from lafka.archec.fobikeeping import Got, Kept
+    from lafka.archec.files.fobi_store import Got, Kept
     from lafka.papers.archive.suwafs import Fut
 
 

@@ -32,7 +32,7 @@ from lafka.storage.threads import Threads
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from lafka.archec.fobikeeping import FobiKeeper, FobiRules
+    from lafka.archec.files.fobi_store import FobiKeeper, FobiRules
 
 logger = logging.getLogger(__name__)
 
@@ -134,7 +134,7 @@ class ObiStorePipeline:
     """
 
     def __init__(self, crawler: Crawler, run: Run, *, rules: FobiRules, keep: bool) -> None:
-        from lafka.archec.fobithread import FobiThread  # noqa: PLC0415  no other crawl needs it
+        from lafka.archec.files.fobi_thread import FobiThread  # noqa: PLC0415  no other crawl needs it
 
         self._crawler = crawler
         self._run = run
@@ -161,8 +161,8 @@ class ObiStorePipeline:
             raise CloseSpider(reason)
 
     def _begin(self) -> FobiKeeper:
-        from lafka.archec.fobikeeping import FobiKeeper  # noqa: PLC0415
-        from lafka.archec.fobirecovering import Obis, recover_fobis  # noqa: PLC0415
+        from lafka.archec.files.fobi_recovery import Obis, recover_fobis  # noqa: PLC0415
+        from lafka.archec.files.fobi_store import FobiKeeper  # noqa: PLC0415
         from lafka.archec.records.opening import open_records  # noqa: PLC0415
         from lafka.cli.obis import INODES_LOW  # noqa: PLC0415
 

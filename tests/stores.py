@@ -20,9 +20,9 @@ from lafka.capture.rawlog import RawLog
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.paperwarc import StoredCapture
 from lafka.papers.archive.recovery import end_of
+from lafka.papers.checking import Verifier
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.origins import NAMES, Origin
-from lafka.papers.verify import Verifier
 from lafka.papers.walk.asks import Ask, Capture
 from lafka.papers.walk.outcomes import Outcome, judge
 from lafka.papers.walk.trails import Trail

@@ -24,11 +24,11 @@ from lafka.papers.archive.suwafs import Fut, Suwaf
 from lafka.papers.lists import listfiles
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.origins import Origin
-from lafka.papers.verify.reader import StrictReader, StrictRecord
 from lafka.pids import SCHEMES, Pid
 from lafka.runs.feed import SyncedLines
 from lafka.runs.reports import OpenReport
 from lafka.warc.format import dates
+from lafka.witness.reader import StrictReader, StrictRecord
 from tests.stores import START, Store, answer, exchange, page, quick_folder
 
 BATCH, EXAMPLES = 100, 100

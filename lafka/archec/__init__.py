@@ -24,32 +24,17 @@ Never changed: a file under its final name; what was synced of journals and evid
 Made again at need: the database, from the journals; and from the files alone what docs/archec.md
 says. Never removed: anything.
 
-Reading RePEc data:
+The rooms, from the ground up:
 
-``redif``, ``sources``       templates in bytes; files in a folder or a tarball
-``handles``, ``uris``        ids of templates and of files, canonical
-``claims``, ``futlis``       one template of a handle; the way to a list for a crawl
-``problems``                 what is odd: a closed list of codes
-
-The store:
-
-``store``, ``names``, ``tists``   where an obi lies
-``texts``                    what checksums are taken of
-``journals``, ``gathering``  what was seen, and how it is kept
-``records``                  the database, in SQLite or MongoDB: a fold over the journals
-``recovering``, ``deriving`` after a kill; after journals were lost, or of the first ArchEc
-
-Runs, and looking:
-
-``sightings``, ``tobis``, ``losses``, ``running``   a run of ``scrapy tobi``
-``passing``                  what the last run found, so that it is not read again
-``duefobis``, ``refreshing``, ``fobis``             which files to ask for, and what came of it
-``fobikeeping``, ``fobithread``, ``entities``, ``evidence``, ``fobirecovering``
-                             how a crawl of fobis keeps them
-``looking``                  the history of an obi
-``statistics``, ``letters``  what a store adds up to; what a maintainer can be sent
-``withdrawing``              notes that a version is taken down
-``checking``                 proves a store sound; shares no code with the rest
+``redif``       templates in bytes, handles and URIs, and what is odd: a closed list of codes
+``store``       folders, names, times, texts, journals and evidence on disk
+``records``     the database, in SQLite or MongoDB: a fold over the journals
+``gather``      a run of ``tobi`` over RePEc data; recovery, rebuilding, withdrawing, pulling
+``files``       fobis: which are due, what came of them, how a crawl keeps them
+``serve``       the history of an obi, and the holdings of a gateway
+``lists``       lists of futlis for a crawl of papers
+``checking``    proves a store sound; shares no code with the rest
+``statistics``, ``letters``     what a store adds up to; what a maintainer can be sent
 
 >>> from lafka.archec import ObiStore
 """
@@ -59,21 +44,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lafka.archec.checking import check_store as check_store
-    from lafka.archec.handles import Handle as Handle
+    from lafka.archec.gather.sources import open_source as open_source
     from lafka.archec.records import Kind as Kind
     from lafka.archec.records import Records as Records
     from lafka.archec.records.opening import open_records as open_records
-    from lafka.archec.sources import open_source as open_source
-    from lafka.archec.store import ObiStore as ObiStore
+    from lafka.archec.redif.handles import Handle as Handle
+    from lafka.archec.store.folders import ObiStore as ObiStore
 
 _HOME_OF = {
-    "Handle": "handles",
+    "Handle": "redif.handles",
     "Kind": "records",
-    "ObiStore": "store",
+    "ObiStore": "store.folders",
     "Records": "records",
     "check_store": "checking",
     "open_records": "records.opening",
-    "open_source": "sources",
+    "open_source": "gather.sources",
 }
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from lafka.archec.problems import CODES
 from lafka.archec.records import Kind, Obi, Records, Refipo, State, Told, in_batches
+from lafka.archec.redif.problems import CODES
 from lafka.archec.statistics import as_of
-from lafka.archec.tists import to_time
+from lafka.archec.store.tists import to_time
 from lafka.errors import printable
 
 _NOT_THEIRS = frozenset({"passed-over", "truncated", "unreadable"})

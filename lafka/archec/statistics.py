@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TypeVar
 
-from lafka.archec.looking import incidences
 from lafka.archec.records import Kind, Obi, Pointer, Records, State, in_batches
-from lafka.archec.refreshing import CHURNING
-from lafka.archec.tists import to_time
+from lafka.archec.records.refresh_rules import CHURNING
+from lafka.archec.serve.queries import incidences
+from lafka.archec.store.tists import to_time
 
 AGES = (1, 2, 3, 5, 10)
 """Years after its first get at which a fobi is looked at again."""

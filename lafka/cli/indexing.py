@@ -40,7 +40,7 @@ def redif_titles(settings: BaseSettings) -> Iterator[Redif | None]:
     if not Path(said(settings, "LAFKA_OBJECT_STORE"), "archec.json").is_file():
         yield None
         return
-    from lafka.archec.looking import Looking, the_id  # noqa: PLC0415
+    from lafka.archec.serve.queries import Looking, the_id  # noqa: PLC0415
 
     store = the_store(settings)
     with the_records(settings, store) as records:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lafka.archec import tists
-from lafka.archec.problems import CODES
+from lafka.archec.redif.problems import CODES
 from lafka.archec.statistics import FOBI_COLUMNS, TOBI_COLUMNS, Scope, Statistics, statistics
+from lafka.archec.store import tists
 from lafka.errors import BadArgument
 from lafka.reports import render_csv, render_html, render_json
 from lafka.reports.told import Cell, Plot, PlotKind, Span, Table

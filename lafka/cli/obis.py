@@ -16,16 +16,16 @@ from lafka.errors import BadArgument
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-    from lafka.archec.fobikeeping import FobiRules
+    from lafka.archec.files.fobi_store import FobiRules
     from lafka.archec.records import Records
-    from lafka.archec.store import ObiStore
+    from lafka.archec.store.folders import ObiStore
 
 INODES_LOW = 0.1
 
 
 def the_store(settings: BaseSettings, *, create: bool = False) -> ObiStore:
     """The obi store that is set, made if *create*; ``BadStore``, ``BadArgument``."""
-    from lafka.archec.store import ObiStore  # noqa: PLC0415
+    from lafka.archec.store.folders import ObiStore  # noqa: PLC0415
 
     root = said(settings, "LAFKA_OBJECT_STORE")
     is_said = (settings.getpriority("LAFKA_ARCHIVE") or 0) >= SETTINGS_PRIORITIES["cmdline"]
@@ -58,9 +58,9 @@ def fobi_rules(settings: BaseSettings) -> FobiRules:
     """How fobis are judged, and when they are asked for again; ``BadArgument``."""
     import time  # noqa: PLC0415
 
-    from lafka.archec.fobikeeping import FobiRules  # noqa: PLC0415
-    from lafka.archec.refreshing import DAY, RefreshRule  # noqa: PLC0415
-    from lafka.archec.tobis import Clocks  # noqa: PLC0415
+    from lafka.archec.files.fobi_store import FobiRules  # noqa: PLC0415
+    from lafka.archec.gather.tobis import Clocks  # noqa: PLC0415
+    from lafka.archec.records.refresh_rules import DAY, RefreshRule  # noqa: PLC0415
 
     least, most = settings.getfloat("LAFKA_REFRESH_MIN"), settings.getfloat("LAFKA_REFRESH_MAX")
     if least > most:

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from hashlib import sha256
 
-from lafka.archec.pulls import Offer
+from lafka.archec.gather.pulls import Offer
 from lafka.errors import BadPid, BadWarc, KeeperError, NotHeld
 from lafka.papers.archive.archives import Archive, StoredFut
 

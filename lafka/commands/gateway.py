@@ -13,7 +13,7 @@ from lafka.errors import BadArgument, BadList
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from lafka.gateway.listed import ListHoldings
+    from lafka.web.listed import ListHoldings
 
 TOLD_MAX = 1000
 
@@ -36,7 +36,7 @@ class Command(ArchiveCommand):
         add("--name", action="append", default=[], metavar="HOST", help="a Host it is asked by")
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        from lafka.gateway.listed import ListHoldings  # noqa: PLC0415
+        from lafka.web.listed import ListHoldings  # noqa: PLC0415
 
         if not args:
             raise BadArgument("say which list: pid, URL, time and path a line, tabs between")

@@ -13,7 +13,7 @@ from lafka.errors import BadArgument, StorageTrouble
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from lafka.archec.looking import Looking
+    from lafka.archec.serve.queries import Looking
 
 
 class Command(ArchiveCommand):
@@ -37,7 +37,8 @@ class Command(ArchiveCommand):
         add("--path", action="store_true", help="where it lies")
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        from lafka.archec import looking, tists  # noqa: PLC0415
+        from lafka.archec.serve import queries as looking  # noqa: PLC0415
+        from lafka.archec.store import tists  # noqa: PLC0415
 
         if not args:
             raise BadArgument("say which obi: its handle or URL is missing")

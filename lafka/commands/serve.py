@@ -54,7 +54,7 @@ class Command(ArchiveCommand):
         serve(lambda origins: self._site(origins, opts), where, _tell)
 
     def _check(self, opts: Namespace, hosts: list[str]) -> None:
-        from lafka.gateway.serving import is_loopback  # noqa: PLC0415
+        from lafka.web.gateway_server import is_loopback  # noqa: PLC0415
 
         if not is_loopback(opts.host) and not hosts:
             raise BadArgument(f"--host {opts.host} needs LAFKA_WEB_HOSTS: by what name it is asked")

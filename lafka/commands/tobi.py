@@ -34,8 +34,8 @@ class Command(ArchiveCommand):
         add("--dry-run", action="store_true", help="say what would come of it, write nothing")
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        from lafka.archec.running import gather_tobis  # noqa: PLC0415
-        from lafka.archec.sources import open_source  # noqa: PLC0415
+        from lafka.archec.gather.runs import gather_tobis  # noqa: PLC0415
+        from lafka.archec.gather.sources import open_source  # noqa: PLC0415
         from lafka.commands.archec._asked import account, plan  # noqa: PLC0415
 
         assert self.settings is not None
@@ -68,7 +68,7 @@ class Command(ArchiveCommand):
         return tarball
 
     def _warn(self, tarball: Path) -> None:
-        from lafka.archec.tists import in_name  # noqa: PLC0415
+        from lafka.archec.store.tists import in_name  # noqa: PLC0415
 
         if in_name(tarball.name):
             taken = f"scrapy tobi: {tarball.name} has a date, --at name would take it; gathered"

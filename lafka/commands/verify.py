@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lafka.filesets.checking.problems import FilesetProblem
-    from lafka.papers.verify.problems import FileProblem
+    from lafka.witness.problems import FileProblem
 
 
 class Command(ArchiveCommand):
@@ -32,7 +32,7 @@ class Command(ArchiveCommand):
 
     def act(self, args: list[str], opts: Namespace) -> None:
         from lafka.cli.filesets import check  # noqa: PLC0415
-        from lafka.papers.verify import Verifier  # noqa: PLC0415
+        from lafka.papers.checking import Verifier  # noqa: PLC0415
 
         assert self.settings is not None
         root = Path(self.settings["LAFKA_ARCHIVE"])

@@ -3,22 +3,17 @@
 What decides does no I/O: it says what to ask for and judges what came. ``crawling`` drives it, and
 ``archive`` and ``targets`` keep what it says is to be kept.
 
-``types``, ``statuses``     the types of the fileset proposal and its closed vocabularies
-``requests``, ``results``   ingest requests and results, JSON in and out; ``rows`` for SQL
-``asks``                    what helpers and strategies want, and what they are sent for it
-``pages``                   a landing page read: its metadata, and which files it declares
-``platforms``               Dataverse, Figshare, Zenodo, archive.org, Dryad, and any other site
-``walk``                    a request's way, which drives all of these
-``manifests``               paths made safe, limits before the first download
-``strategies``              the six ways to archive a manifest, verified file by file
-``verifying``, ``sniffing`` sizes and digests in one pass; the type that bytes show
-``bundles``, ``unpacking``  a platform's "download all" against a manifest, nothing extracted
-``slices``, ``children``    what foreign bytes could make stop is done in a bounded child
-``summaries``, ``targets``  what a fileset WARC's summary and an item's ``item.json`` say
-``ids``                     a fileset's id as a pid, with its path
-``archive``                 the fileset WARC, its summary, the index of hits, recovery, bags
-``crawling``                where the walk and Scrapy meet: ingests, wires, downloads, mirrors
-``checking``                the proof; shares no code with the writers
+``model``       the types of the fileset proposal and its closed vocabularies: requests, manifests,
+                results, summaries, and what helpers and strategies want
+``platforms``   Dataverse, Figshare, Zenodo, archive.org, Dryad, and any other site
+``strategies``  the six ways to archive a manifest, verified file by file
+``walk``        the way of a request, which drives all of these
+``bundles``     a platform's "download all" against a manifest, in bounded children
+``targets``     folders and S3 buckets that hold items, with their ``item.json``
+``archive``     the fileset WARC, its summary, the index of hits, recovery, bags
+``results``     results on their way out: topics, tables, rows in a database
+``crawling``    the walk and Scrapy: ingests, wires, downloads, mirrors
+``checking``    the proof; shares no code with the writers
 
 What most people need is here too, and is imported when it is first asked for:
 
@@ -30,29 +25,29 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lafka.filesets.archive.filesets import Filesets as Filesets
+    from lafka.filesets.model.requests import IngestRequest as IngestRequest
+    from lafka.filesets.model.results import IngestResult as IngestResult
+    from lafka.filesets.model.statuses import FileStatus as FileStatus
+    from lafka.filesets.model.statuses import Status as Status
+    from lafka.filesets.model.summaries import FilesetSummary as FilesetSummary
+    from lafka.filesets.model.types import ArchiveStrategyResult as ArchiveStrategyResult
+    from lafka.filesets.model.types import FilesetManifestFile as FilesetManifestFile
+    from lafka.filesets.model.types import FilesetPlatformItem as FilesetPlatformItem
+    from lafka.filesets.model.types import IngestStrategy as IngestStrategy
     from lafka.filesets.platforms import PLATFORMS as PLATFORMS
-    from lafka.filesets.requests import IngestRequest as IngestRequest
-    from lafka.filesets.results import IngestResult as IngestResult
-    from lafka.filesets.statuses import FileStatus as FileStatus
-    from lafka.filesets.statuses import Status as Status
     from lafka.filesets.strategies import STRATEGIES as STRATEGIES
-    from lafka.filesets.summaries import FilesetSummary as FilesetSummary
     from lafka.filesets.targets.item import ItemDescription as ItemDescription
-    from lafka.filesets.types import ArchiveStrategyResult as ArchiveStrategyResult
-    from lafka.filesets.types import FilesetManifestFile as FilesetManifestFile
-    from lafka.filesets.types import FilesetPlatformItem as FilesetPlatformItem
-    from lafka.filesets.types import IngestStrategy as IngestStrategy
 
 _HOMES = {
     "archive.filesets": ("Filesets",),
     "platforms": ("PLATFORMS",),
-    "requests": ("IngestRequest",),
-    "results": ("IngestResult",),
-    "statuses": ("FileStatus", "Status"),
+    "model.requests": ("IngestRequest",),
+    "model.results": ("IngestResult",),
+    "model.statuses": ("FileStatus", "Status"),
     "strategies": ("STRATEGIES",),
-    "summaries": ("FilesetSummary",),
+    "model.summaries": ("FilesetSummary",),
     "targets.item": ("ItemDescription",),
-    "types": (
+    "model.types": (
         "ArchiveStrategyResult",
         "FilesetManifestFile",
         "FilesetPlatformItem",

@@ -22,7 +22,7 @@ from lafka.cli import told_archive
 from lafka.errors import BadList, Stopped, StorageTrouble
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.index import HitIndex
-from lafka.filesets.children import Children
+from lafka.filesets.bundles.children import Children
 from lafka.filesets.crawling.arguments import ARGUMENTS, GUESTS, Arguments, Sizes
 from lafka.filesets.crawling.attempts import ALONE, MOST, Attempts
 from lafka.filesets.crawling.brokers import Brokers
@@ -30,8 +30,8 @@ from lafka.filesets.crawling.ingests import Ingest
 from lafka.filesets.crawling.lines import LineCount, RequestLine, bad_result
 from lafka.filesets.crawling.shops import Dry, Shop
 from lafka.filesets.crawling.wires import CrawlWire
-from lafka.filesets.results import file_result
-from lafka.filesets.statuses import Status
+from lafka.filesets.model.results import file_result
+from lafka.filesets.model.statuses import Status
 from lafka.items import ResultItem, StoreItem
 from lafka.jobs.kafka import BrokerTrouble
 from lafka.jobs.kafka.places import properties

@@ -16,13 +16,13 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 
 from lafka import validation
-from lafka.archec.duefobis import Choice, DueFobis, FobiForm, FobiLine
-from lafka.archec.evidence import OBI
-from lafka.archec.fobikeeping import Got
-from lafka.archec.fobis import is_trusted
+from lafka.archec.files.due_fobis import Choice, DueFobis, FobiForm, FobiLine
+from lafka.archec.files.fobi_store import Got
+from lafka.archec.files.fobis import is_trusted
 from lafka.archec.records import Kind
 from lafka.archec.records.opening import open_records
-from lafka.archec.store import ObiStore
+from lafka.archec.store.evidence import OBI
+from lafka.archec.store.folders import ObiStore
 from lafka.capture.failures import is_bug, outcome_of
 from lafka.capture.logged import LoggedHops, Provenance
 from lafka.capture.middlewares import LOGGED_KEY, PROVENANCE_KEY

@@ -28,8 +28,8 @@ from lafka.errors import (
     WarcError,
     printable,
 )
-from lafka.gateway.app import within
 from lafka.web import answers
+from lafka.web.gateway import within
 from lafka.web.site import Site, Withheld
 
 LONGEST_TARGET = 16 << 10

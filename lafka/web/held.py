@@ -21,12 +21,12 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from lafka.errors import BadPid, NotHeld
-from lafka.gateway import ranges
-from lafka.gateway.app import PIECE, Pieces
 from lafka.papers import Fut, Pid, package
 from lafka.warc.converting.packing import stream
 from lafka.warc.format.dates import WarcDate
+from lafka.web import ranges
 from lafka.web.answers import told
+from lafka.web.gateway import PIECE, Pieces
 from lafka.web.site import Site, Withheld
 
 AHEAD = 4 << 20

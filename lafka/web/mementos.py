@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lafka.errors import BadArgument, NotHeld
-from lafka.gateway import memento
-from lafka.gateway.memento import Memento, Original, Page
+from lafka.memento import values as memento
+from lafka.memento.values import Memento, Original, Page
 from lafka.web.captures import Captured, Captures
 from lafka.web.site import Site
 from lafka.web.splaps import described, handed_on

@@ -15,11 +15,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lafka.errors import BadArgument
-from lafka.gateway.serving import CONNECTIONS_MAX, LOOPBACK, config, listening_at
 from lafka.web import answers
 from lafka.web.api import Api
 from lafka.web.app import Handler, Origin, Web
 from lafka.web.cdx import Cdx
+from lafka.web.gateway_server import CONNECTIONS_MAX, LOOPBACK, config, listening_at
 from lafka.web.held import Held
 from lafka.web.mementos import Mementos
 from lafka.web.pages import Pages

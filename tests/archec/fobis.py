@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from lafka.archec import texts
-from lafka.archec.gathering import Gathering, Stored
+from lafka.archec.gather.gathering import Gathering, Stored
 from lafka.archec.records import Kind
-from lafka.archec.store import ObiStore
+from lafka.archec.store import texts
+from lafka.archec.store.folders import ObiStore
 from lafka.payloads import SNIFF, kind_of
 from lafka.payloads import Kind as PayloadKind
 from lafka.warc.format import dates

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lafka.archec.losses import LossRule
+from lafka.archec.gather.loss_rules import LossRule
+from lafka.archec.gather.runs import Plan, TobiReport, gather_tobis
+from lafka.archec.gather.sources import open_source
+from lafka.archec.gather.tobis import Clocks
 from lafka.archec.records import Kind, Records
 from lafka.archec.records.folding import told_of
 from lafka.archec.records.opening import open_records
-from lafka.archec.running import Plan, TobiReport, gather_tobis
-from lafka.archec.sources import open_source
-from lafka.archec.store import ObiStore
-from lafka.archec.tobis import Clocks
+from lafka.archec.store.folders import ObiStore
 
 START = 1352481230
 DAY = 86_400

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.archec import texts, tists
 from lafka.archec.checking import CODES, check_store
 from lafka.archec.checking.rules import folder_of, name_of, template_md5, tist_of
-from lafka.archec.names import Names
-from lafka.archec.store import ObiStore
+from lafka.archec.store import texts, tists
+from lafka.archec.store.folders import ObiStore
+from lafka.archec.store.names import Names
 from lafka.errors import BadStore
 from tests.archec.stores import DAY, START, Home, template
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lafka.archec.records.sqlite import NAME
-from lafka.archec.store import ObiStore
+from lafka.archec.store.folders import ObiStore
 from tests.archec.stores import Home, objects, template
 
 ROOT = Path(__file__).parents[2]

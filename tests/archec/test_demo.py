@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lafka.archec.checking import check_store
 from lafka.papers.archive.archives import Archive
-from lafka.papers.verify import Verifier
+from lafka.papers.checking import Verifier
 from tests.sites.gateways import ROOT
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 
-from lafka.archec.journals import Journal
 from lafka.archec.records import Kind
 from lafka.archec.records.opening import catch_up
-from lafka.archec.store import ObiStore
+from lafka.archec.store.folders import ObiStore
+from lafka.archec.store.journals import Journal
 from tests.archec.stores import Home
 
 DATA = (

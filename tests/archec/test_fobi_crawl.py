@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from lafka.archec.looking import Looking, listed
 from lafka.archec.records import Kind
-from lafka.archec.store import ObiStore
-from lafka.archec.tists import LAST
+from lafka.archec.serve.queries import Looking, listed
+from lafka.archec.store.folders import ObiStore
+from lafka.archec.store.tists import LAST
 from tests.archec.crawling import (
     EVERY_RUN,
     command,

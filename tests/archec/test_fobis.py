@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.archec.duefobis import FobiForm, FobiLine
-from lafka.archec.fobis import (
-    LINKS_MAX,
+from lafka.archec.files.due_fobis import FobiForm, FobiLine
+from lafka.archec.files.fobis import (
     Answer,
     Incidence,
     event_of,
@@ -22,7 +21,8 @@ from lafka.archec.fobis import (
     way_of,
 )
 from lafka.archec.records import Kind, Last, Obi
-from lafka.archec.refreshing import CHURNING, DAY, RefreshRule, after_miss, why_lost
+from lafka.archec.records.refresh_rules import CHURNING, DAY, RefreshRule, after_miss, why_lost
+from lafka.archec.store.folders import LINKS_MAX
 from lafka.errors import BadUrl
 
 T = 1352481300

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from lafka.archec import claims, redif
-from lafka.archec.futlis import Choice, FutliList, lines_of, tsv
+from lafka.archec import redif
+from lafka.archec.lists import claims
+from lafka.archec.lists.futlis import Choice, FutliList, lines_of, tsv
 from lafka.errors import BadSource, StorageTrouble
 from lafka.papers.lists import listfiles
 from lafka.pids import SCHEMES

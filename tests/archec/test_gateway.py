@@ -28,18 +28,18 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
+from lafka.archec.gather.tobis import Clocks
+from lafka.archec.gather.withdrawing import withdraw
 from lafka.archec.records.opening import open_records
-from lafka.archec.serving import StoreHoldings
-from lafka.archec.store import ObiStore
-from lafka.archec.tobis import Clocks
-from lafka.archec.withdrawing import withdraw
+from lafka.archec.serve.holdings import StoreHoldings
+from lafka.archec.store.folders import ObiStore
 from lafka.errors import KeeperError, NotHeld
-from lafka.gateway import app
-from lafka.gateway import serving as gateways
-from lafka.gateway.addresses import LONGEST
-from lafka.gateway.app import Gateway
-from lafka.gateway.connections import PatientProtocol
-from lafka.gateway.holdings import Elsewhere, HeldFile, Withdrawn
+from lafka.memento.addresses import LONGEST
+from lafka.memento.holdings import Elsewhere, HeldFile, Withdrawn
+from lafka.web import gateway as app
+from lafka.web import gateway_server as gateways
+from lafka.web.connections import PatientProtocol
+from lafka.web.gateway import Gateway
 from tests.archec.fobis import gather
 from tests.archec.stores import DAY, START, Home, template
 from tests.gateway.linkformat import by_rel

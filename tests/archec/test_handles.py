@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lafka.archec import handles
+from lafka.archec.redif import handles
 from lafka.errors import BadHandle, BadPid
 from lafka.pids import SCHEMES
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.archec import tists
-from lafka.archec.names import LONGEST, Names
+from lafka.archec.store import tists
+from lafka.archec.store.names import LONGEST, Names
 from lafka.errors import BadArgument, BadId, BadTist
 
 IDS = st.text(min_size=1, max_size=120).map(lambda text: f"RePEc:{text}")

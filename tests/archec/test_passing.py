@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from lafka.archec import passing, redif, texts
-from lafka.archec.passing import Entry, Oddity
+from lafka.archec import redif
+from lafka.archec.gather import unchanged_files as passing
+from lafka.archec.gather.runs import TobiReport
+from lafka.archec.gather.unchanged_files import Entry, Oddity
 from lafka.archec.records.sqlite import NAME
-from lafka.archec.running import TobiReport
+from lafka.archec.store import texts
 from lafka.errors import TornFile
 from tests.archec.stores import DAY, START, Home, template
 

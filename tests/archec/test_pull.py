@@ -13,7 +13,7 @@ import pytest
 
 from lafka.archec.checking import check_store
 from lafka.archec.records import Kind
-from lafka.archec.store import ObiStore
+from lafka.archec.store.folders import ObiStore
 from tests.archec.fobis import gather
 from tests.archec.stores import DAY, START, Home, template
 from tests.sites.gateways import ROOT

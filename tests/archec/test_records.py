@@ -12,11 +12,11 @@ from zlib import crc32
 
 import pytest
 
-from lafka.archec.gathering import Gathering
+from lafka.archec.gather.gathering import Gathering
 from lafka.archec.records import Kind, Last, Records, State, Told
 from lafka.archec.records.opening import open_records
 from lafka.archec.records.sqlite import NAME, SqliteRecords
-from lafka.archec.store import ObiStore
+from lafka.archec.store.folders import ObiStore
 from lafka.errors import BadArgument, BadStore, RecordsAway
 from tests.archec.mongods import started
 from tests.archec.stores import DAY, START, Home, template, walked

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from lafka.archec import sources
-from lafka.archec.sources import LONGEST_FILE, FolderSource, Source, open_source
+from lafka.archec.gather import sources
+from lafka.archec.gather.sources import LONGEST_FILE, FolderSource, Source, open_source
 from lafka.errors import BadSource, TornFile
 
 FILES = {

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from lafka.archec.futlis import Choice, FutliList
-from lafka.archec.store import ObiStore
-from lafka.archec.storefutlis import StoreFutliList
-from lafka.archec.tobis import Clocks
-from lafka.archec.withdrawing import withdraw
+from lafka.archec.gather.tobis import Clocks
+from lafka.archec.gather.withdrawing import withdraw
+from lafka.archec.lists.futlis import Choice, FutliList
+from lafka.archec.lists.store_futlis import StoreFutliList
+from lafka.archec.store.folders import ObiStore
 from tests.archec.stores import DAY, START, Home, template
 from tests.archec.test_commands import Operator
 

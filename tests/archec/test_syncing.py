@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from lafka.archec import gathering, syncing, texts, tobis
-from lafka.archec.gathering import Gathering, Stored
+from lafka.archec.gather import gathering, tobis
+from lafka.archec.gather.gathering import Gathering, Stored
 from lafka.archec.records import Kind
-from lafka.archec.store import ObiStore
+from lafka.archec.store import syncing, texts
+from lafka.archec.store.folders import ObiStore
 from lafka.errors import StorageTrouble
 from tests.archec.stores import START, Home, template
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.archec import texts
 from lafka.archec.redif import decoded, with_line_feeds
+from lafka.archec.store import texts
 
 TEMPLATE = (
     "Template-Type: ReDIF-Paper 1.0\nTitle: Coûts\nAuthor-Name: Ana Lima\n"

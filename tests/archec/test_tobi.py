@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from lafka.archec import gathering, tobis
+from lafka.archec.gather import gathering, tobis
 from lafka.archec.records.opening import anew, catch_up
 from lafka.archec.records.sqlite import NAME
-from lafka.archec.store import ObiStore
+from lafka.archec.store.folders import ObiStore
 from lafka.errors import (
     ArchiveBusy,
     BadArgument,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scrapy import Request
 from w3lib.url import safe_url_string
 
-from lafka.archec import uris
+from lafka.archec.redif import uris
 from lafka.errors import BadUrl
 
 

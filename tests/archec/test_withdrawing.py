@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from lafka.archec.checking import check_store
+from lafka.archec.gather.tobis import Clocks
+from lafka.archec.gather.withdrawing import Withdrawal, withdraw
 from lafka.archec.records import State
 from lafka.archec.records.opening import catch_up, open_records
 from lafka.archec.records.sqlite import SqliteRecords
-from lafka.archec.serving import StoreHoldings
-from lafka.archec.store import ObiStore
-from lafka.archec.tobis import Clocks
-from lafka.archec.withdrawals import Withdrawals
-from lafka.archec.withdrawing import Withdrawal, withdraw
+from lafka.archec.serve.holdings import StoreHoldings
+from lafka.archec.store.folders import ObiStore
+from lafka.archec.store.withdrawals import Withdrawals
 from lafka.errors import BadArgument, NotHeld
-from lafka.gateway.holdings import HeldFile, Withdrawn
+from lafka.memento.holdings import HeldFile, Withdrawn
 from tests.archec.fobis import gather
 from tests.archec.stores import DAY, START, Home, objects, template, walked
 from tests.archec.test_commands import Operator

@@ -15,12 +15,12 @@ from lafka.capture.exchanges import Spool
 from lafka.capture.logged import LoggedHops
 from lafka.capture.pulled import GatewayAway, GatewayClient, NotKept, Pulled, TakenDown
 from lafka.errors import BadArgument, BadHttp
-from lafka.gateway.addresses import escaped
-from lafka.gateway.memento import http_date
+from lafka.memento.addresses import escaped
+from lafka.memento.values import http_date
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.recovery import end_of, recover
+from lafka.papers.checking import Verifier
 from lafka.papers.crawling.captures import capture_of
-from lafka.papers.verify import Verifier
 from lafka.papers.walk.asks import Past
 from lafka.papers.walk.trails import Trail
 from lafka.payloads import Kind, inspect_entity

@@ -16,7 +16,7 @@ from typing import Any
 from warcio.archiveiterator import ArchiveIterator
 
 from lafka.papers.archive.archives import Archive
-from lafka.papers.verify import Verifier
+from lafka.papers.checking import Verifier
 
 ROOT = Path(__file__).parents[2]
 SETTINGS: dict[str, Any] = {

@@ -23,7 +23,7 @@ from warcio.archiveiterator import ArchiveIterator
 from lafka import settings
 from lafka.capture.leftovers import DONE
 from lafka.papers.archive.archives import Archive
-from lafka.papers.verify import Verifier
+from lafka.papers.checking import Verifier
 from tests.crawls.running import Run, crawl, outcomes
 from tests.sites.hostile.behaviours import MAX_PAYLOAD, STALL
 from tests.sites.hostile.site import NETWORK, HostileSite, behaviours

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from lafka.papers.archive.archives import Archive
-from lafka.papers.verify import Verifier
+from lafka.papers.checking import Verifier
 from lafka.warc.reading.volumes import WarcVolume
 from tests.archec.fobis import gather
 from tests.archec.stores import DAY, START, Home

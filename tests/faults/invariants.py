@@ -1,8 +1,8 @@
 """What has to be true of an archive whatever happened to it: the invariants of docs/reliability.md.
 
-Judged by ``lafka.papers.verify``, which shares no code with the writer, and by plain Python; never
-by what writes. Each function gives sentences, none where all is well, and is named for what it
-proves.
+Judged by ``lafka.papers.checking``, which shares no code with a writer, and by plain Python;
+never by what writes. Each function gives sentences, none where all is well, and is named for what
+it proves.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from lafka.papers.verify import Verifier
+from lafka.papers.checking import Verifier
 from tests.faults.crawls import Run
 from tests.faults.sites import Line
 

@@ -10,12 +10,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from lafka.filesets.asks import Answer, Ask, Asking, Resource
-from lafka.filesets.manifests import judge
-from lafka.filesets.pages import HtmlBiblio, read_page
+from lafka.filesets.model.asks import Answer, Ask, Asking, Resource
+from lafka.filesets.model.manifests import judge
+from lafka.filesets.model.pages import HtmlBiblio, read_page
+from lafka.filesets.model.requests import IngestRequest
+from lafka.filesets.model.types import FilesetPlatformItem, PlatformError
 from lafka.filesets.platforms import helpers, matching
-from lafka.filesets.requests import IngestRequest
-from lafka.filesets.types import FilesetPlatformItem, PlatformError
 from lafka.warc.format.fields import Fields
 
 CASES = Path(__file__).parent / "platforms"

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lafka.filesets.asks import Answer, Ask, Resource
-from lafka.filesets.manifests import judge
-from lafka.filesets.pages import DeclaredFile, HtmlBiblio
+from lafka.filesets.model.asks import Answer, Ask, Resource
+from lafka.filesets.model.manifests import judge
+from lafka.filesets.model.pages import DeclaredFile, HtmlBiblio
+from lafka.filesets.model.requests import IngestRequest
+from lafka.filesets.model.statuses import Status
+from lafka.filesets.model.types import FilesetPlatformItem, NoStrategy, PlatformError
 from lafka.filesets.platforms import PLATFORMS, FilesetPlatformHelper, helpers, matching
-from lafka.filesets.requests import IngestRequest
-from lafka.filesets.statuses import Status
-from lafka.filesets.types import FilesetPlatformItem, NoStrategy, PlatformError
 from tests.filesets.driving import CASES, biblio_of, resource_of
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "filesets"

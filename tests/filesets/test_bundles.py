@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lafka.filesets.bundles import BundleContents, BundleLimits, Member, match_members
-from lafka.filesets.slices import Slice
-from lafka.filesets.types import FilesetManifestFile
-from lafka.filesets.unpacking import BadBundle, member_pieces, read_bundle, unpacked_pieces
+from lafka.filesets.bundles.slices import Slice
+from lafka.filesets.bundles.unpacking import BadBundle, member_pieces, read_bundle, unpacked_pieces
+from lafka.filesets.model.bundles import BundleContents, BundleLimits, Member, match_members
+from lafka.filesets.model.types import FilesetManifestFile
 
 TYPES = {"README.txt": "text/plain", "data/empty": ""}
 LIMITS = BundleLimits(max_members=50, max_total=1 << 24)

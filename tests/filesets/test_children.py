@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lafka.filesets.bundles import BundleLimits
-from lafka.filesets.children import Children
+from lafka.filesets.bundles.children import Children
+from lafka.filesets.model.bundles import BundleLimits
 from lafka.storage import children as module
 
 LIMITS = BundleLimits(max_members=50, max_total=1 << 30)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.filesets.manifests import (
+from lafka.filesets.model.manifests import (
     LONGEST_PART,
     MOST_PARTS,
     Limits,
@@ -14,7 +14,7 @@ from lafka.filesets.manifests import (
     kept_apart,
     path_trouble,
 )
-from lafka.filesets.types import FilesetManifestFile, Manifest
+from lafka.filesets.model.types import FilesetManifestFile, Manifest
 
 LIMITS = Limits(max_total=100, max_files=3, max_file=60)
 

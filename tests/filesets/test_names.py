@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.filesets.manifests import judge
+from lafka.filesets.model.manifests import judge
+from lafka.filesets.model.types import FilesetManifestFile
 from lafka.filesets.targets.names import LONGEST_NAME, local_names
-from lafka.filesets.types import FilesetManifestFile
 
 ITEM = "data.example-x-v1"
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.filesets.pages import DeclaredFile, HtmlBiblio, read_page, whole_bytes
+from lafka.filesets.model.pages import DeclaredFile, HtmlBiblio, read_page, whole_bytes
 
 URL = "https://lab.example/data/soil"
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.filesets.persisting import Dead, Message, Persister, batches, parse
+from lafka.filesets.results.persisting import Dead, Message, Persister, batches, parse
 from lafka.jobs.database import Away, BadDatabase, Refused
 
 Rows = Sequence[Mapping[str, Any]]

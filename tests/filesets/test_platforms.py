@@ -8,22 +8,22 @@ from typing import Any
 
 import pytest
 
-from lafka.filesets.asks import Resource
-from lafka.filesets.pages import HtmlBiblio
-from lafka.filesets.platforms import PLATFORMS, helpers, matching
-from lafka.filesets.platforms.dataverse import PAGE, DataverseHelper, parse_dataverse_persistentid
-from lafka.filesets.platforms.figshare import FigshareHelper, parse_figshare_url_path
-from lafka.filesets.platforms.platform import Thresholds, item_name
-from lafka.filesets.platforms.web import file_name
-from lafka.filesets.platforms.zenodo import ZenodoHelper
-from lafka.filesets.requests import IngestRequest
-from lafka.filesets.types import (
+from lafka.filesets.model.asks import Resource
+from lafka.filesets.model.pages import HtmlBiblio
+from lafka.filesets.model.requests import IngestRequest
+from lafka.filesets.model.types import (
     EmptyManifest,
     FilesetManifestFile,
     FilesetPlatformItem,
     IngestStrategy,
     NoStrategy,
 )
+from lafka.filesets.platforms import PLATFORMS, helpers, matching
+from lafka.filesets.platforms.dataverse import PAGE, DataverseHelper, parse_dataverse_persistentid
+from lafka.filesets.platforms.figshare import FigshareHelper, parse_figshare_url_path
+from lafka.filesets.platforms.platform import Thresholds, item_name
+from lafka.filesets.platforms.web import file_name
+from lafka.filesets.platforms.zenodo import ZenodoHelper
 from tests.filesets.driving import CASES, driven, outcome
 
 FILES = sorted(CASES.glob("*/*.json"))

@@ -13,23 +13,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from lafka.filesets.asks import Resource
-from lafka.filesets.pages import HtmlBiblio
-from lafka.filesets.results import (
+from lafka.filesets.model.asks import Resource
+from lafka.filesets.model.pages import HtmlBiblio
+from lafka.filesets.model.results import (
     IngestResult,
     Landing,
     check_result,
     file_result,
 )
-from lafka.filesets.rows import json_text, rows_of
-from lafka.filesets.statuses import FileStatus, Status
-from lafka.filesets.strategies.strategy import file_meta, terminal
-from lafka.filesets.types import (
+from lafka.filesets.model.rows import json_text, rows_of
+from lafka.filesets.model.statuses import FileStatus, Status
+from lafka.filesets.model.types import (
     ArchiveStrategyResult,
     FilesetManifestFile,
     FilesetPlatformItem,
     IngestStrategy,
 )
+from lafka.filesets.strategies.strategy import file_meta, terminal
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 REQUEST = {

@@ -11,20 +11,20 @@ from typing import Any
 
 import pytest
 
-from lafka.filesets.asks import Fetch, FetchBundle, Fetched, Keep, Kept, SetAside
-from lafka.filesets.bundles import BundleContents, BundleLimits
-from lafka.filesets.manifests import Limits
-from lafka.filesets.statuses import Status
-from lafka.filesets.strategies import STRATEGIES
-from lafka.filesets.strategies.strategy import HeldVersion, NothingHeld
-from lafka.filesets.types import (
+from lafka.filesets.bundles.unpacking import read_bundle
+from lafka.filesets.model.asks import Fetch, FetchBundle, Fetched, Keep, Kept, SetAside
+from lafka.filesets.model.bundles import BundleContents, BundleLimits
+from lafka.filesets.model.manifests import Limits
+from lafka.filesets.model.statuses import Status
+from lafka.filesets.model.types import (
     ArchiveStrategyResult,
     FilesetManifestFile,
     FilesetPlatformItem,
     IngestStrategy,
 )
-from lafka.filesets.unpacking import read_bundle
-from lafka.filesets.verifying import facts_of
+from lafka.filesets.model.verification import facts_of
+from lafka.filesets.strategies import STRATEGIES
+from lafka.filesets.strategies.strategy import HeldVersion, NothingHeld
 
 WEB_FILE, WEB_FILESET, WEB_BUNDLED, ITEM_FILE, ITEM_FILESET, ITEM_BUNDLED = IngestStrategy
 BODIES = {"a.csv": b"1,2\n", "d/b.txt": b"hello", "c": b"third"}

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.filesets.bundles import Member
-from lafka.filesets.summaries import (
+from lafka.filesets.model.bundles import Member
+from lafka.filesets.model.summaries import (
     BundlePlace,
     FilesetSummary,
     FilesetVersion,
@@ -19,8 +19,8 @@ from lafka.filesets.summaries import (
     Splap,
     SummaryFile,
 )
+from lafka.filesets.model.types import FilesetManifestFile, FilesetPlatformItem, IngestStrategy
 from lafka.filesets.targets.item import ItemDescription
-from lafka.filesets.types import FilesetManifestFile, FilesetPlatformItem, IngestStrategy
 
 DIGEST = "sha256:" + "0a" * 32
 ID = "fileset:zenodo:zenodo.org:3463499"

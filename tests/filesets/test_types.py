@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lafka.filesets
-from lafka.filesets.statuses import FileStatus, Status, is_known
-from lafka.filesets.types import (
+from lafka.filesets.model.statuses import FileStatus, Status, is_known
+from lafka.filesets.model.types import (
     ArchiveStrategyResult,
     FilesetManifestFile,
     FilesetPlatformItem,

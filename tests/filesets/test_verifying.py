@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.filesets.sniffing import Sniffer
-from lafka.filesets.statuses import FileStatus
-from lafka.filesets.types import OTHER_DIGESTS, FilesetManifestFile
-from lafka.filesets.verifying import (
+from lafka.filesets.bundles.sniffing import Sniffer
+from lafka.filesets.model.statuses import FileStatus
+from lafka.filesets.model.types import OTHER_DIGESTS, FilesetManifestFile
+from lafka.filesets.model.verification import (
     SNIFFED,
     compare,
     facts_of,

@@ -12,22 +12,22 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from lafka.filesets.asks import Ask, Fetch, FetchBundle, Fetched, Keep, Kept, Resource
-from lafka.filesets.bundles import BundleContents
-from lafka.filesets.ids import fileset_pid
-from lafka.filesets.manifests import Limits
-from lafka.filesets.requests import IngestRequest
-from lafka.filesets.results import IngestResult, Landing, file_result
-from lafka.filesets.rows import rows_of
-from lafka.filesets.strategies.strategy import HeldVersion
-from lafka.filesets.types import (
+from lafka.filesets.model.asks import Ask, Fetch, FetchBundle, Fetched, Keep, Kept, Resource
+from lafka.filesets.model.bundles import BundleContents
+from lafka.filesets.model.ids import fileset_pid
+from lafka.filesets.model.manifests import Limits
+from lafka.filesets.model.requests import IngestRequest
+from lafka.filesets.model.results import IngestResult, Landing, file_result
+from lafka.filesets.model.rows import rows_of
+from lafka.filesets.model.types import (
     FilesetManifestFile,
     FilesetPlatformItem,
     IngestStrategy,
     PlatformError,
 )
-from lafka.filesets.verifying import facts_of
-from lafka.filesets.walk import Rules, refused, walk
+from lafka.filesets.model.verification import facts_of
+from lafka.filesets.strategies.strategy import HeldVersion
+from lafka.filesets.walk.walk import Rules, refused, walk
 from lafka.warc.format.fields import Fields
 from tests.filesets.driving import answer_of
 

@@ -13,7 +13,8 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 
-from lafka.archec import redif, uris
+from lafka.archec import redif
+from lafka.archec.redif import uris
 from lafka.errors import BadUrl
 from lafka.warc.alike import archeaders, multipart, open_volume, rdf, zips
 from lafka.warc.alike.arc import ArcVolume

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.errors import BadArgument
-from lafka.gateway import addresses, ranges
-from lafka.gateway.addresses import Addresses, Asked, Place
+from lafka.memento import addresses
+from lafka.memento.addresses import Addresses, Asked, Place
+from lafka.web import ranges
 
 BASE = "http://127.0.0.1:8732"
 HERE = Addresses(base=BASE)

@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from lafka.errors import BadArgument, BadList, KeeperError
-from lafka.gateway.listed import ListHoldings
 from lafka.papers.archive.archives import Archive
+from lafka.web.listed import ListHoldings
 from tests.crawls.running import check, crawl, outcomes
 from tests.gateway.linkformat import by_rel
 from tests.sites.gateways import ROOT, get, serving

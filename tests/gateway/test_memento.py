@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.gateway import memento
-from lafka.gateway.memento import LINK_FORMAT, PAGE, Memento, Original, Page
+from lafka.memento import values as memento
+from lafka.memento.values import LINK_FORMAT, PAGE, Memento, Original, Page
 from tests.gateway.linkformat import by_rel, links
 
 START = datetime(2012, 11, 9, 17, 13, 50, tzinfo=UTC)

@@ -14,7 +14,7 @@ import pytest
 
 from lafka.errors import ArchiveBusy, BadArchive
 from lafka.papers import Archive
-from lafka.papers.verify import Verifier
+from lafka.papers.checking import Verifier
 from tests.index.histories import History, at, futli_of, line, pid_of
 
 ROOT = Path(__file__).parents[2]

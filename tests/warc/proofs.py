@@ -9,11 +9,11 @@ from pathlib import Path
 
 from warcio.archiveiterator import ArchiveIterator
 
-from lafka.papers.verify.problems import FileProblem
-from lafka.papers.verify.reader import records as strict_records
 from lafka.warc.reading.checking import check
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.reading.volumes import Volume
+from lafka.witness.problems import FileProblem
+from lafka.witness.reader import records as strict_records
 
 
 def proved(path: Path, *, digests: bool = True) -> list[StoredRecord]:

@@ -20,9 +20,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lafka
-from lafka.gateway.connections import PatientProtocol
-from lafka.gateway.serving import config
 from lafka.web.app import Web
+from lafka.web.connections import PatientProtocol
+from lafka.web.gateway_server import config
 from tests.stores import Store, pdf
 from tests.web.inside import BYTES, PAGES, REPLAYWEB, ask, inside, noted, outside
 from tests.web.served import BIG, FUTLI, PID, filled

@@ -14,7 +14,7 @@ from functools import wraps
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
-from lafka.archec.journals import Line
+from lafka.archec.store.journals import Line
 
 VERSION = 1
 """Of the schema; a database of another version is refused, and made again by ``rebuild``."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from lafka.archec.journals import STORED, Line
 from lafka.archec.records import Content, Gathering, Kind, Known, Obi, Refipo, State
-from lafka.archec.refreshing import RefreshRule, after_miss
+from lafka.archec.records.refresh_rules import RefreshRule, after_miss
+from lafka.archec.store.journals import STORED, Line
 
 _MISSES_KEPT = 10
 # Looked up once, not for each line: a member of an enumeration takes three times a global's time.

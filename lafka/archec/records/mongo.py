@@ -19,7 +19,6 @@ from pymongo.errors import InvalidURI, PyMongoError
 from pymongo.uri_parser import parse_uri
 from pymongo.write_concern import WriteConcern
 
-from lafka.archec.journals import Line
 from lafka.archec.records import (
     GROUPS,
     VERSION,
@@ -49,6 +48,7 @@ from lafka.archec.records.documents import (
 )
 from lafka.archec.records.folding import Changes, fold, ids, opened
 from lafka.archec.records.mongowrites import cached, contents, obis, refipos, write
+from lafka.archec.store.journals import Line
 from lafka.errors import BadArgument, BadStore, RecordsAway
 
 _ASKED = 1000

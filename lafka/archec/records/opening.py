@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from lafka.archec.garbage import rarely_collected
-from lafka.archec.journals import Line, head, in_chunks, read
 from lafka.archec.records import Gathering, Records
+from lafka.archec.records.garbage import rarely_collected
 from lafka.archec.records.sqlite import NAME, SqliteRecords
-from lafka.archec.store import ObiStore
+from lafka.archec.store.folders import ObiStore
+from lafka.archec.store.journals import Line, head, in_chunks, read
 from lafka.errors import BadArgument, BadJournal, BadStore, StorageTrouble
 from lafka.storage.folders import draft_of, put_in_place
 

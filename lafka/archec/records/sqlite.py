@@ -14,7 +14,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from lafka.archec.journals import Line
 from lafka.archec.records import (
     GROUPS,
     VERSION,
@@ -56,6 +55,7 @@ from lafka.archec.records.tables import (
     row_of_pointed,
     row_of_refipo,
 )
+from lafka.archec.store.journals import Line
 from lafka.errors import BadStore, RecordsAway
 
 NAME = "records.sqlite"

@@ -13,10 +13,9 @@ from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from lafka.archec import handles, uris
-from lafka.archec.problems import Problem
-from lafka.archec.redif import vocabulary
+from lafka.archec.redif import handles, uris, vocabulary
 from lafka.archec.redif.decoding import decoded, lines_of
+from lafka.archec.redif.problems import Problem
 from lafka.archec.redif.shapes import disorder, shape
 from lafka.archec.redif.splitting import (
     LONGEST_TEMPLATE,
@@ -33,7 +32,7 @@ from lafka.errors import BadHandle, BadUrl, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lafka.archec.handles import Handle
+    from lafka.archec.redif.handles import Handle
 
 MOST_PROBLEMS = 1_000
 """Of one file; the rest is counted."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lafka.archec.redif.templates import restricting
 
 if TYPE_CHECKING:
-    from lafka.archec.handles import Handle
+    from lafka.archec.redif.handles import Handle
     from lafka.archec.redif.templates import File, Template
 
 _ENCLOSING = ("archive", "series")

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
+from lafka.archec.redif.uris import file_uris
 from lafka.archec.redif.vocabulary import PLACES
-from lafka.archec.uris import file_uris
 from lafka.errors import BadUrl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lafka.archec.handles import Handle
-    from lafka.archec.problems import Problem
+    from lafka.archec.redif.handles import Handle
+    from lafka.archec.redif.problems import Problem
     from lafka.archec.redif.shapes import FileShape, Shape
-    from lafka.archec.uris import FileUri
+    from lafka.archec.redif.uris import FileUri
 
 _SIZE = re.compile(
     r"(?:about |ca\.? |~)?([0-9]+(?:[.,][0-9]+)?) *"

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-    from lafka.archec.running import Plan, TobiReport
+    from lafka.archec.gather.runs import Plan, TobiReport
 
 
 def plan(settings: BaseSettings, opts: Namespace) -> Plan:
     """The plan of a run; ``BadArgument``."""
-    from lafka.archec.losses import LossRule  # noqa: PLC0415
-    from lafka.archec.running import Plan  # noqa: PLC0415
-    from lafka.archec.tobis import Clocks  # noqa: PLC0415
+    from lafka.archec.gather.loss_rules import LossRule  # noqa: PLC0415
+    from lafka.archec.gather.runs import Plan  # noqa: PLC0415
+    from lafka.archec.gather.tobis import Clocks  # noqa: PLC0415
 
     rule = LossRule(
         share=_number(settings, "LAFKA_LOSS_SHARE"),
@@ -36,7 +36,7 @@ def plan(settings: BaseSettings, opts: Namespace) -> Plan:
 
 
 def _at(opts: Namespace) -> int | None:
-    from lafka.archec import tists  # noqa: PLC0415
+    from lafka.archec.store import tists  # noqa: PLC0415
 
     if opts.at != "name":
         return tists.parse(opts.at) if opts.at else None

@@ -23,9 +23,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(opts: Namespace, settings: BaseSettings) -> int:
     from lafka.archec.checking import check_store  # noqa: PLC0415
-    from lafka.archec.looking import the_id  # noqa: PLC0415
     from lafka.archec.records import Kind  # noqa: PLC0415
     from lafka.archec.records.folding import told_of  # noqa: PLC0415
+    from lafka.archec.serve.queries import the_id  # noqa: PLC0415
 
     store, errors, count = the_store(settings), 0, 0
     warn_of_inodes("archec check", store)

@@ -32,8 +32,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(opts: Namespace, settings: BaseSettings) -> int:
-    from lafka.archec import tists  # noqa: PLC0415
-    from lafka.archec.looking import listed  # noqa: PLC0415
+    from lafka.archec.serve.queries import listed  # noqa: PLC0415
+    from lafka.archec.store import tists  # noqa: PLC0415
 
     store = the_store(settings)
     event = next(name for name in ("found", "noted", "changed", "lost") if getattr(opts, name))

@@ -23,11 +23,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(opts: Namespace, settings: BaseSettings) -> int:
-    from lafka.archec.fobirecovering import Obis, recover_fobis  # noqa: PLC0415
-    from lafka.archec.pulls import pull  # noqa: PLC0415
+    from lafka.archec.files.fobi_recovery import Obis, recover_fobis  # noqa: PLC0415
+    from lafka.archec.gather.pulls import pull  # noqa: PLC0415
+    from lafka.archec.gather.runs import run_name  # noqa: PLC0415
+    from lafka.archec.gather.tobis import Clocks  # noqa: PLC0415
     from lafka.archec.records import Kind  # noqa: PLC0415
-    from lafka.archec.running import run_name  # noqa: PLC0415
-    from lafka.archec.tobis import Clocks  # noqa: PLC0415
     from lafka.cli.obis import fobi_rules  # noqa: PLC0415
     from lafka.cli.offers import offers  # noqa: PLC0415
     from lafka.papers.archive.archives import Archive  # noqa: PLC0415

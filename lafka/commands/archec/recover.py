@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from lafka.archec.records import Records
-    from lafka.archec.store import ObiStore
+    from lafka.archec.store.folders import ObiStore
 
 HELP = "end what killed runs of tobi and fobi left, as their next run would"
 EXAMPLE = "scrapy archec recover"
@@ -36,9 +36,9 @@ def run(opts: Namespace, settings: BaseSettings) -> int:  # noqa: ARG001
 
 
 def _tobis(store: ObiStore, records: Records) -> int:
+    from lafka.archec.gather.found_templates import read_tobi  # noqa: PLC0415
+    from lafka.archec.gather.recovery import Unlisted, recover  # noqa: PLC0415
     from lafka.archec.records import Kind  # noqa: PLC0415
-    from lafka.archec.recovering import Unlisted, recover  # noqa: PLC0415
-    from lafka.archec.sightings import read_tobi  # noqa: PLC0415
 
     count = 0
     for found in recover(store, records, Kind.TOBI, Unlisted(read_tobi=read_tobi)):
@@ -52,7 +52,7 @@ def _tobis(store: ObiStore, records: Records) -> int:
 
 def _fobis(store: ObiStore, records: Records, settings: BaseSettings) -> tuple[int, int]:
     """How many gatherings were ended, how many problems there are."""
-    from lafka.archec.fobirecovering import Obis, recover_fobis  # noqa: PLC0415
+    from lafka.archec.files.fobi_recovery import Obis, recover_fobis  # noqa: PLC0415
     from lafka.cli.obis import fobi_rules  # noqa: PLC0415
 
     count = problems = 0

@@ -27,7 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(opts: Namespace, settings: BaseSettings) -> int:
     from lafka.archec.records.opening import open_records  # noqa: PLC0415
-    from lafka.archec.serving import StoreHoldings  # noqa: PLC0415
+    from lafka.archec.serve.holdings import StoreHoldings  # noqa: PLC0415
 
     store = the_store(settings)
     database = said(settings, "LAFKA_CACHING_DATABASE")

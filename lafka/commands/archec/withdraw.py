@@ -24,12 +24,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(opts: Namespace, settings: BaseSettings) -> int:
-    from lafka.archec import tists  # noqa: PLC0415
-    from lafka.archec.looking import the_id  # noqa: PLC0415
+    from lafka.archec.gather.runs import run_name  # noqa: PLC0415
+    from lafka.archec.gather.tobis import Clocks  # noqa: PLC0415
+    from lafka.archec.gather.withdrawing import withdraw  # noqa: PLC0415
     from lafka.archec.records import Kind  # noqa: PLC0415
-    from lafka.archec.running import run_name  # noqa: PLC0415
-    from lafka.archec.tobis import Clocks  # noqa: PLC0415
-    from lafka.archec.withdrawing import withdraw  # noqa: PLC0415
+    from lafka.archec.serve.queries import the_id  # noqa: PLC0415
+    from lafka.archec.store import tists  # noqa: PLC0415
 
     obi, tist, store = the_id(opts.id), tists.parse(opts.tist), the_store(settings)
     clocks = Clocks(now=lambda: int(time.time()), monotonic=time.monotonic)

@@ -11,8 +11,8 @@ from typing import Any
 
 from lafka.errors import BadHttp, BadWarc
 from lafka.filesets.archive.notes import NOTE_TYPE, What, read_note
-from lafka.filesets.summaries import FilesetSummary, FilesetVersion, Splap, SummaryFile
-from lafka.filesets.types import IngestStrategy
+from lafka.filesets.model.summaries import FilesetSummary, FilesetVersion, Splap, SummaryFile
+from lafka.filesets.model.types import IngestStrategy
 from lafka.payloads import inspect
 from lafka.warc.format import http
 from lafka.warc.format.records import sha256_of

@@ -13,9 +13,10 @@ from typing import BinaryIO, Self
 from lafka.errors import ArchiveBusy, BadPid, NotHeld, ShortWarc
 from lafka.filesets.archive.contents import fileset_id_in
 from lafka.filesets.archive.filesetwarc import FilesetWarc, load_summary
-from lafka.filesets.bundles import Member
-from lafka.filesets.slices import Slice
-from lafka.filesets.summaries import (
+from lafka.filesets.bundles.slices import Slice
+from lafka.filesets.bundles.unpacking import member_pieces, unpacked_pieces
+from lafka.filesets.model.bundles import Member
+from lafka.filesets.model.summaries import (
     FilesetSummary,
     FilesetVersion,
     PackedPlace,
@@ -23,7 +24,6 @@ from lafka.filesets.summaries import (
 )
 from lafka.filesets.targets.folder import FolderTarget
 from lafka.filesets.targets.target import Target
-from lafka.filesets.unpacking import member_pieces, unpacked_pieces
 from lafka.pids import SCHEMES, Pid
 from lafka.storage.folders import files_below
 from lafka.warc.format.sources import CHUNK

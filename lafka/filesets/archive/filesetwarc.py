@@ -16,7 +16,7 @@ from typing import Self, TypeVar
 from lafka.errors import BadSuwaf, BadWarc, ShortWarc, StorageTrouble, TornWarc
 from lafka.filesets.archive.contents import Contents, Scanner
 from lafka.filesets.archive.groups import Group
-from lafka.filesets.summaries import FilesetSummary
+from lafka.filesets.model.summaries import FilesetSummary
 from lafka.storage import drafts
 from lafka.storage.folders import DRAFT, free_name, make_folders
 from lafka.storage.locks import Lock, tried

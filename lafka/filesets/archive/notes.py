@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
-from lafka.filesets.asks import Ask, Fetch, FetchBundle
-from lafka.filesets.requests import IngestRequest
-from lafka.filesets.types import FilesetPlatformItem
+from lafka.filesets.model.asks import Ask, Fetch, FetchBundle
+from lafka.filesets.model.requests import IngestRequest
+from lafka.filesets.model.types import FilesetPlatformItem
 from lafka.warc.format.fields import one_line
 from lafka.warc.format.records import Record
 

@@ -23,7 +23,7 @@ from lafka.filesets.archive.notes import What, read_note
 from lafka.filesets.checking.filesets import check_around, check_fileset, fileset_paths
 from lafka.filesets.checking.items import Bucket, Items
 from lafka.filesets.checking.problems import FilesetProblem
-from lafka.filesets.summaries import FilesetVersion
+from lafka.filesets.model.summaries import FilesetVersion
 from lafka.filesets.targets.folder import PART
 from lafka.filesets.targets.item import FILES, ItemDescription
 from lafka.filesets.targets.parts import Part

@@ -17,17 +17,17 @@ from lafka.filesets.archive.contents import HeldBytes, RecordPlace
 from lafka.filesets.archive.filesetwarc import FilesetWarc
 from lafka.filesets.archive.groups import Group, Wanted
 from lafka.filesets.archive.notes import Role, What
-from lafka.filesets.asks import Keep, Kept
-from lafka.filesets.requests import IngestRequest
-from lafka.filesets.statuses import FileStatus, Status
-from lafka.filesets.strategies.strategy import IN_PLACE, HeldVersion, agrees, is_restricted
-from lafka.filesets.summaries import BundlePlace, FilesetSummary, FilesetVersion, SummaryFile
-from lafka.filesets.types import (
+from lafka.filesets.model.asks import Keep, Kept
+from lafka.filesets.model.requests import IngestRequest
+from lafka.filesets.model.statuses import FileStatus, Status
+from lafka.filesets.model.summaries import BundlePlace, FilesetSummary, FilesetVersion, SummaryFile
+from lafka.filesets.model.types import (
     ArchiveStrategyResult,
     FilesetManifestFile,
     FilesetPlatformItem,
     IngestStrategy,
 )
+from lafka.filesets.strategies.strategy import IN_PLACE, HeldVersion, agrees, is_restricted
 from lafka.warc.format import dates
 from lafka.warc.indexes.surts import surt
 

@@ -13,15 +13,15 @@ from pathlib import Path
 
 from lafka.capture.logged import LoggedExchange, LoggedHops
 from lafka.errors import BadHttp
-from lafka.filesets.asks import Answer, Ask, Fetch, FetchBundle, Fetched, Resource
-from lafka.filesets.bundles import BundleLimits
-from lafka.filesets.children import MAX_PAGE, Children
+from lafka.filesets.bundles.children import MAX_PAGE, Children
 from lafka.filesets.crawling.bases import PlatformBases
 from lafka.filesets.crawling.bundling import BundleReader
 from lafka.filesets.crawling.failures import failure_of
-from lafka.filesets.statuses import FileStatus
-from lafka.filesets.types import OTHER_DIGESTS
-from lafka.filesets.verifying import Digester, FileFacts, facts_of
+from lafka.filesets.model.asks import Answer, Ask, Fetch, FetchBundle, Fetched, Resource
+from lafka.filesets.model.bundles import BundleLimits
+from lafka.filesets.model.statuses import FileStatus
+from lafka.filesets.model.types import OTHER_DIGESTS
+from lafka.filesets.model.verification import Digester, FileFacts, facts_of
 from lafka.payloads import decoded_max
 from lafka.warc.format import http
 from lafka.warc.format.codings import decode

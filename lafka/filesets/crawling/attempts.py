@@ -12,9 +12,9 @@ from typing import Any
 
 from lafka.filesets.archive.index import HitIndex
 from lafka.filesets.crawling.lines import RequestLine
-from lafka.filesets.requests import IngestRequest
-from lafka.filesets.results import IngestResult
-from lafka.filesets.statuses import Status
+from lafka.filesets.model.requests import IngestRequest
+from lafka.filesets.model.results import IngestResult
+from lafka.filesets.model.statuses import Status
 
 ALONE = 2
 """After so many begins a request is done with no other beside it."""

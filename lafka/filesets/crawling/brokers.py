@@ -12,8 +12,8 @@ from lafka.errors import StorageTrouble
 from lafka.filesets.crawling.arguments import Arguments
 from lafka.filesets.crawling.inbox import Aside, Inbox
 from lafka.filesets.crawling.publishing import Publisher
-from lafka.filesets.tables import burying
-from lafka.filesets.topics import group, results
+from lafka.filesets.results.tables import burying
+from lafka.filesets.results.topics import group, results
 from lafka.jobs.kafka import BrokerTrouble
 from lafka.jobs.kafka.producing import Producer
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lafka.errors import BadHttp, StorageTrouble
-from lafka.filesets.asks import FetchBundle, Fetched
-from lafka.filesets.bundles import BundleContents, BundleLimits
-from lafka.filesets.children import Children
-from lafka.filesets.verifying import Digester, FileFacts
+from lafka.filesets.bundles.children import Children
+from lafka.filesets.model.asks import FetchBundle, Fetched
+from lafka.filesets.model.bundles import BundleContents, BundleLimits
+from lafka.filesets.model.verification import Digester, FileFacts
 from lafka.warc.format.sources import write_all
 
 

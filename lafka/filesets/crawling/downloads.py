@@ -16,17 +16,17 @@ from functools import partial
 
 from lafka.capture.logged import LoggedExchange
 from lafka.errors import BadHttp, StorageTrouble
-from lafka.filesets.asks import Fetch, FetchBundle, Fetched
-from lafka.filesets.bundles import BundleLimits
-from lafka.filesets.children import Children
+from lafka.filesets.bundles.children import Children
 from lafka.filesets.crawling.answers import Came
 from lafka.filesets.crawling.bundling import BundleReader
 from lafka.filesets.crawling.failures import framing_trouble
-from lafka.filesets.statuses import FileStatus
+from lafka.filesets.model.asks import Fetch, FetchBundle, Fetched
+from lafka.filesets.model.bundles import BundleLimits
+from lafka.filesets.model.statuses import FileStatus
+from lafka.filesets.model.types import OTHER_DIGESTS
+from lafka.filesets.model.verification import FileFacts, compare, facts_of
 from lafka.filesets.targets.folder import SYNC_SECONDS, PartFile
 from lafka.filesets.targets.parts import Part, Step, begun, step_after
-from lafka.filesets.types import OTHER_DIGESTS
-from lafka.filesets.verifying import FileFacts, compare, facts_of
 from lafka.politeness.failures import is_final
 from lafka.warc.format.fields import Fields
 

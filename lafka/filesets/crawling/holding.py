@@ -8,10 +8,10 @@ from pathlib import Path
 
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.storing import Storing, held_version
+from lafka.filesets.model.summaries import FilesetVersion
+from lafka.filesets.model.types import FilesetPlatformItem
 from lafka.filesets.strategies.strategy import HeldVersion
-from lafka.filesets.summaries import FilesetVersion
 from lafka.filesets.targets.target import TargetItem
-from lafka.filesets.types import FilesetPlatformItem
 
 
 class HeldHere:

@@ -13,14 +13,14 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from lafka.filesets.crawling.lines import RequestLine
-from lafka.filesets.persisting import Dead
-from lafka.filesets.persisting import Message as Persisted
-from lafka.filesets.requests import (
+from lafka.filesets.model.requests import (
     LONGEST_BASE_URL,
     LONGEST_REQUEST,
     BadRequest,
     IngestRequest,
 )
+from lafka.filesets.results.persisting import Dead
+from lafka.filesets.results.persisting import Message as Persisted
 from lafka.jobs.kafka import BrokerTrouble, Message
 from lafka.jobs.kafka.consuming import Consumer
 from lafka.jobs.kafka.offsets import Partition

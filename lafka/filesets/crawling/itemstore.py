@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from lafka.filesets.archive.storing import ItemPlace, Storing
-from lafka.filesets.asks import Claim, Fetch, FetchBundle, Fetched, Keep, Kept
 from lafka.filesets.crawling.answers import Came
 from lafka.filesets.crawling.downloads import Download, PartSink, Way, looked_into, others_of
 from lafka.filesets.crawling.shops import Shop, Wanted
-from lafka.filesets.statuses import FileStatus
+from lafka.filesets.model.asks import Claim, Fetch, FetchBundle, Fetched, Keep, Kept
+from lafka.filesets.model.statuses import FileStatus
 from lafka.filesets.strategies.strategy import is_restricted
 from lafka.filesets.targets.folder import BUNDLE, PartFile, facts_on_disk, moment_of
 from lafka.filesets.targets.item import FILES, ItemDescription

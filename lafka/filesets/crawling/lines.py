@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from lafka.errors import BadList, printable
-from lafka.filesets.requests import LONGEST_REQUEST, BadRequest, IngestRequest
-from lafka.filesets.results import LONGEST_MESSAGE
-from lafka.filesets.statuses import Status
+from lafka.filesets.model.requests import LONGEST_REQUEST, BadRequest, IngestRequest
+from lafka.filesets.model.results import LONGEST_MESSAGE
+from lafka.filesets.model.statuses import Status
 
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"

@@ -14,8 +14,8 @@ from concurrent.futures import Future
 from typing import Any
 
 from lafka.errors import StorageTrouble
-from lafka.filesets.results import file_result
-from lafka.filesets.topics import key
+from lafka.filesets.model.results import file_result
+from lafka.filesets.results.topics import key
 from lafka.jobs.kafka import BrokerTrouble
 from lafka.jobs.kafka.producing import Producer, TooLarge
 

@@ -9,12 +9,12 @@ from typing import Any, Protocol
 
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.index import HitIndex
-from lafka.filesets.bundles import BundleLimits
-from lafka.filesets.children import Children
+from lafka.filesets.bundles.children import Children
 from lafka.filesets.crawling.answers import Came
 from lafka.filesets.crawling.bases import PlatformBases
 from lafka.filesets.crawling.downloads import PartSink
-from lafka.filesets.walk import Rules
+from lafka.filesets.model.bundles import BundleLimits
+from lafka.filesets.walk.walk import Rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from lafka.filesets.asks import Resource
-from lafka.filesets.pages import HtmlBiblio
+from lafka.filesets.model.asks import Resource
+from lafka.filesets.model.pages import HtmlBiblio
+from lafka.filesets.model.requests import IngestRequest
 from lafka.filesets.platforms.archiveorg import ArchiveorgHelper
 from lafka.filesets.platforms.dataverse import DataverseHelper
 from lafka.filesets.platforms.dryad import DryadHelper
@@ -17,7 +18,6 @@ from lafka.filesets.platforms.figshare import FigshareHelper
 from lafka.filesets.platforms.platform import DEFAULTS, FilesetPlatformHelper, Thresholds
 from lafka.filesets.platforms.web import WebHelper
 from lafka.filesets.platforms.zenodo import ZenodoHelper
-from lafka.filesets.requests import IngestRequest
 
 PLATFORMS: tuple[type[FilesetPlatformHelper], ...] = (
     DataverseHelper,

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 from lafka.errors import BadUrl, printable
-from lafka.filesets.asks import JSON, MAX_JSON, Answer, Ask
-from lafka.filesets.types import (
+from lafka.filesets.model.asks import JSON, MAX_JSON, Answer, Ask
+from lafka.filesets.model.types import (
     FilesetManifestFile,
     FilesetPlatformItem,
     PlatformError,

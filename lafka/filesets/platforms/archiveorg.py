@@ -11,19 +11,11 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, unquote
 
-from lafka.filesets.asks import Asking, Resource
-from lafka.filesets.pages import HtmlBiblio
-from lafka.filesets.platforms.answers import Value, ask_json, with_digest
-from lafka.filesets.platforms.platform import (
-    FilesetPlatformHelper,
-    host_of,
-    item_meta,
-    refuse_restricted,
-    split_url,
-)
-from lafka.filesets.requests import IngestRequest
-from lafka.filesets.statuses import FileStatus
-from lafka.filesets.types import (
+from lafka.filesets.model.asks import Asking, Resource
+from lafka.filesets.model.pages import HtmlBiblio
+from lafka.filesets.model.requests import IngestRequest
+from lafka.filesets.model.statuses import FileStatus
+from lafka.filesets.model.types import (
     EmptyManifest,
     FilesetManifestFile,
     FilesetPlatformItem,
@@ -33,6 +25,14 @@ from lafka.filesets.types import (
     PlatformNotFound,
     PlatformRestrictedError,
     PlatformScopeError,
+)
+from lafka.filesets.platforms.answers import Value, ask_json, with_digest
+from lafka.filesets.platforms.platform import (
+    FilesetPlatformHelper,
+    host_of,
+    item_meta,
+    refuse_restricted,
+    split_url,
 )
 
 DOMAIN = "archive.org"

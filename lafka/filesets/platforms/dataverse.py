@@ -13,8 +13,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qs, quote
 
-from lafka.filesets.asks import Answer, Ask, Asking, Resource
-from lafka.filesets.pages import HtmlBiblio
+from lafka.filesets.model.asks import Answer, Ask, Asking, Resource
+from lafka.filesets.model.pages import HtmlBiblio
+from lafka.filesets.model.requests import IngestRequest
+from lafka.filesets.model.statuses import FileStatus
+from lafka.filesets.model.types import (
+    FilesetManifestFile,
+    FilesetPlatformItem,
+    PlatformError,
+    PlatformNotFound,
+    PlatformRestrictedError,
+    PlatformScopeError,
+)
 from lafka.filesets.platforms.answers import (
     Value,
     ask_json,
@@ -32,16 +42,6 @@ from lafka.filesets.platforms.platform import (
     last_part,
     refuse_restricted,
     split_url,
-)
-from lafka.filesets.requests import IngestRequest
-from lafka.filesets.statuses import FileStatus
-from lafka.filesets.types import (
-    FilesetManifestFile,
-    FilesetPlatformItem,
-    PlatformError,
-    PlatformNotFound,
-    PlatformRestrictedError,
-    PlatformScopeError,
 )
 
 LATEST = ":latest-published"

@@ -7,8 +7,16 @@ from collections.abc import Generator
 from dataclasses import replace
 from urllib.parse import quote, unquote, urljoin
 
-from lafka.filesets.asks import Answer, Ask, Asking, Resource
-from lafka.filesets.pages import HtmlBiblio
+from lafka.filesets.model.asks import Answer, Ask, Asking, Resource
+from lafka.filesets.model.pages import HtmlBiblio
+from lafka.filesets.model.requests import IngestRequest
+from lafka.filesets.model.types import (
+    FilesetManifestFile,
+    FilesetPlatformItem,
+    PlatformError,
+    PlatformRestrictedError,
+    PlatformScopeError,
+)
 from lafka.filesets.platforms.answers import Value, ask_json, checked_url, with_digest, with_extra
 from lafka.filesets.platforms.platform import (
     FilesetPlatformHelper,
@@ -18,14 +26,6 @@ from lafka.filesets.platforms.platform import (
     item_name,
     last_part,
     split_url,
-)
-from lafka.filesets.requests import IngestRequest
-from lafka.filesets.types import (
-    FilesetManifestFile,
-    FilesetPlatformItem,
-    PlatformError,
-    PlatformRestrictedError,
-    PlatformScopeError,
 )
 
 API = "https://datadryad.org"

@@ -12,8 +12,18 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from lafka.filesets.asks import Answer, Ask, Asking, Resource
-from lafka.filesets.pages import HtmlBiblio
+from lafka.filesets.model.asks import Answer, Ask, Asking, Resource
+from lafka.filesets.model.pages import HtmlBiblio
+from lafka.filesets.model.requests import IngestRequest
+from lafka.filesets.model.statuses import FileStatus
+from lafka.filesets.model.types import (
+    FilesetManifestFile,
+    FilesetPlatformItem,
+    Manifest,
+    PlatformError,
+    PlatformRestrictedError,
+    PlatformScopeError,
+)
 from lafka.filesets.platforms.answers import (
     Value,
     ask_json,
@@ -31,16 +41,6 @@ from lafka.filesets.platforms.platform import (
     item_name,
     refuse_restricted,
     split_url,
-)
-from lafka.filesets.requests import IngestRequest
-from lafka.filesets.statuses import FileStatus
-from lafka.filesets.types import (
-    FilesetManifestFile,
-    FilesetPlatformItem,
-    Manifest,
-    PlatformError,
-    PlatformRestrictedError,
-    PlatformScopeError,
 )
 
 API = "https://api.figshare.com/v2"

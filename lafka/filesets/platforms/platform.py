@@ -13,11 +13,11 @@ from hashlib import sha256
 from typing import Any, ClassVar
 from urllib.parse import SplitResult, urlsplit
 
-from lafka.filesets.asks import Asking, Resource
-from lafka.filesets.pages import HtmlBiblio
-from lafka.filesets.requests import IngestRequest
-from lafka.filesets.statuses import FileStatus
-from lafka.filesets.types import (
+from lafka.filesets.model.asks import Asking, Resource
+from lafka.filesets.model.pages import HtmlBiblio
+from lafka.filesets.model.requests import IngestRequest
+from lafka.filesets.model.statuses import FileStatus
+from lafka.filesets.model.types import (
     EmptyManifest,
     FilesetManifestFile,
     FilesetPlatformItem,

@@ -14,8 +14,16 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote, unquote, urljoin
 
-from lafka.filesets.asks import JSON, Answer, Ask, Asking, Resource
-from lafka.filesets.pages import DeclaredFile, HtmlBiblio, whole_bytes
+from lafka.filesets.model.asks import JSON, Answer, Ask, Asking, Resource
+from lafka.filesets.model.pages import DeclaredFile, HtmlBiblio, whole_bytes
+from lafka.filesets.model.requests import IngestRequest
+from lafka.filesets.model.types import (
+    EmptyManifest,
+    FilesetManifestFile,
+    FilesetPlatformItem,
+    IngestStrategy,
+    PlatformError,
+)
 from lafka.filesets.platforms.answers import (
     Value,
     check_status,
@@ -29,14 +37,6 @@ from lafka.filesets.platforms.platform import (
     item_meta,
     item_name,
     split_url,
-)
-from lafka.filesets.requests import IngestRequest
-from lafka.filesets.types import (
-    EmptyManifest,
-    FilesetManifestFile,
-    FilesetPlatformItem,
-    IngestStrategy,
-    PlatformError,
 )
 
 _HTML = ("text/html", "application/xhtml+xml", "")

@@ -17,8 +17,16 @@ from urllib.parse import unquote
 
 from tldextract import TLDExtract
 
-from lafka.filesets.asks import Answer, Ask, Asking, Resource
-from lafka.filesets.pages import HtmlBiblio
+from lafka.filesets.model.asks import Answer, Ask, Asking, Resource
+from lafka.filesets.model.pages import HtmlBiblio
+from lafka.filesets.model.requests import IngestRequest
+from lafka.filesets.model.types import (
+    FilesetManifestFile,
+    FilesetPlatformItem,
+    PlatformError,
+    PlatformRestrictedError,
+    PlatformScopeError,
+)
 from lafka.filesets.platforms.answers import (
     Value,
     ask_json,
@@ -35,14 +43,6 @@ from lafka.filesets.platforms.platform import (
     item_name,
     refuse_restricted,
     split_url,
-)
-from lafka.filesets.requests import IngestRequest
-from lafka.filesets.types import (
-    FilesetManifestFile,
-    FilesetPlatformItem,
-    PlatformError,
-    PlatformRestrictedError,
-    PlatformScopeError,
 )
 
 INVENIO_HOSTS = frozenset(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lafka.filesets.model.types import IngestStrategy
 from lafka.filesets.strategies.archiveorg import ArchiveorgFilesetStrategy, ArchiveorgFileStrategy
 from lafka.filesets.strategies.bundled import (
     ArchiveorgFilesetBundledStrategy,
@@ -9,7 +10,6 @@ from lafka.filesets.strategies.bundled import (
 )
 from lafka.filesets.strategies.strategy import FilesetIngestStrategy
 from lafka.filesets.strategies.web import WebFilesetStrategy, WebFileStrategy
-from lafka.filesets.types import IngestStrategy
 
 STRATEGIES: dict[IngestStrategy, type[FilesetIngestStrategy]] = {
     made.ingest_strategy: made

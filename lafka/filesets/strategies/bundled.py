@@ -6,7 +6,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lafka.filesets.asks import (
+from lafka.filesets.model.asks import (
     Archiving,
     FetchBundle,
     Fetched,
@@ -16,18 +16,10 @@ from lafka.filesets.asks import (
     SetAside,
     Want,
 )
-from lafka.filesets.bundles import NOTHING, Matched, match_members
-from lafka.filesets.manifests import first_trouble, judge
-from lafka.filesets.statuses import FileStatus, Status
-from lafka.filesets.strategies.strategy import (
-    FilesetIngestStrategy,
-    fetched_by,
-    file_meta,
-    is_restricted,
-    kept_by,
-    terminal,
-)
-from lafka.filesets.types import (
+from lafka.filesets.model.bundles import NOTHING, Matched, match_members
+from lafka.filesets.model.manifests import first_trouble, judge
+from lafka.filesets.model.statuses import FileStatus, Status
+from lafka.filesets.model.types import (
     OTHER_DIGESTS,
     ArchiveStrategyResult,
     FilesetManifestFile,
@@ -36,7 +28,15 @@ from lafka.filesets.types import (
     Manifest,
     NoStrategy,
 )
-from lafka.filesets.verifying import compare, filled
+from lafka.filesets.model.verification import compare, filled
+from lafka.filesets.strategies.strategy import (
+    FilesetIngestStrategy,
+    fetched_by,
+    file_meta,
+    is_restricted,
+    kept_by,
+    terminal,
+)
 
 _TRIES = 2
 _SUFFIXES = {"zip": ".zip", "tar": ".tar", "tar.gz": ".tar.gz"}

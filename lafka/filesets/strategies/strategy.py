@@ -10,17 +10,17 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
-from lafka.filesets.asks import Archiving, Fetch, Fetched, Got, Keep, Kept, SetAside, Want
-from lafka.filesets.manifests import LIMITS, Limits, first_trouble
-from lafka.filesets.statuses import FileStatus, Status
-from lafka.filesets.types import (
+from lafka.filesets.model.asks import Archiving, Fetch, Fetched, Got, Keep, Kept, SetAside, Want
+from lafka.filesets.model.manifests import LIMITS, Limits, first_trouble
+from lafka.filesets.model.statuses import FileStatus, Status
+from lafka.filesets.model.types import (
     ArchiveStrategyResult,
     FilesetManifestFile,
     FilesetPlatformItem,
     IngestStrategy,
     Manifest,
 )
-from lafka.filesets.verifying import FileFacts, compare, filled
+from lafka.filesets.model.verification import FileFacts, compare, filled
 
 IN_PLACE = ("archiveorg", "web")
 """Platforms whose datasets change without a new version's number."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from lafka.filesets.model.types import IngestStrategy
 from lafka.filesets.strategies.strategy import FilesetIngestStrategy
-from lafka.filesets.types import IngestStrategy
 
 
 class WebFileStrategy(FilesetIngestStrategy):

@@ -23,10 +23,10 @@ from time import monotonic
 from typing import BinaryIO
 
 from lafka.errors import StorageTrouble
+from lafka.filesets.model.verification import Digester, FileFacts
 from lafka.filesets.targets.item import FILES, ItemDescription
 from lafka.filesets.targets.parts import Part
 from lafka.filesets.targets.target import DESCRIPTION, MARKER, ForeignItem
-from lafka.filesets.verifying import Digester, FileFacts
 from lafka.payloads import decoded_max
 from lafka.storage import drafts
 from lafka.storage.folders import draft_of, free_name, make_folders, sync_folder

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from lafka.filesets.model.types import FilesetPlatformItem
 from lafka.filesets.targets.names import local_names
-from lafka.filesets.types import FilesetPlatformItem
 
 FILES = "files"
 """The folder of an item's files, beside ``item.json``."""

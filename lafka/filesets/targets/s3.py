@@ -29,7 +29,7 @@ from typing import Any, BinaryIO, Self
 from urllib.parse import urlsplit
 
 from lafka.errors import BadArgument, Stopped, StorageTrouble
-from lafka.filesets.slices import Slice
+from lafka.filesets.bundles.slices import Slice
 from lafka.filesets.targets.folder import ItemFolder
 from lafka.filesets.targets.item import ItemDescription
 from lafka.filesets.targets.target import DESCRIPTION, MARKER, ForeignItem, TargetTrouble

@@ -17,7 +17,7 @@ from lafka.errors import BadPid, KeeperError, NotHeld
 from lafka.papers.archive import recovery as raws
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.contents import paper_ids
-from lafka.papers.verify import CODES, FileProblem, Verifier
+from lafka.papers.checking import CODES, FileProblem, Verifier
 from lafka.pids import Pid
 from lafka.storage.deeds import Deed, kept_aside
 from lafka.storage.folders import DRAFT, draft_of, files_below

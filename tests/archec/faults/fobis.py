@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lafka.archec import fobikeeping
 from lafka.archec.checking import check_store
-from lafka.archec.duefobis import Choice, DueFobis
-from lafka.archec.fobikeeping import FobiKeeper, FobiRules, Got
-from lafka.archec.fobirecovering import Obis, recover_fobis
+from lafka.archec.files import fobi_store as fobikeeping
+from lafka.archec.files.due_fobis import Choice, DueFobis
+from lafka.archec.files.fobi_recovery import Obis, recover_fobis
+from lafka.archec.files.fobi_store import FobiKeeper, FobiRules, Got
+from lafka.archec.gather.tobis import Clocks
 from lafka.archec.records import Kind
-from lafka.archec.refreshing import RefreshRule
-from lafka.archec.store import ObiStore
-from lafka.archec.tobis import Clocks
+from lafka.archec.records.refresh_rules import RefreshRule
+from lafka.archec.store.folders import ObiStore
 from lafka.capture.logged import LoggedExchange, Provenance
 from lafka.capture.rawlog import RawLog
 from lafka.errors import BadWarc

@@ -20,10 +20,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from lafka.archec import gathering, syncing, tobis
 from lafka.archec.checking import check_store
+from lafka.archec.gather import gathering, tobis
 from lafka.archec.records.opening import anew, catch_up
-from lafka.archec.store import ObiStore
+from lafka.archec.store import syncing
+from lafka.archec.store.folders import ObiStore
 from lafka.errors import LafkaError, WarcError
 from tests.archec.stores import DAY, START, Home, template, walked
 from tests.faults.storecalls import KINDS, Call, Plan, Watch, Which, told

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lafka.archec.store import ObiStore
+from lafka.archec.store.folders import ObiStore
 from tests.archec.crawling import EVERY_RUN, fobi_lines, sound, template
 from tests.archec.stores import Home
 from tests.faults.crawls import GO_ON, Crawls, Run

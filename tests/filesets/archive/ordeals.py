@@ -19,12 +19,12 @@ from typing import Any
 from lafka.errors import LafkaError, WarcError
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.storing import ItemPlace
-from lafka.filesets.asks import Keep
 from lafka.filesets.checking.filesets import check_filesets
+from lafka.filesets.model.asks import Keep
+from lafka.filesets.model.types import FilesetManifestFile, IngestStrategy
+from lafka.filesets.model.verification import facts_of, filled
 from lafka.filesets.targets.folder import PartFile, facts_on_disk
 from lafka.filesets.targets.item import ItemDescription
-from lafka.filesets.types import FilesetManifestFile, IngestStrategy
-from lafka.filesets.verifying import facts_of, filled
 from tests.faults.storecalls import Call, Plan, Watch, told
 from tests.filesets.archive.test_filesetwarc import BODIES, ID, Store, ended
 from tests.filesets.archive.test_repairs import ITEM, ITEM_ID, URL

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from lafka.filesets.asks import Fetch
 from lafka.filesets.crawling import downloads
 from lafka.filesets.crawling.downloads import TOGETHER, PartSink, Way
+from lafka.filesets.model.asks import Fetch
+from lafka.filesets.model.types import FilesetManifestFile
 from lafka.filesets.targets.folder import PartFile
-from lafka.filesets.types import FilesetManifestFile
 from lafka.warc import Fields
 
 URL = "https://x.example/f"

@@ -10,8 +10,8 @@ import pytest
 
 from lafka.filesets.archive.bags import make_bag
 from lafka.filesets.archive.filesets import Filesets
+from lafka.filesets.bundles.unpacking import BadBundle
 from lafka.filesets.checking.filesets import check_filesets
-from lafka.filesets.unpacking import BadBundle
 from tests.crawls.running import Run
 from tests.filesets.crawls.running import (
     FilesetCrawl,

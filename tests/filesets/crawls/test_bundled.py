@@ -15,8 +15,8 @@ import pytest
 
 from lafka.filesets.archive.bags import make_bag
 from lafka.filesets.archive.filesets import Filesets
+from lafka.filesets.bundles.unpacking import BadBundle
 from lafka.filesets.checking.filesets import check_filesets
-from lafka.filesets.unpacking import BadBundle
 from tests.filesets.crawls.running import crawl, requests_file, results, warcio_check
 from tests.sites.platforms import PlatformSite, played
 from tests.sites.server import chunked, reply

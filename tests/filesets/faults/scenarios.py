@@ -17,8 +17,8 @@ from lafka.capture.rawlog import RawLog
 from lafka.errors import KeeperError, LafkaError
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.repairs import FilesetRepair
-from lafka.filesets.persisting import Dead, Message
-from lafka.filesets.tables import burying
+from lafka.filesets.results.persisting import Dead, Message
+from lafka.filesets.results.tables import burying
 from lafka.storage.folders import DRAFT
 from tests.faults import mutants
 from tests.faults.crawls import Crawls

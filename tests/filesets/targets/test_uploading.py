@@ -16,9 +16,9 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from lafka.filesets.model.types import FilesetPlatformItem
 from lafka.filesets.targets.folder import FolderTarget, PartFile
 from lafka.filesets.targets.item import ItemDescription
-from lafka.filesets.types import FilesetPlatformItem
 from tests.services import apart
 from tests.starts import ROOT
 

@@ -21,7 +21,7 @@ from scrapy.settings import Settings
 
 from lafka.commands.repair import Command
 from lafka.papers.archive.archives import Archive
-from lafka.papers.verify import Verifier
+from lafka.papers.checking import Verifier
 from tests.damages import Damage, damages
 from tests.stores import START, Store, cuts, files, page, pdf
 

@@ -11,8 +11,8 @@ from scrapy.settings import Settings
 
 from lafka.errors import BadArchive, BadArgument, BadList, LafkaError
 from lafka.papers.archive.archives import Archive
+from lafka.papers.checking import Verifier
 from lafka.papers.crawling.arguments import Arguments
-from lafka.papers.verify import Verifier
 from lafka.papers.walk.trails import Links
 from lafka.pids import SCHEMES, Pid, Scheme
 from lafka.spiders.futli import FutliSpider

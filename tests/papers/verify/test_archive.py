@@ -30,9 +30,9 @@ from lafka.cli import json_line
 from lafka.commands.verify import Command
 from lafka.errors import BadPid, NotHeld
 from lafka.filesets.checking.problems import CODES as of_filesets
-from lafka.papers import verify
-from lafka.papers.verify import FileProblem, Verifier
-from lafka.papers.verify.summary import _spelled
+from lafka.papers import checking as verify
+from lafka.papers.checking import FileProblem, Verifier
+from lafka.papers.checking.summary import _spelled
 from tests.damages import damages, same_values
 
 ROOT = Path(__file__).parents[3]
@@ -315,7 +315,7 @@ def test_many_papers_are_shared_out(tmp_path: Path) -> None:
 
 SHARED_OUT = """
 import json, sys, threading
-from lafka.papers.verify import Verifier
+from lafka.papers.checking import Verifier
 held = threading.Event()
 if sys.argv[2] == "threads":
     threading.Thread(target=held.wait, daemon=True).start()

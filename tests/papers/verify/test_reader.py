@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lafka.papers.verify.digests import canonical_digest
-from lafka.papers.verify.headers import _parse_lines as parse_lines
-from lafka.papers.verify.headers import _parse_plain as parse_plain
-from lafka.papers.verify.problems import FileProblem
-from lafka.papers.verify.reader import StrictReader, StrictRecord, records
+from lafka.witness.digests import canonical_digest
+from lafka.witness.headers import _parse_lines as parse_lines
+from lafka.witness.headers import _parse_plain as parse_plain
+from lafka.witness.problems import FileProblem
+from lafka.witness.reader import StrictReader, StrictRecord, records
 
 ROOT = Path(__file__).parents[3]
 SHARED = Path(__file__).parents[3].parent / "shared" / "warc"
@@ -376,14 +376,14 @@ def test_nothing_is_raised_on_any_bytes(path: Path, data: bytes, place: int) -> 
 
 
 def test_the_reader_loads_nothing_of_ours_but_itself() -> None:
-    program = "import lafka.papers.verify.reader, sys; print(*(m for m in sys.modules))"
+    program = "import lafka.witness.reader, sys; print(*(m for m in sys.modules))"
     told = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
     loaded = {name for name in told.stdout.split() if name.partition(".")[0] == "lafka"}
     parts = ("blocks", "digests", "headers", "problems", "reader", "tables")
-    packages = {"lafka", "lafka.papers", "lafka.papers.verify"}
-    assert loaded == packages | {f"lafka.papers.verify.{name}" for name in parts}
+    packages = {"lafka", "lafka.witness"}
+    assert loaded == packages | {f"lafka.witness.{name}" for name in parts}
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the sample files are not here")

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from warcio.checker import Checker
 
-from lafka.papers.verify.problems import FileProblem
-from lafka.papers.verify.reader import records
 from lafka.warc.alike.arc import ArcVolume
 from lafka.warc.alike.archeaders import unescaped
 from lafka.warc.converting.arc2warc import arc2warc, legal_url
 from lafka.warc.format.fields import Fields
 from lafka.warc.reading.volumes import Volume
+from lafka.witness.problems import FileProblem
+from lafka.witness.reader import records
 from tests.warc.arcs import DNS, FILEDESC, FILEDESC_BODY, FTP, HTTP, PAGE, entry
 
 SAMPLES = Path(__file__).parents[3].parent / "shared" / "warc"

@@ -1,0 +1,159 @@
+"""What killed crawls of fobis left: dead gatherings are ended, answers that the raw log has and no
+journal are stored.
+
+The answers of one run are known by their times: what a journal of that run tells of, or of an
+earlier recovery of it, is not stored again. What gave nothing that could be stored is passed over:
+it is due still, and asked for again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from lafka.archec.files.fobi_store import FobiKeeper, FobiRules, Got
+from lafka.archec.gather.recovery import Unlisted, recover
+from lafka.archec.records import Kind, Records
+from lafka.archec.redif.uris import normalise
+from lafka.archec.store.evidence import OBI
+from lafka.archec.store.folders import ObiStore
+from lafka.archec.store.journals import head, read
+from lafka.archec.store.names import CUT_MARK, Names
+from lafka.capture.logged import LoggedExchange
+from lafka.capture.outcomes import judge
+from lafka.capture.readback import Bound, DeadLog, recovered
+from lafka.errors import BadId, BadJournal, BadUrl, BadWarc
+from lafka.warc.format import dates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What a dead run left: gatherings that were ended, answers that were stored."""
+
+    ended: int
+    stored: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What was recovered of *run*, which is empty for gatherings whose raw log is no more."""
+
+    run: str
+    taken: Taken | None
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obis:
+    """An obi store as the road knows it: a ``CrawlStore``."""
+
+    store: ObiStore
+    records: Records
+    rules: FobiRules
+    owner_field: str = OBI
+
+    @property
+    def root(self) -> Path:
+        return self.store.root
+
+    def take_up(self, log: DeadLog, run: str) -> Taken:
+        """Store what is told nowhere; ``StorageTrouble``, ``RecordsAway``."""
+        answers = list(_answers(log))
+        names = dict(_names(self.store.names, answers))
+        unlisted = Unlisted(fobi_named=lambda name: names.get(name) or self.named(name), run=run)
+        ended = len(list(recover(self.store, self.records, Kind.FOBI, unlisted)))
+        told = self._told(run)
+        left = [got for got in answers if _key(got) not in told and _is_stored(got.exchanges[-1])]
+        if left:
+            self._store_all(left, run)
+        return Taken(ended=ended, stored=len(left))
+
+    def named(self, name: str) -> str | None:
+        """The id of the fobi whose file has that name; of a cut name, if the records know it."""
+        names = self.store.names
+        if (obi := names.inverse(name)) is not None:
+            return obi if Kind.of(obi) is Kind.FOBI else None
+        head, mark, _ = name.partition(CUT_MARK)
+        if not mark:
+            return None
+        known = self.records.walk(Kind.FOBI, unquote(head, errors="ignore"))
+        return next((obi.id for obi in known if names.file_name(obi.id) == name), None)
+
+    def _told(self, run: str) -> set[tuple[str, str]]:
+        """Ids and times of what the journals of *run* tell."""
+        found = set()
+        for tist in self.store.journals():
+            path = self.store.journal(tist)
+            try:
+                if head(path).get("run") != run:
+                    continue
+                found |= {(line["id"], line["time"]) for _, line in read(path) if "time" in line}
+            except BadJournal:
+                continue  # the check tells of it
+        return found
+
+    def _store_all(self, left: list[Got], run: str) -> None:
+        keeper = FobiKeeper(self.store, self.records, run=run, rules=self.rules, recovers=True)
+        try:
+            keeper.begin()
+            for got in left:
+                keeper.take(got)
+            keeper.end()
+        finally:
+            keeper.close()
+
+
+def _answers(log: DeadLog) -> Iterator[Got]:
+    """What was asked and answered, in the order of the log."""
+    for bound in log.bound.values():
+        try:
+            exchanges = log.exchanges(bound, log.known)
+        except BadWarc as error:
+            log.problems.append(str(error))
+            continue
+        if exchanges:
+            yield Got(uri=_uri(bound), exchanges=exchanges)
+
+
+def _uri(bound: Bound) -> str:
+    return bound.body.first(OBI)
+
+
+def _key(got: Got) -> tuple[str, str]:
+    return got.uri, dates.to_text(got.exchanges[-1].time)
+
+
+def _names(names: Names, answers: list[Got]) -> Iterator[tuple[str, str]]:
+    """The names that the files of these answers have, or were to have, and their ids."""
+    for got in answers:
+        try:
+            obi = normalise(got.exchanges[-1].url)
+            yield names.file_name(obi), obi
+        except (BadUrl, BadId):
+            continue
+
+
+def _is_stored(last: LoggedExchange) -> bool:
+    """Whether the answer was, or would have been, stored; what it is not is asked for again."""
+    if last.payload is None or last.response is None:
+        return False
+    outcome = judge(last.payload, truncated=last.truncated, too_big=last.too_big)
+    return outcome.is_stored
+
+
+def recover_fobis(
+    obis: Obis, *, keep: bool = False, stopped: Callable[[], bool] = lambda: False
+) -> Iterator[Found]:
+    """Take up what killed crawls left, one run at a time; under the lock of fobis.
+
+    ``BadJournal``, ``StorageTrouble``, ``RecordsAway``.
+    """
+    for one in recovered(obis, keep=keep, max_entity=obis.rules.max_entity, stopped=stopped):
+        yield Found(run=one.run, taken=one.taken, problems=one.problems)
+    if not stopped():
+        # Those whose raw log is gone: somebody removed it, or the power took its folder's name.
+        unlisted = Unlisted(fobi_named=obis.named)
+        for _ in recover(obis.store, obis.records, Kind.FOBI, unlisted):
+            yield Found(run="", taken=Taken(ended=1, stored=0), problems=())

@@ -1,0 +1,156 @@
+"""Tobis as they stand in RePEc data: from templates to what a journal line says of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from lafka.archec import redif
+from lafka.archec.gather.sources import Source, SourceFile
+from lafka.archec.gather.unchanged_files import Look, Oddity, Passage, Passing, Row, passages
+from lafka.archec.redif.problems import Problem
+from lafka.errors import BadHandle, BadId, TornFile
+
+_STORED_NOT = ("mirror",)
+Tell = Callable[[Problem], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """A tobi at one place of the source.
+
+    ``id`` is its canonical handle, ``modified`` the mtime of ``file`` in whole seconds,
+    ``is_own`` whether the file stands in the folder that the handle belongs to; ``row`` is where
+    the next run is told of it.
+    """
+
+    id: str
+    template: redif.Template
+    file: str
+    modified: int
+    is_own: bool
+    row: Row | None = None
+
+    @property
+    def data(self) -> bytes:
+        return self.template.data
+
+    @property
+    def line(self) -> int:
+        return self.template.line
+
+    def line_values(self) -> dict[str, Any]:
+        """What a journal line says of it beside id, checksums and times."""
+        offset = self.template.offset
+        told: dict[str, Any] = {"type": self.template.type, "file": self.file, "offset": offset}
+        if offset is None:
+            told["from"] = "utf-16"
+        # Only now: of a template that is as it was, nobody asks for its files.
+        refipos = list(_refipos(self.template))
+        return told | {"encoding": self.template.encoding, "refipos": refipos}
+
+
+def sightings(source: Source, tell: Tell, passing: Passing) -> Iterator[Sighting | Passage]:
+    """All tobis of *source* in its order; *tell* gets what is odd.
+
+    What *passing* has of the last run is not read again.
+    """
+    for file in source:
+        try:
+            yield from _of_file(file, tell, passing)
+        except TornFile:
+            continue  # the source notes what it did not read
+    for problem in source.problems:
+        tell(problem)
+
+
+def _of_file(file: SourceFile, tell: Tell, passing: Passing) -> Iterator[Sighting | Passage]:
+    look = passing.look(file)
+    told = _Told(redif.read(look.source, file.path), look, tell)
+    if look.is_same:
+        told.known([(place, look.entry.lines[place]) for place in look.entry.odd])
+        yield from passages(file.path, look, list(enumerate(look.entry.lines)))
+        return
+    draft = passing.draft(look)
+    for found in told.reader.pieces(look.finder()):
+        if isinstance(found, redif.Template):
+            told.template(found)
+            if sighting := _sighting(file, found, passing, draft):
+                yield sighting
+            continue
+        told.known(found)
+        passing.put_known(draft, look.entry, found)
+        for known in passages(file.path, look, found, draft):
+            passing.await_passage(draft)
+            yield known
+    passing.end(draft, is_whole=told.reader.is_told_whole)
+
+
+def _sighting(
+    file: SourceFile, template: redif.Template, passing: Passing, draft: int
+) -> Sighting | None:
+    """What *template* is a sighting of, and a row for it; None for what is not stored."""
+    odd = [Oddity(one.line - template.line, one.code, one.sentence) for one in template.problems]
+    if template.handle is None or template.type in _STORED_NOT:
+        passing.put_other(draft, template, odd)
+        return None
+    is_own = file.place.lower().startswith(f"{template.handle.folder}/")
+    return Sighting(
+        id=template.handle.text,
+        template=template,
+        file=file.path,
+        modified=file.modified,
+        is_own=is_own,
+        row=passing.put(draft, template, odd, is_own=is_own),
+    )
+
+
+class _Told:
+    """What is told of one file, whether it is read or passed over."""
+
+    def __init__(self, reader: redif.Reader, look: Look, tell: Tell) -> None:
+        self.reader, self._odd, self._tell = reader, look.entry.odd, tell
+
+    def template(self, template: redif.Template) -> None:
+        for problem in template.problems:
+            self._tell(problem)
+
+    def known(self, found: Iterable[tuple[int, int]]) -> None:
+        """The problems of the templates at these places of those that are known, and lines."""
+        if not self._odd:
+            return
+        file = self.reader.file
+        for place, line in found:
+            for below, code, sentence in self._odd.get(place, ()):
+                self._tell(Problem(file=file, line=line + below, code=code, sentence=sentence))
+
+
+_TOLD = ("format", "function", "size", "restriction")
+_OF_URI = ("second", "mended")
+
+
+def _refipos(template: redif.Template) -> Iterator[dict[str, Any]]:
+    for file in template.files():
+        said = {name: value for name in _TOLD if (value := getattr(file, name)) is not None}
+        for uri in file.uris:
+            raw = uri.futli if uri.second else file.url
+            told = {"n": file.n, "uri": uri.uri, "raw": raw, **said}
+            yield told | {name: True for name in _OF_URI if getattr(uri, name)}
+
+
+def read_tobi(data: bytes) -> dict[str, Any] | None:
+    """What a journal line says of the tobi with these bytes, ``id`` too; None for another file."""
+    try:
+        for template in redif.read(data, ""):
+            if template.handle is not None and template.type not in _STORED_NOT:
+                told = {"id": template.handle.text, "type": template.type, "file": None}
+                return {
+                    **told,
+                    "offset": None,
+                    "encoding": template.encoding,
+                    "refipos": list(_refipos(template)),
+                }
+    except (BadHandle, BadId):
+        return None
+    return None

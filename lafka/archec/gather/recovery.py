@@ -1,0 +1,192 @@
+"""What killed gatherings left: ended, so that the store is as if they had stopped in order.
+
+By the next run of the same kind, under its lock, before anything else. What has its name and no
+line is rolled forward: its bytes were on the disk before its name was given. What else a crawl of
+fobis captured, the raw log has, as far as the power did not take it
+(:mod:`lafka.archec.files.fobi_recovery`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lafka.archec.records import Kind, Last, Records
+from lafka.archec.records.opening import catch_up
+from lafka.archec.store import evidence, texts, tists
+from lafka.archec.store.folders import ObiStore
+from lafka.archec.store.journals import STORED, Journal, Line, draft_of, head, read
+from lafka.errors import BadJournal, StorageTrouble
+from lafka.payloads import SNIFF, kind_of
+from lafka.payloads import Kind as PayloadKind
+from lafka.storage.drafts import replace
+from lafka.storage.folders import DRAFT, sync_folder
+from lafka.warc.format.sources import CHUNK
+
+ReadTobi = Callable[[bytes], dict[str, Any] | None]
+"""Bytes of a tobi -> ``id`` and what a journal line says of it; None where they are none."""
+_OBI_DRAFT = re.compile(re.escape(DRAFT) + r"[0-9]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovered:
+    """A gathering that was killed: tobis rolled forward, drafts and links removed, bytes torn."""
+
+    tist: int
+    rolled: int
+    removed: int
+    torn: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unlisted:
+    """How to tell what a file is that has its name and no line; what nobody knows stays, unlisted.
+
+    ``read_tobi`` reads a tobi; ``fobi_named`` gives the id of the fobi with that name.
+    ``run``: only gatherings of that run are ended.
+    """
+
+    read_tobi: ReadTobi = lambda _: None
+    fobi_named: Callable[[str], str | None] = lambda _: None
+    run: str | None = None
+
+
+def recover(
+    store: ObiStore, records: Records, kind: Kind, unlisted: Unlisted
+) -> Iterator[Recovered]:
+    """End the dead gatherings of *kind*, oldest first; under that kind's lock.
+
+    The records take in what they lack. ``BadJournal`` where a line that was acknowledged is
+    damaged: then that gathering is left as it is. ``StorageTrouble``.
+    """
+    catch_up(store, records)
+    try:
+        # It was going to be a journal, and never got its name.
+        draft_of(store.journal(0), kind).unlink(missing_ok=True)
+        for tist in store.journals():
+            journal = _dead(store, kind, tist, unlisted.run)
+            if journal:
+                try:
+                    yield _ended(store, records, journal, tist, unlisted)
+                finally:
+                    journal.close()
+    except OSError as error:
+        raise StorageTrouble(error.filename or store.root, error) from error
+
+
+def _dead(store: ObiStore, kind: Kind, tist: int, run: str | None) -> Journal | None:
+    path = store.journal(tist)
+    with suppress(BadJournal):  # the check tells of a journal without a first line
+        first = head(path)
+        if first.get("kind") == kind and run in (None, first.get("run")):
+            return Journal.dead(path)
+    return None
+
+
+def _ended(
+    store: ObiStore, records: Records, journal: Journal, tist: int, unlisted: Unlisted
+) -> Recovered:
+    torn = _cut_torn(journal, records.applied(tist))
+    evidence.cut_torn(evidence.path_of(store, tist))
+    lines = [line for _, line in read(journal.path)]
+    told = {store.names.file_name(line["id"]) for line in lines if line.get("e") in STORED}
+    folder = store.folder(tist)
+    removed, rolled = 0, []
+    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+        if path.name in told:
+            continue
+        if path.is_symlink() or _OBI_DRAFT.fullmatch(path.name):
+            path.unlink()
+            removed += 1
+        elif obi := unlisted.fobi_named(path.name):
+            rolled.append(_rolled_fobi(records, path, obi, tist))
+        elif line := _rolled(store, records, path, unlisted.read_tobi):
+            rolled.append(line)
+    if removed:
+        sync_folder(folder)
+    _close(journal, records, tist, lines, rolled)
+    return Recovered(tist=tist, rolled=len(rolled), removed=removed, torn=torn)
+
+
+def _cut_torn(journal: Journal, applied: int) -> int:
+    """Keep what is no whole line beside the journal, and cut it off; how many bytes."""
+    whole = 0
+    try:
+        for place, _ in read(journal.path):
+            whole = place
+    except BadJournal:
+        if whole < applied:  # it was whole when it was acknowledged: no kill did this
+            raise
+        size = journal.size - whole
+        kept = journal.path.with_name(f"{journal.path.name}.torn-{whole}")
+        replace(kept, [journal.read(size, whole)])
+        journal.cut(whole)
+        return size
+    return 0
+
+
+def _rolled(
+    store: ObiStore, records: Records, path: Path, read_tobi: ReadTobi
+) -> dict[str, Any] | None:
+    """The line of a tobi that has none; None for a file that is not of this store's making."""
+    data = path.read_bytes()
+    line = read_tobi(data)
+    if line is None or store.names.file_name(line["id"]) != path.name:
+        return None
+    sums = texts.of_template(data)
+    last = records.last(Kind.TOBI, line["id"])
+    first = {"e": event_of(last), "id": line["id"], "md5": _key(records, Kind.TOBI, sums)}
+    own = {"sha256": sums.sha256, "length": len(data), "found": int(path.stat().st_mtime)}
+    if last and last.found is not None:
+        own["found"] = last.found
+    return {**first, **own, **line, "text_sha256": sums.text_sha256, "recovered": True}
+
+
+def _rolled_fobi(records: Records, path: Path, obi: str, tist: int) -> dict[str, Any]:
+    """The line of a fobi that has none: what its bytes tell, and when they came."""
+    state = path.stat()
+    with path.open("rb") as file:
+        kind = kind_of(file.read(SNIFF))
+        file.seek(0)
+        is_page = kind is PayloadKind.HTML and state.st_size <= texts.PAGE_MAX
+        if is_page:
+            sums = texts.of_file(file.read(), is_page=True)
+        else:
+            sums, _ = texts.of_pieces(iter(lambda: file.read(CHUNK), b""))
+    last = records.last(Kind.FOBI, obi)
+    found = last.found if last and last.found is not None else tist
+    first = {"e": event_of(last), "id": obi, "md5": _key(records, Kind.FOBI, sums)}
+    own = {"sha256": sums.sha256, "length": state.st_size, "found": found}
+    time = f"{tists.to_time(int(state.st_mtime)):%Y-%m-%dT%H:%M:%SZ}"
+    told = {"time": time, "way": [obi], "status": 200, "kind": str(kind)}
+    text = {"text": texts.HTML_TEXT} if is_page else {}
+    return {**first, **own, **told, **text, "text_sha256": sums.text_sha256, "recovered": True}
+
+
+def event_of(last: Last | None) -> str:
+    """What the sight of an obi is whose text is not the last one."""
+    return "change" if last and last.noted is not None and last.lost is None else "appearance"
+
+
+def _key(records: Records, kind: Kind, sums: texts.Checksums) -> str:
+    """The MD5 key of a text that no content has."""
+    others = [c for c in records.held(kind, sums.md5) if c.text_sha256 != sums.text_sha256]
+    return f"{sums.md5}-{len(others) + 1}" if others else sums.md5
+
+
+def _close(
+    journal: Journal, records: Records, tist: int, lines: list[Line], rolled: list[dict[str, Any]]
+) -> None:
+    counts = Counter(line["e"] for line in (*lines[1:], *rolled))
+    end = {"e": "end", "counts": dict(counts), "seconds": 0.0, "killed": True}
+    more = [*rolled, end]
+    try:
+        journal.append(more)
+    except OSError as error:
+        raise StorageTrouble(journal.path, error) from error
+    records.apply(tist, journal.size, [*lines[:1], *more] if not records.applied(tist) else more)

@@ -1,0 +1,344 @@
+"""What the last finished run found in each file of RePEc data, so that it is not read again.
+
+A file whose bytes are as they were, read by the same reader, has the templates that it had; and
+each was, when that run ended, what the records say last of its handle. Of a file that changed, the
+templates whose bytes the last run found in it are passed over one by one. What is kept is a cache
+in the records, never the truth: it counts where no gathering of tobis came since, and nothing but
+time is lost with it. Digests decide, never sizes and times.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from lafka.archec.gather.sources import SourceFile
+from lafka.archec.records import Records
+from lafka.archec.redif import Find, Found, Passed, Readable, Template
+from lafka.errors import TornFile
+
+LONGEST = 8 << 20
+"""Bytes of a file that can be passed over; a longer one is read in pieces, each time."""
+_KEY = 16
+_DIGEST = 32
+_SALT = 16
+_SLICE = 8
+_UNKNOWN = bytes(_SLICE)  # of a template that is read wherever its file changed
+_LAFKA = Path(__file__).parents[2]
+_READERS = (
+    "archec/gather/found_templates.py", "archec/gather/sources.py",
+    "archec/gather/unchanged_files.py", "archec/redif/*.py", "archec/store/texts.py",
+    "errors.py", "pids.py", "urls.py",
+)  # fmt: skip
+
+
+@cache
+def reader_version() -> bytes:
+    """A digest of what makes sightings of bytes: this code and what it stands on."""
+    digest = sha256(f"{sys.version} {version('w3lib')}".encode())
+    for path in (path for pattern in _READERS for path in sorted(_LAFKA.glob(pattern))):
+        digest.update(path.read_bytes())
+    return digest.digest()
+
+
+class Oddity(NamedTuple):
+    """A problem of a template: how many lines behind its first one, code and sentence."""
+
+    below: int
+    code: str
+    sentence: str
+
+
+class Passage(NamedTuple):
+    """Tobis of one file that are as they were: their numbers in the records, each with its line.
+
+    All of them stand in their own folders, or none; ``key`` and ``draft`` are for ``Passing``.
+    """
+
+    file: str
+    tobis: Sequence[tuple[int, int]]
+    is_own: bool
+    key: bytes
+    draft: int
+
+
+class Row(NamedTuple):
+    """Where the outcome of a sighting is to be noted: a draft, and a place in it."""
+
+    draft: int
+    place: int
+
+
+@dataclass(slots=True)
+class Entry:
+    """What a file had: columns of its templates, number 0 of what is no tobi.
+
+    ``slices`` are digests of 64 bits, which is enough as nobody knows the ``salt`` that they are
+    keyed with: who writes RePEc data cannot make two templates that have the same.
+    """
+
+    numbers: list[int] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    own: list[bool] = field(default_factory=list)
+    slices: list[bytes] = field(default_factory=list)
+    odd: dict[int, list[Oddity]] = field(default_factory=dict)
+    salt: bytes = field(default_factory=lambda: os.urandom(_SALT))
+
+    def encoded(self, digest: bytes) -> bytes:
+        """As bytes; *digest* is of the file."""
+        odd = [[place, *oddity] for place, some in self.odd.items() for oddity in some]
+        columns = [_steps(self.numbers), _steps(self.lines), bytes(self.own).hex(), odd]
+        told = json.dumps(columns, separators=(",", ":"))
+        return b"".join([digest, self.salt, zlib.compress(told.encode(), 1), *self.slices])
+
+    @classmethod
+    def decoded(cls, data: bytes) -> Entry:
+        packed = zlib.decompressobj()
+        numbers, lines, own, odd = json.loads(packed.decompress(data[_DIGEST + _SALT :]))
+        slices = packed.unused_data
+        entry = cls(
+            numbers=list(accumulate(numbers)),
+            lines=list(accumulate(lines)),
+            own=list(map(bool, bytes.fromhex(own))),
+            slices=[slices[at : at + _SLICE] for at in range(0, len(slices), _SLICE)],
+            salt=data[_DIGEST : _DIGEST + _SALT],
+        )
+        for place, *oddity in odd:
+            entry.odd.setdefault(place, []).append(Oddity(*oddity))
+        return entry
+
+    def add(self, template: Template, odd: Sequence[Oddity], *, is_own: bool) -> None:
+        """A template whose number is not known."""
+        # What is odd about its first line may lie in what stands before it.
+        is_plain = all(one.below for one in odd)
+        if odd:
+            self.odd[len(self.numbers)] = list(odd)
+        self.numbers.append(0)
+        self.lines.append(template.line)
+        self.own.append(is_own)
+        self.slices.append(self.digest(template.data) if is_plain else _UNKNOWN)
+
+    def take(self, known: Entry, found: Sequence[Passed]) -> None:
+        """Templates of *known*, which has the same salt."""
+        if known.odd:
+            for here, (place, _) in enumerate(found, len(self.numbers)):
+                if place in known.odd:
+                    self.odd[here] = known.odd[place]
+        self.numbers += [known.numbers[place] for place, _ in found]
+        self.lines += [line for _, line in found]
+        self.own += [known.own[place] for place, _ in found]
+        self.slices += [known.slices[place] for place, _ in found]
+
+    def digest(self, data: bytes) -> bytes:
+        """Of the bytes of a template."""
+        return sha256(self.salt + data).digest()[:_SLICE]
+
+    def found(self) -> dict[bytes, Found]:
+        """The templates that can be known by their digests."""
+        return {
+            digest: Found(place, len(self.odd.get(place, ())))
+            for place, digest in enumerate(self.slices)
+            if digest != _UNKNOWN
+        }
+
+
+def _steps(values: Sequence[int]) -> list[int]:
+    return [after - before for before, after in pairwise([0, *values])]
+
+
+@dataclass(slots=True)
+class _Draft:
+    """The entry of a file of this run, until all its templates are judged."""
+
+    key: bytes
+    digest: bytes
+    entry: Entry
+    left: int = 1  # what is not judged yet, the end of the file included
+    is_spoilt: bool = False
+
+
+class Look:
+    """A file that was looked at: ``source`` is what is left to be read of it.
+
+    ``entry`` is what the last run found in it, ``is_same`` whether it had the same bytes then.
+    ``key`` is empty where it cannot be passed over.
+    """
+
+    def __init__(self, source: bytes | Readable, key: bytes = b"", digest: bytes = b"") -> None:
+        self.source, self.key, self.digest = source, key, digest
+        self.entry = Entry()
+        self.is_same = False
+
+    def known(self, found: bytes | None) -> None:
+        """Take up what the records have of it."""
+        if found:
+            self.entry = Entry.decoded(found)
+            self.is_same = found[:_DIGEST] == self.digest
+
+    def finder(self) -> Find | None:
+        """Finds which of the known templates has given bytes; None where none is known."""
+        known, digest = self.entry.found(), self.entry.digest
+        return (lambda data: known.get(digest(data))) if known else None
+
+
+class Passing:
+    """The cache of one run over *records*, which have taken in gatherings of tobis up to *at*."""
+
+    def __init__(self, records: Records, at: int) -> None:
+        self._records = records
+        self._at = at if at and records.passed_at() == at else 0
+        self._kept: set[bytes] = set()
+        self._drafts: dict[int, _Draft] = {}
+        self._last = 0
+        self._added = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the run
+
+    def close(self) -> None:
+        self._added.close()
+
+    def look(self, file: SourceFile) -> Look:
+        """*file*, read as far as it can be passed over."""
+        if file.size > LONGEST:
+            return Look(file)
+        data, torn = _beginning(file)
+        if torn or len(data) > LONGEST:
+            return Look(_Rest(data, file, torn))
+        key = sha256(reader_version())
+        key.update(json.dumps([file.path, file.place]).encode())
+        look = Look(data, key.digest()[:_KEY], sha256(data).digest())
+        if self._at:
+            look.known(self._records.passed(look.key))
+        if look.is_same:
+            self._kept.add(look.key)
+        return look
+
+    # The entries of this run -------------------------------------------------------------------
+
+    def draft(self, look: Look) -> int:
+        """The number of a new draft of an entry; 0 where there is none."""
+        if not look.key:
+            return 0
+        self._last += 1
+        self._drafts[self._last] = _Draft(look.key, look.digest, Entry(salt=look.entry.salt))
+        return self._last
+
+    def put(
+        self, draft: int, template: Template, odd: Sequence[Oddity], *, is_own: bool
+    ) -> Row | None:
+        """A template whose number is found out later."""
+        if not draft:
+            return None
+        entry = self._drafts[draft].entry
+        entry.add(template, odd, is_own=is_own)
+        self._drafts[draft].left += 1
+        return Row(draft, len(entry.numbers) - 1)
+
+    def put_other(self, draft: int, template: Template, odd: Sequence[Oddity]) -> None:
+        """A template that is no tobi."""
+        if draft:
+            self._drafts[draft].entry.add(template, odd, is_own=False)
+
+    def put_known(self, draft: int, known: Entry, found: Sequence[Passed]) -> None:
+        """Templates that are as they were in *known*."""
+        if draft:
+            self._drafts[draft].entry.take(known, found)
+
+    def await_passage(self, draft: int) -> None:
+        if draft:
+            self._drafts[draft].left += 1
+
+    def found(self, row: Row | None, number: int) -> None:
+        """The tobi of *row* is the obi *number*, and has its last text."""
+        if row:
+            self._drafts[row.draft].entry.numbers[row.place] = number
+            self._judged(row.draft)
+
+    def spoil(self, row: Row | None) -> None:
+        """The tobi of *row* has another text than the records: its file is read next time."""
+        if row:
+            self._judged(row.draft, is_spoilt=True)
+
+    def passed(self, passage: Passage, *, is_beaten: bool) -> None:
+        """*passage* was judged; *is_beaten*: something in it has another text than the records."""
+        if is_beaten:
+            self._kept.discard(passage.key)
+        if passage.draft:
+            self._judged(passage.draft, is_spoilt=is_beaten)
+
+    def end(self, draft: int, *, is_whole: bool) -> None:
+        """The file was read to its end; *is_whole*: all that is odd about it was told."""
+        if draft:
+            self._judged(draft, is_spoilt=not is_whole)
+
+    def _judged(self, number: int, *, is_spoilt: bool = False) -> None:
+        draft = self._drafts[number]
+        draft.left -= 1
+        draft.is_spoilt |= is_spoilt
+        if not draft.left:
+            del self._drafts[number]
+            if not draft.is_spoilt:
+                pickle.dump((draft.key, draft.entry.encoded(draft.digest)), self._added)
+
+    def keep(self, tist: int) -> None:
+        """Let the next run know what this one, which is over, found; *tist* its last gathering."""
+        self._added.seek(0)
+        self._records.keep_passed(tist, self._kept, self._written())
+
+    def _written(self) -> Iterator[tuple[bytes, bytes]]:
+        try:
+            while True:
+                yield pickle.load(self._added)  # noqa: S301 - this process wrote it
+        except EOFError:
+            return
+
+
+def passages(
+    file: str, look: Look, found: Sequence[tuple[int, int]], draft: int = 0
+) -> Iterator[Passage]:
+    """The known templates *found*, by their places in the entry and their lines now."""
+    numbers, own = look.entry.numbers, look.entry.own
+    for is_own in (True, False):
+        tobis = [
+            (numbers[place], line)
+            for place, line in found
+            if own[place] is is_own and numbers[place]
+        ]
+        if tobis:
+            yield Passage(file, tobis, is_own, look.key, draft)
+
+
+def _beginning(file: SourceFile) -> tuple[bytes, TornFile | None]:
+    """The bytes of *file*, at most one more than can be passed over; why there are no more."""
+    had = b""
+    try:
+        while len(had) <= LONGEST and (more := file.read(LONGEST + 1 - len(had))):
+            had = had + more if had else more
+    except TornFile as error:
+        return had, error
+    return had, None
+
+
+class _Rest:
+    """What was read of a file already, and then the rest of it; *torn*: there is none."""
+
+    def __init__(self, had: bytes, file: Readable, torn: TornFile | None) -> None:
+        self._had, self._file, self._torn = had, file, torn
+
+    def read(self, size: int, /) -> bytes:
+        if self._had:
+            piece, self._had = self._had[:size], self._had[size:]
+            return piece
+        if self._torn:
+            raise self._torn
+        return self._file.read(size)

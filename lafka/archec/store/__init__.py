@@ -1,0 +1,1 @@
+"""The obi store on disk: folders, names, times, texts, journals, evidence."""

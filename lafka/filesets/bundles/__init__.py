@@ -1,0 +1,1 @@
+"""Bundles, read where they lie, in bounded children."""

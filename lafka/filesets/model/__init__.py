@@ -1,0 +1,1 @@
+"""The values of filesets: requests, manifests, results, statuses, rows."""

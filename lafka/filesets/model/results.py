@@ -1,0 +1,195 @@
+"""Ingest results: what came of a request, as the JSON that is published.
+
+The keys are those of the proposal ("Ingest Result Schema"); ``docs/schemas/`` has them as JSON
+schemas. Keys without a value are left out. :func:`file_result` makes the second object that a
+``success-file`` publishes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from lafka.errors import printable
+from lafka.filesets.model.asks import Resource
+from lafka.filesets.model.pages import HtmlBiblio
+from lafka.filesets.model.statuses import Status, is_known
+from lafka.filesets.model.types import (
+    ArchiveStrategyResult,
+    FilesetPlatformItem,
+    Manifest,
+    check_manifest_file,
+)
+
+LONGEST_MESSAGE = 1_600
+_ARCHIVEORG = "archiveorg-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landing:
+    """The landing page as it is told: its capture in the fileset WARC."""
+
+    hops: tuple[str, ...] = ()
+    terminal: Mapping[str, Any] | None = None
+    file_meta: Mapping[str, Any] | None = None
+    cdx: Mapping[str, Any] | None = None
+    revisit_cdx: Mapping[str, Any] | None = None
+    html_biblio: HtmlBiblio | None = None
+
+    @classmethod
+    def of(cls, resource: Resource, **values: Any) -> Self:
+        """With what *resource* tells; *values* are the other fields, as ``file_meta``."""
+        meta = values.get("file_meta") or {}
+        terminal = {
+            "terminal_url": resource.url,
+            "terminal_dt": resource.dt or None,
+            "terminal_status_code": resource.status,
+            "terminal_sha1hex": meta.get("sha1hex"),
+        }
+        return cls(hops=resource.hops, terminal=_told(terminal), **values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestResult:
+    """What came of one request; ``request`` is the object as it came.
+
+    ``file_count`` and ``total_size`` are of the whole manifest, also where ``manifest_truncated``.
+    ``lafka`` has ``fileset, version, run, outcome, requests, bytes, seconds``, as far as known.
+    """
+
+    request: Mapping[str, Any]
+    status: str
+    error_message: str | None = None
+    landing: Landing = field(default_factory=Landing)
+    item: FilesetPlatformItem | None = None
+    archived: ArchiveStrategyResult | None = None
+    manifest: Manifest | None = None
+    file_count: int | None = None
+    total_size: int | None = None
+    manifest_truncated: bool = False
+    lafka: Mapping[str, Any] | None = None
+
+    @property
+    def hit(self) -> bool:
+        return self.status in (Status.SUCCESS, Status.SUCCESS_EXISTING, Status.SUCCESS_FILE)
+
+    def without_manifest(self) -> Self:
+        """For a message that would be too large."""
+        return replace(self, manifest=None, manifest_truncated=True)
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that is published, stored in the feed and persisted."""
+        value = {
+            "hit": self.hit,
+            "status": str(self.status),
+            "request": dict(self.request),
+            "hops": list(self.landing.hops),
+            "error_message": _message(self.error_message),
+            "terminal": self.landing.terminal,
+            "file_meta": self.landing.file_meta,
+            "cdx": self.landing.cdx,
+            "revisit_cdx": self.landing.revisit_cdx,
+            "html_biblio": self._biblio(),
+            **self._platform(),
+            **self._archived(),
+            "manifest_truncated": self.manifest_truncated or None,
+            "lafka": self.lafka,
+        }
+        return _told(value)
+
+    def _biblio(self) -> dict[str, Any] | None:
+        biblio = self.landing.html_biblio
+        return None if biblio is None else biblio.as_json()
+
+    def _platform(self) -> dict[str, Any]:
+        item = self.item
+        if item is None:
+            return {}
+        manifest = None if self.manifest is None else [file.as_json() for file in self.manifest]
+        return {
+            "platform_name": item.platform_name,
+            "platform_domain": item.platform_domain,
+            "platform_id": item.platform_id,
+            "platform_base_url": item.web_base_url,
+            "ingest_strategy": None if self.archived is None else self.archived.ingest_strategy,
+            "file_count": self.file_count,
+            "total_size": self.total_size,
+            "manifest": manifest,
+        }
+
+    def _archived(self) -> dict[str, Any]:
+        done = self.archived
+        if done is None:
+            return {}
+        in_item = done.ingest_strategy.startswith(_ARCHIVEORG) and self.item is not None
+        file = {
+            "file_meta": done.file_file_meta,
+            "terminal": done.file_terminal,
+            "cdx": done.file_cdx,
+            "revisit_cdx": done.file_revisit_cdx,
+        }
+        bundle = {
+            "file_meta": done.bundle_file_meta,
+            "terminal": done.bundle_terminal,
+            "cdx": done.bundle_cdx,
+            "revisit_cdx": done.bundle_revisit_cdx,
+            "archiveorg_bundle_path": done.bundle_archiveorg_path,
+        }
+        return {
+            "archiveorg_item_name": self.item.archiveorg_item_name
+            if in_item and self.item
+            else None,
+            "fileset_bundle": _told(bundle) or None,
+            "fileset_file": _told(file) or None,
+            "extra": done.extra,
+        }
+
+
+def _told(value: Mapping[str, Any]) -> dict[str, Any]:
+    """*value* without keys that say nothing, inner objects too."""
+    found = {
+        key: _told(part) if isinstance(part, Mapping) and key != "request" else part
+        for key, part in value.items()
+    }
+    return {key: part for key, part in found.items() if part not in (None, [], {})}
+
+
+def _message(text: str | None) -> str | None:
+    return printable(text)[:LONGEST_MESSAGE] if text else None
+
+
+def file_result(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The result of a single file that a ``success-file`` publishes too; None for all else.
+
+    Its request is that of the fileset with ``{ingest_type}-file`` as its type.
+    """
+    file, request = result.get("fileset_file"), result.get("request")
+    if result.get("status") != Status.SUCCESS_FILE or not isinstance(file, Mapping):
+        return None
+    if not isinstance(request, Mapping):
+        return None
+    kind = f"{request.get('ingest_type')}-file"
+    told = {key: file.get(key) for key in ("file_meta", "terminal", "cdx", "revisit_cdx")}
+    value = {"hit": True, "status": "success", "request": {**request, "ingest_type": kind}, **told}
+    return {key: part for key, part in value.items() if part is not None}
+
+
+def check_result(value: Any) -> dict[str, Any]:
+    """*value*, a result as it was read; ``ValueError`` where it is none."""
+    if not isinstance(value, dict) or not isinstance(value.get("request"), dict):
+        raise ValueError("a result is an object with a request")
+    if not isinstance(value.get("hit"), bool):
+        raise ValueError("hit is no boolean")
+    status = value.get("status")
+    if not isinstance(status, str) or not is_known(status):
+        raise ValueError(f"unknown status {str(status)[:60]!r}")
+    for key in ("ingest_type", "base_url"):
+        if not isinstance(value["request"].get(key), str) or not value["request"][key]:
+            raise ValueError(f"its request has no {key}")
+    files = value.get("manifest", [])
+    if not isinstance(files, list):
+        raise ValueError("the manifest is no list")
+    for file in files:
+        check_manifest_file(file)
+    return value

@@ -1,0 +1,253 @@
+"""The types of the fileset proposal, letter by letter, and the errors of its platforms.
+
+All are values: frozen, they grow by ``dataclasses.replace``. The names of their fields are those of
+the proposal ("New python types"), of the JSON of requests and results and of the SQL columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any, Self
+
+from lafka.errors import SiteError
+from lafka.filesets.model.statuses import Status
+
+OTHER_DIGESTS = ("sha512", "sha384", "sha224", "blake2b", "crc32")
+"""Digests that a manifest file has in ``extra``, in hex, under these names."""
+
+_DIGEST_LENGTHS = {
+    "md5": 32, "sha1": 40, "sha256": 64,
+    "sha512": 128, "sha384": 96, "sha224": 56, "blake2b": 128, "crc32": 8,
+}  # fmt: skip
+
+
+class IngestStrategy(StrEnum):
+    """Where bytes go and what they are told as: ``{storage_backend}-{fatcat_entity}``."""
+
+    WEB_FILE = "web-file"
+    WEB_FILESET = "web-fileset"
+    WEB_FILESET_BUNDLED = "web-fileset-bundled"
+    ARCHIVEORG_FILE = "archiveorg-file"
+    ARCHIVEORG_FILESET = "archiveorg-fileset"
+    ARCHIVEORG_FILESET_BUNDLED = "archiveorg-fileset-bundled"
+
+    @property
+    def is_web(self) -> bool:
+        """Whether the bytes go to the fileset WARC; else to an item."""
+        return self.startswith("web-")
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the fileset is told as a single file."""
+        return self.endswith("-file")
+
+    @property
+    def is_bundled(self) -> bool:
+        """Whether one enclosing file is stored for all."""
+        return self.endswith("-bundled")
+
+
+def without_none(value: Any) -> dict[str, Any]:
+    """The fields of the dataclass *value* that are not None, by name, in order."""
+    found = {part.name: getattr(value, part.name) for part in fields(value)}
+    return {name: part for name, part in found.items() if part is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesetManifestFile:
+    """A file of a fileset: what its platform says of it, and what came of it.
+
+    ``path`` has ``/`` between its parts; ``size`` is in bytes; digests are lower-case hex of the
+    bytes themselves. ``status`` is a :class:`FileStatus`, None until something is known.
+    ``terminal_url`` and ``terminal_dt`` (14 digits, UTC) tell where and when the bytes came from.
+    ``extra`` holds other digests under the names of ``OTHER_DIGESTS`` and what has no other place.
+    """
+
+    path: str
+    size: int | None = None
+    md5: str | None = None
+    sha1: str | None = None
+    sha256: str | None = None
+    mimetype: str | None = None
+    extra: Mapping[str, Any] | None = None
+    status: str | None = None
+    platform_url: str | None = None
+    terminal_url: str | None = None
+    terminal_dt: str | None = None
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Every digest that is known and can be computed, by algorithm, in order of comparing."""
+        found = {"sha1": self.sha1, "sha256": self.sha256, "md5": self.md5}
+        extra = self.extra or {}
+        found.update({name: extra.get(name) for name in OTHER_DIGESTS})
+        return {name: value for name, value in found.items() if value and is_digest(name, value)}
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that stands in results and summaries; keys without a value are left out."""
+        return without_none(self)
+
+    @classmethod
+    def of_json(cls, value: Any) -> Self:
+        """``ValueError`` where *value* is no manifest file; unknown keys are passed over."""
+        check_manifest_file(value)
+        texts = {name: value.get(name) for name in _TEXTS}
+        return cls(path=value["path"], size=value.get("size"), extra=value.get("extra"), **texts)
+
+
+def check_manifest_file(value: Any) -> None:
+    """``ValueError`` where *value* is no manifest file's JSON."""
+    if not isinstance(value, dict) or not isinstance(value.get("path"), str):
+        raise ValueError("a manifest file is an object with a path")
+    size, extra = value.get("size"), value.get("extra")
+    if size is not None and (type(size) is not int or size < 0):
+        raise ValueError(f"{value['path']!r}: size is no whole number")
+    if extra is not None and not isinstance(extra, dict):
+        raise ValueError(f"{value['path']!r}: extra is no object")
+    if not _TEXT_OR_NOTHING.issuperset(map(type, map(value.get, _TEXTS))):
+        for name in _TEXTS:
+            if not isinstance(value.get(name), str | None):
+                raise ValueError(f"{value['path']!r}: {name} is no text")
+
+
+_TEXT_OR_NOTHING = frozenset((str, type(None)))
+_TEXTS = ("md5", "sha1", "sha256", "mimetype", "status", "platform_url", "terminal_url",
+          "terminal_dt")  # fmt: skip
+
+
+def is_digest(algorithm: str, value: object) -> bool:
+    """Whether *value* has the form of a digest by *algorithm*: lower-case hex of its length."""
+    length = _DIGEST_LENGTHS.get(algorithm)
+    if length is None or not isinstance(value, str) or len(value) != length:
+        return False
+    return not set(value) - set("0123456789abcdef")
+
+
+Manifest = tuple[FilesetManifestFile, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesetPlatformItem:
+    """What a platform says of a dataset in one version.
+
+    ``platform_status`` is a :class:`Status`, ``success`` where there is nothing to say.
+    ``manifest`` is None where the platform gives no list of files. ``archiveorg_item_meta`` is what
+    ``item.json`` gets as metadata; ``web_base_url`` is the version's public page,
+    ``web_bundle_url`` the platform's "download all". ``extra`` has ``version`` and what has
+    no other place.
+    """
+
+    platform_name: str
+    platform_status: str = Status.SUCCESS
+    platform_domain: str | None = None
+    platform_id: str | None = None
+    manifest: Manifest | None = None
+    archiveorg_item_name: str | None = None
+    archiveorg_item_meta: Mapping[str, Any] | None = None
+    web_base_url: str | None = None
+    web_bundle_url: str | None = None
+    extra: Mapping[str, Any] | None = None
+
+    @property
+    def version(self) -> str | None:
+        """The version's name on its platform, None where it is not known."""
+        found = (self.extra or {}).get("version")
+        return found if isinstance(found, str) else None
+
+    @property
+    def fileset_id(self) -> str | None:
+        """``fileset:<name>:<domain>:<id>``, None before domain and id are known."""
+        if not self.platform_domain or not self.platform_id:
+            return None
+        return f"fileset:{self.platform_name}:{self.platform_domain}:{self.platform_id}"
+
+    @property
+    def total_size(self) -> int:
+        """Bytes; a size that is not known counts 0."""
+        return sum(file.size or 0 for file in self.manifest or ())
+
+    def as_json(self) -> dict[str, Any]:
+        value = without_none(self)
+        if self.manifest is not None:
+            value["manifest"] = [file.as_json() for file in self.manifest]
+        return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveStrategyResult:
+    """What came of archiving a fileset: in all, and of each file.
+
+    The ``file_*`` are of the file of a ``*-file`` strategy, the ``bundle_*`` of the enclosing file
+    of a ``*-bundled`` one; their objects are those of an ingest result (docs/filesets.md).
+    ``bundle_archiveorg_path`` is the bundle's path in the item. ``extra``: ``bundle_extra``,
+    ``from_bundle``, ``unverified``. ``message`` is a sentence where ``status`` is no hit.
+    """
+
+    ingest_strategy: str
+    status: str
+    manifest: Manifest
+    file_file_meta: Mapping[str, Any] | None = None
+    file_terminal: Mapping[str, Any] | None = None
+    file_cdx: Mapping[str, Any] | None = None
+    file_revisit_cdx: Mapping[str, Any] | None = None
+    bundle_file_meta: Mapping[str, Any] | None = None
+    bundle_terminal: Mapping[str, Any] | None = None
+    bundle_cdx: Mapping[str, Any] | None = None
+    bundle_revisit_cdx: Mapping[str, Any] | None = None
+    bundle_archiveorg_path: str | None = None
+    extra: Mapping[str, Any] | None = None
+    message: str | None = None
+
+
+class PlatformError(SiteError):
+    """A platform did not give what a dataset is made of; ``item`` has what is known so far.
+
+    Raised by ``process_request`` and ``chose_strategy`` and by nothing else of filesets.
+    """
+
+    status = Status.PLATFORM_ERROR
+
+    def __init__(self, message: str, item: FilesetPlatformItem | None = None) -> None:
+        super().__init__(message)
+        self.item = item
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.args[0], self.item)
+
+
+class PlatformScopeError(PlatformError):
+    """A page of the platform, but not of one version of one dataset."""
+
+    status = Status.PLATFORM_SCOPE
+
+
+class PlatformRestrictedError(PlatformError):
+    """Some file, or all of it, is not open to everybody (yet)."""
+
+    status = Status.PLATFORM_RESTRICTED
+
+
+class PlatformNotFound(PlatformError):
+    """The platform knows no such dataset, or not any more."""
+
+    status = Status.PLATFORM_404
+
+
+class PlatformHttpError(PlatformError):
+    """The platform answered with a status that says nothing of the dataset."""
+
+    status = Status.PLATFORM_HTTP_ERROR
+
+
+class EmptyManifest(PlatformError):
+    """A dataset without files."""
+
+    status = Status.EMPTY_MANIFEST
+
+
+class NoStrategy(PlatformError):
+    """No strategy can archive what the platform gives."""
+
+    status = Status.NO_STRATEGY_HELPER

@@ -1,0 +1,1 @@
+"""Results on their way out: topics, tables, rows in a database."""

@@ -1,0 +1,1 @@
+"""The way of a request from its landing page to its result."""

@@ -1,0 +1,266 @@
+"""One paper: what its suwaf says against what its WARC says."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lafka.papers.checking.summary import Summary, load
+from lafka.papers.checking.warc_content import DatedFut, Story
+from lafka.pids import Scheme
+from lafka.witness.problems import problem, settled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from concurrent.futures import Executor
+
+    from lafka.witness.blocks import LiteralPdf
+    from lafka.witness.problems import FileProblem
+
+_MARK = b"%PDF-"
+_CHUNK = 1 << 20
+_FROM_WARCINFO = {
+    "found_by": "found-by",
+    "html_url": "html-url",
+    "html_date": "html-date",
+    "label": "label",
+}
+
+
+@dataclass(slots=True, kw_only=True)
+class PaperCheck:
+    """One paper under examination."""
+
+    name: str
+    warc: Path
+    suwaf: Path
+    scheme: Scheme
+    pool: Executor | None
+    progress: Callable[[int], None]
+
+    def full(self) -> Iterator[FileProblem]:
+        # The suwaf first: what a writer adds meanwhile lies beyond its end.
+        summary, problems = load(self.suwaf, self.name, self.scheme)
+        yield from problems
+        if not self.warc.exists():
+            yield problem(self.suwaf, "no-warc", f"its WARC {self.warc} is missing")
+            return
+        if summary is None and not problems:
+            if self.warc.stat().st_size == 0:
+                yield problem(self.warc, "empty-warc", "no byte and no suwaf")
+                return
+            yield problem(self.warc, "no-suwaf", f"its suwaf {self.suwaf} is missing")
+        if summary is not None and summary.pid.path != self.name:
+            summary = None  # what it says is of another WARC
+        end = summary.end if summary is not None else None
+        story = Story(warc=self.warc, name=self.name, scheme=self.scheme)
+        yield from settled(story.read(end, self.progress, self.pool), end)
+        if summary is None:
+            return
+        yield from self._compare_ends(story, summary)
+        yield from self._compare_futs(story, summary)
+
+    def quick(self) -> Iterator[FileProblem]:
+        summary, problems = load(self.suwaf, self.name, self.scheme)
+        yield from problems
+        if not self.warc.exists():
+            yield problem(self.suwaf, "no-warc", f"its WARC {self.warc} is missing")
+            return
+        size = self.warc.stat().st_size
+        self.progress(size)
+        if summary is not None and summary.pid.path != self.name:
+            return
+        if summary is None:
+            if not problems:
+                code = "no-suwaf" if size else "empty-warc"
+                yield problem(self.warc, code, f"its suwaf {self.suwaf} is missing")
+            return
+        yield from self._compare_sizes(size, summary)
+        with self.warc.open("rb", buffering=0) as file:
+            yield from self._compare_marks(file.fileno(), size, summary)
+
+    def _compare_marks(self, fd: int, size: int, summary: Summary) -> Iterator[FileProblem]:
+        """The bytes by which the end of a record and the beginning of a PDF can be told."""
+        end = size if summary.end is None else summary.end
+        tail = os.pread(fd, 4, max(0, end - 4))
+        if end <= size and tail != b"\r\n\r\n":
+            yield problem(self.warc, "end-inside-record", "no record ends there", end)
+        for (futli, time), entry in summary.entries.items():
+            if os.pread(fd, len(_MARK), entry["s"]) != _MARK or _past(entry, end):
+                sentence = f"s, l of {futli} at {time} are no PDF"
+                yield problem(self.suwaf, "not-a-fut", sentence, entry["s"])
+
+    def _compare_sizes(self, size: int, summary: Summary) -> Iterator[FileProblem]:
+        end = summary.end
+        if end is not None and size < end:
+            yield problem(self.warc, "short-warc", f"{end - size} of {end} bytes are missing", size)
+        elif end is not None and size > end:
+            sentence = f"{size - end} bytes that the suwaf does not know yet"
+            yield problem(self.warc, "uncommitted-tail", sentence, end)
+
+    def _compare_ends(self, story: Story, summary: Summary) -> Iterator[FileProblem]:
+        yield from self._compare_sizes(max(story.boundaries | {self.warc.stat().st_size}), summary)
+        if summary.end is None:
+            return
+        if summary.end not in story.boundaries:
+            yield problem(self.warc, "end-inside-record", "no record ends there", summary.end)
+        elif summary.chain is not None and summary.chain != (story.chain or _NO_CHAIN):
+            sentence = "a record header before the end is not as it was written"
+            yield problem(self.warc, "headers-changed", sentence)
+
+    def _compare_futs(self, story: Story, summary: Summary) -> Iterator[FileProblem]:
+        by_futli: dict[str, list[DatedFut]] = {}
+        by_range: dict[tuple[int, int], LiteralPdf] = {}
+        for each in story.visits:
+            by_futli.setdefault(each.futli, []).append(each)
+            by_range[each.pdf.offset, each.pdf.length] = each.pdf
+        named: set[_Key] = set()
+        for (futli, time), entry in summary.entries.items():
+            yield from self._compare_range(futli, time, entry, by_range, summary)
+            visits = by_futli.get(futli, [])
+            fut = by_range.get((entry["s"], entry["l"]))
+            digest = fut.digest if fut is not None else entry.get("digest", "")
+            visit = _chosen(time, entry, digest, visits, named)
+            if futli not in story.futlis:
+                yield problem(self.suwaf, "unknown-futli", f"{futli} is not in the WARC")
+            elif visit is None:
+                yield self._differs(futli, time, "the WARC has no fut of it at this time")
+            else:
+                named.add(_key(visit))
+                yield from self._compare_entry(futli, time, entry, visit, by_range)
+        yield from self._compare_open(story, summary)
+        yield from self._compare_unnamed(story, summary, named)
+        yield from self._compare_twins(summary)
+
+    def _compare_unnamed(
+        self, story: Story, summary: Summary, named: set[_Key]
+    ) -> Iterator[FileProblem]:
+        for each in story.visits:
+            if each.pdf.whole and _key(each) not in named and _within(each, summary.end):
+                sentence = f"the fut of {each.futli} at {each.date} is not in the suwaf"
+                yield problem(self.warc, "fut-not-in-suwaf", sentence, each.offset)
+
+    def _compare_open(self, story: Story, summary: Summary) -> Iterator[FileProblem]:
+        for futli in summary.open:
+            if futli not in story.futlis:
+                unknown = problem(self.suwaf, "unknown-futli", f"open {futli} is not in the WARC")
+                yield replace(unknown, severity="warning")
+
+    def _compare_range(
+        self,
+        futli: str,
+        time: str,
+        entry: dict[str, Any],
+        by_range: Mapping[tuple[int, int], LiteralPdf],
+        summary: Summary,
+    ) -> Iterator[FileProblem]:
+        """Invariant 2, from the bytes that the reader has hashed, else from the file."""
+        start, length = entry["s"], entry["l"]
+        fut = by_range.get((start, length))
+        where = f"s, l of {futli} at {time}"
+        front, digest = (_MARK, fut.digest) if fut is not None else self._cut(start, length)
+        if front != _MARK:
+            yield problem(self.suwaf, "not-a-fut", f"{where} do not begin a PDF", start)
+            return
+        if fut is None:
+            yield problem(self.suwaf, "not-a-fut", f"{where} are not a fut of a record", start)
+        if summary.end is not None and _past(entry, summary.end):
+            yield problem(self.suwaf, "not-a-fut", f"{where} lie beyond end", start)
+        if entry.get("digest", "" if summary.ours else digest) != digest:
+            yield problem(self.suwaf, "fut-digest", f"{where} have another digest", start)
+
+    def _cut(self, start: int, length: int) -> tuple[bytes, str]:
+        """The first bytes and the digest of a range of the WARC, as much of it as there is."""
+        hasher, front = hashlib.sha256(), b""
+        with self.warc.open("rb", buffering=0) as file:
+            end = min(start + length, os.fstat(file.fileno()).st_size)
+            for at in range(start, end, _CHUNK):
+                data = os.pread(file.fileno(), min(_CHUNK, end - at), at)
+                front = front or data[: len(_MARK)]
+                hasher.update(data)
+        return front, f"sha256:{hasher.hexdigest()}"
+
+    def _compare_entry(
+        self,
+        futli: str,
+        time: str,
+        entry: dict[str, Any],
+        visit: DatedFut,
+        by_range: Mapping[tuple[int, int], LiteralPdf],
+    ) -> Iterator[FileProblem]:
+        fut = by_range.get((entry["s"], entry["l"]))
+        if fut is not None and fut.digest != visit.pdf.digest:
+            yield self._differs(futli, time, "s, l are another fut than the WARC has for it")
+        expected = {"url": visit.url}
+        expected |= {key: visit.info.get(name, "") for key, name in _FROM_WARCINFO.items()}
+        for key, value in expected.items():
+            # Another writer may leave out all but s and l, as the requirement paper does.
+            if entry.get(key, value if len(entry) == 2 else "") != value:
+                yield self._differs(futli, time, f"{key} is not {value[:200]!r}")
+
+    def _compare_twins(self, summary: Summary) -> Iterator[FileProblem]:
+        ranges: dict[str, tuple[int, int]] = {}
+        for (futli, time), entry in summary.entries.items():
+            place = entry["s"], entry["l"]
+            digest = entry.get("digest", "")
+            if digest and ranges.setdefault(digest, place) != place:
+                sentence = f"{futli} at {time} has another s, l for the same digest"
+                yield problem(self.suwaf, "digest-twice", sentence)
+
+    def _differs(self, futli: str, time: str, what: str) -> FileProblem:
+        return problem(self.suwaf, "suwaf-differs", f"{futli} at {time}: {what}")
+
+
+_Key = tuple[int, str, str]
+_NO_CHAIN = "sha256:" + bytes(32).hex()
+
+
+def _past(entry: Mapping[str, Any], end: int) -> bool:
+    return bool(entry["s"] + entry["l"] > end)
+
+
+def _within(visit: DatedFut, end: int | None) -> bool:
+    return end is None or visit.offset < end
+
+
+def _key(visit: DatedFut) -> _Key:
+    return visit.offset, visit.futli, visit.date
+
+
+def _chosen(
+    time: str, entry: Mapping[str, Any], digest: str, visits: list[DatedFut], named: set[_Key]
+) -> DatedFut | None:
+    """The visit that *entry* is of: one at its time; of several the one most like it.
+
+    *digest* is that of the entry's bytes: where a fut was stored twice, one place is named for
+    both visits.
+    """
+
+    def likeness(visit: DatedFut) -> tuple[bool, bool, bool, bool]:
+        return (
+            visit.pdf.digest == digest,
+            visit.url == entry.get("url", visit.url),
+            _key(visit) not in named,
+            visit.pdf.offset == entry["s"],
+        )
+
+    same_second = [visit for visit in visits if visit.date[:19] == time[:19]]
+    at_time = [visit for visit in same_second if time in _keys(visit.date, len(same_second))]
+    return max(at_time, key=likeness, default=None)
+
+
+def _keys(date: str, crowd: int) -> Iterator[str]:
+    """The keys under which a fut of *date* can stand where *crowd* futs share its second."""
+    yield f"{date[:19]}Z"
+    try:
+        time = datetime.fromisoformat(date)
+    except ValueError:
+        return
+    for later in range(max(1, crowd - 2)):
+        text = (time + timedelta(microseconds=later)).strftime("%Y-%m-%dT%H:%M:%S.%f")
+        yield f"{text[:23]}Z"
+        yield f"{text}Z"

@@ -1,0 +1,341 @@
+"""A gateway's addresses as an ASGI application (docs/reference.md, "Gateway").
+
+The path is read as it came, never unescaped by a framework, and never becomes a path on disk: what
+is served is found by its id in the holdings. Everything that waits for a disk is done in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+from base64 import b64encode
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from lafka.errors import BadArgument, KeeperError, NotHeld, OperatorError, printable
+from lafka.memento import addresses
+from lafka.memento import values as memento
+from lafka.memento.addresses import Addresses, Asked, Place
+from lafka.memento.holdings import Elsewhere, HeldFile, History, Holdings, Withdrawn
+from lafka.web import ranges
+
+NOT_KEPT = "not kept here"
+STALL = 60.0
+"""Seconds in which a client has to take what was sent before the next piece is."""
+PIECE = 256 * 1024
+"""Bytes of a file that are sent before it is seen whether the client takes them."""
+ZERO_COPY = "http.response.zerocopysend"
+"""https://asgi.readthedocs.io/en/latest/extensions.html, "Zero Copy Send"; the file a number."""
+_AT_ONCE = 32 * 1024
+_GUARDS = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": (
+        "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    ),
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_T = TypeVar("_T")
+
+logger = logging.getLogger(__name__)
+
+
+class Gateway:
+    """Serves *holdings* to whoever asks by one of the names *hosts* (values of Host, no port).
+
+    Reading only: GET and HEAD. Who serves it closes it.
+    """
+
+    def __init__(self, holdings: Holdings, hosts: Iterable[str]) -> None:
+        self._holdings = holdings
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="lafka-gateway")  # SQLite's
+        self._readers = ThreadPoolExecutor(8, thread_name_prefix="lafka-reading")
+        self._answers: Mapping[Place, Callable[[Request, Asked], Response]] = {
+            Place.ABOUT: lambda _, __: _json(dict(self._holdings.about())),
+            Place.HEALTH: lambda _, __: _json(dict(self._holdings.health())),
+            Place.LIST: self._list,
+            Place.TIMEGATE: self._timegate,
+            Place.MEMENTO: self._memento,
+            Place.LINKS: self._timemap,
+            Place.JSON: self._timemap,
+            Place.REFIPOS: self._refipos,
+        }
+
+    def close(self) -> None:
+        """Close the holdings, in the thread that asked them."""
+        self._thread.submit(self._holdings.close).result()
+        self._thread.shutdown()
+        self._readers.shutdown()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        request = Request(scope)
+        response = self._refused(request)
+        if response is None:
+            response = await self._in(self._thread, lambda: self._answered(request))
+        try:
+            await response(scope, receive, within(send) if _may_stall(response) else send)
+        except TimeoutError:
+            logger.info("%s: hung up on a client that took nothing", request.client)
+
+    async def _in(self, threads: ThreadPoolExecutor, work: Callable[[], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(threads, work)
+
+    def _refused(self, request: Request) -> Response | None:
+        """The answer to what is not asked as it has to be; None where it is."""
+        host = request.headers.get("host", "").rpartition(":")
+        name = host[0] if host[1] and host[2].isdigit() else "".join(host)
+        if name.lower() not in self._hosts:
+            return _told(421, "this gateway is not asked by that Host")
+        if request.method not in ("GET", "HEAD"):
+            return _told(405, "GET and HEAD alone: nothing can be changed here", Allow="GET, HEAD")
+        if len(request.scope["raw_path"]) + len(request.scope["query_string"]) > addresses.LONGEST:
+            return _told(414, f"an address of over {addresses.LONGEST} bytes")
+        return None
+
+    def _answered(self, request: Request) -> Response:
+        path, query = request.scope["raw_path"], request.scope["query_string"]
+        try:
+            asked = addresses.read(path.decode("latin-1"), query.decode("latin-1"))
+            if asked is None:
+                return _told(404, "no address of a gateway")
+            return self._answers[asked.place](request, asked)
+        except BadArgument as error:
+            return _told(400, str(error))
+        except NotHeld as error:
+            return _told(404, str(error))
+        except (KeeperError, OperatorError, OSError) as error:
+            logger.error("%s: %s", printable(path[:200].decode("latin-1")), error)
+            return _told(503, "what is kept of this cannot be read now; the log tells")
+
+    # The addresses -------------------------------------------------------------------------
+
+    def _list(self, _: Request, __: Asked) -> Response:
+        lines = self._holdings.listed()
+        if lines is None:
+            return _told(404, "this gateway has no list")
+        text = "".join(f"{line}\n" for line in lines)
+        return Response(text, media_type="text/tab-separated-values")
+
+    def _timegate(self, request: Request, asked: Asked) -> Response:
+        text = request.headers.get("accept-datetime")
+        try:
+            time = memento.read_http_date(text) if text is not None else None
+        except ValueError as error:
+            return _told(400, f"Accept-Datetime: {error}")
+        original = self._original(request, self._history(asked.id))
+        chosen = memento.as_of(original.mementos, time)
+        headers = {"Vary": "accept-datetime", "Link": memento.gate_links(original)}
+        return Response(status_code=302, headers={**headers, "Location": chosen.uri})
+
+    def _memento(self, request: Request, asked: Asked) -> Response:
+        history = self._history(asked.id)
+        if all(version.tist != asked.number for version in history.versions):
+            raise NotHeld(f"{history.id}: nothing was noted at {asked.number}")
+        held = self._holdings.held(history.id, asked.number)
+        if isinstance(held, Withdrawn):
+            return _told(451, f"taken down: {held.why}")
+        if isinstance(held, Elsewhere):
+            place = _addresses(request).memento(held.id, held.tist)
+            return Response(status_code=302, headers={"Location": place})
+        original = self._original(request, history)
+        return self._bytes(request, held, _described(history, original, asked.number))
+
+    def _bytes(self, request: Request, held: HeldFile, headers: dict[str, str]) -> Response:
+        etag = f'"{held.md5}"'
+        answer = ranges.answer(request.headers, etag, held.size)
+        headers |= {**_GUARDS, "ETag": etag, "Accept-Ranges": "bytes", "Cache-Control": "no-cache"}
+        if held.sha256 and answer.status == 200:
+            headers["Repr-Digest"] = f"sha-256=:{_base64(held.sha256)}:"
+        if answer.content_range:
+            headers["Content-Range"] = answer.content_range
+        if answer.status != 304:
+            headers |= {"Content-Type": held.media_type}
+            headers["Content-Length"] = str(answer.end - answer.start)
+        if answer.end - answer.start <= PIECE or request.method == "HEAD":
+            with os.fdopen(held.fd, "rb", buffering=0):
+                size = 0 if request.method == "HEAD" else answer.end - answer.start
+                data = os.pread(held.fd, size, answer.start)
+            return Response(data, status_code=answer.status, headers=headers)
+        pieces = self._pieces(held, answer)
+        return Pieces(pieces, held.fd, (answer.start, answer.end), answer.status, headers)
+
+    async def _pieces(self, held: HeldFile, answer: ranges.Answer) -> AsyncIterator[bytes]:
+        place = answer.start
+        while place < answer.end:
+            size, start = min(PIECE, answer.end - place), place
+            data = await self._in(self._readers, lambda: os.pread(held.fd, size, start))  # noqa: B023
+            if not data:
+                return  # shorter than it was: the length that was told shows it
+            place += len(data)
+            yield data
+
+    def _timemap(self, request: Request, asked: Asked) -> Response:
+        form = "link" if asked.place is Place.LINKS else "json"
+        history = self._history(asked.id, full=form == "json")
+        original, there = self._original(request, history), _addresses(request)
+        count = memento.pages(len(original.mementos))
+        if asked.number > count:
+            raise NotHeld(f"{history.id}: its TimeMap has {count} pages")
+        uris = [there.timemap(form, history.id, number) for number in range(1, count + 1)]
+        page = memento.Page(number=asked.number, uris=uris)
+        if form == "link":
+            text = "".join(memento.link_format(original, page))
+            return Response(text, media_type=memento.LINK_FORMAT)
+        return Response(memento.timemap_json(original, page), media_type="application/json")
+
+    def _refipos(self, _: Request, asked: Asked) -> Response:
+        found = self._holdings.refipos(self._holdings.the_id(asked.id), _at(asked.query))
+        if found is None:
+            return _told(404, NOT_KEPT)
+        return _json([dict(one) for one in found])
+
+    # What they share -----------------------------------------------------------------------
+
+    def _history(self, text: str, *, full: bool = False) -> History:
+        name = self._holdings.the_id(text)
+        history = self._holdings.history(name, full=full)
+        if history is None:
+            raise NotHeld(f"{name[:200]}: {NOT_KEPT}")
+        return history
+
+    def _original(self, request: Request, history: History) -> memento.Original:
+        there, name = _addresses(request), history.id
+        return memento.Original(
+            uri=name,
+            timegate=there.timegate(name),
+            timemaps={
+                memento.LINK_FORMAT: there.timemap("link", name),
+                "application/json": there.timemap("json", name),
+            },
+            mementos=[
+                memento.Memento(
+                    time=_time(version.tist),
+                    uri=there.memento(name, version.tist),
+                    facts=version.facts,
+                )
+                for version in history.versions
+            ],
+            facts=history.facts,
+        )
+
+
+class Pieces(StreamingResponse):
+    """A stretch of a file, its first byte and that behind its last; closed whatever ends it.
+
+    By the kernel where the server can (ASGI's extension ``http.response.zerocopysend``), else as
+    *pieces* give it.
+    """
+
+    def __init__(
+        self,
+        pieces: AsyncIterator[bytes],
+        fd: int,
+        stretch: tuple[int, int],
+        status: int,
+        headers: Mapping[str, str],
+    ) -> None:
+        super().__init__(pieces, status_code=status, headers=headers)
+        self._fd = fd
+        self._stretch = stretch
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            if can_zero_copy(scope):
+                await self._zero_copied(send)
+            else:
+                await super().__call__(scope, receive, send)
+        finally:
+            os.close(self._fd)
+
+    async def _zero_copied(self, send: Send) -> None:
+        await send({
+            "type": "http.response.start", "status": self.status_code, "headers": self.raw_headers
+        })  # fmt: skip
+        place, end = self._stretch
+        while place < end:
+            count = min(PIECE, end - place)
+            await send({
+                "type": ZERO_COPY, "file": self._fd, "offset": place, "count": count,
+                "more_body": place + count < end,
+            })  # fmt: skip
+            place += count
+
+
+def can_zero_copy(scope: Scope) -> bool:
+    """Whether the server sends files by the kernel."""
+    return ZERO_COPY in scope.get("extensions", ())
+
+
+def _may_stall(response: Response) -> bool:
+    """Whether it is more than the system takes off our hands at once."""
+    return isinstance(response, StreamingResponse) or len(response.body) > _AT_ONCE
+
+
+def within(send: Send) -> Send:
+    """*send*, given up after :data:`STALL` seconds where a client takes nothing."""
+
+    async def sent(message: Any) -> None:
+        async with asyncio.timeout(STALL):  # wait_for would make a task for each piece
+            await send(message)
+
+    return sent
+
+
+def _addresses(request: Request) -> Addresses:
+    # The Host is one that is allowed, so it can stand in what we say.
+    return Addresses(base=f"{request.scope['scheme']}://{request.headers['host']}")
+
+
+def _described(history: History, original: memento.Original, tist: int) -> dict[str, str]:
+    time = _time(tist)
+    own = next(one for one in original.mementos if one.time == time)
+    headers = {
+        "Memento-Datetime": memento.http_date(time),
+        "Link": memento.memento_links(original, own),
+    }
+    if history.lost is not None:
+        headers["Lafka-Lost"] = memento.http_date(_time(history.lost))
+    return headers
+
+
+def _time(tist: int) -> datetime:
+    return _EPOCH + timedelta(seconds=tist)
+
+
+def _at(query: str) -> int | None:
+    if not query:
+        return None
+    name, _, text = query.partition("=")
+    if name != "at" or not (text.isascii() and text.isdigit() and len(text) <= 11):
+        raise BadArgument("what stands behind the ? is not at=<tist>")
+    return int(text)
+
+
+def _base64(digest: str) -> str:
+    return b64encode(bytes.fromhex(digest)).decode()
+
+
+def _json(values: object) -> Response:
+    text = json.dumps(values, ensure_ascii=False, indent=1)
+    return Response(f"{text}\n", media_type="application/json")
+
+
+def _told(status: int, sentence: str, **headers: str) -> Response:
+    """A refusal: one sentence, as text."""
+    return PlainTextResponse(
+        f"{printable(sentence)}\n",
+        status_code=status,
+        headers={"X-Content-Type-Options": "nosniff", **headers},
+    )

@@ -1,0 +1,206 @@
+"""Record headers: what they say, and what the standard has against them."""
+
+from __future__ import annotations
+
+import ipaddress
+from datetime import datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from lafka.witness import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from lafka.witness.problems import Fault
+
+
+class RecordHeader(NamedTuple):
+    """A record header: ``fields`` has lower-case names and the first value of each.
+
+    ``faults`` are what is wrong with it, in the order of the header.
+    """
+
+    version: str
+    fields: Mapping[str, str]
+    concurrent_to: tuple[str, ...]
+    faults: list[Fault]
+
+    @property
+    def type(self) -> str:
+        return self.fields.get("warc-type", "")
+
+
+def parse(head: bytes) -> RecordHeader:
+    """The header in *head*, from its version line through its blank line."""
+    return _parse_plain(head) or _parse_lines(head)
+
+
+def _parse_plain(head: bytes) -> RecordHeader | None:
+    """The header in *head*, if one pass shows that each line of it is as it should be."""
+    if len(head) > tables.LINE_LIMIT or not tables.PLAIN_HEADER.fullmatch(head):
+        return None
+    version, *lines = head.decode("ascii").split("\r\n")[:-2]
+    fields = {}
+    for line in lines:
+        spelled, _, value = line.partition(": ")
+        fields[tables.SPELLINGS[spelled]] = value
+    if len(fields) != len(lines):
+        return None
+    other = fields.get("warc-concurrent-to")
+    return RecordHeader(
+        version=version,
+        fields=fields,
+        concurrent_to=() if other is None else (other,),
+        faults=list(_faults_of_fields(fields, version)),
+    )
+
+
+def _parse_lines(head: bytes) -> RecordHeader:
+    faults: list[Fault] = list(_faults_of_bytes(head))
+    text = _decoded(head, faults)
+    version, *lines = text.replace("\r\n", "\n").split("\n")[:-2]
+    if not tables.VERSION.fullmatch(version):
+        faults.append(("bad-version", f"the version line is {version[:40]!r}"))
+    fields: dict[str, str] = {}
+    concurrent_to: list[str] = []
+    folded = "\n " in text or "\n\t" in text
+    for line in _unfolded(lines) if folded else lines:
+        name, value = _field(line, faults)
+        if name == "warc-concurrent-to":
+            concurrent_to.append(value)
+        if name in fields and name not in tables.REPEATABLE and name in tables.FIELDS:
+            faults.append(("repeated-field", f"{name} stands there twice"))
+        fields.setdefault(name, value)
+    faults.extend(_faults_of_fields(fields, version))
+    return RecordHeader(
+        version=version, fields=fields, concurrent_to=tuple(concurrent_to), faults=faults
+    )
+
+
+def _decoded(head: bytes, faults: list[Fault]) -> str:
+    try:
+        return head.decode()
+    except UnicodeDecodeError:
+        faults.append(("bad-header", "the record header is not UTF-8"))
+        return head.decode("utf-8", "replace")
+
+
+def has_plain_lines(head: bytes) -> bool:
+    """Whether every line ends in CR LF, and neither stands elsewhere."""
+    return head.count(b"\r\n") == head.count(b"\n") == head.count(b"\r")
+
+
+def _faults_of_bytes(head: bytes) -> Iterator[Fault]:
+    if head.translate(None, tables.PLAIN):
+        yield "bad-header", "a control character in the record header"
+    if not has_plain_lines(head):
+        yield "line-end", "a line of the record header does not end in CR LF"
+
+
+def _unfolded(lines: list[str]) -> list[str]:
+    whole: list[str] = []
+    for line in lines:
+        if line.startswith((" ", "\t")) and whole:
+            whole[-1] += " " + line.strip(" \t")
+        else:
+            whole.append(line)
+    return whole
+
+
+def _field(line: str, faults: list[Fault]) -> tuple[str, str]:
+    spelled, colon, value = line.partition(":")
+    value = value.strip(" \t")
+    name = tables.SPELLINGS.get(spelled, "")
+    if not colon or not name:
+        name = spelled.lower()
+        if not colon or not tables.NAME.fullmatch(name):
+            faults.append(("bad-header", f"{line[:60]!r} is no header field"))
+            return "", ""
+        if name not in tables.FIELDS:
+            faults.append(("unknown-field", f"{name} is no field of WARC 1.1"))
+    if len(line) > tables.LINE_LIMIT:
+        faults.append(("bad-header", f"{name} is longer than 64 KiB"))
+    syntax = tables.SYNTAX.get(name)
+    if syntax is not None and not syntax[0].fullmatch(value):
+        faults.append((syntax[1], f"{name} is {value[:80]!r}"))
+    return name, value
+
+
+def _faults_of_fields(fields: Mapping[str, str], version: str) -> Iterator[Fault]:
+    kind = fields.get("warc-type", "")
+    for name in tables.MANDATORY:
+        if name not in fields:
+            yield "missing-field", f"no {name}"
+    if kind and kind not in tables.TYPES:
+        yield "unknown-type", f"a record of type {kind[:40]!r}"
+    for name in ("warc-date", "warc-refers-to-date"):
+        if name in fields and not _is_date(fields[name], version):
+            yield "bad-date", f"{name} is {fields[name][:40]!r}"
+    if "warc-ip-address" in fields and not _is_address(fields["warc-ip-address"]):
+        yield "bad-value", f"{fields['warc-ip-address'][:60]!r} is no IP address"
+    yield from _faults_of_url(kind, fields, version)
+    yield from _faults_of_media_type(kind, fields)
+    yield from _faults_of_kind(kind, fields)
+
+
+def _faults_of_url(kind: str, fields: Mapping[str, str], version: str) -> Iterator[Fault]:
+    url = fields.get("warc-target-uri")
+    if url is None:
+        if kind in tables.ABOUT_URI:
+            yield "missing-field", f"a {kind} record without warc-target-uri"
+        return
+    if kind == "warcinfo":
+        yield "bad-value", "a warcinfo record with warc-target-uri"
+    if version == "WARC/1.0" and url.startswith("<") and url.endswith(">"):
+        url = url[1:-1]
+    if not tables.URI.fullmatch(url):
+        yield "bad-uri", f"warc-target-uri is {url[:80]!r}"
+
+
+def _faults_of_media_type(kind: str, fields: Mapping[str, str]) -> Iterator[Fault]:
+    media_type = fields.get("content-type", "")
+    if kind == "warcinfo":
+        if media_type != "application/warc-fields":
+            yield "content-type", f"a warcinfo of type {media_type[:60]!r}"
+    elif media_type and kind in ("request", "response", "revisit"):
+        http = tables.HTTP_TYPE.fullmatch(media_type)
+        wanted = "request" if kind == "request" else "response"
+        if http is None or http[1] not in (None, wanted):
+            yield "content-type", f"a {kind} of type {media_type[:60]!r}"
+    elif not media_type and fields.get("content-length", "0") != "0" and kind != "continuation":
+        yield "content-type", "a block without content-type"
+
+
+def _faults_of_kind(kind: str, fields: Mapping[str, str]) -> Iterator[Fault]:
+    if kind == "revisit":
+        profile = fields.get("warc-profile")
+        if profile is None:
+            yield "missing-field", "a revisit without warc-profile"
+        elif profile.endswith("payload-digest") and "warc-payload-digest" not in fields:
+            yield "missing-field", "a revisit without warc-payload-digest"
+    elif kind == "conversion" and "warc-refers-to" not in fields:
+        yield "missing-field", "a conversion without warc-refers-to"
+
+
+@lru_cache(1024)
+def _is_date(value: str, version: str) -> bool:
+    match = tables.DATE.fullmatch(value)
+    if match is None:
+        return version == "WARC/1.1" and tables.SHORT_DATE.fullmatch(value) is not None
+    if version == "WARC/1.0" and "." in value:
+        return False
+    try:
+        datetime(*map(int, match.groups()))  # type: ignore[arg-type]
+    except ValueError:
+        return False
+    return True
+
+
+@lru_cache(1024)
+def _is_address(value: str) -> bool:
+    try:
+        ipaddress.ip_address(value)
+    except ValueError:
+        return False
+    return True
