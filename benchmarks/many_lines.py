@@ -14,7 +14,7 @@ from benchmarks.runs import CONCURRENCY, Run
 from benchmarks.tables import markdown
 from lafka.capture.rawlog import RawLog
 from lafka.papers.archive.archives import Archive
-from lafka.papers.archive.paperwarc import Left, Stored
+from lafka.papers.archive.paperwarc import Stored, TrailRecord
 from lafka.papers.walk.trails import Trail
 from lafka.storage.keeper import Commit, all_done
 from lafka.storage.steps import Steps
@@ -93,7 +93,8 @@ def stored_alone(lines: int, *, one_pid: bool) -> Run:
         trails = [captures.recorded(archive, raw, n, SIZE, paper=paper) for n in range(lines)]
 
         def begin(some: Sequence[Trail]) -> Steps[Sequence[Stored]]:
-            return archive.storing(some[0].futli.pid, [Left(captures=t.captures) for t in some])
+            records = [TrailRecord(captures=t.captures) for t in some]
+            return archive.storing(some[0].futli.pid, records)
 
         waiting = iter(trails)
         cpu, wall = time.process_time(), time.monotonic()

@@ -12,7 +12,7 @@ from lafka.capture.run import Run
 from lafka.errors import KeeperError, RecordsAway, StorageTrouble
 from lafka.items import FobiItem, StoreItem, TrailItem
 from lafka.papers.archive.archives import Archive
-from lafka.papers.archive.paperwarc import Left, Stored, StoredCapture
+from lafka.papers.archive.paperwarc import Stored, StoredCapture, TrailRecord
 from lafka.papers.archive.recovery import end_of, recover
 from lafka.papers.walk.outcomes import Outcome
 from lafka.papers.walk.trails import Trail
@@ -246,9 +246,9 @@ async def _taken_up(crawler: Crawler, recovery: Awaitable[object]) -> None:
         raise CloseSpider(reason)
 
 
-def _left(trail: Trail) -> Left:
+def _left(trail: Trail) -> TrailRecord:
     closes = trail.has_last_word and not trail.captures
-    return Left(captures=trail.captures, closes=trail.futli.url if closes else "")
+    return TrailRecord(captures=trail.captures, closes=trail.futli.url if closes else "")
 
 
 def _fut(added: StoredCapture) -> dict[str, Any]:

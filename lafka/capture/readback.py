@@ -35,7 +35,7 @@ from lafka.warc.format.records import sha256_of
 from lafka.warc.format.sources import Source
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.reading.tails import begins_record
-from lafka.warc.reading.volumes import WarcVolume
+from lafka.warc.reading.volumes import open_plain
 
 logger = logging.getLogger(__name__)
 
@@ -160,7 +160,7 @@ class DeadLog:
     def _read(self, run: Leftover, name: str) -> None:
         fd = self._files.enter_context(run.reading(name))
         try:
-            for record in opened(run.folder / name, fd):
+            for record in open_plain(run.folder / name, fd):
                 self._take(record)
         except TornWarc as error:
             logger.info("%s", error)  # what a kill leaves; what stands before it was read
@@ -240,17 +240,6 @@ def _exchange(record: StoredRecord, payload: Payload | None, found: Bound) -> Lo
         payload=payload,
         truncated=record.fields.first("WARC-Truncated"),
     )
-
-
-def opened(path: Path, fd: int | None = None) -> WarcVolume:
-    """The WARC at *path*, or open as *fd*, read strictly; ``BadWarc`` where it is compressed.
-
-    What Lafka writes is plain: places in it are bytes of the file.
-    """
-    volume = WarcVolume(path, fd=fd, strict=True)
-    if not volume.is_plain:
-        raise BadWarc(path, "no WARC record begins here (it is compressed)", 0)
-    return volume
 
 
 def time_of(record: StoredRecord) -> datetime:

@@ -25,7 +25,7 @@ from time import monotonic
 from typing import Any, Generic, TypeVar
 
 from lafka.errors import StorageTrouble
-from lafka.storage.steps import Aside, FileLock, Step, Steps
+from lafka.storage.steps import FileLock, LongStep, Step, Steps
 
 T = TypeVar("T")
 
@@ -295,7 +295,7 @@ class Keeper:
             self._trouble = self._trouble or going.trouble
         elif isinstance(step, FileLock):
             self._try_lock(going)
-        elif isinstance(step, Aside):
+        elif isinstance(step, LongStep):
             self._leave(going)
         else:
             self._batch.append(going)

@@ -100,7 +100,7 @@ class FileLock(Step):
         fcntl.flock(self.fd, operation)
 
 
-class Aside(Step):
+class LongStep(Step):
     """*work* is done: what may take long, as reading or copying much does."""
 
     __slots__ = ("_work",)

@@ -27,6 +27,8 @@ HOMES = {"drafts", "locks"}
 """Names of the modules by which the others write and lock."""
 WINGS = {"archec", "filesets", "index"}
 """Rooms with stores of their own; those of archec have scenarios of their own."""
+SHARED = {"filesets": "keeping"}
+"""Wings whose store stands on a room of the main road's, and that room."""
 # A file that an operator names: the same command writes it again.
 _ASKED = {"commands", "cli", "reports"}
 _HARMLESS = {("os", "open"), ("os", "close")}
@@ -161,16 +163,22 @@ def _from_outside(
 
 def _wing(site: Site) -> str:
     """The wing whose code makes the call; empty for the main road's."""
-    inside = Path((site.by or site).file).relative_to(ROOT / "lafka").parts[0]
+    inside = _room(site)
     return inside if inside in WINGS | _ASKED else ""
+
+
+def _room(site: Site) -> str:
+    return Path((site.by or site).file).relative_to(ROOT / "lafka").parts[0]
 
 
 def sites(wing: str = "") -> list[Site]:
     """Every sync and lock of the main road, or of a *wing* that has scenarios of its own.
 
-    The WARC library's writers of other files have none.
+    What its store shares with the main road's is in both. The WARC library's writers of other files
+    have none.
     """
-    return [site for site in _sites() if _wing(site) == wing]
+    shared = SHARED.get(wing, "")
+    return [site for site in _sites() if _wing(site) == wing or (shared and _room(site) == shared)]
 
 
 @cache

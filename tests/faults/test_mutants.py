@@ -31,8 +31,7 @@ def test_the_list_is_made_from_the_source() -> None:
     assert {
         ("feed.py", "fdatasync", None),
         ("locks.py", "FileLock", "paperwarc.py"),
-        ("drafts.py", "FileSync", "paperwarc.py"),
-        ("drafts.py", "FileSync", "suwafs.py"),
+        ("drafts.py", "FileSync", "stores.py"),
     } <= names
     assert all(site.by for site in SITES if _file(site) in ("drafts.py", "locks.py"))
     assert len(SITES) == len(set(SITES)) > 15

@@ -15,7 +15,7 @@ import pytest
 from lafka.errors import StorageTrouble
 from lafka.storage import keeper as keepers
 from lafka.storage.keeper import Call, Commit, Keeper, Work
-from lafka.storage.steps import Aside, DataSync, FileLock, FolderSync, Step, Steps, done
+from lafka.storage.steps import DataSync, FileLock, FolderSync, LongStep, Step, Steps, done
 
 LIMIT = 30
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -205,7 +205,7 @@ def test_who_comes_while_its_key_is_under_way_goes_with_the_next(desk: Desk) -> 
     slow, shelf = threading.Event(), Shelf()
 
     def first() -> Steps[str]:
-        yield Aside(lambda: slow.wait(LIMIT))
+        yield LongStep(lambda: slow.wait(LIMIT))
         return "first"
 
     others = [desk.commit(n, steps(str(n), [])) for n in range(keepers.BATCH_MAX - 1)]
@@ -365,7 +365,7 @@ def test_long_work_leaves_the_batch_and_nobody_waits_for_it(desk: Desk) -> None:
     log, slow = list[str](), threading.Event()
 
     def long() -> Steps[str]:
-        yield Aside(lambda: slow.wait(LIMIT))
+        yield LongStep(lambda: slow.wait(LIMIT))
         yield Deed("long 1", log)
         return "long"
 

@@ -193,7 +193,7 @@ install_reactor(sys.argv[1])
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from scrapy.utils.defer import deferred_from_coro
-from lafka.storage.steps import Aside
+from lafka.storage.steps import LongStep
 from lafka.storage.threads import Keeping, Room, Threads, run_aside
 import threading
 
@@ -215,7 +215,7 @@ async def main():
     await kept(loop)
 
 def steps(whats):
-    yield Aside(int)
+    yield LongStep(int)
     return whats
 
 async def kept(loop):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -13,13 +12,12 @@ from lafka.errors import BadHttp, BadWarc
 from lafka.filesets.archive.notes import NOTE_TYPE, What, read_note
 from lafka.filesets.model.summaries import FilesetSummary, FilesetVersion, Splap, SummaryFile
 from lafka.filesets.model.types import IngestStrategy
+from lafka.keeping.contents import Contents, Scanner
 from lafka.payloads import inspect
 from lafka.warc.format import http
-from lafka.warc.format.records import sha256_of
 from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.volumes import WarcVolume
+from lafka.warc.reading.volumes import open_plain
 
-NO_CHAIN = bytes(32)
 NOTE_MAX = 256 << 20
 PAGE_MAX = 16 << 20
 """Bytes of a chunked answer that are looked at to know it again."""
@@ -49,27 +47,19 @@ class RecordPlace:
 
 
 @dataclass(slots=True, kw_only=True)
-class Contents:
-    """What a fileset WARC holds, grown record by record.
+class FilesetContents(Contents):
+    """The inventory of a fileset WARC.
 
     ``places``: records that files can stand in, by id. ``pages``: payloads of responses by digest,
     None where one does not stand literally; they are not stored again. ``held``: files by digest.
-    ``end`` and ``chain`` as in the summary.
     """
 
     summary: FilesetSummary
-    ids: set[str] = field(default_factory=set)
     places: dict[str, RecordPlace] = field(default_factory=dict)
     pages: dict[str, HeldBytes | None] = field(default_factory=dict)
     held: dict[str, HeldBytes] = field(default_factory=dict)
-    end: int = 0
-    chain: bytes = NO_CHAIN
 
-    @property
-    def chain_text(self) -> str:
-        return "sha256:" + self.chain.hex()
-
-    def told(self, values: Mapping[str, Any]) -> None:
+    def add_note(self, values: Mapping[str, Any]) -> None:
         """Take in what a metadata record says.
 
         ``ValueError``, ``LookupError`` or ``TypeError`` where it says nothing that can be.
@@ -143,52 +133,23 @@ TOLD = ("fileset_file", "fileset_bundle")
 """Keys of a result that are told again where the version exists."""
 
 
-def chained(chain: bytes, header: bytes) -> bytes:
-    """The chain after one more record header: SHA-256 of the chain so far and the header."""
-    return hashlib.sha256(chain + header).digest()
-
-
-class Scanner:
-    """Reads the records of the open file *fd* into ``contents``.
-
-    Before byte *trusted_to* headers are believed, and held against *chain* where it is known; from
-    there on every block is hashed, and ``BadWarc`` raised for one that is not what its header says.
-    """
+class FilesetScanner(Scanner[FilesetContents]):
+    """Reads the records of the WARC of a fileset that is open as *fd* into ``contents``."""
 
     def __init__(
         self, fd: int, path: Path, fileset_id: str, *, trusted_to: int = 0, chain: str = ""
     ) -> None:
-        self.contents = Contents(summary=FilesetSummary(fileset_id=fileset_id))
-        self._fd = fd
-        self._path = path
-        self._trusted_to = trusted_to
-        self._chain = chain
+        contents = FilesetContents(summary=FilesetSummary(fileset_id=fileset_id))
+        super().__init__(fd, path, contents, trusted_to=trusted_to, chain=chain)
 
-    def read(self) -> Contents:
-        """All records; ``TornWarc`` or ``BadWarc`` after the whole ones were taken in."""
-        for record in opened(self._path, self._fd):
-            self._take(record)
-        return self.contents
-
-    def _take(self, record: StoredRecord) -> None:
-        trusted = record.offset < self._trusted_to
-        if not trusted:
-            self._check(record)
-        contents = self.contents
+    def take(self, record: StoredRecord) -> None:
         if record.type in _PLACED:
-            contents.places[record.id] = place_of(record, record.offset)
+            self.contents.places[record.id] = place_of(record, record.offset)
         if record.type == "response":
             digest, page = page_in(record)
-            contents.pages.setdefault(digest, page)
+            self.contents.pages.setdefault(digest, page)
         elif record.type == "metadata" and record.fields.first("Content-Type") == NOTE_TYPE:
             self._take_note(record)
-        contents.chain = chained(contents.chain, record.header)
-        if self._chain and trusted and self._trusted_to <= record.end:
-            wrong = record.end != self._trusted_to or self._chain != contents.chain_text
-            if wrong:
-                raise BadWarc(self._path, "its record headers are not as they were", record.offset)
-        contents.ids.add(record.id)
-        contents.end = record.end
 
     def _take_note(self, record: StoredRecord) -> None:
         values = read_note(record.block().read(0, NOTE_MAX))
@@ -196,18 +157,11 @@ class Scanner:
             return
         named = values["fileset"]
         if named != self.contents.summary.fileset_id:
-            raise BadWarc(self._path, f"it is of {named}", record.offset)
+            raise BadWarc(self.path, f"it is of {named}", record.offset)
         try:
-            self.contents.told(values)
+            self.contents.add_note(values)
         except (ValueError, LookupError, TypeError, AttributeError) as error:
-            raise BadWarc(self._path, f"a note that says nothing: {error}", record.offset) from None
-
-    def _check(self, record: StoredRecord) -> None:
-        if b"\0" in record.header:  # a page of it never came to the disk
-            raise BadWarc(self._path, "there are zeros in its header", record.offset)
-        stated = record.fields.first("WARC-Block-Digest")
-        if stated != sha256_of(record.block().chunks()):
-            raise BadWarc(self._path, "the block is not what its digest says", record.offset)
+            raise BadWarc(self.path, f"a note that says nothing: {error}", record.offset) from None
 
 
 def place_of(record: StoredRecord, offset: int) -> RecordPlace:
@@ -241,17 +195,9 @@ def page_in(record: StoredRecord) -> tuple[str, HeldBytes | None]:
     return stated, None
 
 
-def opened(path: Path, fd: int | None = None) -> WarcVolume:
-    """The WARC at *path*, or open as *fd*, read strictly; ``BadWarc`` where it is compressed."""
-    volume = WarcVolume(path, fd=fd, strict=True)
-    if not volume.is_plain:
-        raise BadWarc(path, "no WARC record begins here (it is compressed)", 0)
-    return volume
-
-
 def fileset_id_in(warc: Path) -> str | None:
     """The fileset that the notes of *warc* name; None where they name none."""
-    with suppress(BadWarc), opened(warc) as volume:
+    with suppress(BadWarc), open_plain(warc) as volume:
         for record in volume.records(types=["metadata"]):
             values = read_note(record.block().read(0, NOTE_MAX))
             if values is not None:

@@ -178,7 +178,8 @@ class Filesets:
         if warc is None:
             raise ArchiveBusy(f"{fileset_id}: another process has it")
         try:
-            return warc.rebuild()
+            warc.rebuild()
+            return warc.summary
         finally:
             warc.close()
 

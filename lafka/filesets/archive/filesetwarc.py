@@ -1,52 +1,39 @@
-"""The fileset WARC: lock, recover, append a group, commit the summary (docs/formats.md, "Append").
-
-Nothing is lost at any kill: the lock dies with its process, the next writer rolls whole records
-forward and keeps a torn tail aside, and only a WARC that was synced is named by a summary.
-"""
+"""The fileset WARC and its summary: groups of records are appended, and named (docs/formats.md)."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Self, TypeVar
 
-from lafka.errors import BadSuwaf, BadWarc, ShortWarc, StorageTrouble, TornWarc
-from lafka.filesets.archive.contents import Contents, Scanner
-from lafka.filesets.archive.groups import Group
+from lafka.errors import BadSuwaf, StorageTrouble
+from lafka.filesets.archive.contents import FilesetContents, FilesetScanner
+from lafka.filesets.archive.groups import FilesetGroup
 from lafka.filesets.model.summaries import FilesetSummary
-from lafka.storage import drafts
-from lafka.storage.folders import DRAFT, free_name, make_folders
+from lafka.keeping.stores import SummarisedWarc
 from lafka.storage.locks import Lock, tried
-from lafka.storage.steps import done
-from lafka.warc.format.sources import FileSource
-from lafka.warc.reading.tails import begins_record
-from lafka.warc.writing.appending import Appender
+from lafka.storage.steps import Steps, done
 from lafka.warc.writing.copying import Files
-from lafka.warc.writing.names import or_numbered
 
 T = TypeVar("T")
 
 
-class FilesetWarc:
+class FilesetWarc(SummarisedWarc[FilesetContents]):
     """One fileset's WARC and summary, locked; made by :meth:`locked`, ended by :meth:`close`."""
 
     def __init__(self, summary_path: Path, fileset_id: str, lock: Lock) -> None:
-        self.path = lock.warc
-        self.summary_path = summary_path
+        super().__init__(lock, summary_path)
         self.fileset_id = fileset_id
-        self._lock = lock
-        self._contents: Contents | None = None
+        self._known: FilesetSummary | None = None
 
     @classmethod
     def locked(
         cls, warc: Path, summary: Path, fileset_id: str, *, recover: bool = True
     ) -> Self | None:
-        """The WARC, recovered; None where another process has its lock.
+        """Lock the WARC and recover it; None where another process has its lock.
 
-        Raises as :meth:`recover`.
+        Raises as :meth:`recovering`, and ``StorageTrouble``.
         """
         lock = tried(warc)
         if lock is None:
@@ -63,109 +50,61 @@ class FilesetWarc:
     def close(self) -> None:
         """Give up the lock; what was not appended is not there."""
         try:
-            self._lock.release()
+            self.lock.release()
         except OSError as error:
             raise StorageTrouble(self.path, error) from error
-
-    @property
-    def contents(self) -> Contents:
-        """What the WARC holds."""
-        assert self._contents is not None
-        return self._contents
 
     @property
     def summary(self) -> FilesetSummary:
-        """The summary as it is committed."""
+        """The summary of the contents."""
         contents = self.contents
         return replace(contents.summary, end=contents.end, chain=contents.chain_text)
 
-    def recover(self) -> None:
-        """Make WARC and summary one again after a killed writer.
+    @property
+    def committed_end(self) -> int:
+        return self._known.end if self._known else 0
 
-        ``ShortWarc`` where the WARC is shorter than its summary says, ``BadSuwaf`` where that is
-        none, ``BadWarc`` where bytes before its end are no records: then nothing is changed.
-        """
-        known = load_summary(self.summary_path, self.fileset_id)
-        end = known.end if known else 0
+    def load_summary(self) -> None:
+        self._known = load_summary(self.summary_path, self.fileset_id)
+
+    def recover(self) -> None:
+        """:meth:`recovering`, at once; any ``OSError`` is ``StorageTrouble``."""
         try:
-            size = os.fstat(self._lock.fd).st_size
-            if size < end:
-                raise ShortWarc(self.path, f"{size} bytes, and its summary knows {end}", size)
-            self._read(trusted_to=end, chain=known.chain if known else "")
-            if size > end:
-                os.fdatasync(self._lock.fd)  # what a killed writer left may not be on the disk yet
+            done(self.recovering())
         except OSError as error:
             raise StorageTrouble(self.path, error) from error
-        if self.contents.end and (known is None or self.summary != known):
-            self._commit()
 
-    def rebuild(self) -> FilesetSummary:
-        """Make the summary again from the WARC alone, reading every byte; as :meth:`recover`."""
-        with suppress(BadSuwaf):
-            known = load_summary(self.summary_path, self.fileset_id)
-            size = os.fstat(self._lock.fd).st_size
-            if known and size < known.end:
-                raise ShortWarc(self.path, f"{size} bytes, and its summary knows {known.end}", size)
-        self._read()
-        self._commit()
-        return self.summary
+    def recovering(self) -> Steps[None]:
+        yield from super().recovering()
+        if self.contents.end and self.summary != self._known:
+            yield from self.committing()
 
-    def _read(self, *, trusted_to: int = 0, chain: str = "") -> None:
-        scanner = Scanner(
-            self._lock.fd, self._lock.path, self.fileset_id, trusted_to=trusted_to, chain=chain
+    def make_summary(self) -> Steps[None]:
+        with Files() as files:  # what a killed writer left may not be on the disk yet
+            yield from self.writing(FilesetGroup(self.contents, files), sync=True)
+
+    def summary_bytes(self) -> bytes:
+        self._known = self.summary
+        return self._known.to_bytes()
+
+    def scanner(self, trusted_to: int) -> FilesetScanner:
+        chain = self._known.chain if self._known and trusted_to else ""
+        return FilesetScanner(
+            self.lock.fd, self.lock.path, self.fileset_id, trusted_to=trusted_to, chain=chain
         )
-        try:
-            scanner.read()
-        except BadWarc as error:
-            tail = scanner.contents.end
-            if tail < trusted_to and isinstance(error, TornWarc):
-                raise ShortWarc(
-                    self.path, "records that its summary knows are torn", tail
-                ) from None
-            watched = trusted_to or self._lock.is_draft
-            if tail < trusted_to or not (watched or not begins_record(self._lock.fd, tail + 1)):
-                raise
-            self._set_tail_aside(tail)
-        self._contents = scanner.contents
 
-    def _set_tail_aside(self, offset: int) -> None:
-        """Keep the bytes from *offset* on as ``<name>.torn-<offset>`` and cut them off."""
-        torn = self.path.with_name(f"{self.path.name}.torn-{offset}")
-        aside = free_name(or_numbered(torn, "."))
-        draft = aside.with_name(f"{DRAFT}{self.path.name}.torn")
-        tail = FileSource(self._lock.fd, offset, os.fstat(self._lock.fd).st_size - offset)
-        drafts.replace(aside, tail.chunks(), draft=draft)
-        os.ftruncate(self._lock.fd, offset)  # synced with what is appended next
-
-    def append(self, plan: Callable[[Group], T]) -> T:
+    def append(self, plan: Callable[[FilesetGroup], T]) -> T:
         """Append what *plan* plans, and commit it: what *plan* returns. Nothing where it raises.
 
         ``StorageTrouble`` where the disk refuses; the WARC then ends as it did before.
         """
         with Files() as files:
-            group = Group(self.contents, files)
+            group = FilesetGroup(self.contents, files)
             planned = plan(group)
-            if not group.pieces:
-                return planned
-            out = Appender(self._lock.fd, self.contents.end)
-            try:
-                with out.group():
-                    for piece in group.pieces:
-                        piece(out)
-                    out.sync()
-            except OSError as error:
-                raise StorageTrouble(self.path, error) from error
-            group.taken_into(self.contents)
-        self._commit()
+            if group.pieces:
+                done(self.writing(group))
+                done(self.committing())
         return planned
-
-    def _commit(self) -> None:
-        try:
-            done(self._lock.naming_for_good())
-        except OSError as error:
-            raise StorageTrouble(self.path, error) from error
-        make_folders(self.summary_path.parent)
-        drafts.replace(self.summary_path, [self.summary.to_bytes()])
 
 
 def load_summary(path: Path, fileset_id: str | None = None) -> FilesetSummary | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from lafka.capture import leftovers
 from lafka.errors import BadPid, KeeperError
 from lafka.filesets.archive import recovery as raws
-from lafka.filesets.archive.contents import NOTE_MAX, opened
+from lafka.filesets.archive.contents import NOTE_MAX
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.filesetwarc import FilesetWarc
 from lafka.filesets.archive.notes import What, read_note
@@ -36,6 +36,7 @@ from lafka.filesets.targets.target import (
 )
 from lafka.storage.deeds import Deed, kept_aside
 from lafka.storage.locks import is_locked_at
+from lafka.warc.reading.volumes import open_plain
 
 _TAIL = frozenset(("fileset-tail",))
 _SUMMARY = frozenset(("no-summary", "bad-summary", "summary-differs"))
@@ -147,7 +148,7 @@ class FilesetRepair:
         versions = self._filesets.summary(self._filesets.id_at(warc)).versions
         names = [name for name, version in versions.items() if _names(version, item)]
         found = None
-        with opened(warc) as volume:
+        with open_plain(warc) as volume:
             for record in volume.records(types=["metadata"]):
                 note = read_note(record.block().read(0, NOTE_MAX))
                 if note and note["what"] == What.BEGIN and note.get("version") in names:

@@ -15,7 +15,7 @@ from typing import Any
 from lafka.capture.logged import LoggedExchange
 from lafka.filesets.archive.contents import HeldBytes, RecordPlace
 from lafka.filesets.archive.filesetwarc import FilesetWarc
-from lafka.filesets.archive.groups import Group, Wanted
+from lafka.filesets.archive.groups import FileAnswer, FilesetGroup
 from lafka.filesets.archive.notes import Role, What
 from lafka.filesets.model.asks import Keep, Kept
 from lafka.filesets.model.requests import IngestRequest
@@ -154,14 +154,14 @@ class Storing:
     def keep(self, want: Keep, exchanges: Exchanges) -> Kept:
         """Store the file of *want*, or the bundle, out of its capture."""
         file = want.file
-        wanted = Wanted(
+        wanted = FileAnswer(
             digest=f"sha256:{file.sha256}",
             l=file.size or 0,
             mimetype=file.mimetype or "",
             decoded=want.decoded,
         )
 
-        def planned(group: Group) -> tuple[RecordPlace | None, bool]:
+        def planned(group: FilesetGroup) -> tuple[RecordPlace | None, bool]:
             self._begin(group)
             held, place, revisits = group.file(exchanges, wanted)
             stands = {"record": held.record_id, "at": held.at}
@@ -180,7 +180,7 @@ class Storing:
                   ranges: list[tuple[int, int]]) -> Kept:  # fmt: skip
         """Note that the file of *want* stands in an item; *ranges*: bytes that each capture had."""
 
-        def planned(group: Group) -> None:
+        def planned(group: FilesetGroup) -> None:
             self._begin(group)
             for exchanges in captures:
                 group.heads(exchanges)
@@ -191,7 +191,9 @@ class Storing:
         self._begun = True
         return Kept(status=FileStatus.SUCCESS, path=f"{place.item}/{place.name}")
 
-    def _note_files(self, group: Group, want: Keep, stands: Mapping[str, Any], **more: Any) -> None:
+    def _note_files(
+        self, group: FilesetGroup, want: Keep, stands: Mapping[str, Any], **more: Any
+    ) -> None:
         assert self._item is not None
         entries = {want.file.path: _entry(want.file)} if not want.members else {
             path: _member_entry(want, path) for path in want.members
@@ -213,7 +215,7 @@ class Storing:
         if result["status"] == Status.SUCCESS_EXISTING:
             self._entry = self._latest
 
-        def planned(group: Group) -> None:
+        def planned(group: FilesetGroup) -> None:
             self._store_pages(group)
             known = self.known()
             url = self._request.base_url
@@ -238,13 +240,13 @@ class Storing:
         )
         return {**result, "cdx": told} if told else result
 
-    def _say(self, group: Group, what: What, **values: Any) -> None:
+    def _say(self, group: FilesetGroup, what: What, **values: Any) -> None:
         told = {"fileset": self._warc.fileset_id, "what": what, "time": self._now[:19] + "Z"}
         if what is not What.FAILED:
             told["version"] = self._entry
         group.note({**told, **values}, self._page_url, self._now)
 
-    def _begin(self, group: Group) -> None:
+    def _begin(self, group: FilesetGroup) -> None:
         """Plan the pages and the note that the version is begun, before its first file."""
         self._store_pages(group)
         if self._begun:
@@ -263,7 +265,7 @@ class Storing:
                                "url": self._page_url, "digest": digest.payload_digest}  # fmt: skip
         self._say(group, What.BEGIN, **values)
 
-    def _store_pages(self, group: Group) -> None:
+    def _store_pages(self, group: FilesetGroup) -> None:
         for number, page in enumerate(self._pages[self._stored :], self._stored):
             held = group.page(page.exchanges)
             if number == 0 and page.role is Role.SPLAP:

@@ -43,9 +43,9 @@ from lafka.storage.locks import vacant
 from lafka.storage.steps import Steps, done
 
 if TYPE_CHECKING:
+    from lafka.papers.archive.cache import PaperCache
     from lafka.papers.archive.catalogue import Ended, Paper
-    from lafka.papers.archive.inuse import PapersInUse
-    from lafka.papers.archive.paperwarc import Left, PaperWarc, Place, Stored
+    from lafka.papers.archive.paperwarc import PaperFiles, PaperWarc, Stored, TrailRecord
     from lafka.papers.lists.futlis import Futli
     from lafka.papers.origins import Origin
 
@@ -72,10 +72,10 @@ class Archive:
         self.scheme = _scheme(marked or collection or DEFAULT_COLLECTION)
 
     @cached_property
-    def _in_use(self) -> PapersInUse:
-        from lafka.papers.archive.inuse import PapersInUse  # noqa: PLC0415  one fut needs it not
+    def _cache(self) -> PaperCache:
+        from lafka.papers.archive.cache import PaperCache  # noqa: PLC0415  one fut needs it not
 
-        return PapersInUse()
+        return PaperCache()
 
     @classmethod
     def create(cls, root: Path | str, collection: str | None = None) -> Archive:
@@ -273,7 +273,7 @@ class Archive:
         """The fut of *futli*, where :meth:`has_fut`; raises as that."""
         from lafka.papers.archive import catalogue  # noqa: PLC0415  one fut is read without it
 
-        suwaf = self._in_use.suwaf(self.suwaf_path(futli.pid), futli.pid)
+        suwaf = self._cache.suwaf(self.suwaf_path(futli.pid), futli.pid)
         if suwaf is None:
             return None
         self._check_length(futli.pid, suwaf)
@@ -296,33 +296,33 @@ class Archive:
         """The paper's WARC, locked for writing: ``paperwarc.locked``."""
         from lafka.papers.archive.paperwarc import locked  # noqa: PLC0415  one fut needs it not
 
-        return locked(self._place(pid), recover=recover)
+        return locked(self._files(pid), recover=recover)
 
-    def _place(self, pid: Pid) -> Place:
-        from lafka.papers.archive.paperwarc import Place  # noqa: PLC0415  one fut needs it not
+    def _files(self, pid: Pid) -> PaperFiles:
+        from lafka.papers.archive.paperwarc import PaperFiles  # noqa: PLC0415  one fut needs it not
 
-        return Place(
+        return PaperFiles(
             warc=self.warc_path(pid),
             suwaf=self.suwaf_path(pid),
             pid=pid,
             scheme=self.scheme,
-            in_use=self._in_use,
+            cache=self._cache,
         )
 
-    def storing(self, pid: Pid, trails: Sequence[Left]) -> Steps[list[Stored]]:
+    def storing(self, pid: Pid, trails: Sequence[TrailRecord]) -> Steps[list[Stored]]:
         """Store what *trails* of *pid* left: ``paperwarc.storing``."""
         from lafka.papers.archive.paperwarc import storing  # noqa: PLC0415  one fut needs it not
 
-        return storing(self._place(pid), trails)
+        return storing(self._files(pid), trails)
 
     def close(self, futli: Futli) -> None:
         """Note that a trail of *futli* ended with nothing to store: it is not open any longer.
 
         Raises as :meth:`paper`; nothing is written where the futli was not open.
         """
-        from lafka.papers.archive.paperwarc import Left  # noqa: PLC0415  one fut needs it not
+        from lafka.papers.archive.paperwarc import TrailRecord  # noqa: PLC0415  one fut needs it not
 
-        [end] = done(self.storing(futli.pid, [Left(closes=futli.url)]))
+        [end] = done(self.storing(futli.pid, [TrailRecord(closes=futli.url)]))
         if isinstance(end, KeeperError):
             raise end
 
@@ -365,7 +365,6 @@ class Archive:
         if not self.warc_path(pid).exists():
             raise NotHeld(f"{pid}: not in the archive at {self.root}")
         with self.paper(pid, recover=False) as paper:
-            paper.load_suwaf(lenient=True)
             paper.rebuild()
             return paper.suwaf
 

@@ -1,13 +1,11 @@
-"""What a paper WARC holds, read from the WARC alone.
+"""The inventory of a paper WARC: its futs, other payloads, and when each was had.
 
-It is how a suwaf is rebuilt, how a killed writer's whole records are rolled forward, and how a
-writer knows which payloads are held already. Blocks are passed over by seeking wherever a digest
-in the record's header tells what is needed and may be trusted.
+Blocks are passed over by seeking wherever a digest in the record's header says what is needed and
+may be trusted.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -15,8 +13,9 @@ from datetime import datetime
 from pathlib import Path
 
 from lafka.capture.rawlog import UNENDED
-from lafka.capture.readback import opened, time_of
+from lafka.capture.readback import time_of
 from lafka.errors import BadHttp, BadWarc
+from lafka.keeping.contents import Contents, Scanner
 from lafka.papers.archive.suwafs import Fut, Suwaf
 from lafka.papers.origins import FUTLI, FUTLI_ITSELF, PAPER_ID, Origin
 from lafka.payloads import SNIFF, Kind, Payload, inspect, kind_of, pdf_start
@@ -26,8 +25,8 @@ from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import sha256_of
 from lafka.warc.format.sources import CHUNK, Readable, Source
 from lafka.warc.reading.stored import StoredRecord
+from lafka.warc.reading.volumes import open_plain
 
-NO_CHAIN = bytes(32)
 _CAPTURED = frozenset(("request", "response", "resource", "revisit"))
 
 
@@ -81,27 +80,18 @@ class Unconverted:
 
 
 @dataclass(slots=True, kw_only=True)
-class Contents:
-    """The inventory of one paper WARC, grown record by record.
+class PaperContents(Contents):
+    """The inventory of one paper WARC.
 
     ``futs`` and ``payloads`` (of other kinds) by digest; ``unconverted``: by digest, futs that
-    stand chunked or coded in a response and have no conversion yet; ``end`` and ``chain`` as in the
-    suwaf.
+    stand chunked or coded in a response and have no conversion yet.
     """
 
-    ids: set[str] = field(default_factory=set)
     infos: dict[str, Info] = field(default_factory=dict)
     futs: dict[str, HeldPayload] = field(default_factory=dict)
     payloads: dict[str, HeldPayload] = field(default_factory=dict)
     unconverted: dict[str, Unconverted] = field(default_factory=dict)
     visits: list[Visit] = field(default_factory=list)
-    end: int = 0
-    chain: bytes = NO_CHAIN
-
-    @property
-    def chain_text(self) -> str:
-        """The chain as the suwaf has it."""
-        return "sha256:" + self.chain.hex()
 
     def suwaf(self, pid: Pid) -> Suwaf:
         """The suwaf that these contents make."""
@@ -124,19 +114,13 @@ def fut_of(visit: Visit, held: HeldPayload) -> Fut:
     )
 
 
-def chained(chain: bytes, header: bytes) -> bytes:
-    """The chain after one more record header: SHA-256 of the chain so far and the header."""
-    return hashlib.sha256(chain + header).digest()
+class PaperScanner(Scanner[PaperContents]):
+    """Reads the records of the paper WARC that is open as *fd* into ``contents``.
 
-
-class Scanner:
-    """Reads the records of the open file *fd* into ``contents``.
-
-    Digests that stand in headers are taken as they are before byte *trusted_to*; from there on
-    every block is hashed and a block that is not what its header says raises ``BadWarc``. So do
-    headers before *trusted_to* that do not make the *chain* that was committed, where it is known,
-    and a warcinfo after it with a Paper-Id that *is_paper* denies.
+    ``BadWarc`` also for a warcinfo that was not committed, with a Paper-Id that *is_paper* denies.
     """
+
+    needs_digests = False  # first Lafkas wrote none, or SHA-1
 
     def __init__(
         self,
@@ -147,25 +131,12 @@ class Scanner:
         chain: str = "",
         is_paper: Callable[[str], bool] = bool,
     ) -> None:
-        self.contents = Contents()
-        self._fd = fd
-        self._path = path
-        self._trusted_to = trusted_to
-        self._chain = chain
+        super().__init__(fd, path, PaperContents(), trusted_to=trusted_to, chain=chain)
         self._is_paper = is_paper
         self._conversions: dict[str, str] | None = None
         self._nameless: set[str] = set()
 
-    def read(self) -> Contents:
-        """All records; raises ``TornWarc`` or ``BadWarc`` after the whole ones were taken in."""
-        for record in opened(self._path, self._fd):
-            self._take(record)
-        return self.contents
-
-    def _take(self, record: StoredRecord) -> None:
-        if record.offset >= self._trusted_to:
-            self._check(record)
-        contents = self.contents
+    def take(self, record: StoredRecord) -> None:
         if record.type == "warcinfo":
             self._take_info(record)
         elif self._nameless and record.type in _CAPTURED:
@@ -178,16 +149,12 @@ class Scanner:
             self._take_conversion(record)
         elif record.type == "revisit":
             self._visit(record, self._revisited(record))
-        contents.chain = chained(contents.chain, record.header)
-        self._check_chain(record)
-        contents.ids.add(record.id)
-        contents.end = record.end
 
     def _take_info(self, record: StoredRecord) -> None:
         info = Info.of(record)
         named = info.pid_text
-        if named and record.offset >= self._trusted_to and not self._is_paper(named):
-            raise BadWarc(self._path, f"a capture of {named}", record.offset)
+        if named and not self.is_trusted(record) and not self._is_paper(named):
+            raise BadWarc(self.path, f"a capture of {named}", record.offset)
         self.contents.infos[record.id] = info
         if not info.futli:
             self._nameless.add(record.id)
@@ -207,22 +174,6 @@ class Scanner:
         found = (d for d, held in self.contents.futs.items() if held.record_id == target)
         return next(found, stated)
 
-    def _check_chain(self, record: StoredRecord) -> None:
-        """Compare at the last record that was committed, before it counts as read."""
-        if not self._chain or not record.offset < self._trusted_to <= record.end:
-            return
-        if record.end != self._trusted_to or self._chain != self.contents.chain_text:
-            raise BadWarc(self._path, "its record headers are not as they were", record.offset)
-
-    def _check(self, record: StoredRecord) -> None:
-        if b"\0" in record.header:  # a page of it never came to the disk
-            raise BadWarc(self._path, "there are zeros in its header", record.offset)
-        stated = record.fields.first("WARC-Block-Digest")
-        if not stated.startswith("sha256:"):
-            return  # first Lafkas wrote none, or SHA-1
-        if stated != sha256_of(record.block().chunks()):
-            raise BadWarc(self._path, "the block is not what its digest says", record.offset)
-
     def _take_response(self, record: StoredRecord) -> None:
         block = answer_in(record)
         try:
@@ -238,7 +189,7 @@ class Scanner:
             self.contents.payloads.setdefault(inspect(block).digest, held)
             return
         stated = record.fields.first("WARC-Payload-Digest")
-        trusted = record.offset < self._trusted_to and stated.startswith("sha256:")
+        trusted = self.is_trusted(record) and stated.startswith("sha256:")
         prefix = block.read(head.end, SNIFF)
         start, size = max(0, pdf_start(prefix)), block.size - head.end
         framed = head.content_length in (None, size)  # else there is more than the entity
@@ -272,8 +223,8 @@ class Scanner:
         if self._conversions is None:
             self._conversions = {}
             with suppress(BadWarc):  # read() will come to it
-                for record in opened(self._path, self._fd):
-                    if record.offset >= self._trusted_to:
+                for record in open_plain(self.path, self.fd):
+                    if not self.is_trusted(record):
                         break
                     if record.type == "conversion":
                         digest = record.fields.first("WARC-Block-Digest")
@@ -322,7 +273,7 @@ class Scanner:
 
 def paper_ids(warc: Path) -> Iterator[str]:
     """The Paper-Ids in the WARC at *warc*, as they stand there, up to any trouble in it."""
-    with suppress(BadWarc), opened(warc) as volume:  # what was read before trouble names it
+    with suppress(BadWarc), open_plain(warc) as volume:  # what was read before trouble names it
         for record in volume.records(types=["warcinfo"]):
             yield from filter(None, [Info.of(record).pid_text])
 

@@ -1,11 +1,7 @@
-"""The paper WARC: lock, recover, append a trail, commit the suwaf (docs/formats.md, "Append").
+"""The paper WARC and its suwaf: what trails captured is appended, and named (docs/formats.md).
 
-Nothing is lost at any kill: the lock dies with its process, the next writer rolls whole records
-forward and keeps a torn tail aside, and only a WARC that was synced is named by a suwaf. A new WARC
-is a draft until its first commit, so that bytes under a final name were always synced once.
-
-All of it is work in steps (:mod:`lafka.storage.steps`): papers can be stored side by side, each in
-its own order (:func:`storing`), or one by one (:func:`locked`).
+Papers can be stored side by side, each in its own order (:func:`storing`), or one by one
+(:func:`locked`).
 """
 
 from __future__ import annotations
@@ -14,42 +10,25 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-from lafka.errors import (
-    BadPid,
-    BadSuwaf,
-    BadWarc,
-    KeeperError,
-    ShortWarc,
-    StorageTrouble,
-    TornWarc,
-)
-from lafka.papers.archive.contents import Contents, Scanner, fut_of
-from lafka.papers.archive.inuse import PapersInUse
+from lafka.errors import BadPid, KeeperError, StorageTrouble
+from lafka.keeping.stores import SummarisedWarc
+from lafka.papers.archive.cache import PaperCache
+from lafka.papers.archive.contents import PaperContents, PaperScanner, fut_of
 from lafka.papers.archive.plans import Plan, visit_of
 from lafka.papers.archive.suwafs import Fut, Suwaf
 from lafka.papers.walk.asks import Capture
 from lafka.pids import Pid, Scheme
-from lafka.storage import drafts
-from lafka.storage.folders import DRAFT, free_name, making_folders
 from lafka.storage.locks import Lock, held, locking
-from lafka.storage.steps import Aside, DataSync, FolderSync, Steps, done
-from lafka.warc.format.sources import FileSource
-from lafka.warc.reading.tails import begins_record
-from lafka.warc.writing.appending import Appender
+from lafka.storage.steps import Steps, done
 from lafka.warc.writing.copying import Files
-from lafka.warc.writing.names import or_numbered
-
-LONG = 4 << 20
-"""What reads or writes more bytes than this is done aside: it shall not hold up others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
-    """What a trail left for its paper: its captures, or the futli that it closes without one.
+class TrailRecord:
+    """A trail as its paper stores it: its captures, or the futli that it closes without one.
 
     ``opened``: its futli is to be asked again.
     """
@@ -77,46 +56,42 @@ Stored = list[StoredCapture] | KeeperError
 """The futs of a trail, or why the paper could not take it."""
 
 
-class PaperWarc:
+class PaperWarc(SummarisedWarc[PaperContents]):
     """One paper's WARC and suwaf, locked and recovered; made by :func:`locked`."""
 
+    summary_name = "suwaf"
+
     def __init__(
-        self, suwaf_path: Path, pid: Pid, scheme: Scheme, lock: Lock, in_use: PapersInUse
+        self, suwaf_path: Path, pid: Pid, scheme: Scheme, lock: Lock, cache: PaperCache
     ) -> None:
-        self.path = lock.warc
-        self.suwaf_path = suwaf_path
+        super().__init__(lock, suwaf_path)
         self.pid = pid
         self.suwaf = Suwaf(pid=pid)
         self._scheme = scheme
-        self._lock = lock
-        self._in_use = in_use
-        self._fd = lock.fd
-        self._contents: Contents | None = None
+        self._cache = cache
 
     @property
-    def contents(self) -> Contents:
-        """What the WARC holds; read from its headers when first asked for, unless it is known."""
-        if self._contents is None:
-            done(self._knowing())
-        assert self._contents is not None
-        return self._contents
+    def committed_end(self) -> int:
+        return self.suwaf.end
 
-    def _knowing(self) -> Steps[None]:
-        if self._contents is None:
-            status = os.fstat(self._fd)
-            self._contents = self._in_use.contents(self.suwaf, status)
-            if self._contents is None and self._lock.is_draft and not status.st_size:
-                self._contents = Contents()  # a paper that is new
-        if self._contents is None:
-            scanner = self._scanner(self.suwaf.end)
-            yield from _reading(scanner, status.st_size)
-            self._contents = scanner.contents
+    def load_summary(self) -> None:
+        if known := self._cache.suwaf(self.summary_path, self.pid):
+            self.suwaf = known.copy()
 
-    def _scanner(self, trusted_to: int) -> Scanner:
+    def reading_contents(self) -> Steps[None]:
+        if self._contents is None:
+            status = os.fstat(self.lock.fd)
+            self._contents = self._cache.contents(self.suwaf, status)
+            if self._contents is None and self.lock.is_draft and not status.st_size:
+                self._contents = PaperContents()  # a paper that is new
+        yield from super().reading_contents()
+
+    def scanner(self, trusted_to: int) -> PaperScanner:
         chain = self.suwaf.chain if trusted_to else ""
-        return Scanner(
-            self._fd, self._lock.path, trusted_to=trusted_to, chain=chain, is_paper=self._is_paper
-        )
+        return PaperScanner(
+            self.lock.fd, self.lock.path,
+            trusted_to=trusted_to, chain=chain, is_paper=self._is_paper,
+        )  # fmt: skip
 
     def _is_paper(self, text: str) -> bool:
         """Whether the Paper-Id *text*, in any spelling, is that of this paper."""
@@ -124,101 +99,35 @@ class PaperWarc:
             return self._scheme.pid(text).path == self.pid.path
         return False
 
-    def recovering(self) -> Steps[None]:
-        """Make WARC and suwaf one again after a killed writer.
-
-        ``ShortWarc`` where the WARC is shorter than its suwaf says, ``BadSuwaf`` where that is
-        none, ``BadWarc`` where bytes before its end are no records: then nothing is changed.
-        """
-        size = self.load_suwaf()
-        if size > self.suwaf.end:
-            yield from self._rebuilding(trusted_to=self.suwaf.end)
-
-    def load_suwaf(self, *, lenient: bool = False) -> int:
-        """Read the suwaf; *lenient*: as if there were none where it is damaged. The WARC's size."""
-        try:
-            if known := self._in_use.suwaf(self.suwaf_path, self.pid):
-                self.suwaf = known.copy()
-        except BadSuwaf:
-            if not lenient:
-                raise
-        size = os.fstat(self._fd).st_size
-        self.suwaf.check_length(self.path, size)
-        return size
-
-    def rebuild(self) -> None:
-        """Make the suwaf again from the WARC, reading every byte."""
-        done(self._rebuilding())
-
-    def _rebuilding(self, *, trusted_to: int = 0) -> Steps[None]:
-        """Make the suwaf again from the WARC; a tail that is no record of it is kept aside.
-
-        Digests in headers are believed before byte *trusted_to*, the bytes are read after it.
-        """
-        scanner = self._scanner(trusted_to)
-        try:
-            yield from _reading(scanner, os.fstat(self._fd).st_size)
-        except BadWarc as error:
-            tail = scanner.contents.end
-            if tail < self.suwaf.end and isinstance(error, TornWarc):
-                raise ShortWarc(self.path, "records that its suwaf knows are torn", tail) from None
-            if tail < self.suwaf.end or not (self._is_watched() or self._is_last(tail)):
-                raise
-            yield from self._setting_tail_aside(tail)
-        self._contents = scanner.contents
-        if self._lock.is_draft and not self._contents.end:
-            return
+    def make_summary(self) -> Steps[None]:
+        """Make the suwaf of the contents; futs that stand coded in answers get a conversion."""
         opened = self.suwaf.open
         with Files() as files:
             plan = Plan(self.contents, files)
-            for unconverted in list(self._contents.unconverted.values()):
+            for unconverted in list(self.contents.unconverted.values()):
                 plan.convert_stored(unconverted)
             # What a killed writer left may not be on the disk yet.
-            yield from self._writing(plan, sync=True)
-        yield from self._keeping_name(self.path)
-        self.suwaf = self._contents.suwaf(self.pid)
+            yield from self.writing(plan, sync=True)
+        self.suwaf = self.contents.suwaf(self.pid)
         self.suwaf.open = opened
-        yield from self._committing()
 
-    def _keeping_name(self, path: Path) -> Steps[None]:
-        """Make sure of the name of *path*: who gave it may have been killed before its sync."""
-        try:
-            if path.exists():
-                yield FolderSync(path.parent)
-        except OSError as error:
-            raise StorageTrouble(path, error) from error
-
-    def _is_watched(self) -> bool:
-        """Whether it is known how far the WARC was committed: what lies behind is no one's yet."""
-        return bool(self.suwaf.end) or self._lock.is_draft
-
-    def _is_last(self, offset: int) -> bool:
-        return not begins_record(self._fd, offset + 1)
-
-    def _setting_tail_aside(self, offset: int) -> Steps[None]:
-        """Keep the bytes from *offset* on as ``<name>.torn-<offset>`` and cut them off."""
-        torn = self.path.with_name(f"{self.path.name}.torn-{offset}")
-        aside = free_name(or_numbered(torn, "."))
-        draft = aside.with_name(f"{DRAFT}{self.path.name}.torn")
-        tail = FileSource(self._fd, offset, os.fstat(self._fd).st_size - offset)
-        yield from drafts.replacing(aside, tail.chunks(), draft=draft)
-        try:
-            os.ftruncate(self._fd, offset)  # synced with what is appended next
-        except OSError as error:
-            raise StorageTrouble(aside, error) from error
+    def summary_bytes(self) -> bytes:
+        self.suwaf.end = self.contents.end
+        self.suwaf.chain = self.contents.chain_text
+        return self.suwaf.to_bytes()
 
     def append(self, captures: Sequence[Capture], *, opened: bool = False) -> list[StoredCapture]:
         """:meth:`appending` of one trail, at once."""
-        return done(self.appending([Left(captures=captures, opened=opened)]))[0]
+        return done(self.appending([TrailRecord(captures=captures, opened=opened)]))[0]
 
-    def appending(self, trails: Sequence[Left]) -> Steps[list[list[StoredCapture]]]:
+    def appending(self, trails: Sequence[TrailRecord]) -> Steps[list[list[StoredCapture]]]:
         """Copy what *trails* captured, in their order, and commit once.
 
         Of each trail the futs, as the suwaf now names them. A payload that is held already becomes
         a revisit; a page that is held already adds nothing at all where its trail had no fut.
         Records that the WARC holds were copied before and are passed over.
         """
-        yield from self._knowing()
+        yield from self.reading_contents()
         before = self.suwaf.open
         with Files() as files:
             plan = Plan(self.contents, files)
@@ -228,24 +137,22 @@ class PaperWarc:
                 ends.append(len(plan.added))
                 self._note(trail)
             if plan.pieces or set(before) != set(self.suwaf.open):
-                yield from self._writing(plan)
-                yield from self._committing()
+                yield from self.writing(plan)
+                self._name_visits(plan)
+                yield from self.committing()
             else:
-                yield from self._keeping_name(self.suwaf_path)
-        self._keep()
+                yield from self.keeping_name(self.summary_path)
+        # It spares the paper's next writer to read what this one knows.
+        self._cache.keep(self.summary_path, self.suwaf, self._contents, os.fstat(self.lock.fd))
         named = [self._named(entry) for entry in plan.added]
         return [named[begin:end] for begin, end in pairwise([0, *ends])]
-
-    def _keep(self) -> None:
-        """Spare the paper's next writer to read what this one knows."""
-        self._in_use.keep(self.suwaf_path, self.suwaf, self._contents, os.fstat(self._fd))
 
     def _named(self, entry: tuple[Capture, str, bool]) -> StoredCapture:
         capture, digest, new = entry
         held = self.contents.futs[digest]
         return StoredCapture(capture=capture, fut=fut_of(visit_of(capture, digest), held), new=new)
 
-    def _note(self, trail: Left) -> None:
+    def _note(self, trail: TrailRecord) -> None:
         """Note whether the futli of *trail* is to be asked again."""
         futli = trail.closes
         if trail.captures:
@@ -254,107 +161,76 @@ class PaperWarc:
         others = tuple(name for name in self.suwaf.open if name != futli)
         self.suwaf.open = (*others, futli) if trail.opened or stays else others
 
-    def _writing(self, plan: Plan, *, sync: bool = False) -> Steps[None]:
-        """Append what *plan* holds; rolled back to the known end where the disk refuses."""
-        out = Appender(self._fd, self.contents.end)
-        try:
-            with out.group():
-                if plan.end - out.position > LONG:
-                    yield Aside(partial(plan.write, out))
-                else:
-                    plan.write(out)
-                if plan.pieces or sync:
-                    yield DataSync(self._fd)
-        except OSError as error:
-            raise StorageTrouble(self.path, error) from error
-        plan.taken_into(self.contents)
+    def _name_visits(self, plan: Plan) -> None:
         for visit in plan.visits:
             self.suwaf.add(visit.info.futli, visit.time, fut_of(visit, plan.held[visit.digest]))
 
-    def _committing(self) -> Steps[None]:
-        self.suwaf.end = self.contents.end
-        self.suwaf.chain = self.contents.chain_text
-        try:
-            yield from self._lock.naming_for_good()
-        except OSError as error:
-            raise StorageTrouble(self.path, error) from error
-        yield from making_folders(self.suwaf_path.parent)
-        yield from self.suwaf.saving(self.suwaf_path)
-
-
-def _reading(scanner: Scanner, size: int) -> Steps[None]:
-    """Let *scanner* read its WARC of *size* bytes."""
-    if size > LONG:
-        yield Aside(scanner.read)
-    else:
-        scanner.read()
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where the files of the paper *pid* lie, by the *scheme*, and what is known of papers."""
+class PaperFiles:
+    """The paths of the files of the paper *pid*, by the *scheme*, and what is known of papers."""
 
     warc: Path
     suwaf: Path
     pid: Pid
     scheme: Scheme
-    in_use: PapersInUse
+    cache: PaperCache
 
     def paper(self, lock: Lock) -> PaperWarc:
-        return PaperWarc(self.suwaf, self.pid, self.scheme, lock, self.in_use)
+        return PaperWarc(self.suwaf, self.pid, self.scheme, lock, self.cache)
 
 
 @contextmanager
-def locked(place: Place, *, recover: bool = True) -> Iterator[PaperWarc]:
-    """The paper at *place*, locked against every other writer, and recovered.
+def locked(files: PaperFiles, *, recover: bool = True) -> Iterator[PaperWarc]:
+    """The paper of *files*, locked against every other writer, and recovered.
 
     What is known of it is not read again, and forgotten where anything is raised. A paper that is
     not here yet comes to be with its first commit. Raises as :meth:`PaperWarc.recovering` does, and
     ``StorageTrouble`` for any ``OSError`` while it is locked.
     """
-    with held(place.warc) as lock:
-        paper = place.paper(lock)
+    with held(files.warc) as lock:
+        paper = files.paper(lock)
         try:
             if recover:
                 done(paper.recovering())
             yield paper
         except BaseException:
-            place.in_use.forget(place.pid)
+            files.cache.forget(files.pid)
             raise
 
 
-def storing(place: Place, trails: Sequence[Left]) -> Steps[list[Stored]]:
-    """Store what *trails* of the paper at *place* left, as within :func:`locked`, in steps.
+def storing(files: PaperFiles, trails: Sequence[TrailRecord]) -> Steps[list[Stored]]:
+    """Store what *trails* of the paper of *files* left, as within :func:`locked`, in steps.
 
     One commit stores all; where the paper cannot take one of them, each has its own.
     ``StorageTrouble``.
     """
     try:
-        return [*(yield from _storing(place, trails))]
+        return [*(yield from _storing(files, trails))]
     except KeeperError as error:
         if len(trails) == 1:
             return [error]
     found: list[Stored] = []
     for trail in trails:
-        found += yield from storing(place, [trail])
+        found += yield from storing(files, [trail])
     return found
 
 
-def _storing(place: Place, trails: Sequence[Left]) -> Steps[list[list[StoredCapture]]]:
+def _storing(files: PaperFiles, trails: Sequence[TrailRecord]) -> Steps[list[list[StoredCapture]]]:
     if not any(trail.captures for trail in trails):
-        suwaf = place.in_use.suwaf(place.suwaf, place.pid)
+        suwaf = files.cache.suwaf(files.suwaf, files.pid)
         if not (suwaf and any(trail.closes in suwaf.open for trail in trails)):
             return [[] for _ in trails]
     try:
-        lock = yield from locking(place.warc)
+        lock = yield from locking(files.warc)
         try:
-            paper = place.paper(lock)
+            paper = files.paper(lock)
             yield from paper.recovering()
             return (yield from paper.appending(trails))
         except BaseException:
-            place.in_use.forget(place.pid)
+            files.cache.forget(files.pid)
             raise
         finally:
             lock.release()
     except OSError as error:
-        raise StorageTrouble(error.filename or place.warc, error) from error
+        raise StorageTrouble(error.filename or files.warc, error) from error

@@ -19,7 +19,7 @@ from typing import Any
 from lafka.capture.readback import Budget, DeadLog, recovered
 from lafka.errors import BadPid, BadWarc, KeeperError
 from lafka.papers.archive.archives import Archive
-from lafka.papers.archive.paperwarc import Left, Stored
+from lafka.papers.archive.paperwarc import Stored, TrailRecord
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.origins import FUTLI, PAPER_ID, Origin
 from lafka.papers.walk.asks import Ask, Capture
@@ -119,7 +119,7 @@ class _Trail:
     """What a trail of *pid* left to be stored."""
 
     pid: Pid
-    left: Left
+    left: TrailRecord
 
 
 def _read_ahead(trails: Iterator[_Trail]) -> Generator[list[_Trail]]:
@@ -158,7 +158,7 @@ class _Trails:
             if captures:
                 yield _trail(captures, opened=len(captures) < len(ids))
             elif not ids and (futli := self._closed(end)):
-                yield _Trail(futli.pid, Left(closes=futli.url))
+                yield _Trail(futli.pid, TrailRecord(closes=futli.url))
         opened: dict[tuple[str, str], list[Capture]] = defaultdict(list)
         for found in self._log.bound.values():
             key = (found.body.first(PAPER_ID), found.body.first(FUTLI))
@@ -200,7 +200,7 @@ class _Trails:
 
 
 def _trail(captures: list[Capture], *, opened: bool) -> _Trail:
-    return _Trail(captures[0].ask.futli.pid, Left(captures=captures, opened=opened))
+    return _Trail(captures[0].ask.futli.pid, TrailRecord(captures=captures, opened=opened))
 
 
 def _ask(body: Fields, archive: Archive) -> Ask:

@@ -19,8 +19,6 @@ from typing import Any
 from lafka.errors import BadSuwaf, CallerError, NotHeld, ShortWarc, StorageTrouble
 from lafka.papers.origins import FUTLI_ITSELF, Origin
 from lafka.pids import Pid
-from lafka.storage import drafts
-from lafka.storage.steps import Steps
 from lafka.warc.format import dates
 
 FORMAT = 1
@@ -154,13 +152,6 @@ class Suwaf:
         if self.open:
             writer["open"] = list(self.open)
         return writer
-
-    def saving(self, path: Path) -> Steps[None]:
-        """Put the suwaf in place, durably, by the one writer that the WARC's lock admits.
-
-        ``StorageTrouble`` where the disk refuses; then the old suwaf is still there.
-        """
-        yield from drafts.replacing(path, (self.to_bytes(),))
 
     def check_length(self, warc: Path, size: int) -> None:
         """``ShortWarc`` where the file *warc*, of *size* bytes, is shorter than ``end``."""

@@ -368,3 +368,14 @@ class _Inflated(Readable):
 
 class WarcVolume(Volume):
     """A file that is to be a WARC: its first bytes are not asked whether it is of another kind."""
+
+
+def open_plain(path: Path, fd: int | None = None) -> WarcVolume:
+    """Open the WARC at *path*, or open as *fd*, to be read strictly, its places bytes of the file.
+
+    ``BadWarc`` where it is compressed.
+    """
+    volume = WarcVolume(path, fd=fd, strict=True)
+    if not volume.is_plain:
+        raise BadWarc(path, "no WARC record begins here (it is compressed)", 0)
+    return volume

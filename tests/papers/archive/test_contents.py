@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from lafka.errors import BadWarc, TornWarc
-from lafka.papers.archive.contents import Contents, Scanner, chained, paper_ids
+from lafka.keeping.contents import chained
+from lafka.papers.archive.contents import PaperContents, PaperScanner, paper_ids
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import Record, start, uuid_urn
 from lafka.warc.reading.tails import begins_record
@@ -35,9 +36,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
     made.raw.close()
 
 
-def scanned(warc: Path, *, trusted_to: int = 0) -> Contents:
+def scanned(warc: Path, *, trusted_to: int = 0) -> PaperContents:
     with warc.open("rb") as file:
-        return Scanner(file.fileno(), warc, trusted_to=trusted_to).read()
+        return PaperScanner(file.fileno(), warc, trusted_to=trusted_to).read()
 
 
 def digest(data: bytes) -> str:
@@ -173,7 +174,7 @@ def test_what_was_read_before_trouble_is_there(tmp_path: Path) -> None:
     for tail, error in ((b"WARC/1.1\r\nWARC-Type: x", TornWarc), (bytes(100), BadWarc)):
         warc.write_bytes(whole + tail)
         with warc.open("rb") as file:
-            scanner = Scanner(file.fileno(), warc)
+            scanner = PaperScanner(file.fileno(), warc)
             with pytest.raises(error):
                 scanner.read()
             assert scanner.contents.end == len(whole)

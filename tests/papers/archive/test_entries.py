@@ -14,7 +14,7 @@ from lafka.papers.archive.entries import MAX_BYTES, Entry, entries_of, found, la
 from lafka.papers.archive.suwafs import Fut, Suwaf
 from lafka.papers.origins import Origin
 from lafka.pids import SCHEMES
-from lafka.storage.steps import done
+from lafka.storage import drafts
 
 PID = SCHEMES["RePEc"].pid("RePEc:abc:wpaper:1")
 PLAIN = st.text(
@@ -156,7 +156,7 @@ def test_a_file_that_is_missing_long_or_a_folder_is_left_to_the_whole_reading(tm
     for number in range(100):
         fut = Fut(s=number, l=1, url="http://x.example/", digest="sha256:0")
         suwaf.add("f", datetime(2026, 1, 1, 0, 0, number % 60, number, tzinfo=UTC), fut)
-        done(suwaf.saving(path))
+        drafts.replace(path, (suwaf.to_bytes(),))
         entry = found(str(path), PID, None, None, "")
         if path.stat().st_size >= MAX_BYTES:
             assert entry is None

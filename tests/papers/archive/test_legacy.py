@@ -18,7 +18,7 @@ import pytest
 
 from lafka.errors import BadPid, BadWarc
 from lafka.papers.archive.archives import Archive
-from lafka.papers.archive.contents import Scanner
+from lafka.papers.archive.contents import PaperScanner
 from lafka.warc.reading.volumes import Volume
 from tests.stores import START, Store, chunked, cuts, files, page, pdf, problems, warcio_faults
 
@@ -271,7 +271,7 @@ def test_what_wget_says_of_itself_is_no_capture(first: First, site: str) -> None
     warc = first.fetch("RePEc/aaa/bbbbbb/1", "RePEc:aaa:bbbbbb:1", f"{site}/literal/1")
     assert {"metadata", "resource"} <= {record.type for record in Volume(warc)}
     with warc.open("rb") as file:
-        contents = Scanner(file.fileno(), warc).read()
+        contents = PaperScanner(file.fileno(), warc).read()
     assert list(contents.futs) == ["sha256:" + hashlib.sha256(pdf("1")).hexdigest()]
     assert contents.payloads == {}
     assert len(contents.visits) == 1

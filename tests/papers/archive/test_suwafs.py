@@ -15,7 +15,7 @@ from lafka.papers.archive import suwafs
 from lafka.papers.archive.suwafs import Fut, Suwaf
 from lafka.papers.origins import Origin
 from lafka.pids import SCHEMES
-from lafka.storage.steps import done
+from lafka.storage import drafts
 
 PID = SCHEMES["RePEc"].pid("RePEc:abc:wpaper:1")
 TIME = datetime(2026, 11, 20, 10, 11, 12, 250_000, tzinfo=UTC)
@@ -112,7 +112,7 @@ def test_what_is_written(tmp_path: Path) -> None:
                 origin=Origin(**found))  # fmt: skip
     suwaf.add("http://x.example/abs/1", TIME, entry)
     path = tmp_path / "1.json"
-    done(suwaf.saving(path))
+    drafts.replace(path, (suwaf.to_bytes(),))
     assert json.loads(path.read_bytes()) == {
         "RePEc:abc:wpaper:1": {
             "http://x.example/abs/1": {
@@ -153,7 +153,7 @@ def test_a_key_that_is_no_time_is_refused(tmp_path: Path, time: str) -> None:
 
 def test_a_leftover_draft_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / ".draft-1.json").write_bytes(b"x" * 10_000)
-    done(Suwaf(pid=PID).saving(tmp_path / "1.json"))
+    drafts.replace(tmp_path / "1.json", (Suwaf(pid=PID).to_bytes(),))
     assert [path.name for path in tmp_path.iterdir()] == ["1.json"]
     assert Suwaf.load(tmp_path / "1.json", PID) == Suwaf(pid=PID)
 
@@ -163,10 +163,10 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     taken.mkdir()
     (taken / "x").touch()
     with pytest.raises(StorageTrouble, match=r"1\.json"):
-        done(Suwaf(pid=PID).saving(taken))
+        drafts.replace(taken, (Suwaf(pid=PID).to_bytes(),))
     assert [path.name for path in tmp_path.iterdir()] == ["1.json"]
     with pytest.raises(StorageTrouble):
-        done(Suwaf(pid=PID).saving(tmp_path / "missing" / "1.json"))
+        drafts.replace(tmp_path / "missing" / "1.json", (Suwaf(pid=PID).to_bytes(),))
 
 
 def test_one_second_holds_any_number_of_futs() -> None:

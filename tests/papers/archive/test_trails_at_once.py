@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from lafka.errors import BadWarc, StorageTrouble
 from lafka.papers.archive.archives import Archive
-from lafka.papers.archive.paperwarc import Left, Stored
+from lafka.papers.archive.paperwarc import PaperWarc, Stored, TrailRecord
 from lafka.papers.archive.recovery import recover
-from lafka.papers.archive.suwafs import Suwaf
 from lafka.papers.walk.asks import Capture
 from lafka.storage.steps import done
 from tests.stores import FUTLI, KINDS, PID, START, Store, cuts, files, page, pdf, problems
@@ -35,9 +34,9 @@ def store() -> Iterator[Store]:
 @pytest.fixture
 def saved(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The suwafs that were replaced."""
-    found, saving = list[Path](), Suwaf.saving
+    found, committing = list[Path](), PaperWarc.committing
     monkeypatch.setattr(
-        Suwaf, "saving", lambda suwaf, path: found.append(path) or saving(suwaf, path)
+        PaperWarc, "committing", lambda paper: found.append(paper.summary_path) or committing(paper)
     )
     return found
 
@@ -46,13 +45,13 @@ def futs(store: Store, count: int) -> list[Capture]:
     return [store.fut(pdf(n), futli=f"{FUTLI}?{n}") for n in range(count)]
 
 
-def stored(archive: Archive, trails: Sequence[Left]) -> list[Stored]:
+def stored(archive: Archive, trails: Sequence[TrailRecord]) -> list[Stored]:
     return done(archive.storing(archive.pid(PID), trails))
 
 
 def test_all_are_there_after_one_commit(store: Store, saved: list[Path]) -> None:
     captures = futs(store, 20)
-    found = stored(store.archive, [Left(captures=[capture]) for capture in captures])
+    found = stored(store.archive, [TrailRecord(captures=[capture]) for capture in captures])
     assert [[one.capture for one in trail] for trail in found] == [[c] for c in captures]
     assert all(one.new for trail in found for one in trail)
     assert set(cuts(store.archive).values()) == {pdf(n) for n in range(20)}
@@ -69,21 +68,21 @@ ONE = st.tuples(
 )
 
 
-def left(store: Store, what: tuple[str, int, int, int, bool]) -> Left:
+def left(store: Store, what: tuple[str, int, int, int, bool]) -> TrailRecord:
     kind, body, number, second, opened = what
     where: dict[str, Any] = {
         "futli": f"{FUTLI}?{number}",
         "at": START + timedelta(seconds=second // 2, milliseconds=second),
     }
     if kind == "closes":
-        return Left(closes=where["futli"])
+        return TrailRecord(closes=where["futli"])
     if kind in KINDS:
-        return Left(captures=[store.fut(pdf(body), kind, **where)], opened=opened)
+        return TrailRecord(captures=[store.fut(pdf(body), kind, **where)], opened=opened)
     splap = store.splap(page(body) if kind != "other" else b"PK\x03\x04", **where)
     if kind != "found":
-        return Left(captures=[splap], opened=opened)
+        return TrailRecord(captures=[splap], opened=opened)
     fut = store.found(splap, "http://x.example/1.pdf", pdf(body), KINDS[second])
-    return Left(captures=[splap, fut], opened=opened)
+    return TrailRecord(captures=[splap, fut], opened=opened)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -112,7 +111,7 @@ def test_what_cannot_be_copied_keeps_no_other_from_it(store: Store, tmp_path: Pa
     torn.write_bytes(raw[: bad.response.offset + bad.response.length - 100])
     response = replace(bad.response, path=str(torn))
     captures[2] = replace(captures[2], exchanges=(replace(bad, response=response),))
-    found = stored(store.archive, [Left(captures=[capture]) for capture in captures])
+    found = stored(store.archive, [TrailRecord(captures=[capture]) for capture in captures])
     assert [isinstance(one, BadWarc) for one in found] == [n == 2 for n in range(5)]
     assert set(cuts(store.archive).values()) == {pdf(n) for n in range(5) if n != 2}
     assert problems(store.root, "raw-left") == []
@@ -123,7 +122,7 @@ def test_a_disk_that_refuses_rolls_all_of_them_back(
 ) -> None:
     store.put(store.fut(pdf("old")))
     before = files(store.root / "warc") | files(store.root / "suwaf")
-    trails = [Left(captures=[capture]) for capture in futs(store, 4)]
+    trails = [TrailRecord(captures=[capture]) for capture in futs(store, 4)]
     with monkeypatch.context() as patch:
         patch.setattr("lafka.storage.steps.os.fdatasync", _refused)
         with pytest.raises(StorageTrouble):

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from lafka.errors import BadSuwaf, BadWarc, ShortWarc, StorageTrouble
-from lafka.papers.archive import inuse
+from lafka.papers.archive import cache
 from lafka.papers.archive.archives import Archive
-from lafka.papers.archive.contents import Scanner
+from lafka.papers.archive.contents import PaperScanner
+from lafka.papers.archive.paperwarc import PaperWarc
 from lafka.papers.archive.suwafs import Suwaf
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.walk.asks import Capture
@@ -34,18 +35,18 @@ class Reads:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.suwafs = self.warcs = 0
-        of_json, read = Suwaf.of_json, Scanner.read
+        of_json, read = Suwaf.of_json, PaperScanner.read
 
         def parsed(values: Any, pid: Any) -> Suwaf:
             self.suwafs += 1
             return of_json(values, pid)
 
-        def scanned(scanner: Scanner) -> Any:
+        def scanned(scanner: PaperScanner) -> Any:
             self.warcs += 1
             return read(scanner)
 
         monkeypatch.setattr(Suwaf, "of_json", parsed)
-        monkeypatch.setattr(Scanner, "read", scanned)
+        monkeypatch.setattr(PaperScanner, "read", scanned)
 
     def taken(self) -> tuple[int, int]:
         found = self.suwafs, self.warcs
@@ -164,7 +165,7 @@ def test_a_commit_that_the_disk_refuses_was_none(
         raise StorageTrouble(store.suwaf(), OSError(28, "No space left on device"))
 
     with monkeypatch.context() as patch:
-        patch.setattr(Suwaf, "saving", refused)
+        patch.setattr(PaperWarc, "committing", refused)
         with pytest.raises(StorageTrouble):
             store.append([second])
         assert not store.archive.has_fut(futli(store, 1))
@@ -216,7 +217,7 @@ def test_what_a_reader_has_is_never_changed_under_it(store: Store) -> None:
     store.put(fut(store, 0))
     seen = []
     for number in range(1, 5):
-        suwaf = store.archive._in_use.suwaf(store.suwaf(), pid)
+        suwaf = store.archive._cache.suwaf(store.suwaf(), pid)
         assert suwaf is not None
         times = suwaf.futlis[f"{FUTLI}?0"]
         seen.append((suwaf, suwaf.to_bytes(), times, dict(times)))
@@ -261,24 +262,24 @@ def test_the_list_asks_while_writers_write(store: Store) -> None:
 def test_few_papers_are_kept_and_those_used_last(
     store: Store, reads: Reads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inuse, "PAPERS_MAX", 3)
+    monkeypatch.setattr(cache, "PAPERS_MAX", 3)
     for number in range(5):
         store.put(store.fut(pdf(number), pid=f"RePEc:abc:wpaper:{number}"))
         store.archive.has_fut(Futli(pid=store.archive.pid("RePEc:abc:wpaper:0"), url=FUTLI))
     assert reads.taken()[0] == 0
-    assert [str(pid)[-1] for pid in store.archive._in_use._papers] == ["3", "4", "0"]
+    assert [str(pid)[-1] for pid in store.archive._cache._papers] == ["3", "4", "0"]
 
 
 def test_papers_of_many_records_leave_room_for_fewer(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inuse, "ENTRIES_MAX", 11)  # a fut: an entry, a warcinfo, two records
+    monkeypatch.setattr(cache, "ENTRIES_MAX", 11)  # a fut: an entry, a warcinfo, two records
     for number in range(4):
         store.put(store.fut(pdf(number), pid=f"RePEc:abc:wpaper:{number}"))
-    assert [str(pid)[-1] for pid in store.archive._in_use._papers] == ["2", "3"]
+    assert [str(pid)[-1] for pid in store.archive._cache._papers] == ["2", "3"]
     for number in range(9):
         store.put(fut(store, number))
-    assert [str(pid) for pid in store.archive._in_use._papers] == [PID]
+    assert [str(pid) for pid in store.archive._cache._papers] == [PID]
 
 
 def test_a_fut_that_waits_for_its_conversion_is_not_kept_by_a_closed_file(
@@ -289,7 +290,7 @@ def test_a_fut_that_waits_for_its_conversion_is_not_kept_by_a_closed_file(
     pid = store.archive.pid(PID)
     with store.archive.paper(pid) as paper:
         paper.contents.unconverted["sha256:0"] = None  # type: ignore[assignment]
-        paper._keep()
+        paper.append([])
     reads.taken()
     store.put(fut(store, 1))
     assert reads.taken() == (0, 1)

@@ -1,4 +1,4 @@
-"""What the papers that were used last hold: many lines of one pid cost no more than many pids.
+"""A cache of the papers that were used last: many lines of one pid cost no more than many pids.
 
 Nothing here is taken for true but while the files are those that it was read from or written to,
 by their stats. So other processes may write to the archive, and so may who restores a backup.
@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Lock
 
 from lafka.errors import StorageTrouble
-from lafka.papers.archive.contents import Contents
+from lafka.papers.archive.contents import PaperContents
 from lafka.papers.archive.suwafs import Suwaf
 from lafka.pids import Pid
 
@@ -45,7 +45,7 @@ class _Paper:
 
     suwaf: Suwaf
     stamp: _Stamp
-    contents: Contents | None = None
+    contents: PaperContents | None = None
     warc: _Stamp | None = None
 
     @property
@@ -53,7 +53,7 @@ class _Paper:
         return len(self.suwaf.futlis) + (len(self.contents.ids) if self.contents else 0)
 
 
-class PapersInUse:
+class PaperCache:
     """The papers of one archive that this process used last; threads take turns.
 
     Suwafs in here are never changed. Contents are changed by who has the paper's lock, alone.
@@ -81,7 +81,7 @@ class PapersInUse:
                 self._put(pid, replace(known, suwaf=suwaf, stamp=stamp) if known else made)
         return suwaf
 
-    def contents(self, suwaf: Suwaf, warc: os.stat_result) -> Contents | None:
+    def contents(self, suwaf: Suwaf, warc: os.stat_result) -> PaperContents | None:
         """What the WARC of *suwaf* holds; None where that is not known, or it is another by now."""
         known = self._find(suwaf.pid)
         if known is None or known.contents is None or known.warc != _Stamp.of(warc):
@@ -90,7 +90,7 @@ class PapersInUse:
         return known.contents if ends == (suwaf.end, suwaf.chain, suwaf.end) else None
 
     def keep(
-        self, path: Path, suwaf: Suwaf, contents: Contents | None, warc: os.stat_result
+        self, path: Path, suwaf: Suwaf, contents: PaperContents | None, warc: os.stat_result
     ) -> None:
         """Keep what the writer of a paper, who has its lock, has just left there.
 
