@@ -233,7 +233,7 @@ NAMES = {
 
 
 LATE_NAMES = {
-    "drafts.replacing(self.summary_path,": "by an older summary the next writer reads on in its WARC",
+    "drafts.replacing(self.summary_path,": "by an older summary the next writer goes on",
 }
 """Likewise, of a name that is given late."""
 
