@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from lafka.archec.sightings import read_tobi
 from lafka.archec.sources import Source
 from lafka.archec.store import ObiStore
 from lafka.archec.tobis import Clocks, TobiRun
+from lafka.archec.unproved import unproved
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.warc.format.sources import CHUNK
 
@@ -90,6 +92,7 @@ def gather_tobis(store: ObiStore, records: Records, source: Source, plan: Plan) 
             gathers = TobiRun(
                 records, source, begin, tist=tist, rule=plan.rule, clocks=plan.clocks,
                 tell=told, passing=passing, replays=plan.at is not None,
+                unproved=partial(unproved, store, records, passing.barren, plan.rule.accepted),
             )  # fmt: skip
             report.counts = gathers.gather()
             if not plan.dry:
