@@ -31,7 +31,7 @@ def the_store(settings: BaseSettings, *, create: bool = False) -> ObiStore:
     return ObiStore.create(root) if create else ObiStore(root)
 
 
-def is_unfilled(settings: BaseSettings) -> bool:
+def _is_unfilled(settings: BaseSettings) -> bool:
     """Whether the obi store that is set has no gathering, or is yet to be made; ``BadStore`` where
     it cannot be.
     """
@@ -67,6 +67,25 @@ def the_records(
         yield records
     finally:
         records.close()
+
+
+@contextmanager
+def to_be_filled(
+    verb: str, settings: BaseSettings, *, dry: bool
+) -> Iterator[tuple[ObiStore, Records]]:
+    """The store that is set and its records, to be written; a *dry* run reads them, or before the
+    first run an empty store elsewhere.
+    """
+    from lafka.archec.rehearsing import empty_store  # noqa: PLC0415
+
+    if dry and _is_unfilled(settings):
+        with empty_store() as opened:
+            yield opened
+        return
+    store = the_store(settings, create=not dry)
+    warn_of_inodes(verb, store)
+    with the_records(settings, store, read_only=dry) as records:
+        yield store, records
 
 
 def fobi_rules(settings: BaseSettings) -> FobiRules:

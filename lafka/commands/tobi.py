@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lafka.cli import ArchiveCommand
 from lafka.cli.stores import said, tell_store
-from lafka.commands.archec._shared import is_unfilled, the_records, the_store, warn_of_inodes
+from lafka.commands.archec._shared import to_be_filled
 from lafka.errors import BadArgument
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
-
-    from lafka.archec.records import Records
-    from lafka.archec.store import ObiStore
 
 
 class Command(ArchiveCommand):
@@ -47,25 +42,11 @@ class Command(ArchiveCommand):
         asked = plan(self.settings, opts)
         place = self._place(args, opts)
         tell_store(self.settings)
-        with self._opened(dry=opts.dry_run) as (store, records), open_source(place) as source:
+        opened = to_be_filled("tobi", self.settings, dry=opts.dry_run)
+        with opened as (store, records), open_source(place) as source:
             report = gather_tobis(store, records, source, asked)
         account(report, dry=opts.dry_run)
         self.exitcode = 3 if report.withheld else 0
-
-    @contextmanager
-    def _opened(self, *, dry: bool) -> Iterator[tuple[ObiStore, Records]]:
-        """The store that is set and its records; before the first run a *dry* one has others."""
-        from lafka.archec.rehearsing import empty_store  # noqa: PLC0415
-
-        assert self.settings is not None
-        if dry and is_unfilled(self.settings):
-            with empty_store() as opened:
-                yield opened
-            return
-        store = the_store(self.settings, create=not dry)
-        warn_of_inodes("tobi", store)
-        with the_records(self.settings, store, read_only=dry) as records:
-            yield store, records
 
     def _place(self, args: list[str], opts: Namespace) -> Path:
         """The folder or tarball to read."""
