@@ -130,5 +130,9 @@ class BadJournal(KeeperError):
     """A line of a journal that is not JSON, or does not say what such a line says."""
 
 
+class TornJournal(BadJournal):
+    """A journal whose last line has no line end: a kill left it, and recovery cuts it off."""
+
+
 class ShortWarc(KeeperError):
     """A WARC shorter than its suwaf says: bytes are missing, nothing is written to it."""

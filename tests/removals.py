@@ -29,6 +29,7 @@ OWN = re.compile(
     .*/raw/{RUN.pattern}(?:/(?:lock|copied|list\.sqlite(?:-wal|-shm|-journal)?|[^/]+\.warc))?
     | .*/(?:warc|suwaf)/.+\.(?:warc|json)   # papers', under the names of their pids
     | .*/index/(?:archive|captures)\.sqlite(?:-wal|-shm|-journal)?   # SQLite makes them
+    | .*/records\.sqlite(?:-wal|-shm|-journal)?   # an obi store's, likewise
     | .*/index/metadata\.yml
     | .*/runs/{RUN.pattern}\.jsonl?
     | .*/evidence/[0-9]{{9,11}}\.warc

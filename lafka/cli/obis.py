@@ -27,11 +27,26 @@ def the_store(settings: BaseSettings, *, create: bool = False) -> ObiStore:
     """The obi store that is set, made if *create*; ``BadStore``, ``BadArgument``."""
     from lafka.archec.store.folders import ObiStore  # noqa: PLC0415
 
+    root = _root(settings)
+    return ObiStore.create(root) if create else ObiStore(root)
+
+
+def _is_unfilled(settings: BaseSettings) -> bool:
+    """Whether the obi store that is set has no gathering, or is yet to be made; ``BadStore`` where
+    it cannot be.
+    """
+    from lafka.archec.store.folders import ObiStore  # noqa: PLC0415
+
+    root = _root(settings)
+    return ObiStore.is_to_be_made(root) or not ObiStore(root).journals()
+
+
+def _root(settings: BaseSettings) -> str:
     root = said(settings, "LAFKA_OBJECT_STORE")
     is_said = (settings.getpriority("LAFKA_ARCHIVE") or 0) >= SETTINGS_PRIORITIES["cmdline"]
     if is_said and Path(root).resolve() == Path(settings["LAFKA_ARCHIVE"]).resolve():
         raise BadArgument(f"LAFKA_OBJECT_STORE and LAFKA_ARCHIVE are both {root}")
-    return ObiStore.create(root) if create else ObiStore(root)
+    return root
 
 
 def warn_of_inodes(verb: str, store: ObiStore) -> None:
@@ -52,6 +67,25 @@ def the_records(
         yield records
     finally:
         records.close()
+
+
+@contextmanager
+def to_be_filled(
+    verb: str, settings: BaseSettings, *, dry: bool
+) -> Iterator[tuple[ObiStore, Records]]:
+    """The store that is set and its records, to be written; a *dry* run reads them, or before the
+    first run an empty store elsewhere.
+    """
+    from lafka.archec.gather.dry_run import empty_store  # noqa: PLC0415
+
+    if dry and _is_unfilled(settings):
+        with empty_store() as opened:
+            yield opened
+        return
+    store = the_store(settings, create=not dry)
+    warn_of_inodes(verb, store)
+    with the_records(settings, store, read_only=dry) as records:
+        yield store, records
 
 
 def fobi_rules(settings: BaseSettings) -> FobiRules:

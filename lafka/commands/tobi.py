@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lafka.cli import ArchiveCommand
 from lafka.cli.stores import said, tell_store
-from lafka.commands.archec._shared import the_records, the_store, warn_of_inodes
+from lafka.commands.archec._shared import to_be_filled
 from lafka.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -42,12 +42,8 @@ class Command(ArchiveCommand):
         asked = plan(self.settings, opts)
         place = self._place(args, opts)
         tell_store(self.settings)
-        store = the_store(self.settings, create=not opts.dry_run)
-        warn_of_inodes("tobi", store)
-        with (
-            open_source(place) as source,
-            the_records(self.settings, store, read_only=opts.dry_run) as records,
-        ):
+        opened = to_be_filled("tobi", self.settings, dry=opts.dry_run)
+        with opened as (store, records), open_source(place) as source:
             report = gather_tobis(store, records, source, asked)
         account(report, dry=opts.dry_run)
         self.exitcode = 3 if report.withheld else 0

@@ -32,7 +32,7 @@ from lafka.cli import told_archive
 from lafka.cli.fobis import ARGUMENTS, GUESTS, choice_of, told_due
 from lafka.cli.obis import fobi_rules, the_records, the_store
 from lafka.cli.stores import said
-from lafka.errors import BadList, BadStore, RecordsAway
+from lafka.errors import BadJournal, BadList, BadStore, RecordsAway
 from lafka.items import FOBI_FIELDS, FobiItem
 from lafka.politeness.feeder import HostFeeder
 from lafka.runs.feed import add_outcome_feed
@@ -137,7 +137,7 @@ class FobiSpider(RoadSpider[FobiLine]):
                 whole = feeder.load(due)
             finally:
                 records.close()
-        except (RecordsAway, BadStore) as error:
+        except (RecordsAway, BadStore, BadJournal) as error:
             raise BadList(str(error)) from None
         left_out = dict(sorted(due.counts.items()))
         lines = {"whole": True, "lines": feeder.total + self._more, "left_out": left_out}

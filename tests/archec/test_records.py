@@ -404,7 +404,7 @@ class TestMongo(Conformance):
         expected = walked(filled(SqliteRecords(Path(":memory:")), 5, 3, 2))
         fatal, total = 0, 1
         while fatal < total:
-            records = mongo.MongoRecords(place, anew=True)
+            records = mongo.MongoRecords(place, emptying=lambda _: None)
             writes = 0
             for tist, some in lines:
                 try:

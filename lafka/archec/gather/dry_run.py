@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from tempfile import TemporaryDirectory
 
 from lafka.archec.gather.gathering import Gathering, Stored
-from lafka.archec.records import Content, Kind
+from lafka.archec.records import Content, Kind, Records
+from lafka.archec.records.opening import open_records
+from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import Line
+
+
+@contextmanager
+def empty_store() -> Iterator[tuple[ObiStore, Records]]:
+    """A store without anything, and its records, in a folder of its own that goes with it."""
+    with TemporaryDirectory(prefix="lafka-") as folder:
+        store = ObiStore.create(folder)
+        with closing(open_records(store)) as records:
+            yield store, records
 
 
 class Rehearsal(Gathering):

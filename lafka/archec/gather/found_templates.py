@@ -69,11 +69,15 @@ def _of_file(file: SourceFile, tell: Tell, passing: Passing) -> Iterator[Sightin
     look = passing.look(file)
     told = _Told(redif.read(look.source, file.path), look, tell)
     if look.is_same:
+        if not look.entry.lines:
+            told.barren()
         told.known([(place, look.entry.lines[place]) for place in look.entry.odd])
         yield from passages(file.path, look, list(enumerate(look.entry.lines)))
         return
     draft = passing.draft(look)
+    is_barren = True
     for found in told.reader.pieces(look.finder()):
+        is_barren = False
         if isinstance(found, redif.Template):
             told.template(found)
             if sighting := _sighting(file, found, passing, draft):
@@ -84,7 +88,11 @@ def _of_file(file: SourceFile, tell: Tell, passing: Passing) -> Iterator[Sightin
         for known in passages(file.path, look, found, draft):
             passing.await_passage(draft)
             yield known
-    passing.end(draft, is_whole=told.reader.is_told_whole)
+    if is_barren:
+        told.barren()
+        passing.end_barren(draft, file, look)
+    else:
+        passing.end(draft, is_whole=told.reader.is_told_whole)
 
 
 def _sighting(
@@ -115,6 +123,10 @@ class _Told:
     def template(self, template: redif.Template) -> None:
         for problem in template.problems:
             self._tell(problem)
+
+    def barren(self) -> None:
+        sentence = "no template is in it"
+        self._tell(Problem(file=self.reader.file, line=0, code="no-template", sentence=sentence))
 
     def known(self, found: Iterable[tuple[int, int]]) -> None:
         """The problems of the templates at these places of those that are known, and lines."""

@@ -16,13 +16,14 @@ import lafka
 from lafka.archec.gather.found_templates import read_tobi
 from lafka.archec.gather.recovery import event_of
 from lafka.archec.records import Kind, Records
-from lafka.archec.records.opening import apply_journal
+from lafka.archec.records.opening import apply_journal, prove_all
 from lafka.archec.store import texts, tists
 from lafka.archec.store.folders import ObiStore, shards
 from lafka.archec.store.journals import Journal
 from lafka.errors import BadStore, KeeperError, StorageTrouble
 from lafka.payloads import SNIFF, kind_of
 from lafka.payloads import Kind as PayloadKind
+from lafka.storage.folders import make_folders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +38,11 @@ class Derived:
 def derive(store: ObiStore, records: Records) -> Iterator[Derived]:
     """Fill the empty *records* from journals, and write the journals that are missing.
 
-    ``StorageTrouble``; nothing but journals is written, and those are whole or not there.
+    ``BadJournal`` where a journal is damaged, and then nothing is written; ``StorageTrouble``.
+    Nothing but journals is written, and those are whole or not there.
     """
+    prove_all(store)
+    make_folders(store.journal(0).parent)
     found = {*store.journals(), *store.gatherings()}
     for tist in sorted(found):
         if not store.journal(tist).exists():

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from lafka.archec.records.opening import catch_up
 from lafka.archec.store import evidence, texts, tists
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import STORED, Journal, Line, draft_of, head, read
-from lafka.errors import BadJournal, StorageTrouble
+from lafka.errors import StorageTrouble, TornJournal
 from lafka.payloads import SNIFF, kind_of
 from lafka.payloads import Kind as PayloadKind
 from lafka.storage.drafts import replace
@@ -61,8 +60,8 @@ def recover(
 ) -> Iterator[Recovered]:
     """End the dead gatherings of *kind*, oldest first; under that kind's lock.
 
-    The records take in what they lack. ``BadJournal`` where a line that was acknowledged is
-    damaged: then that gathering is left as it is. ``StorageTrouble``.
+    The records take in what they lack. ``BadJournal`` where a journal is damaged: then nothing is
+    written. ``StorageTrouble``.
     """
     catch_up(store, records)
     try:
@@ -81,10 +80,9 @@ def recover(
 
 def _dead(store: ObiStore, kind: Kind, tist: int, run: str | None) -> Journal | None:
     path = store.journal(tist)
-    with suppress(BadJournal):  # the check tells of a journal without a first line
-        first = head(path)
-        if first.get("kind") == kind and run in (None, first.get("run")):
-            return Journal.dead(path)
+    first = head(path)
+    if first.get("kind") == kind and run in (None, first.get("run")):
+        return Journal.dead(path)
     return None
 
 
@@ -119,7 +117,7 @@ def _cut_torn(journal: Journal, applied: int) -> int:
     try:
         for place, _ in read(journal.path):
             whole = place
-    except BadJournal:
+    except TornJournal:
         if whole < applied:  # it was whole when it was acknowledged: no kill did this
             raise
         size = journal.size - whole

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from lafka.archec.gather.recovery import Recovered, Unlisted, recover
 from lafka.archec.gather.sources import Source
 from lafka.archec.gather.tobis import Clocks, TobiRun
 from lafka.archec.gather.unchanged_files import Passing
+from lafka.archec.gather.unproved import unproved
 from lafka.archec.records import Kind, Records, Told
 from lafka.archec.records.garbage import rarely_collected
 from lafka.archec.redif.problems import Problem
@@ -90,6 +92,7 @@ def gather_tobis(store: ObiStore, records: Records, source: Source, plan: Plan) 
             gathers = TobiRun(
                 records, source, begin, tist=tist, rule=plan.rule, clocks=plan.clocks,
                 tell=told, passing=passing, replays=plan.at is not None,
+                unproved=partial(unproved, store, records, passing.barren, plan.rule.accepted),
             )  # fmt: skip
             report.counts = gathers.gather()
             if not plan.dry:

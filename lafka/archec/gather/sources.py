@@ -167,7 +167,7 @@ class FolderSource(Source):
 
     def _names(self, inside: bytes) -> tuple[str, str]:
         path = inside.decode("utf-8", "backslashreplace")
-        return path, self._prefix + _below_root(path)
+        return path, self._prefix + below_root(path)
 
     def _entries(self, folder: bytes) -> list[tuple[bytes, bool]]:
         """Files and folders in byte order of their paths, a folder's with its slash."""
@@ -308,7 +308,7 @@ class TarSource(Source):
         name = member.name.encode("utf-8", "surrogateescape")
         parts = [part for part in name.split(b"/") if part not in (b"", b".")]
         path = b"/".join(parts).decode("utf-8", "backslashreplace")
-        place = _below_root(path)
+        place = below_root(path)
         if any(part.startswith(b".") and part != b".." for part in parts):
             return
         if b".." in parts:
@@ -362,7 +362,7 @@ def _seconds(time: float) -> int:
         return 0
 
 
-def _below_root(path: str) -> str:
+def below_root(path: str) -> str:
     """*path* behind its first ``RePEc/``, where it has one."""
     parts = path.split("/")
     if _ROOT not in parts:

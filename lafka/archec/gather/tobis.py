@@ -123,24 +123,30 @@ class Clocks:
 
 Begin = Callable[[int], Gathering]
 """Makes the gathering that takes the first free tist from that one on."""
+Unproved = Callable[[Callable[[int], bool]], Mapping[int, str]]
+"""Whether a number was seen -> numbers of the tobis that were not, and are kept all the same; each
+with its archive.
+"""
 
 
 class TobiRun:
     """One run over *source*; ``gather`` gives what came of it.
 
-    *begin* makes the gatherings, the first from *tist* on; *tell* takes each problem. *replays*:
-    the next ones take the seconds behind it, whatever the clock says.
+    *begin* makes the gatherings, the first from *tist* on; *tell* takes each problem; *unproved*
+    gives what cannot be lost. *replays*: the next ones take the seconds behind it, whatever the
+    clock says.
     """
 
     def __init__(
         self, records: Records, source: Source, begin: Begin, *, tist: int, rule: LossRule,
-        clocks: Clocks, tell: Callable[[Problem], None], passing: Passing, replays: bool = False,
+        clocks: Clocks, tell: Callable[[Problem], None], passing: Passing, unproved: Unproved,
+        replays: bool = False,
     ) -> None:  # fmt: skip
         self.counts: Counter[str] = Counter()
         self.withheld: dict[str, int] = {}
         self._records, self._source, self._begin = records, source, begin
         self._rule, self._clocks, self._tell = rule, clocks, tell
-        self._passing, self._replays = passing, replays
+        self._passing, self._unproved, self._replays = passing, unproved, replays
         self._seen = Seen()
         # What was put and has no number yet, of the group that is on its way and of the next one.
         self._begun: dict[str, _Fresh] = {}
@@ -316,13 +322,20 @@ class TobiRun:
 
     def _lose(self) -> None:
         """Note what is gone, as far as it is believed."""
-        for line in losses(self._records, self._source, self._rule, self._was_seen,
+        unproved = self._unproved(self._was_seen)
+
+        def is_there(number: int) -> bool:
+            return self._was_seen(number) or number in unproved
+
+        for line in losses(self._records, self._source, self._rule, is_there,
                            self._gathering.tist):  # fmt: skip
             if line["e"] == "withheld" and line["count"]:
                 self.withheld[line["archive"]] = line["count"]
             self._gathering.note(line)
             if self._gathering.waiting >= GROUP:
                 self._gathering.commit()
+        for archive, count in Counter(unproved.values()).items():
+            self.withheld[archive] = self.withheld.get(archive, 0) + count
 
     def _was_seen(self, number: int) -> bool:
         return bool(self._seen.place(number))

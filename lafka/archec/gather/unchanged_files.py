@@ -169,21 +169,35 @@ class _Draft:
     is_spoilt: bool = False
 
 
+@dataclass(slots=True)
+class Barren:
+    """The files of a run in which is no template.
+
+    ``held`` are the numbers of the tobis that the last run found in them; ``unknown`` those of
+    which it knew nothing, paths and places.
+    """
+
+    held: set[int] = field(default_factory=set)
+    unknown: dict[str, str] = field(default_factory=dict)
+
+
 class Look:
     """A file that was looked at: ``source`` is what is left to be read of it.
 
-    ``entry`` is what the last run found in it, ``is_same`` whether it had the same bytes then.
+    ``entry`` is what the last run found in it, if it ``is_known``, ``is_same`` whether it had the
+    same bytes then.
     ``key`` is empty where it cannot be passed over.
     """
 
     def __init__(self, source: bytes | Readable, key: bytes = b"", digest: bytes = b"") -> None:
         self.source, self.key, self.digest = source, key, digest
         self.entry = Entry()
-        self.is_same = False
+        self.is_known = self.is_same = False
 
     def known(self, found: bytes | None) -> None:
         """Take up what the records have of it."""
         if found:
+            self.is_known = True
             self.entry = Entry.decoded(found)
             self.is_same = found[:_DIGEST] == self.digest
 
@@ -197,6 +211,7 @@ class Passing:
     """The cache of one run over *records*, which have taken in gatherings of tobis up to *at*."""
 
     def __init__(self, records: Records, at: int) -> None:
+        self.barren = Barren()
         self._records = records
         self._at = at if at and records.passed_at() == at else 0
         self._kept: set[bytes] = set()
@@ -280,6 +295,19 @@ class Passing:
         """The file was read to its end; *is_whole*: all that is odd about it was told."""
         if draft:
             self._judged(draft, is_spoilt=not is_whole)
+
+    def end_barren(self, draft: int, file: SourceFile, look: Look) -> None:
+        """*file* has no template; what it held is kept for the next run, which reads it again."""
+        if not look.is_known:
+            self.barren.unknown[file.path] = file.place
+        held = [number for number in look.entry.numbers if number]
+        self.barren.held.update(held)
+        if draft and held:
+            count = len(held)
+            kept = Entry(held, [0] * count, [False] * count, [_UNKNOWN] * count)
+            # No file has that digest, so none of this is passed over.
+            self._drafts[draft] = _Draft(look.key, bytes(_DIGEST), kept)
+        self.end(draft, is_whole=look.is_known)
 
     def _judged(self, number: int, *, is_spoilt: bool = False) -> None:
         draft = self._drafts[number]

@@ -7,7 +7,7 @@ new is inserted, which takes a fraction of an upsert's time; what is there alrea
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any
 
 from pymongo import (
@@ -66,23 +66,27 @@ _told = told_as_away(PyMongoError)
 class MongoRecords:
     """The records in the database that *uri* names: ``mongodb://host:port/name``.
 
+    *emptying*: they are dropped first, unless that raises, asked with the gatherings they know.
     ``BadArgument`` for another *uri*, ``BadStore`` for a database of another version or of
     something else, ``RecordsAway`` where no server answers within five seconds.
     """
 
-    def __init__(self, uri: str, *, read_only: bool = False, anew: bool = False) -> None:
+    def __init__(
+        self, uri: str, *, read_only: bool = False,
+        emptying: Callable[[Sequence[Gathering]], None] | None = None,
+    ) -> None:  # fmt: skip
         self.place = uri.rpartition("@")[2]  # without a password
         self._client, name = _client(uri)
         concern = WriteConcern(w="majority", j=True)
         self._db = self._client.get_database(name, write_concern=concern)
         try:
-            if anew:
-                self._empty()
+            if emptying:
+                self._empty(emptying)
             self._prepare(read_only=read_only)
         except PyMongoError as error:
             self.close()
             raise self.away(error) from None
-        except BadStore:
+        except BaseException:
             self.close()
             raise
 
@@ -124,11 +128,13 @@ class MongoRecords:
         # Last: without it a killed beginning is made again.
         self._db.gathering.insert_one({"_id": 0, _MARK: VERSION})
 
-    def _empty(self) -> None:
-        """Drop what is ours; ``BadStore`` where something else is there."""
+    def _empty(self, check: Callable[[Sequence[Gathering]], None]) -> None:
+        """Drop what is ours; ``BadStore`` where something else is there, or *check* raises."""
         strange = set(self._db.list_collection_names()) - _OWN
         if strange:
             raise BadStore(f"MongoDB at {self.place}: it holds {min(strange)!r}, which is not ours")
+        found = self._db.gathering.find({"_id": {"$ne": 0}}).sort("_id", ASCENDING)
+        check([gathering_of(one) for one in found])
         # The mark first: without it, what a kill leaves is a beginning.
         for name in ("gathering", *sorted(_OWN - {"gathering"})):
             self._db.drop_collection(name)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lafka.archec.records import Gathering, Records
 from lafka.archec.records.garbage import rarely_collected
+from lafka.archec.records.owning import check_owner, check_replaced
 from lafka.archec.records.sqlite import NAME, SqliteRecords
 from lafka.archec.store.folders import ObiStore
-from lafka.archec.store.journals import Line, head, in_chunks, read
-from lafka.errors import BadArgument, BadJournal, BadStore, StorageTrouble
+from lafka.archec.store.journals import head, in_chunks, prove, whole
+from lafka.errors import BadArgument, BadStore, RecordsAway, StorageTrouble
 from lafka.storage.folders import draft_of, put_in_place
+
+if TYPE_CHECKING:
+    from lafka.archec.records.mongo import MongoRecords
 
 LINES = 4096
 """Lines of a journal that are applied together."""
@@ -22,12 +28,21 @@ LINES = 4096
 def open_records(store: ObiStore, database: str = "", *, read_only: bool = False) -> Records:
     """The records of *store*: ``records.sqlite`` in it, or the MongoDB that *database* names.
 
-    ``BadArgument``; ``BadStore`` where they are of another version or of another store;
-    ``RecordsAway``.
+    ``BadArgument``; ``BadStore`` where they are of another version or of another store, or where
+    readers would be told of nothing; ``BadJournal``; ``RecordsAway``.
     """
+    is_made = not (read_only or database or (store.root / NAME).exists())
+    if is_made:
+        prove_all(store)  # else an empty one would be left behind, which knows of nothing
     records = _opened(store, database, read_only=read_only)
     try:
-        _check_owner(store, records)
+        known = records.gatherings()
+        check_owner(store, known)
+        if read_only and not known and store.journals():
+            raise BadStore(
+                f"{store.root}: the database has nothing of the journals, from which scrapy archec"
+                " rebuild makes it"
+            )
     except BaseException:
         records.close()
         raise
@@ -37,6 +52,11 @@ def open_records(store: ObiStore, database: str = "", *, read_only: bool = False
 def _opened(store: ObiStore, database: str, *, read_only: bool) -> Records:
     if not database:
         return SqliteRecords(store.root / NAME, read_only=read_only)
+    return _mongo(database)(database, read_only=read_only)
+
+
+def _mongo(database: str) -> type[MongoRecords]:
+    """The records in a MongoDB; ``BadArgument`` where *database* names none, or without pymongo."""
     if not database.startswith(("mongodb://", "mongodb+srv://")):
         raise BadArgument(
             f"LAFKA_CACHING_DATABASE {database.rpartition('@')[2]!r} is not like"
@@ -46,73 +66,66 @@ def _opened(store: ObiStore, database: str, *, read_only: bool) -> Records:
         from lafka.archec.records.mongo import MongoRecords  # noqa: PLC0415
     except ImportError:
         raise BadArgument("MongoDB needs the package pymongo: pip install lafka[mongo]") from None
-    return MongoRecords(database, read_only=read_only)
-
-
-def _check_owner(store: ObiStore, records: Records) -> None:
-    """``BadStore`` where the records know of gatherings that this store has not seen."""
-    for gathering in records.gatherings():
-        path = store.journal(gathering.tist)
-        size = path.stat().st_size if path.exists() else 0
-        if size < gathering.applied or not _is_of(path, gathering):
-            raise BadStore(
-                f"{store.root}: the database is of another store, or of a newer state of this one:"
-                f" it knows the gathering {gathering.tist}; scrapy archec rebuild makes it again"
-            )
-
-
-def _is_of(path: Path, gathering: Gathering) -> bool:
-    return not gathering.applied or str(head(path).get("run")) == gathering.run
+    return MongoRecords
 
 
 def catch_up(store: ObiStore, records: Records) -> None:
     """Apply what the journals have and *records* lack; of a torn journal what is whole.
 
-    ``BadStore`` where a journal older than what is applied was put there since.
+    ``BadJournal`` where a journal is damaged: then nothing is applied. ``BadStore`` where a
+    journal older than what is applied was put there since.
     """
     newest: dict[str, int] = {}
     for gathering in records.gatherings():
         newest[gathering.kind] = max(gathering.tist, newest.get(gathering.kind, 0))
+    lacking = []
     for tist in store.journals():
         start = records.applied(tist)
         path = store.journal(tist)
-        if start == path.stat().st_size:
+        if start and start == path.stat().st_size:
             continue
         if not start and tist < newest.get(str(head(path).get("kind")), 0):
             raise BadStore(
                 f"{path}: older than what the database has, which scrapy archec rebuild makes again"
             )
+        prove(path, tist, start)
+        lacking.append((tist, start))
+    for tist, start in lacking:
         apply_journal(store, records, tist, start)
+
+
+def prove_all(store: ObiStore) -> None:
+    """Read all journals; ``BadJournal`` where one is damaged."""
+    for tist in store.journals():
+        prove(store.journal(tist), tist)
 
 
 def apply_journal(store: ObiStore, records: Records, tist: int, start: int = 0) -> None:
     """Apply the journal of *tist* from byte *start* on; of a torn one what is whole."""
-    for upto, lines in in_chunks(_whole(store.journal(tist), start), LINES):
+    for upto, lines in in_chunks(whole(store.journal(tist), start), LINES):
         records.apply(tist, upto, lines)
 
 
-def _whole(path: Path, start: int) -> Iterator[tuple[int, Line]]:
-    """The lines up to the first that is none: recovery, or the check, tells of that one."""
-    with suppress(BadJournal):
-        yield from read(path, start)
-
-
 @contextmanager
-def anew(store: ObiStore, database: str = "") -> Iterator[Records]:
+def anew(store: ObiStore, database: str = "", *, derives: bool = False) -> Iterator[Records]:
     """Empty records, to be filled; when that is done they are the store's.
 
-    A MongoDB is emptied first: it has no name under which it could be replaced.
+    A MongoDB is emptied first: it has no name under which it could be replaced. Before that, the
+    journals are read, and asked is whose records are there: raises as
+    :func:`~lafka.archec.records.owning.check_replaced`, of which *derives* is.
     """
+    check = partial(check_replaced, store, derives=derives)
     if database:
-        from lafka.archec.records.mongo import MongoRecords  # noqa: PLC0415
-
-        emptied = MongoRecords(database, anew=True)
+        found = _mongo(database)
+        prove_all(store)
+        emptied = found(database, emptying=check)
         try:
             yield emptied
         finally:
             emptied.close()
         return
     path = store.root / NAME
+    check(_known(path))
     draft = draft_of(path)
     try:
         _remove(draft)
@@ -121,11 +134,25 @@ def anew(store: ObiStore, database: str = "") -> Iterator[Records]:
             with rarely_collected():
                 yield records
             records.finish()
+        except BaseException:
+            _remove(draft)
+            raise
         finally:
             records.close()
         _replace(draft, path)
     except OSError as error:
         raise StorageTrouble(path, error) from error
+
+
+def _known(path: Path) -> Sequence[Gathering]:
+    """The gatherings of the database at *path*, none where none can be read in it."""
+    with suppress(BadStore, RecordsAway):
+        records = SqliteRecords(path, read_only=True)
+        try:
+            return records.gatherings()
+        finally:
+            records.close()
+    return ()
 
 
 def _replace(draft: Path, path: Path) -> None:

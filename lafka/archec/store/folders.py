@@ -76,6 +76,15 @@ class ObiStore:
             raise BadStore(f"{root}: cannot be written: {_reason(error)}") from error
         return store
 
+    @staticmethod
+    def is_to_be_made(root: Path | str) -> bool:
+        """Whether no store is at *root*; ``BadStore`` where none can be made, as for ``create``."""
+        root = Path(root)
+        if _marked(root / MARKER) is not None:
+            return False
+        _refuse_foreign(root)
+        return True
+
     def probe(self) -> None:
         """Create, sync, rename and delete a file; ``OSError`` where that cannot be done."""
         with _folder_locked(self.root):  # so the names can be the same each time

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from lafka.errors import BadJournal, StorageTrouble
+from lafka.errors import BadJournal, StorageTrouble, TornJournal
 from lafka.storage.folders import DRAFT, sync_folder
 from lafka.storage.locks import lock_file
 from lafka.warc.format.sources import write_all
@@ -26,6 +27,8 @@ STORED = ("appearance", "change")
 EVENTS = (*STORED, "deletion", "visit", "miss", "withheld", "withdrawn", "end")
 _TAIL = 1 << 16
 _CHUNK = 4096
+_PIECE = 1 << 20
+_REMEDY = "put this journal back from a copy"
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 _decode = json.JSONDecoder().raw_decode
 
@@ -70,6 +73,7 @@ class Journal:
             return None
         try:
             if not is_ended(path):
+                os.fdatasync(fd)  # what the dead one wrote, before anything stands behind it
                 return cls(path, fd)
         except BaseException:
             os.close(fd)
@@ -122,15 +126,20 @@ def draft_of(journal: Path, kind: str) -> Path:
 def read(path: Path, start: int = 0) -> Iterator[tuple[int, Line]]:
     """The lines from byte *start* on, each with the place behind it.
 
-    ``BadJournal`` with the byte where one is no line of a journal, or is torn: all before it was
-    given. ``StorageTrouble``.
+    ``TornJournal`` where the last line is one that a kill left; ``BadJournal`` with line and byte
+    where one is no line of a journal, or stands behind its end: all before it was given.
+    ``StorageTrouble``.
     """
+    is_over = False
     try:
         with path.open("rb") as file:
             file.seek(start)
             place = start
             for data in file:
+                if is_over:
+                    raise _damage(path, place, "bytes behind its end")
                 line = _parsed(data, place, path)
+                is_over = line.get("e") == "end"
                 place += len(data)
                 yield place, line
     except OSError as error:
@@ -139,15 +148,41 @@ def read(path: Path, start: int = 0) -> Iterator[tuple[int, Line]]:
 
 def _parsed(data: bytes, place: int, path: Path) -> Line:
     if not data.endswith(b"\n"):
-        raise BadJournal(path, "a torn line", place)
+        if place and not _is_overwritten(data):
+            raise TornJournal(path, f"line {_number(path, place)}: a torn line", place)
+        raise _damage(path, place, "a line without its end")
     try:
         line = _decoded(data)
     except (ValueError, RecursionError):
-        raise BadJournal(path, "a line that is not JSON", place) from None
+        raise _damage(path, place, "a line that is not JSON") from None
     if reason := _fault(line, place):
-        raise BadJournal(path, reason, place)
+        raise _damage(path, place, reason)
     assert isinstance(line, dict)
     return line
+
+
+def _is_overwritten(data: bytes) -> bool:
+    """Whether the last line is whole but for its line end: a kill puts nothing in that place."""
+    text = data.decode("utf-8", "ignore")
+    try:
+        _, end = _decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return bool(text[end:].strip("\0"))  # of zeros a power cut is the cause
+
+
+def _damage(path: Path, place: int, reason: str) -> BadJournal:
+    return BadJournal(path, f"line {_number(path, place)}: {reason}; {_REMEDY}", place)
+
+
+def _number(path: Path, place: int) -> int:
+    """The number of the line at byte *place*, the first one is 1."""
+    number = 1
+    with path.open("rb") as file:
+        while place > 0 and (data := file.read(min(place, _PIECE))):
+            number += data.count(b"\n")
+            place -= len(data)
+    return number
 
 
 def _decoded(data: bytes) -> object:
@@ -196,7 +231,24 @@ def head(path: Path) -> Line:
     """The first line; ``BadJournal`` where there is none."""
     for _, line in read(path):
         return line
-    raise BadJournal(path, "an empty journal", 0)
+    raise BadJournal(path, f"an empty journal; {_REMEDY}", 0)
+
+
+def prove(path: Path, tist: int, start: int = 0) -> None:
+    """Read the journal of *tist* from byte *start* on.
+
+    ``BadJournal`` where it is damaged: more than a torn last line, which recovery cuts off.
+    """
+    if not start and head(path)["gathering"] != tist:
+        raise _damage(path, 0, "the first line of another gathering")
+    for _ in whole(path, start):
+        pass
+
+
+def whole(path: Path, start: int = 0) -> Iterator[tuple[int, Line]]:
+    """The lines as :func:`read` gives them, up to one that a kill has torn."""
+    with suppress(TornJournal):
+        yield from read(path, start)
 
 
 def is_ended(path: Path) -> bool:

@@ -33,7 +33,7 @@ def run(opts: Namespace, settings: BaseSettings) -> int:
         for kind in Kind:
             stack.enter_context(store.locked(kind))
         database = said(settings, "LAFKA_CACHING_DATABASE")
-        records = stack.enter_context(anew(store, database))
+        records = stack.enter_context(anew(store, database, derives=opts.from_files))
         if opts.from_files:
             from lafka.archec.gather.rebuilding import derive  # noqa: PLC0415
 
