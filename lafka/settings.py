@@ -50,6 +50,7 @@ LAFKA_KAFKA_WINDOW = 100  # requests of a topic that are begun or wait
 LAFKA_LOSS_SHARE = 0.2  # of an archive's tobis; if more are gone at once, that is not believed yet
 LAFKA_LOSS_DAYS = 30  # days after which it is
 LAFKA_WEB_HOSTS: list[str] = []  # names by which the pages are asked, beside loopback's
+LAFKA_WEB_ORIGIN = ""  # how browsers reach our pages, where not by their port
 LAFKA_WEB_REPLAY_ORIGIN = ""  # how browsers reach the second origin, where not by its port
 LAFKA_WEB_REPLAYWEB = None  # a folder with ReplayWeb.page unpacked, for a third origin
 LAFKA_WEB_REPLAYWEB_ORIGIN = ""  # how browsers reach that, where not by its port

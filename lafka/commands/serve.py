@@ -46,6 +46,7 @@ class Command(ArchiveCommand):
         replayweb = self.settings["LAFKA_WEB_REPLAYWEB"]
         where: Where = Where(
             bind=opts.host, port=opts.port, replay_port=opts.replay_port, hosts=tuple(hosts),
+            origin=self.settings["LAFKA_WEB_ORIGIN"],
             replay_origin=self.settings["LAFKA_WEB_REPLAY_ORIGIN"],
             connections=positive(self.settings, "LAFKA_WEB_CONNECTIONS"),
             replayweb=Path(replayweb) if replayweb else None, replayweb_port=opts.replayweb_port,

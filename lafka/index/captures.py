@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 
 from lafka.index import tables
@@ -20,7 +21,7 @@ from lafka.index.papers import Account
 from lafka.index.reading import Part
 from lafka.papers import Archive
 from lafka.warc.errors import BadIndex
-from lafka.warc.indexes.sqlite import SqliteBuilder
+from lafka.warc.indexes.sqlite import SqliteBuilder, SqliteIndex
 
 BATCH = 1_000
 """WARCs in one transaction."""
@@ -46,6 +47,32 @@ def index_captures(
     Captures(db, account, archive, place).run(anew=anew)
 
 
+@contextmanager
+def _committed(db: sqlite3.Connection) -> Iterator[None]:
+    """Commit what is done to *db* meanwhile, or take it back where something is raised."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _put_rows(draft: Path, path: Path) -> None:
+    """Put all of *draft* in the place of what the database at *path* has, in one step for readers.
+
+    The file stays: a server has it open, with its log beside it, and would take the log of another
+    file under this name for its own.
+    """
+    with closing(sqlite3.connect(draft)) as source, closing(sqlite3.connect(path)) as target:
+        target.execute("PRAGMA busy_timeout = 60000")
+        target.execute("PRAGMA journal_mode = WAL")
+        source.backup(target)
+        target.execute("PRAGMA busy_timeout = 0")  # a reader in the middle is not waited for
+        target.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
 class Captures:
     """One bringing up to date."""
 
@@ -62,31 +89,57 @@ class Captures:
 
     def run(self, *, anew: bool) -> None:
         with tables.telling(self._path):
-            if anew and self._path.exists():
-                tables.remove(self._path)
-            if not self._path.exists():
-                self._db.execute("UPDATE paper SET captured = NULL WHERE captured IS NOT NULL")
+            for killed in self._path.parent.glob(f".draft-*{self._path.name}*"):
+                killed.unlink()
             try:
-                self._fill()
+                self._refresh(anew=anew or not self._path.exists())
             except BadIndex as error:
                 if "something else" in error.message:
                     raise
                 self._account.told.append(f"{error}; it is made anew")
-                self.run(anew=True)
+                tables.remove(self._path)
+                self._refresh(anew=True)
 
-    def _fill(self) -> None:
-        with (
-            closing(Beside(self._archive)) as beside,
-            SqliteBuilder(self._path, indexes_last=True) as builder,
-        ):
+    def _refresh(self, *, anew: bool) -> None:
+        if anew:
+            self._replace()
+            return
+        with SqliteBuilder(self._path, indexes_last=True) as builder:
             self._drop_gone(builder)
+            self._fill(builder, together=builder.together, committed=partial(_committed, self._db))
+
+    def _replace(self) -> None:
+        """Make it anew beside the old one, which readers see until all of the new is in its place.
+
+        What the papers say was read goes with it: of a kill nothing is left.
+        """
+        is_there = self._path.exists()
+        if is_there:
+            SqliteIndex(self._path).close()  # ``BadIndex`` where it is none of ours
+        draft = self._path.with_name(f".draft-{self._path.name}") if is_there else self._path
+        with _committed(self._db):
+            self._db.execute("UPDATE paper SET captured = NULL WHERE captured IS NOT NULL")
+            with SqliteBuilder(draft, fresh=True) as builder:
+                self._fill(builder, together=nullcontext, committed=nullcontext)
+            if is_there:
+                _put_rows(draft, self._path)
+        if is_there:
+            tables.remove(draft)
+
+    def _fill(
+        self,
+        builder: SqliteBuilder,
+        *,
+        together: Callable[[], AbstractContextManager[None]],
+        committed: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        with closing(Beside(self._archive)) as beside:
             while batch := self._batch():
-                with builder.together():
+                with together():
                     tasks = self._tasks(builder, batch)
                     read = [*self._add(builder, beside.results(tasks))]
-                self._db.execute("BEGIN IMMEDIATE")
-                self._db.executemany("UPDATE paper SET captured = ? WHERE id = ?", read)
-                self._db.execute("COMMIT")
+                with committed():
+                    self._db.executemany("UPDATE paper SET captured = ? WHERE id = ?", read)
 
     def _batch(self) -> list[tuple[int, str, int, int | None]]:
         most = BATCH + len(self._passed)

@@ -14,6 +14,7 @@ API, the second the bytes of others. A third has ReplayWeb.page, where the opera
 ``captures``  captures by URL and time, from the index of paper WARCs
 ``mementos``  TimeGate, mementos, TimeMaps (RFC 7089)
 ``replayweb`` ReplayWeb.page, another's program, at an origin of its own
+``tokens``    addresses that nobody guesses and that soon end
 ``cdx``       a CDX server with the parameters of pywb and OutbackCDX
 
 Nothing here writes, and nothing that crawls imports it. starlette, uvicorn, jinja2 and nh3 are the

@@ -20,11 +20,11 @@ _EVERYWHERE = {
 }
 
 
-def for_pages(bytes_at: str) -> dict[str, str]:
-    """Headers of our pages: no script at all, frames from *bytes_at* alone, never framed."""
+def for_pages(framed: str) -> dict[str, str]:
+    """Headers of our pages: no script at all, frames from *framed* alone, never framed."""
     policy = (
         "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self';"
-        f" base-uri 'none'; frame-ancestors 'none'; frame-src {bytes_at}"
+        f" base-uri 'none'; frame-ancestors 'none'; frame-src {framed}"
     )
     return {
         **_EVERYWHERE,
@@ -49,17 +49,26 @@ def for_bytes(pages_at: str) -> dict[str, str]:
     }
 
 
-def for_replayweb() -> dict[str, str]:
-    """Headers of ReplayWeb.page: its scripts run, and reach nothing but this origin."""
+SANDBOX = "allow-scripts allow-same-origin"
+"""Rights of a frame in which scripts of archived pages run: no popup, no form, no way to top.
+
+The origin is ReplayWeb.page's own; without it the program's worker would not answer its frames.
+"""
+
+
+def for_replayweb(pages_at: str) -> dict[str, str]:
+    """Headers of ReplayWeb.page: scripts run, and reach nothing but this origin."""
     policy = (
-        "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; connect-src 'self' data:"
-        " blob:; form-action 'self'; base-uri 'self'; frame-ancestors 'self'"
+        f"sandbox {SANDBOX}; default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:;"
+        " connect-src 'self' data: blob:; form-action 'none'; base-uri 'self';"
+        f" frame-ancestors 'self' {pages_at}"
     )
     return {
         **_EVERYWHERE,
         "Content-Security-Policy": policy,
-        "Cross-Origin-Opener-Policy": "same-origin",
+        "Connection-Allowlist": "(response-origin); redirects=allow; webrtc=block",
         "Cross-Origin-Resource-Policy": "same-origin",
+        "X-DNS-Prefetch-Control": "off",
     }
 
 

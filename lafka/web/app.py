@@ -34,6 +34,8 @@ from lafka.web.site import Site, Withheld
 
 LONGEST_TARGET = 16 << 10
 HEADERS_MAX = 100
+RETRY = "30"
+"""Seconds after which it is worth asking for what could not be read."""
 _THREADS = 8
 
 logger = logging.getLogger(__name__)
@@ -75,7 +77,8 @@ class Web:
         loop = asyncio.get_running_loop()
         answer = partial(self._answered, origin, request)
         response = await loop.run_in_executor(self._threads, answer)
-        for name, value in origin.headers.items():
+        headers = {"Retry-After": RETRY} if response.status_code == 503 else {}
+        for name, value in {**origin.headers, **headers}.items():
             response.headers.setdefault(name, value)
         try:
             await response(scope, receive, within(send))
@@ -105,10 +108,11 @@ class Web:
         raise NotHeld("no such page")
 
     def _refused(self, request: Request) -> tuple[int, str, dict[str, str]] | None:
-        """Status, sentence and headers for what is not asked as it has to be."""
+        """Return status, sentence and headers for what is not asked as it has to be."""
         named = request.headers.get("host", "").rpartition(":")
         name = named[0] if named[1] and named[2].isdigit() else "".join(named)
-        if name.lower() not in self._hosts:
+        names = {name.lower(), f"*.{name.lower().partition('.')[2]}"}
+        if names.isdisjoint(self._hosts):
             return 421, "these pages are not asked by that Host", {}
         if request.method not in ("GET", "HEAD"):
             return 405, "GET and HEAD alone: nothing can be changed here", {"Allow": "GET, HEAD"}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import islice
+from urllib.parse import quote
 
-from lafka.errors import BadPid, NotHeld
+from lafka.errors import BadArgument, BadPid, NotHeld
 from lafka.papers import Pid
 from lafka.warc import Entry, StoredRecord, Volume
 from lafka.warc.indexes.sqlite import SqliteIndex
@@ -35,6 +38,18 @@ class Captured:
         return digits if digits[-2:] < "60" else f"{self.time:%Y%m%d%H%M%S}"
 
 
+def padded(digits: str) -> str:
+    """Return the 14 digits of a time of which *digits* are the beginning; ``BadArgument``."""
+    filled = digits + "00000101000000"[len(digits) :]
+    try:
+        if not re.fullmatch(r"[0-9]{14}", filled):
+            raise ValueError
+        datetime.strptime(filled, "%Y%m%d%H%M%S")
+    except ValueError:
+        raise BadArgument(f"{digits[:20]} is no time of any calendar") from None
+    return filled
+
+
 class Captures:
     """The captures of *site* that may be given out."""
 
@@ -43,24 +58,22 @@ class Captures:
 
     @contextmanager
     def index(self) -> Iterator[SqliteIndex]:
-        """The index; ``NotHeld`` where there is none yet, ``BadIndex``."""
+        """The index as it is now; ``NotIndexed`` where there is none yet, ``BadIndex``."""
         self._site.captures_index()
         index = SqliteIndex(self._site.captures)
         try:
-            yield index
+            with index.moment():
+                yield index
         finally:
             index.close()
 
     def of(self, url: str) -> list[Captured]:
         """Captures of *url*, oldest first, one a second; those withheld are left out."""
-        known: dict[str, Pid | None] = {}
-        found = []
-        for entry in self._site.captures_index().search(url=url, types=_TYPES):
-            captured = self.captured(entry, known)
-            if captured is not None:
-                found.append(captured)
-            if len(found) == MOST:
-                break
+        captured = partial(self.captured, known={})
+        index = self._site.captures_index()
+        with index.moment():
+            entries = index.search(url=url, types=_TYPES)
+            found = [*islice(filter(None, map(captured, entries)), MOST)]
         by_second = {one.time: one for one in sorted(found, key=lambda one: one.entry.time)}
         return [by_second[time] for time in sorted(by_second)]
 
@@ -82,7 +95,7 @@ class Captures:
         return Captured(entry=entry, pid=pid, time=time)
 
     def _pid(self, entry: Entry) -> Pid | None:
-        name = self.name_of(entry)
+        name = self._name(entry)
         with suppress(BadPid, ValueError):
             if name.endswith(".warc"):
                 path = name.removesuffix(".warc")
@@ -92,8 +105,12 @@ class Captures:
                 )
         return None
 
-    def name_of(self, entry: Entry) -> str:
-        """The path of the entry's WARC below ``warc/``."""
+    def address(self, entry: Entry) -> str:
+        """Return where the entry's WARC is below ``/warc/``: its path, escaped for a URL."""
+        return quote(self._name(entry))
+
+    def _name(self, entry: Entry) -> str:
+        """Return the path of the entry's WARC below ``warc/``."""
         index, root = self._places
         path = os.path.normpath(f"{index}/{entry.volume}")
         return path.removeprefix(root) if path.startswith(root) else ""

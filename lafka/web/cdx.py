@@ -19,7 +19,7 @@ from starlette.responses import Response
 
 from lafka.errors import BadArgument
 from lafka.warc.indexes.base import Entry
-from lafka.web.captures import Captured, Captures
+from lafka.web.captures import Captured, Captures, padded
 from lafka.web.site import Site
 
 LIMIT = 1_000
@@ -76,7 +76,7 @@ class Cdx:
         url = query.get("url", "")
         if not url:
             raise BadArgument("url: it is missing")
-        closest = _digits(query, "closest", "0")[:14] if query.get("closest") else None
+        closest = padded(query["closest"]) if query.get("closest") else None
         with self._captures.index() as index:
             entries = index.search(**_match(url, query.get("matchType", "exact")),
                                    time=closest, types=_TYPES)  # fmt: skip
@@ -106,7 +106,7 @@ class Cdx:
             "robotflags": "-",
             "length": "-" if entry.length is None else str(entry.length),
             "offset": str(entry.offset),
-            "filename": self._captures.name_of(entry),
+            "filename": self._captures.address(entry),
         }
 
 

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from lafka.errors import BadArgument, NotHeld
 from lafka.memento import values as memento
 from lafka.memento.values import Memento, Original, Page
-from lafka.web.captures import Captured, Captures
+from lafka.web.captures import Captured, Captures, padded
 from lafka.web.site import Site
 from lafka.web.splaps import described, handed_on
 
@@ -130,8 +130,4 @@ def whole(request: Request, path: str) -> str:
 
 def _time(digits: str) -> datetime:
     """``YYYYMMDDhhmmss``, or a beginning of it; ``BadArgument``."""
-    filled = digits + "00000101000000"[len(digits) :]
-    try:
-        return datetime.strptime(filled, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
-    except ValueError:
-        raise BadArgument(f"{digits} is no time of any calendar") from None
+    return datetime.strptime(padded(digits), "%Y%m%d%H%M%S").replace(tzinfo=UTC)

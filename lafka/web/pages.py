@@ -17,6 +17,8 @@ from lafka.errors import NotHeld
 from lafka.index.links import STATES
 from lafka.index.search import Question, search
 from lafka.web import telling
+from lafka.web.answers import SANDBOX, for_pages
+from lafka.web.replayweb import url_of
 from lafka.web.site import Site
 
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
@@ -111,6 +113,19 @@ class Pages:
                         is_page=(record.type != "revisit"),
                     )  # fmt: skip
         raise NotHeld(f"{pid}: it has no such record")
+
+    def replay(self, request: Request, found: re.Match[str]) -> Response:
+        """A frame in which ReplayWeb.page replays ``url`` as the paper has it, and no way out."""
+        if not self._site.origins.replayweb:
+            raise NotHeld("no such page")
+        pid = self._site.open_pid(unquote(found["pid"]))
+        self._site.suwaf(pid)
+        page = self.page(
+            "replay.html", pid=pid, at=self._site.replay_at(pid, url_of(request)), rights=SANDBOX
+        )
+        page.headers.update(for_pages(self._site.origins.replayweb_for(pid)))
+        page.headers["Cache-Control"] = "no-store"
+        return page
 
     def runs(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
         return self.page("runs.html", runs=telling.runs(self._site, 500))

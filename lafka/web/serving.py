@@ -34,7 +34,7 @@ _ONE = r"[^/]+"
 class Where:
     """Where to listen, and by what names to be asked.
 
-    *replay_origin*: how browsers reach the origin of bytes, where that is not its port here;
+    *origin*, *replay_origin*: how browsers reach our pages and the bytes, where not by their ports;
     *connections*: open at once, of all origins; *replayweb*: a folder of ReplayWeb.page to serve at
     *replayweb_port*, which browsers reach at *replayweb_origin*, where not there.
     """
@@ -43,6 +43,7 @@ class Where:
     port: int = 8000
     replay_port: int = 8001
     hosts: tuple[str, ...] = ()
+    origin: str = ""
     replay_origin: str = ""
     connections: int = CONNECTIONS_MAX
     replayweb: Path | None = None
@@ -78,7 +79,8 @@ def serve(make: Callable[[Origins], Site], where: Where, begun: Callable[[Origin
 
 def origins_of(where: Where, ports: Sequence[int]) -> Origins:
     """How browsers reach what listens on *ports*: pages, bytes, ReplayWeb.page if it is there."""
-    names = ("", _checked("LAFKA_WEB_REPLAY_ORIGIN", where.replay_origin),
+    names = (_checked("LAFKA_WEB_ORIGIN", where.origin),
+             _checked("LAFKA_WEB_REPLAY_ORIGIN", where.replay_origin),
              _checked("LAFKA_WEB_REPLAYWEB_ORIGIN", where.replayweb_origin))  # fmt: skip
     pages, others, *replayweb = (
         name or f"http://{_shown(where.bind)}:{port}"
@@ -88,8 +90,8 @@ def origins_of(where: Where, ports: Sequence[int]) -> Origins:
 
 
 def _checked(setting: str, told: str) -> str:
-    origin = told.rstrip("/")
-    if origin and not re.fullmatch(r"https?://[A-Za-z0-9.\-\[\]:]+", origin):
+    origin, many = told.rstrip("/"), r"(\*\.)?" if setting == "LAFKA_WEB_REPLAYWEB_ORIGIN" else ""
+    if origin and not re.fullmatch(rf"https?://{many}[A-Za-z0-9.\-\[\]:]+", origin):
         raise BadArgument(f"{setting} {origin!r} is not like https://b.example")
     return origin
 
@@ -100,7 +102,8 @@ def _shown(bind: str) -> str:
 
 def _names(where: Where) -> tuple[str, ...]:
     """By what names the origins are asked: the address, and those behind a proxy."""
-    elsewhere = (urlsplit(one).hostname for one in (where.replay_origin, where.replayweb_origin))
+    origins = (where.origin, where.replay_origin, where.replayweb_origin)
+    elsewhere = (urlsplit(one).hostname for one in origins)
     return (_shown(where.bind), *(host for host in elsewhere if host))
 
 
@@ -119,6 +122,7 @@ def pages_origin(site: Site) -> Origin:
         "/search": pages.search,
         paper: pages.paper,
         f"{paper}/captures/(?P<record>{_ONE})": pages.capture,
+        f"{paper}/replay": pages.replay,
         "/runs": pages.runs,
         f"/runs/(?P<name>{_ONE})": pages.run,
         f"/hosts/(?P<name>{_ONE})": pages.host,
@@ -166,14 +170,16 @@ def replayweb_origin(site: Site, scripts: Scripts) -> Origin:
     """ReplayWeb.page, and the WACZ files that it reads; scripts run here, so nothing else is."""
     replay = ReplayWeb(site, scripts)
     patterns: dict[str, Handler] = {
-        f"/papers/(?P<pid>{_ONE})": replay.page,
-        f"/wacz/(?P<pid>{_ONE})\\.wacz": replay.wacz,
+        f"/papers/(?P<token>{_ONE})/(?P<pid>{_ONE})": replay.page,
+        f"/wacz/(?P<token>{_ONE})/(?P<pid>{_ONE})\\.wacz": replay.wacz,
         "/replay/(?:index\\.html)?": replay.frame,
-        "/(?:replay/)?(?P<name>ui|sw)\\.js": replay.script,
+        "/(?:replay/)?(?P<name>ui)\\.js": replay.script,
+        "/replay/(?P<name>program)\\.js": replay.script,
+        "/replay/sw\\.js": replay.worker,
         "/robots\\.txt": Pages(site).robots,
     }
     return Origin(
         routes=_routes(patterns),
-        headers=answers.for_replayweb(),
+        headers=answers.for_replayweb(site.origins.pages),
         refused=lambda _, status, sentence: answers.told(status, sentence),
     )

@@ -8,18 +8,20 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from stat import S_ISREG
 from typing import TypeVar
 from urllib.parse import quote
 
-from lafka.errors import NotHeld, ShortWarc, StorageTrouble
+from lafka.errors import NotHeld, OperatorError, ShortWarc, StorageTrouble
 from lafka.index import tables
 from lafka.papers import Archive, Excludes, Pid, Suwaf, pieces
 from lafka.storage.folders import opened_below
 from lafka.warc import Volume
 from lafka.warc.converting.packing import Piece
 from lafka.warc.indexes.sqlite import SqliteIndex
+from lafka.web.tokens import Tokens
 
 _T = TypeVar("_T")
 
@@ -28,16 +30,25 @@ class Withheld(NotHeld):
     """A paper whose bytes are not given out: HTTP 451."""
 
 
+class NotIndexed(OperatorError):
+    """Nothing can be said of captures yet, nor that one is not here: HTTP 503."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origins:
     """Where our pages are and where the bytes of others are, without a slash at the end.
 
-    *replayweb*: where ReplayWeb.page is, if the operator has one served.
+    *replayweb*: where ReplayWeb.page is, if the operator has one served; a ``*`` in it stands for
+    a name of each paper's own.
     """
 
     pages: str
     bytes: str
     replayweb: str = ""
+
+    def replayweb_for(self, pid: Pid) -> str:
+        """Return the origin at which *pid* is replayed."""
+        return self.replayweb.replace("*", sha256(str(pid).encode()).hexdigest()[:40])
 
 
 @dataclass
@@ -51,6 +62,7 @@ class Site:
     index: Path
     origins: Origins
     withheld: Path | None = None
+    tokens: Tokens = field(default_factory=Tokens)
     _local: threading.local = field(default_factory=threading.local, repr=False)
     _excludes: tuple[tuple[int, int], Excludes] | None = field(default=None, repr=False)
 
@@ -67,9 +79,9 @@ class Site:
         return self._kept("db", self.index / tables.NAME, tables.open_to_read)
 
     def captures_index(self) -> SqliteIndex:
-        """The index of captures, as :meth:`db`; ``NotHeld`` where there is none yet."""
+        """The index of captures, as :meth:`db`; ``NotIndexed`` where there is none yet."""
         if not self.captures.is_file():
-            raise NotHeld("captures are not indexed: scrapy index --captures does it")
+            raise NotIndexed("captures are not indexed: scrapy index --captures does it")
         return self._kept("captures", self.captures, SqliteIndex)
 
     def _kept(self, name: str, path: Path, opened: Callable[[Path], _T]) -> _T:
@@ -177,10 +189,10 @@ class Site:
     def wacz_at(self, pid: Pid | str) -> str:
         return f"{self.origins.bytes}/wacz/{quote(str(pid), safe='')}.wacz"
 
-    def replay_at(self, pid: Pid | str, url: str) -> str:
-        """Where ReplayWeb.page begins with *url*, as *pid* has it."""
-        place = f"{self.origins.replayweb}/papers/{quote(str(pid), safe='')}"
-        return f"{place}?url={quote(url, safe='')}"
+    def replay_at(self, pid: Pid, url: str) -> str:
+        """Return an address that soon ends, where ReplayWeb.page begins with *url* of *pid*."""
+        way = f"{self.tokens.token(pid)}/{quote(str(pid), safe='')}"
+        return f"{self.origins.replayweb_for(pid)}/papers/{way}?url={quote(url, safe='')}"
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

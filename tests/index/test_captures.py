@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ import pytest
 from lafka.index.build import Place, refresh
 from lafka.index.captures import index_captures
 from lafka.index.papers import Account
+from lafka.warc.errors import BadIndex
 from lafka.warc.indexes import attach
-from lafka.warc.indexes.sqlite import SqliteBuilder
+from lafka.warc.indexes.sqlite import SqliteBuilder, SqliteIndex
 from lafka.warc.reading.volumes import WarcVolume
 from tests.stores import FUTLI, START, Store, pdf
 
@@ -24,9 +26,10 @@ def store(tmp_path: Path) -> Store:
     return store
 
 
-def index(store: Store, place: Place | None = None) -> Account:
+def index(store: Store, place: Place | None = None, *, anew: bool = False) -> Account:
     place = place or Place.of(store.archive.root)
-    return refresh(store.archive, place, more=[index_captures])
+    more = [partial(index_captures, anew=anew)]
+    return refresh(store.archive, place, anew=anew, more=more)
 
 
 def entries(store: Store, place: Place | None = None) -> set[tuple[str, int, str]]:
@@ -117,23 +120,59 @@ def indexes(path: Path) -> set[str]:
         return {name for (name,) in rows}
 
 
-def test_indexes_come_last_and_after_a_kill_with_the_next_run(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_kill_leaves_what_was_there_and_the_next_run_makes_all(
+    store: Store, monkeypatch: pytest.MonkeyPatch, *, is_there: bool
 ) -> None:
+    """Of the first making nothing is seen before its end, and of another the old one alone."""
     path = Place.of(store.archive.root).captures
+    before = records(store)
+    if is_there:
+        index(store)
+        store.put(store.fut(pdf(2), pid=OTHER))
 
     def killed(self: SqliteBuilder) -> None:
-        self.abort()
+        self._db.close()
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(SqliteBuilder, "close", killed)
         with pytest.raises(KeyboardInterrupt):
-            index(store)
+            index(store, anew=is_there)
+    assert path.exists() is is_there
+    assert not is_there or entries(store) == before
+    index(store)
     assert entries(store) == records(store)
-    assert indexes(path) == set()
-    assert index(store).captures == 0
     assert indexes(path) == INDEXES
+    assert [one.name for one in path.parent.glob(".draft-*")] == []
+
+
+def test_an_index_that_is_open_is_made_anew_in_one_step(store: Store) -> None:
+    """Who has it open finds the old, then the new, the right volume under each number."""
+    store.put(store.fut(pdf(2), pid=OTHER, futli="http://x.example/abs/2"))
+    index(store)
+    path = Place.of(store.archive.root).captures
+    with closing(SqliteIndex(path)) as open_index:
+        volumes = set()
+        for pid in ("RePEc:aaa:wpaper:1", "RePEc:aab:wpaper:1"):
+            store.put(store.fut(pdf(pid), pid=pid, futli=f"http://x.example/{pid}"))
+            index(store, anew=True)
+            with open_index.moment():
+                found = next(open_index.search(url="http://x.example/abs/2"))
+            volumes.add(found.volume)
+    assert volumes == {"../warc/RePEc/abc/wpaper/2.warc"}
+
+
+def test_another_programs_database_is_not_overwritten(store: Store) -> None:
+    path = Place.of(store.archive.root).captures
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE mine (x)")
+    for anew in (False, True):
+        with pytest.raises(BadIndex, match="something else"):
+            index(store, anew=anew)
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT count(*) FROM mine").fetchone() == (0,)
 
 
 def test_volumes_are_named_by_the_way_from_another_folder(store: Store, tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ PID = "RePEc:abc:wpaper:1"
 BIG = "RePEc:abc:wpaper:big"
 WITHHELD = "RePEc:wit:wpaper:1"
 UGLY = "RePEc:abc:wpaper:a/b%2F?#é"
+COLON = "RePEc:abc:journl:v:1:y:2026"
+COLON_AT = "http://x.example/colon.pdf"
 HOSTILE = "RePEc:abc:wpaper:hostile"
 FUTLI = "http://x.example/abs/1"
 AT = "http://x.example/1.pdf"
@@ -32,6 +34,7 @@ def filled(root: Path, hostile: bytes = b"<p>nothing") -> Store:
     store.put(store.fut(pdf("big", 3_000_000), pid=BIG, futli="http://x.example/big.pdf"))
     store.put(store.fut(pdf("secret"), pid=WITHHELD, futli="http://x.example/secret.pdf"))
     store.put(store.fut(pdf("ugly"), pid=UGLY, futli="http://x.example/a?b=c&d=%C3%A9"))
+    store.put(store.fut(pdf("colon"), pid=COLON, futli=COLON_AT))
     splap = store.splap(hostile, pid=HOSTILE, futli="http://x.example/hostile")
     store.put(splap, store.found(splap, "http://x.example/h.pdf", pdf("h")))
     return store

@@ -23,7 +23,7 @@ from lafka.web.site import Origins, Site
 from tests.services import apart, npms
 from tests.services.chromiums import browsing
 from tests.stores import pdf
-from tests.web.served import AT, BIG, FUTLI, PID, Served
+from tests.web.served import AT, BIG, COLON_AT, FUTLI, PID, Served
 
 
 @pytest.fixture
@@ -88,6 +88,27 @@ def _text(frame: object) -> str:
         return ""
 
 
+@pytest.mark.parametrize("time", ["2", "20", "202", "2026", "202611", "20261121", "20261121000000"])
+def test_a_time_may_be_a_beginning_of_one(served: Served, time: str) -> None:
+    query = f"url={AT}&sort=closest&limit=1&fl=timestamp&closest={time}"
+    answer = httpx.get(f"{served.bytes}/web/cdx?{query}")
+    assert (answer.status_code, len(answer.text.splitlines())) == (200, 1)
+
+
+@pytest.mark.parametrize("time", ["x", "20261", "20263", "202613", "20260230", "9" * 14, "2" * 15])
+def test_a_time_of_no_calendar_is_refused(served: Served, time: str) -> None:
+    status = httpx.get(f"{served.bytes}/web/cdx?url={AT}&closest={time}").status_code
+    assert status == (200 if time == "20261" else 400)
+
+
+def test_the_name_of_a_warc_is_escaped_once(served: Served) -> None:
+    line = httpx.get(f"{served.bytes}/web/cdx?url={COLON_AT}&fl=filename,offset").text
+    name, offset = line.split()
+    assert name == "RePEc/abc/journl/v%253A1%253Ay%253A2026.warc"
+    start = {"Range": f"bytes={offset}-{int(offset) + 7}"}
+    assert httpx.get(f"{served.bytes}/warc/{name}", headers=start).content == b"WARC/1.1"
+
+
 @pytest.mark.parametrize("way", ["by our mementos", "by our WARCs"])
 def test_pywb_replays_by_our_addresses(served: Served, tmp_path: Path, way: str) -> None:
     lines = ["collections:", "  lafka:", f"    index_paths: cdx+{served.bytes}/web/cdx"]
@@ -108,6 +129,8 @@ def test_pywb_replays_by_our_addresses(served: Served, tmp_path: Path, way: str)
         with httpx.Client(transport=transport, timeout=60, follow_redirects=True) as client:
             answer = client.get(f"http://127.0.0.1:{port}/lafka/id_/{AT}")
             assert answer.content == pdf("second"), answer.text[:500]
+            colon = client.get(f"http://127.0.0.1:{port}/lafka/id_/{COLON_AT}")
+            assert colon.content == pdf("colon"), colon.text[:500]
             page = client.get(f"http://127.0.0.1:{port}/lafka/2026mp_/{FUTLI}")
             assert "1.pdf" in page.text
             missing = client.get(f"http://127.0.0.1:{port}/lafka/id_/http://x.example/none")

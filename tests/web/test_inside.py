@@ -55,7 +55,7 @@ STARTS = {
             "/archives/abc/", "/api/v1/papers/", f"/api/v1/papers/{PID}/", "/report"),
     BYTES: ("/", "/warc/", "/warc/RePEc/abc/", "/futs/", f"/splaps/{PID}/", "/wacz/", "/web/",
             "/web/20261120id_/", "/web/timemap/link/"),
-    REPLAYWEB: ("/", "/papers/", "/wacz/", "/replay/"),
+    REPLAYWEB: ("/", "/papers/", "/wacz/", "/wacz/1-2/", "/replay/"),
 }  # fmt: skip
 PARTS = (
     b"..", b"/", b"\\", b"%2e%2e", b"%2F", b"%5c", b"%00", b"\0", b"%c0%ae", b"%c0%af", b"%252e",
@@ -110,7 +110,7 @@ OF_A_PAPER = {
     "a memento": (BYTES, f"/web/20261121101112id_/{FUTLI}"),
     "a page": (BYTES, "/splaps/{pid}/urn:uuid:00000000-0000-0000-0000-000000000000"),
     "a capture": (PAGES, "/papers/{pid}/captures/urn:uuid:00000000-0000-0000-0000-000000000000"),
-    "a WACZ for ReplayWeb.page": (REPLAYWEB, "/wacz/{pid}.wacz"),
+    "a WACZ for ReplayWeb.page": (REPLAYWEB, "/wacz/{token}/{pid}.wacz"),
 }
 LINKED = [
     "{}",
@@ -133,7 +133,9 @@ def test_no_link_is_followed(tmp_path: Path, top: str, linked: str) -> None:
         for name, (port, path) in OF_A_PAPER.items():
             if (name, top) == ("a suwaf", "warc"):
                 continue  # it takes no WARC
-            status, body = ask(web, port, path.format(pid=quote(PID, safe="")).encode())
+            token = web.site.tokens.token(web.site.pid(PID))
+            path = path.format(pid=quote(PID, safe=""), token=token)
+            status, body = ask(web, port, path.encode())
             assert status in (404, 503), name
             assert b"%PDF" not in body
 

@@ -146,6 +146,16 @@ class SqliteIndex(Index):
     def close(self) -> None:
         self._db.close()
 
+    @contextmanager
+    def moment(self) -> Iterator[None]:
+        """Keep what is found meanwhile to one state of the database, whoever writes to it."""
+        self._few("BEGIN")
+        self._volumes.clear()
+        try:
+            yield
+        finally:
+            self._few("ROLLBACK")
+
     def _few(self, question: str, values: Iterable[Any] = ()) -> list[Row]:
         try:
             return self._db.execute(question, tuple(values)).fetchall()
