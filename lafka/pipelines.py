@@ -146,7 +146,7 @@ class ObiStorePipeline:
     def from_crawler(cls, crawler: Crawler) -> Self:
         if not hasattr(crawler.spider, "database"):
             raise NotConfigured
-        from lafka.cli.obis import fobi_rules  # noqa: PLC0415
+        from lafka.spiders.obi_settings import fobi_rules  # noqa: PLC0415
 
         keep = crawler.settings.getbool("LAFKA_KEEP_RAW")
         return cls(crawler, Run.of(crawler), rules=fobi_rules(crawler.settings), keep=keep)
@@ -164,7 +164,7 @@ class ObiStorePipeline:
         from lafka.archec.files.fobi_recovery import Obis, recover_fobis  # noqa: PLC0415
         from lafka.archec.files.fobi_store import FobiKeeper  # noqa: PLC0415
         from lafka.archec.records.opening import open_records  # noqa: PLC0415
-        from lafka.cli.obis import INODES_LOW  # noqa: PLC0415
+        from lafka.spiders.obi_settings import INODES_LOW  # noqa: PLC0415
 
         spider: Any = self._crawler.spider
         store, records = spider.store, open_records(spider.store, spider.database)

@@ -32,7 +32,8 @@ def test_each_module_with_code_says_what_it_is():
 
 
 def test_commands_are_short():
-    for path in (ROOT / "lafka" / "commands").rglob("*.py"):
+    commands = ROOT / "lafka" / "commands"
+    for path in set(commands.rglob("*.py")) - set((commands / "_shared").iterdir()):
         assert len(path.read_text("utf-8").splitlines()) <= 85, path.name
 
 
@@ -54,7 +55,7 @@ def test_nothing_is_called_for_what_everything_is():
 
 def test_print_is_for_commands():
     for path in SOURCES:
-        if room(path) in ("commands", "cli"):
+        if room(path) == "commands":
             continue
         for node in ast.walk(parsed(path)):
             assert not (isinstance(node, ast.Call) and ast.unparse(node.func) == "print"), path

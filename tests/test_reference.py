@@ -12,13 +12,13 @@ from types import ModuleType
 import pytest
 
 import lafka.settings
-from lafka.cli import fobis
 from lafka.commands import archec, warc
 from lafka.items import FOBI_FIELDS
 from lafka.papers.crawling.arguments import ARGUMENTS
 from lafka.papers.walk.outcomes import Group, Outcome
 from lafka.papers.walk.trails import Links
 from lafka.runs.feed import FIELDS
+from lafka.spiders import fobi_arguments as fobis
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "reference.md").read_text("utf-8")
@@ -142,7 +142,9 @@ def test_each_verb_of_a_group_is_there_with_its_options(group):
     assert set(group.VERBS) == set(files)
     for verb, row in told.items():
         source = SOURCES[files[verb]]
-        shared = SOURCES[ROOT / "lafka/cli/volumes.py"] if "add_paths(" in source else ""
+        shared = (
+            SOURCES[ROOT / "lafka/commands/_shared/volumes.py"] if "add_paths(" in source else ""
+        )
         options = re.findall(r"\"(--[a-z-]+)\"", source + shared)
         assert set(re.findall(r"--[a-z-]+", row[2])) == set(options), verb
 

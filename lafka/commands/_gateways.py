@@ -6,8 +6,8 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from lafka.cli import program
 from lafka.errors import BadArgument
+from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
     from argparse import Namespace

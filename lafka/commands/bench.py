@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import bench
 
-from lafka.cli.scrapys import LOOPBACK, ready
+from lafka.commands._shared.scrapys import LOOPBACK, ready
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lafka.cli import ArchiveCommand
+from lafka.commands._shared.base import ArchiveCommand
 from lafka.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Command(ArchiveCommand):
         parser.add_argument("--collection", metavar="NAME", default="", help="of RePEc if not set")
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        from lafka.cli.lists import check_list  # noqa: PLC0415
+        from lafka.commands._shared.lists import check_list  # noqa: PLC0415
 
         if not args:
             raise BadArgument("say which list: its file is missing, - is standard input")

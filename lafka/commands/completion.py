@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from lafka.cli import ArchiveCommand
+from lafka.commands._shared.base import ArchiveCommand
 from lafka.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Command(ArchiveCommand):
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
         import lafka  # noqa: PLC0415
-        from lafka.cli.completing import SHELLS, completion, manual  # noqa: PLC0415
+        from lafka.commands._shared.completing import SHELLS, completion, manual  # noqa: PLC0415
 
         if args and args[0] == "man":
             sys.stdout.write(manual(lafka.__version__))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import crawl
 
-from lafka.cli import attempt, check_args, refused
+from lafka.commands._shared.base import attempt, check_args, refused
 from lafka.errors import LafkaError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Command(crawl.Command):
             raise SystemExit(code)
 
     def _check(self, args: list[str], opts: argparse.Namespace) -> None:
-        from lafka.cli.lists import check_crawl  # noqa: PLC0415
+        from lafka.commands._shared.lists import check_crawl  # noqa: PLC0415
 
         check_args(args, 1)
         check_crawl(self.settings, args, opts.spargs)

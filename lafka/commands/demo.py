@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 
-from lafka.cli import attempt, check_args, settle
+from lafka.commands._shared.base import attempt, check_args, settle
 from lafka.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Command(ScrapyCommand):
             raise BadArgument(str(error)) from None
 
     def _filesets(self, args: list[str]) -> None:
-        from lafka.cli.filesets import demo  # noqa: PLC0415
+        from lafka.commands._shared.filesets import demo  # noqa: PLC0415
 
         check_args(args, 0)
         settle(self.settings, "demo")

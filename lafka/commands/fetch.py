@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import fetch
 
-from lafka.cli.scrapys import ready
+from lafka.commands._shared.scrapys import ready
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 
-from lafka.cli import attempt, check_args, settle
+from lafka.commands._shared.base import attempt, check_args, settle
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -47,7 +47,7 @@ class Command(ScrapyCommand):
         self.exitcode = attempt("fileset", lambda: self._act(args, opts)) or self.exitcode
 
     def _act(self, args: list[str], opts: Namespace) -> None:
-        from lafka.cli import filesets  # noqa: PLC0415
+        from lafka.commands._shared import filesets  # noqa: PLC0415
 
         check_args(args, 2)
         settle(self.settings, "fileset")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Spider, commands
 
-from lafka.cli import check_args, json_line, refused, settle
+from lafka.commands._shared.base import check_args, json_line, refused, settle
 from lafka.errors import BadArgument, LafkaError, WarcError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from lafka.cli import ArchiveCommand
+from lafka.commands._shared.base import ArchiveCommand
 from lafka.errors import BadArgument
 from lafka.papers.archive.handing import hand_out, hand_out_to
 from lafka.papers.archive.suwafs import begins_time
@@ -46,7 +46,7 @@ class Command(ArchiveCommand):
             self._one(args, opts)
 
     def _into(self, args: list[str], opts: Namespace) -> int:
-        from lafka.cli.handouts import check, hand_out_all  # noqa: PLC0415
+        from lafka.commands._shared.handouts import check, hand_out_all  # noqa: PLC0415
 
         pids = check(args, opts)
         return hand_out_all(self.archive(), pids, opts.into, opts.label)

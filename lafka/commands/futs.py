@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from lafka.cli import ArchiveCommand
-from lafka.cli.choosing import named
+from lafka.commands._shared.base import ArchiveCommand
+from lafka.commands._shared.choosing import named
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -27,7 +27,7 @@ class Command(ArchiveCommand):
         return "List the futs of the archive, or of papers: JSON lines, CSV, Parquet, SQLite"
 
     def add_options(self, parser: ArgumentParser) -> None:
-        from lafka.cli import sheets  # noqa: PLC0415
+        from lafka.commands._shared import sheets  # noqa: PLC0415
 
         super().add_options(parser)
         parser.add_argument("--list", metavar="FILE", help="pids, the first column of its lines")
@@ -39,7 +39,7 @@ class Command(ArchiveCommand):
         sheets.add_options(parser)
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        from lafka.cli import sheets  # noqa: PLC0415
+        from lafka.commands._shared import sheets  # noqa: PLC0415
 
         archive = self.archive()
         futs = archive.futs(

@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lafka.cli import ArchiveCommand, program
 from lafka.commands import _gateways
+from lafka.commands._shared.base import ArchiveCommand
 from lafka.errors import BadArgument, BadList
+from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -6,8 +6,9 @@ import sys
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from lafka.cli import ArchiveCommand, json_line, program
+from lafka.commands._shared.base import ArchiveCommand, json_line
 from lafka.errors import BadArgument
+from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -36,7 +37,7 @@ class Command(ArchiveCommand):
         add("--quiet", action="store_true", help="say nothing where nothing is wrong")
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
-        from lafka.cli.indexing import more_of  # noqa: PLC0415
+        from lafka.commands._shared.indexing import more_of  # noqa: PLC0415
         from lafka.index.build import Place, refresh  # noqa: PLC0415
 
         assert self.settings is not None

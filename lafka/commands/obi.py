@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lafka.cli import ArchiveCommand
+from lafka.commands._shared.base import ArchiveCommand
 from lafka.commands.archec._shared import the_records, the_store
 from lafka.errors import BadArgument, StorageTrouble
 

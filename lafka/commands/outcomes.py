@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from lafka.cli import ArchiveCommand
+from lafka.commands._shared.base import ArchiveCommand
 from lafka.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Command(ArchiveCommand):
         return "List how each line of all runs ended at last, with its futs"
 
     def add_options(self, parser: ArgumentParser) -> None:
-        from lafka.cli import sheets  # noqa: PLC0415
+        from lafka.commands._shared import sheets  # noqa: PLC0415
 
         super().add_options(parser)
         parser.add_argument("--group", metavar="GROUP", help="held, 'page only', 'not there', ...")
@@ -37,7 +37,7 @@ class Command(ArchiveCommand):
         sheets.add_options(parser)
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
-        from lafka.cli import sheets  # noqa: PLC0415
+        from lafka.commands._shared import sheets  # noqa: PLC0415
         from lafka.papers import Group, Outcome  # noqa: PLC0415
 
         groups, words = _those(opts.group, Group), _those(opts.outcome, Outcome)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request, Spider
 from scrapy.commands import parse
 
-from lafka.cli import attempt
-from lafka.cli.scrapys import of_a_list, ready
+from lafka.commands._shared.base import attempt
+from lafka.commands._shared.scrapys import of_a_list, ready
 from lafka.errors import BadArgument
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 
-from lafka.cli import ArchiveCommand
+from lafka.commands._shared.base import ArchiveCommand
 from lafka.errors import BadArgument
 
 

@@ -6,9 +6,10 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from lafka.cli import ArchiveCommand, program
-from lafka.cli.filesets import rebuild
+from lafka.commands._shared.base import ArchiveCommand
+from lafka.commands._shared.filesets import rebuild
 from lafka.errors import BadArchive, BadPid, KeeperError, NotHeld
+from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

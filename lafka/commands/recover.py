@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from lafka.cli import ArchiveCommand, program
+from lafka.commands._shared.base import ArchiveCommand
+from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -22,7 +23,7 @@ class Command(ArchiveCommand):
         return "Copy into paper WARCs what killed runs left in raw/"
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
-        from lafka.cli.filesets import recover as recover_filesets  # noqa: PLC0415
+        from lafka.commands._shared.filesets import recover as recover_filesets  # noqa: PLC0415
         from lafka.papers.archive.recovery import recover  # noqa: PLC0415
 
         assert self.settings is not None

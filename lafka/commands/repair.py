@@ -6,7 +6,7 @@ import sys
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from lafka.cli import ArchiveCommand, json_line
+from lafka.commands._shared.base import ArchiveCommand, json_line
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -27,7 +27,7 @@ class Command(ArchiveCommand):
 
     def act(self, args: list[str], opts: Namespace) -> None:
         # Here, for Scrapy imports every command at the start of any.
-        from lafka.cli.filesets import repair as repair_filesets  # noqa: PLC0415
+        from lafka.commands._shared.filesets import repair as repair_filesets  # noqa: PLC0415
         from lafka.papers.archive.repairs import Repair  # noqa: PLC0415
 
         assert self.settings is not None

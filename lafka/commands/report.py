@@ -7,8 +7,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lafka.cli import ArchiveCommand, program
+from lafka.commands._shared.base import ArchiveCommand
 from lafka.errors import ArchiveBusy
+from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -6,8 +6,9 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from lafka.cli import ArchiveCommand, program
+from lafka.commands._shared.base import ArchiveCommand
 from lafka.errors import BadReport, printable
+from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

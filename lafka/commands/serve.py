@@ -7,8 +7,9 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lafka.cli import ArchiveCommand, program
+from lafka.commands._shared.base import ArchiveCommand
 from lafka.errors import BadArgument
+from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
     from lafka.web.serving import Where
@@ -38,7 +39,7 @@ class Command(ArchiveCommand):
             from lafka.web.serving import Where, serve  # noqa: PLC0415
         except ModuleNotFoundError as error:
             raise BadArgument(f"needs the package {error.name}: pip install lafka[web]") from None
-        from lafka.validation import positive  # noqa: PLC0415
+        from lafka.runs.validation import positive  # noqa: PLC0415
 
         assert self.settings is not None
         hosts = self.settings.getlist("LAFKA_WEB_HOSTS")

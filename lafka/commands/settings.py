@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import settings as scrapys
 
-from lafka.cli import attempt, check_args, program, settle
-from lafka.cli.scrapys import call_ourselves
+from lafka.commands._shared.base import attempt, check_args, settle
+from lafka.commands._shared.scrapys import call_ourselves
+from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -33,7 +34,7 @@ class Command(scrapys.Command):
         self.exitcode = attempt("settings", act)
 
     def _show(self) -> None:
-        from lafka.cli import sources  # noqa: PLC0415
+        from lafka.runs import sources  # noqa: PLC0415
 
         assert self.settings is not None
         said = sources.here()

@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lafka.cli import ArchiveCommand
-from lafka.cli.stores import said, tell_store
+from lafka.commands._shared.base import ArchiveCommand
 from lafka.commands.archec._shared import to_be_filled
 from lafka.errors import BadArgument
+from lafka.runs.stores import said, store_line
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -41,7 +41,7 @@ class Command(ArchiveCommand):
         assert self.settings is not None
         asked = plan(self.settings, opts)
         place = self._place(args, opts)
-        tell_store(self.settings)
+        print(store_line(self.settings), file=sys.stderr, flush=True)
         opened = to_be_filled("tobi", self.settings, dry=opts.dry_run)
         with opened as (store, records), open_source(place) as source:
             report = gather_tobis(store, records, source, asked)

@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lafka.cli import ArchiveCommand, json_line
+from lafka.commands._shared.base import ArchiveCommand, json_line
 from lafka.errors import BadArchive
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Command(ArchiveCommand):
         parser.add_argument("--quick", action="store_true", help="sizes and tails only")
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        from lafka.cli.filesets import check  # noqa: PLC0415
+        from lafka.commands._shared.filesets import check  # noqa: PLC0415
         from lafka.papers.checking import Verifier  # noqa: PLC0415
 
         assert self.settings is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
-from lafka.cli import ArchiveCommand
+from lafka.commands._shared.base import ArchiveCommand
 from lafka.errors import BadArgument
 
 
@@ -26,7 +26,7 @@ class Command(ArchiveCommand):
         parser.add_argument("--title", default="", metavar="TEXT", help="what the whole is called")
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        from lafka.cli.choosing import chosen  # noqa: PLC0415
+        from lafka.commands._shared.choosing import chosen  # noqa: PLC0415
         from lafka.papers.archive.exporting import package, pieces  # noqa: PLC0415
         from lafka.warc.converting.packing import pack, stream  # noqa: PLC0415
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from lafka.cli import program
 from lafka.filesets.archive.filesets import Filesets
 from lafka.papers.archive.archives import Archive
+from lafka.runs.terminals import program
 
 
 def account(archive: Archive, listed: Path, pid: str) -> Iterator[str]:

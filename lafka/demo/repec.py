@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import lafka
-from lafka.cli import program
 from lafka.demo.site import Page, pdf, serving
+from lafka.runs.terminals import program
 
 HANDLE = "RePEc:dem:wpaper:1"
 CONTACT = "demo@example.org"

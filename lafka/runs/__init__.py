@@ -1,1 +1,1 @@
-"""What a run says of itself: its report, its outcome feed, its progress."""
+"""A run's own records: where its settings come from, its report, outcome feed and progress."""

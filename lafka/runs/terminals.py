@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from lafka.errors import printable
@@ -100,3 +102,10 @@ class Terminal:
         with suppress(OSError, ValueError, AttributeError):
             return os.get_terminal_size(self._stream.fileno()).columns or COLUMNS
         return COLUMNS
+
+
+def program() -> str:
+    """The program that the user called: ``lafka``, or ``scrapy``."""
+    called = Path(sys.argv[0])
+    name = called.parent.name if called.stem == "__main__" else called.stem
+    return "lafka" if name == "lafka" else "scrapy"

@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import Spider, signals
 
-from lafka import validation
 from lafka.capture.run import Run
-from lafka.cli import told_archive
 from lafka.errors import BadList, Stopped, StorageTrouble
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.index import HitIndex
@@ -36,8 +34,10 @@ from lafka.items import ResultItem, StoreItem
 from lafka.jobs.kafka import BrokerTrouble
 from lafka.jobs.kafka.places import properties
 from lafka.papers import Archive
+from lafka.runs import validation
 from lafka.runs.feed import add_outcome_feed
 from lafka.runs.progress import Aim
+from lafka.runs.stores import archive_line
 from lafka.spiders.agents import user_agent
 from lafka.spiders.road import leave_off
 from lafka.storage.stopping import (
@@ -102,7 +102,7 @@ class FilesetSpider(Spider):
         root = Archive.create(arguments.root, settings.get("LAFKA_COLLECTION") or None).root
         spider.filesets = Filesets(root, arguments.items)
         if settings.get("LOG_FILE"):
-            logger.info(told_archive(settings))
+            logger.info(archive_line(settings))
         spider.run = Run.begin(crawler, root, raw=spider.filesets.folder / "raw")
         spider.wire = CrawlWire(crawler, spider.run, spider._hand_on)
         spider.shop = spider._shop(settings)

@@ -15,7 +15,6 @@ from scrapy import Request
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from lafka import validation
 from lafka.archec.files.due_fobis import Choice, DueFobis, FobiForm, FobiLine
 from lafka.archec.files.fobi_store import Got
 from lafka.archec.files.fobis import is_trusted
@@ -28,14 +27,14 @@ from lafka.capture.logged import LoggedHops, Provenance
 from lafka.capture.middlewares import LOGGED_KEY, PROVENANCE_KEY
 from lafka.capture.outcomes import Outcome, judge
 from lafka.capture.run import Run
-from lafka.cli import told_archive
-from lafka.cli.fobis import ARGUMENTS, GUESTS, choice_of, told_due
-from lafka.cli.obis import fobi_rules, the_records, the_store
-from lafka.cli.stores import said
 from lafka.errors import BadJournal, BadList, BadStore, RecordsAway
 from lafka.items import FOBI_FIELDS, FobiItem
 from lafka.politeness.feeder import HostFeeder
+from lafka.runs import validation
 from lafka.runs.feed import add_outcome_feed
+from lafka.runs.stores import archive_line, said
+from lafka.spiders.fobi_arguments import ARGUMENTS, GUESTS, choice_of, due_lines
+from lafka.spiders.obi_settings import fobi_rules, the_records, the_store
 from lafka.spiders.road import RoadSpider
 from lafka.storage.folders import make_folders
 from lafka.warc.format import dates
@@ -81,11 +80,11 @@ class FobiSpider(RoadSpider[FobiLine]):
         os.close(store.lock(Kind.FOBI))
 
     @classmethod
-    def look(cls, settings: BaseSettings, given: Mapping[str, str]) -> int:
-        """``-a check=1``: print how many are due, and what is left out; the exit code."""
+    def check_lines(cls, settings: BaseSettings, given: Mapping[str, str]) -> list[str]:
+        """``-a check=1``: lines that say how many are due, and what is left out."""
         store, choice = cls._asked(settings, given)
         with the_records(settings, store) as records:
-            return told_due(DueFobis(store, records, choice, int(time.time())))
+            return [*due_lines(DueFobis(store, records, choice, int(time.time())))]
 
     @staticmethod
     def _asked(settings: BaseSettings, given: Mapping[str, str]) -> tuple[ObiStore, Choice]:
@@ -111,7 +110,7 @@ class FobiSpider(RoadSpider[FobiLine]):
             os.close(lock)
             raise
         if crawler.settings.get("LOG_FILE"):
-            logger.info(told_archive(crawler.settings, cls.store_setting))
+            logger.info(archive_line(crawler.settings, cls.store_setting))
         spider.take_road(crawler)
         return spider
 

@@ -15,14 +15,12 @@ from scrapy import Request
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from lafka import validation
 from lafka.capture.failures import is_bug
 from lafka.capture.handler import READ_MAX_KEY
 from lafka.capture.legacy import PAST_KEY
 from lafka.capture.middlewares import LOGGED_KEY, PROVENANCE_KEY
 from lafka.capture.pulled import NOT_KEPT, GatewayClient
 from lafka.capture.run import Run
-from lafka.cli import told_archive
 from lafka.errors import (
     BadUrl,
     KeeperError,
@@ -47,9 +45,11 @@ from lafka.papers.walk.pages import read_first
 from lafka.papers.walk.trails import Trail
 from lafka.politeness.failures import not_the_sites
 from lafka.politeness.feeder import HostFeeder
+from lafka.runs import validation
 from lafka.runs.feed import SyncedLines, add_outcome_feed
 from lafka.runs.progress import ENDED_ASIDE, is_counted_alone
 from lafka.runs.reports import ListDigest
+from lafka.runs.stores import archive_line
 from lafka.spiders.road import RoadSpider
 from lafka.storage.threads import Threads
 from lafka.warc.format import dates
@@ -107,7 +107,7 @@ class FutliSpider(RoadSpider[Line]):
         spider.arguments = arguments
         spider.archive = arguments.archive()
         if settings.get("LOG_FILE"):
-            logger.info(told_archive(settings))
+            logger.info(archive_line(settings))
         spider.run = Run.begin(crawler, spider.archive.root, gateway=arguments.legacy)
         spider.pages = Pages(arguments.policy.links_max)
         spider.take_road(crawler)

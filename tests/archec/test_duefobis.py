@@ -11,8 +11,8 @@ from scrapy.settings import Settings
 from lafka.archec.files.due_fobis import Choice, DueFobis, FobiLine
 from lafka.archec.records import Records, State
 from lafka.archec.store.folders import ObiStore
-from lafka.cli.fobis import choice_of
 from lafka.errors import BadArgument, BadList
+from lafka.spiders.fobi_arguments import choice_of
 from tests.archec.crawling import template
 from tests.archec.stores import DAY, START, Home
 from tests.archec.test_records import apply, head, stored

@@ -12,7 +12,7 @@ import pytest
 from lafka.archec.letters import is_known, letter
 from lafka.archec.records import Kind, Obi, State
 from lafka.archec.statistics import YEAR, Scope, is_live, statistics
-from lafka.cli.obireports import Asked, answer
+from lafka.commands._shared.obi_reports import Asked, answer
 from lafka.errors import BadArgument
 from tests.archec.fobis import gather
 from tests.archec.stores import DAY, START, Home, template

@@ -18,7 +18,7 @@ from scrapy.utils.test import get_crawler
 from lafka.capture.handler import EXCHANGE_KEY
 from lafka.capture.replay import WarcDownloaderMiddleware, Wayback
 from lafka.errors import BadArgument
-from lafka.validation import check
+from lafka.runs.validation import check
 from lafka.warc.format.dates import WarcDate
 from lafka.warc.indexes import build
 from tests.warc.captures import (

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import lafka
-from lafka.cli.completing import SHELLS, all_verbs, completion, manual
-from lafka.cli.entry import verbs
+from lafka.commands._shared.completing import SHELLS, all_verbs, completion, manual
+from lafka.commands._shared.entry import verbs
 from lafka.commands.warc import VERBS
 from lafka.papers.crawling.arguments import ARGUMENTS
 

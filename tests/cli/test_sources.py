@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from scrapy.settings import Settings
 
-from lafka.cli.sources import ENVIRONMENT, KNOWN, Outside, apply, outside, source_of
 from lafka.errors import BadArgument
+from lafka.runs.sources import ENVIRONMENT, KNOWN, Outside, apply, outside, source_of
 
 
 def cfg(folder: Path, text: str) -> Path:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.cli.indexing import in_template
+from lafka.commands._shared.indexing import in_template
 from lafka.index import tables, titles
 from lafka.index.build import Place, refresh
 from lafka.index.papers import Account

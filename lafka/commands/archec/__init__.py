@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from scrapy.utils.conf import arglist_to_dict
 
-from lafka.cli import GroupCommand
-from lafka.cli.stores import tell_store
+from lafka.commands._shared.base import GroupCommand
+from lafka.runs.stores import store_line
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -31,6 +32,7 @@ class Command(GroupCommand):
         assert self.settings is not None
         self.settings.setdict(arglist_to_dict(opts.also), priority="cmdline")
         if opts.verb in WRITING:
-            tell_store(self.settings, getattr(opts, "folder", None))
+            line = store_line(self.settings, getattr(opts, "folder", None))
+            print(line, file=sys.stderr, flush=True)
         code: int = opts.act(opts, self.settings)
         return code

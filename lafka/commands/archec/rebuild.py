@@ -6,8 +6,8 @@ import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from lafka.cli.stores import said
 from lafka.commands.archec._shared import the_store
+from lafka.runs.stores import said
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

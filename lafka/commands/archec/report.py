@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(opts: Namespace, settings: BaseSettings) -> int:
-    from lafka.cli.obireports import Asked, answer  # noqa: PLC0415
+    from lafka.commands._shared.obi_reports import Asked, answer  # noqa: PLC0415
     from lafka.reports.writing import write  # noqa: PLC0415
 
     if opts.mail:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lafka.cli import GroupCommand
+from lafka.commands._shared.base import GroupCommand
 
 VERBS = (
     "ls", "cdx", "cdxj", "link", "get", "search", "check", "repair", "recompress",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lafka.cli.volumes import add_paths, the_volumes
+from lafka.commands._shared.volumes import add_paths, the_volumes
 from lafka.commands.warc._shared import tell, write
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lafka.cli.volumes import add_paths
+from lafka.commands._shared.volumes import add_paths
 from lafka.commands.warc.cdx import lines_of
 
 if TYPE_CHECKING:

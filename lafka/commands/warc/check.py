@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from lafka.cli.volumes import add_paths, the_volumes
+from lafka.commands._shared.volumes import add_paths, the_volumes
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

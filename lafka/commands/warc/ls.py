@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lafka.cli import the_files
+from lafka.commands._shared.base import the_files
 from lafka.commands.warc._shared import described, print_json, tell
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from lafka.cli import the_file
+from lafka.commands._shared.base import the_file
 from lafka.commands.warc._shared import print_json, tell
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lafka.cli import the_file
+from lafka.commands._shared.base import the_file
 from lafka.commands.warc._shared import described, print_json, tell
 from lafka.errors import BadArgument
 

@@ -26,7 +26,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scrapy.settings import Settings
 
-from lafka.cli import json_line
+from lafka.commands._shared.base import json_line
 from lafka.commands.verify import Command
 from lafka.errors import BadPid, NotHeld
 from lafka.filesets.checking.problems import CODES as of_filesets

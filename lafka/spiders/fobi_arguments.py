@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,9 +102,8 @@ def _excluded(path: str) -> Callable[[str], bool]:
     return excluded
 
 
-def told_due(due: DueFobis) -> int:
-    """Print how many are to be asked for, and what is left out; 0."""
-    print(f"{sum(1 for _ in due)} fobis to be asked for")
+def due_lines(due: DueFobis) -> Iterator[str]:
+    """Lines that say how many are to be asked for, and what is left out."""
+    yield f"{sum(1 for _ in due)} fobis to be asked for"
     for reason, count in sorted(due.counts.items()):
-        print(f"{count} left out: {reason}")
-    return 0
+        yield f"{count} left out: {reason}"

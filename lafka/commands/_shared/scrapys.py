@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lafka.cli import attempt, settle
+from lafka.commands._shared.base import attempt, settle
 
 if TYPE_CHECKING:
     from scrapy import Spider

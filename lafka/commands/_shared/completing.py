@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from scrapy.cmdline import ScrapyArgumentParser
 
-from lafka.cli.entry import command, verbs
+from lafka.commands._shared.entry import command, verbs
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.spiderloader import get_spider_loader
 
-from lafka.cli import settle, tell_archive
+from lafka.commands._shared.base import settle, tell_archive
 from lafka.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -33,8 +33,10 @@ def check_crawl(settings: BaseSettings | None, args: list[str], given: dict[str,
         there = f"there is {', '.join(loader.list())}"
         raise BadArgument(f"no spider is called {args[0]!r}; {there}") from None
     if _asked(given.pop("check", "0")):
-        look = getattr(spider, "look", check_list)
-        raise SystemExit(look(settings, given))
+        if not hasattr(spider, "check_lines"):
+            raise SystemExit(check_list(settings, given))
+        print(*spider.check_lines(settings, given), sep="\n", flush=True)
+        raise SystemExit(0)
     if hasattr(spider, "check"):
         spider.check(settings, given)
         tell_archive(settings, getattr(spider, "store_setting", "LAFKA_ARCHIVE"))

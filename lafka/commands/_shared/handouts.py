@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lafka.cli.choosing import named
+from lafka.commands._shared.choosing import named
 from lafka.errors import BadArgument, KeeperError, NotHeld, StorageTrouble
 from lafka.papers.archive.unpacking import put_into
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lafka.cli import the_file, the_files
+from lafka.commands._shared.base import the_file, the_files
 from lafka.errors import BadArgument
 
 if TYPE_CHECKING:

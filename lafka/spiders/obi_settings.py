@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy.settings import SETTINGS_PRIORITIES
-
-from lafka.cli.stores import said
 from lafka.errors import BadArgument
+from lafka.runs.sources import PRIORITIES
+from lafka.runs.stores import said
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -21,38 +19,24 @@ if TYPE_CHECKING:
     from lafka.archec.store.folders import ObiStore
 
 INODES_LOW = 0.1
+"""A smaller share of free inodes is worth a warning: each obi is a file."""
 
 
 def the_store(settings: BaseSettings, *, create: bool = False) -> ObiStore:
     """The obi store that is set, made if *create*; ``BadStore``, ``BadArgument``."""
     from lafka.archec.store.folders import ObiStore  # noqa: PLC0415
 
-    root = _root(settings)
+    root = store_root(settings)
     return ObiStore.create(root) if create else ObiStore(root)
 
 
-def _is_unfilled(settings: BaseSettings) -> bool:
-    """Whether the obi store that is set has no gathering, or is yet to be made; ``BadStore`` where
-    it cannot be.
-    """
-    from lafka.archec.store.folders import ObiStore  # noqa: PLC0415
-
-    root = _root(settings)
-    return ObiStore.is_to_be_made(root) or not ObiStore(root).journals()
-
-
-def _root(settings: BaseSettings) -> str:
+def store_root(settings: BaseSettings) -> str:
+    """The folder of the obi store that is set; ``BadArgument`` where it is the archive's."""
     root = said(settings, "LAFKA_OBJECT_STORE")
-    is_said = (settings.getpriority("LAFKA_ARCHIVE") or 0) >= SETTINGS_PRIORITIES["cmdline"]
+    is_said = (settings.getpriority("LAFKA_ARCHIVE") or 0) >= PRIORITIES["cmdline"]
     if is_said and Path(root).resolve() == Path(settings["LAFKA_ARCHIVE"]).resolve():
         raise BadArgument(f"LAFKA_OBJECT_STORE and LAFKA_ARCHIVE are both {root}")
     return root
-
-
-def warn_of_inodes(verb: str, store: ObiStore) -> None:
-    """Say where the disk soon takes no more files: each obi is one."""
-    if (share := store.free_inodes()) < INODES_LOW:
-        print(f"scrapy {verb}: {share:.1%} of the disk's inodes are free", file=sys.stderr)
 
 
 @contextmanager
@@ -67,25 +51,6 @@ def the_records(
         yield records
     finally:
         records.close()
-
-
-@contextmanager
-def to_be_filled(
-    verb: str, settings: BaseSettings, *, dry: bool
-) -> Iterator[tuple[ObiStore, Records]]:
-    """The store that is set and its records, to be written; a *dry* run reads them, or before the
-    first run an empty store elsewhere.
-    """
-    from lafka.archec.gather.dry_run import empty_store  # noqa: PLC0415
-
-    if dry and _is_unfilled(settings):
-        with empty_store() as opened:
-            yield opened
-        return
-    store = the_store(settings, create=not dry)
-    warn_of_inodes(verb, store)
-    with the_records(settings, store, read_only=dry) as records:
-        yield store, records
 
 
 def fobi_rules(settings: BaseSettings) -> FobiRules:

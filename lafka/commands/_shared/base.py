@@ -1,9 +1,7 @@
 """What Lafka's commands share: one sentence and an exit code for what cannot be done.
 
-``lafka.cli.entry`` is the command ``lafka``; ``lafka.cli.sources`` has what is set outside code.
-
-It stands outside ``lafka.commands`` because Scrapy takes every command class in there for a verb.
-Scrapy imports every command at the start of any, so each imports what it needs when it is run.
+This folder is no package with an ``__init__.py``, as Scrapy takes each class of a command that it
+finds in a package of ``COMMANDS_MODULE`` for a verb.
 """
 
 from __future__ import annotations
@@ -18,8 +16,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TextIO
 
-from lafka.cli.plain import PlainCommand
+from lafka.commands._shared.plain import PlainCommand
 from lafka.errors import BadArgument, KeeperError, LafkaError, StorageTrouble, WarcError
+from lafka.runs import sources
+from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -32,13 +32,6 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it: 128 and the number of SIGINT."""
-
-
-def program() -> str:
-    """The program that the user called: ``lafka``, or ``scrapy``."""
-    called = Path(sys.argv[0])
-    name = called.parent.name if called.stem == "__main__" else called.stem
-    return "lafka" if name == "lafka" else "scrapy"
 
 
 def refused(verb: str, error: LafkaError | WarcError) -> int:
@@ -87,8 +80,6 @@ def _hush(stream: TextIO) -> None:
 
 def settle(settings: BaseSettings | None, verb: str) -> None:
     """Apply what is set outside the code, and warn of what is no setting; ``BadArgument``."""
-    from lafka.cli import sources  # noqa: PLC0415
-
     assert settings is not None
     said = sources.here()
     sources.apply(settings, said)
@@ -96,23 +87,13 @@ def settle(settings: BaseSettings | None, verb: str) -> None:
         print(f"{program()} {verb}: warning: {sentence}", file=sys.stderr)
 
 
-def told_archive(settings: BaseSettings, name: str = "LAFKA_ARCHIVE") -> str:
-    """Which archive is written to, and who said so; *name* is the setting."""
-    from lafka.cli import sources  # noqa: PLC0415
-    from lafka.cli.stores import NAMES, said  # noqa: PLC0415
-
-    value = said(settings, name) if name in NAMES else settings[name]
-    source = sources.source_of(settings, name, sources.here())
-    if value != settings[name]:
-        source = f"{NAMES[name]} of scrapy.cfg"
-    return f"archive: {Path(value).absolute()} ({name}: {source})"
-
-
 def tell_archive(settings: BaseSettings | None, name: str = "LAFKA_ARCHIVE") -> None:
     """Say which archive is written to; where a log file is read alone, the log does."""
     assert settings is not None
     if sys.stderr.isatty() or not settings.get("LOG_FILE"):
-        print(told_archive(settings, name), file=sys.stderr, flush=True)
+        from lafka.runs.stores import archive_line  # noqa: PLC0415
+
+        print(archive_line(settings, name), file=sys.stderr, flush=True)
 
 
 def check_args(args: list[str], most: int | None) -> None:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import lafka
 from lafka import commands as ours
-from lafka.cli import attempt, plain, settle
-from lafka.cli.plain import LeftToScrapy, PlainCommand
+from lafka.commands._shared import plain
+from lafka.commands._shared.base import attempt, settle
+from lafka.commands._shared.plain import LeftToScrapy, PlainCommand
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -14,6 +14,7 @@ from argparse import ArgumentParser
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
 from lafka import settings as defaults
+from lafka.runs.sources import PRIORITIES
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from scrapy.settings import Settings
 else:
     _Shape = ABC
-
-PRIORITIES = {"default": 0, "command": 10, "project": 20, "cmdline": 40}
-"""Those of ``scrapy.settings.SETTINGS_PRIORITIES`` that are met here."""
 
 
 class PlainSettings:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lafka.cli import json_line, program, tell_archive
+from lafka.commands._shared.base import json_line, tell_archive
 from lafka.errors import ArchiveBusy, BadArgument, BadPid, KeeperError
+from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
     from argparse import Namespace

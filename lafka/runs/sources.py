@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lafka import settings as defaults
-from lafka.cli.plain import PRIORITIES
 from lafka.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
+PRIORITIES = {"default": 0, "command": 10, "project": 20, "cmdline": 40}
+"""Those of ``scrapy.settings.SETTINGS_PRIORITIES`` that are met here."""
 PREFIX = "LAFKA_"
 SECTION = "lafka"
 ENVIRONMENT = "the environment"
