@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -17,6 +18,8 @@ from lafka.capture.client.requests import Route
 
 ANSWER_MAX = 64 * 1024
 """Bytes of a proxy's answer to CONNECT."""
+ENDPOINTS = 128
+"""As many are kept, with their TLS contexts, which take as long to make as a handshake."""
 _ANSWER = re.compile(rb"HTTP/1\.. (?P<status>\d{3})(?P<reason>.{,1000})")
 
 
@@ -26,9 +29,10 @@ class Routes:
     def __init__(self, reactor: Any, contexts: Any) -> None:
         self._reactor = reactor
         self._contexts = contexts
+        self.endpoint = lru_cache(ENDPOINTS)(self._endpoint)
+        """Returns an IStreamClientEndpoint; a timeout in seconds, for each address of a name."""
 
-    def endpoint(self, route: Route, timeout: float) -> Any:
-        """An IStreamClientEndpoint; *timeout* in seconds, for each address of a name."""
+    def _endpoint(self, route: Route, timeout: float) -> Any:
         host, port = route.tunnel or (route.host, route.port)
         endpoint: Any = HostnameEndpoint(
             self._reactor, host, port, timeout=timeout, bindAddress=route.bind
