@@ -7,8 +7,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from twisted.internet.abstract import isIPAddress
 from twisted.internet.defer import Deferred
-from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
+from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint, wrapClientTLS
 from twisted.internet.interfaces import IStreamClientEndpoint
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
@@ -34,9 +35,9 @@ class Routes:
 
     def _endpoint(self, route: Route, timeout: float) -> Any:
         host, port = route.tunnel or (route.host, route.port)
-        endpoint: Any = HostnameEndpoint(
-            self._reactor, host, port, timeout=timeout, bindAddress=route.bind
-        )
+        # An address needs no look-up, and no second one to be tried: half the time.
+        make = TCP4ClientEndpoint if isIPAddress(host) else HostnameEndpoint
+        endpoint: Any = make(self._reactor, host, port, timeout=timeout, bindAddress=route.bind)
         if route.tunnel is not None:
             endpoint = _TunnelEndpoint(endpoint, route)
         if route.secure:
