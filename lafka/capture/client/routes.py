@@ -20,7 +20,7 @@ from lafka.capture.client.requests import Route
 ANSWER_MAX = 64 * 1024
 """Bytes of a proxy's answer to CONNECT."""
 ENDPOINTS = 128
-"""As many are kept, with their TLS contexts, which take as long to make as a handshake."""
+"""As many endpoints are kept, each with its TLS context."""
 _ANSWER = re.compile(rb"HTTP/1\.. (?P<status>\d{3})(?P<reason>.{,1000})")
 
 
