@@ -30,6 +30,8 @@ class WholeDownloadHandler(ExactDownloadHandler):
     """Hands on whole bodies, where a crawl of papers needs their beginning alone."""
 
     whole = True
+    group = "all"
+    """As in Scrapy: nothing is known here of which requests belong together."""
 
 
 class WholeWarcMiddleware(RawWarcMiddleware):

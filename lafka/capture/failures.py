@@ -15,7 +15,7 @@ from twisted.internet.error import TCPTimedOutError
 from lafka.capture.guard import AddressRefused
 from lafka.capture.outcomes import Outcome
 from lafka.capture.pulled import NotKept, TakenDown
-from lafka.capture.taps import BadCertificate, BadTls
+from lafka.capture.taps import BadCertificate, BadTls, UnaskedBytes
 from lafka.errors import BadHttp, BadUrl, printable
 from lafka.politeness.failures import causes, is_bad_http, is_tls
 from lafka.politeness.redirects import RedirectLoop
@@ -28,7 +28,7 @@ _BY_TYPE: tuple[tuple[tuple[type[BaseException], ...], Outcome], ...] = (
     ((RobotsForbidden,), Outcome.ROBOTS),
     ((RedirectLoop,), Outcome.LOOP),
     ((BadUrl, NotSupported, UnsupportedURLSchemeError), Outcome.BAD_URL),
-    ((BadHttp,), Outcome.BAD_HTTP),
+    ((BadHttp, UnaskedBytes), Outcome.BAD_HTTP),
     ((BadCertificate,), Outcome.BAD_CERTIFICATE),
     ((BadTls,), Outcome.TLS),
     ((DownloadTimeoutError, TCPTimedOutError), Outcome.TIMEOUT),

@@ -8,9 +8,9 @@ by then. Here the bytes of a connection go two ways, and what is read never chan
                           |
                          tap  ->  Exchange
 
-A connection is asked one thing at a time, so every byte on it belongs to one exchange, but for what
-comes after the end that the answer tells. Scrapy gets only as much of a body as anyone reads from
-it; the exchange gets all.
+A connection is asked one thing at a time, and carries one exchange, or several of one group; so
+every byte on it belongs to one exchange, but for what comes after the end that the answer tells.
+Scrapy gets only as much of a body as anyone reads from it; the exchange gets all.
 
 What an answer is, is :mod:`lafka.capture.client`'s; which addresses may be asked,
 :mod:`lafka.capture.guard`'s; what Scrapy's settings and signals say, :mod:`lafka.capture.terms`'.
@@ -61,6 +61,8 @@ from lafka.politeness.failures import causes
 from lafka.urls import LONGEST_URL
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -76,6 +78,9 @@ SECRETS_KEY = "lafka_secrets"
 """Key of ``request.meta``: names of header fields, small letters, whose values no record shows."""
 SINK_KEY = "lafka_sink"
 """Key of ``request.meta``: a BodySink that takes the body past the raw WARC."""
+GROUP_KEY = "lafka_group"
+"""Key of ``request.meta``: requests with equal values may use one connection, one after the other;
+without it a request has a connection of its own."""
 CLOSING = 1.0
 """Seconds that kept connections may take to be closed at the end."""
 TIMEOUT = 10.0
@@ -89,6 +94,7 @@ class ExactDownloadHandler:
     has returned or raised. Raises what Scrapy's own handler raises, and:
 
     - AddressRefused, BadTls, HandshakeCut and BadCertificate, see there;
+    - UnaskedBytes where the answer may be another request's;
     - BadHttp where the answer is no HTTP, or its head is over 256 KiB (not retried);
     - DownloadTimeoutError also where no byte came for LAFKA_STALL_TIMEOUT seconds, or in five
       times that fewer than LAFKA_MIN_RATE bytes a second;
@@ -99,6 +105,8 @@ class ExactDownloadHandler:
     lazy = False
     whole = False
     """Whether bodies are handed on to their ends, and not only as much of them as anyone reads."""
+    group: Hashable = None
+    """The group of requests that name none."""
 
     def __init__(
         self, crawler: Crawler, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -180,7 +188,8 @@ class ExactDownloadHandler:
         """Come back when an answer is there, whole or taken for whole."""
         over = tap.watch(self._reactor)
         timeout = tap.limits.whole
-        self._client.ask(asked(request, self._bind), tap, timeout)
+        group = request.meta.get(GROUP_KEY, self.group)
+        self._client.ask(asked(request, self._bind, group), tap, timeout)
         await maybe_deferred_to_future(over)
 
     def _response(self, url: str, tap: Tap, terms: DownloadTerms) -> Response:

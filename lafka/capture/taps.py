@@ -68,6 +68,13 @@ class BadCertificate(BadTls):
     """LAFKA_TLS_STRICT, and the server's certificate is not to be trusted; nothing was sent."""
 
 
+class UnaskedBytes(SiteError, DownloadFailedError):
+    """More came on a kept connection than was asked for: whose answer it was is in doubt.
+
+    Raised by the download handler. Retried, on a connection that carries this request alone.
+    """
+
+
 class BrokenCoding(Exception):
     """The transfer coding of a body contradicts itself: behind a ResponseDataLossError."""
 
@@ -370,6 +377,13 @@ class Tap:
             self._lack([Failure(BrokenCoding(fault))])  # type: ignore[no-untyped-call]
         else:
             self._fail_with(ResponseFailed([]))  # type: ignore[no-untyped-call]
+
+    def doubt(self) -> None:
+        """An answer has come to its end, and nobody knows to which request it is one."""
+        self._connection = None
+        self.exchange.ended = "complete"
+        said = f"{self.exchange.url}: more came on a kept connection than was asked for"
+        self._fail_with(UnaskedBytes(said))
 
     def judge_head(self) -> None:
         """Wait no longer for the end of a head that goes on and on."""

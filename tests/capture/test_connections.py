@@ -1,7 +1,9 @@
-"""Connections are kept, as many and as long as Scrapy's were; no network, a clock of our own."""
+"""Connections are kept for their group, and an answer is its request's; a clock of our own."""
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Hashable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,7 +18,7 @@ from twisted.web.client import ResponseNeverReceived
 from lafka.capture.client.connections import IDLE, Client
 from lafka.capture.client.requests import asked
 from lafka.capture.exchanges import Exchange
-from lafka.capture.taps import Limits, Tap
+from lafka.capture.taps import Limits, Tap, UnaskedBytes
 
 URL = "http://192.0.66.1/"
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
@@ -45,12 +47,23 @@ class Net(MemoryReactorClock):
 
 
 class Wire(StringTransport):
-    """One end of a connection; ``gone``: the client has closed it."""
+    """One end of a connection; ``gone``: the client has closed it.
+
+    What is sent on ``far`` has come, and the client has not read it.
+    """
 
     protocol: Any
 
     def __init__(self, peer: Any) -> None:
         super().__init__(peerAddress=peer)
+        self._near, self.far = socket.socketpair()
+
+    def fileno(self) -> int:
+        return self._near.fileno()
+
+    def close(self) -> None:
+        self._near.close()
+        self.far.close()
 
     @property
     def gone(self) -> bool:
@@ -70,18 +83,21 @@ class Wire(StringTransport):
 
 
 class Asking:
-    def __init__(self, net: Net, client: Client, **options: Any) -> None:
+    def __init__(self, net: Net, client: Client, group: Hashable = "trail", **options: Any) -> None:
         self.tap = Tap(
             Exchange(url=URL, method="GET"), Limits(stall=0), lambda: datetime.now(UTC), miss_max=0
         )
         self.ended: list[Any] = []
         self.tap.watch(net).addBoth(self.ended.append)
-        client.ask(asked(Request(URL, **options)), self.tap, 10)
+        client.ask(asked(Request(URL, **options), group=group), self.tap, 10)
 
 
 @pytest.fixture
-def net() -> Net:
-    return Net()
+def net() -> Iterator[Net]:
+    net = Net()
+    yield net
+    for wire in net.wires:
+        wire.close()
 
 
 def test_a_connection_is_used_again(net: Net) -> None:
@@ -176,6 +192,81 @@ def test_bytes_that_nobody_asked_for_end_a_connection(net: Net) -> None:
     assert wire.gone
     Asking(net, client)
     assert len(net.tcpClients) == 1
+
+
+def test_one_is_used_by_its_group_alone_and_makes_room_for_another(net: Net) -> None:
+    client = Client(net, None, kept=1)
+    Asking(net, client, 1)
+    net.connect().bring(WHOLE)
+    Asking(net, client, 2)
+    assert net.wires[0].gone
+    net.connect().bring(WHOLE)
+    Asking(net, client, 2)
+    assert net.tcpClients == []
+    assert [wire.value().count(b"GET") for wire in net.wires] == [1, 2]
+
+
+def test_without_a_group_each_has_its_own(net: Net) -> None:
+    client = Client(net, None, kept=1)
+    for _ in range(2):
+        asking = Asking(net, client, None)
+        net.connect().bring(WHOLE)
+        assert asking.ended == [None]
+    assert [wire.gone for wire in net.wires] == [True, True]
+
+
+def test_bytes_that_came_before_a_request_answer_nobody(net: Net) -> None:
+    client = Client(net, None, kept=1)
+    Asking(net, client)
+    net.connect().bring(WHOLE)
+    net.wires[0].far.sendall(WHOLE)
+    again = Asking(net, client)
+    assert net.wires[0].gone
+    assert net.wires[0].value().count(b"GET") == 1
+    net.connect().bring(WHOLE)
+    assert again.ended == [None]
+    assert net.wires[1].gone  # such a host has none kept
+
+
+def test_one_that_is_half_closed_is_not_used(net: Net) -> None:
+    client = Client(net, None, kept=1)
+    Asking(net, client)
+    net.connect().bring(WHOLE)
+    net.wires[0].far.shutdown(socket.SHUT_WR)
+    Asking(net, client)
+    assert net.wires[0].gone
+    net.connect().bring(WHOLE)
+    assert not net.wires[1].gone
+
+
+def test_more_than_was_asked_for_puts_the_answer_on_a_kept_one_in_doubt(net: Net) -> None:
+    client = Client(net, None, kept=1)
+    Asking(net, client)
+    wire = net.connect()
+    wire.bring(WHOLE)
+    second = Asking(net, client)
+    wire.bring(WHOLE * 2)
+    assert second.ended[0].check(UnaskedBytes)
+    assert wire.gone
+    assert (second.tap.exchange.ended, second.tap.exchange.response.size) == (
+        "complete",
+        len(WHOLE),
+    )
+    third = Asking(net, client)
+    net.connect().bring(WHOLE)
+    assert third.ended == [None]
+    assert net.wires[1].gone
+
+
+def test_more_than_was_asked_for_leaves_the_first_answer_what_it_is(net: Net) -> None:
+    client = Client(net, None, kept=1)
+    first = Asking(net, client)
+    net.connect().bring(WHOLE * 2)
+    assert first.ended == [None]
+    assert net.wires[0].gone
+    Asking(net, client)
+    net.connect().bring(WHOLE)
+    assert net.wires[1].gone
 
 
 def test_what_is_given_up_takes_its_connection_with_it(net: Net) -> None:

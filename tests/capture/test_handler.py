@@ -34,7 +34,7 @@ from lafka.capture.addresses import networks
 from lafka.capture.client.beginnings import BODY_HANDED_ON, TEXT_HANDED_ON
 from lafka.capture.exchanges import Exchange
 from lafka.capture.guard import AddressRefused, GuardedReactor
-from lafka.capture.handler import EXCHANGE_KEY, READ_MAX_KEY, ExactDownloadHandler
+from lafka.capture.handler import EXCHANGE_KEY, GROUP_KEY, READ_MAX_KEY, ExactDownloadHandler
 from lafka.capture.taps import (
     DROPPED,
     HEAD_LIMIT,
@@ -180,7 +180,12 @@ CASES = {
         flags=("partial",),
     ),
     "gzip": Case(sent=sized(GZIPPED, b"Content-Encoding: gzip"), body=GZIPPED, splits=7),
-    "garbage": Case(sent=sized(b"right"), rest=b"HTTP/1.1 200 OK\r\n\r\nwrong", body=b"right"),
+    "garbage": Case(
+        sent=sized(b"right"),
+        rest=b"HTTP/1.1 200 OK\r\n\r\nwrong",
+        body=b"right",
+        meta={GROUP_KEY: "garbage"},  # on a connection of others the answer would be in doubt
+    ),
     "after-garbage": Case(sent=sized(b"fresh"), body=b"fresh"),
     "head-with-body": Case(sent=OK + b"\r\n", rest=b"body", body=b"", method="HEAD"),
     "stale": Case(sent=sized(b"second try"), body=b"second try", stale=True),
@@ -453,7 +458,7 @@ def asked(site_url: str, name: str, case: Case, **meta: Any) -> dict[str, Any]:
         "headers": case.headers,
         "body": case.data,
         "miss_max": case.miss_max,
-        "meta": {**case.meta, **meta},
+        "meta": {GROUP_KEY: "all", **case.meta, **meta},
     }
 
 

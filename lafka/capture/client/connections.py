@@ -1,11 +1,18 @@
-"""Connections: asked one thing at a time, kept for the next, broken off where nobody reads on."""
+"""Connections: asked one thing at a time, kept for their group, broken off where nobody reads on.
+
+An answer names no request, so a server that answers twice has its second answer taken for that of
+the next request on the connection. Hence a request without a group has a connection of its own, a
+group's connection carries no other's, and who sends more than was asked for has none kept.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import Any
+from select import POLLIN, poll
+from socket import AF_INET, MSG_DONTWAIT, MSG_PEEK, SOCK_STREAM, fromfd
+from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.interfaces import IHandshakeListener, ITCPTransport
@@ -19,6 +26,9 @@ from lafka.capture.client.requests import Asked, Route
 from lafka.capture.client.routes import Routes, factory_of
 from lafka.capture.exchanges import Secured
 from lafka.capture.taps import Tap
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
 
 IDLE = 240.0
 """Seconds that a connection is kept for the next request, as in Twisted's own pool."""
@@ -40,7 +50,7 @@ class Client:
         A kept connection that its other end has closed meanwhile is no fault of the request: one
         that may be repeated is sent once more, on a new connection. *timeout*: see ``Routes``.
         """
-        kept = self._pool.take(asked.route)
+        kept = self._pool.take(asked.route, asked.group)
         if kept is None:
             self._connect(asked, tap, timeout)
             return
@@ -48,9 +58,9 @@ class Client:
         kept.ask(asked, tap, again)
 
     def _connect(self, asked: Asked, tap: Tap, timeout: float) -> None:
-        pool, route = self._pool, asked.route
+        pool, route, group = self._pool, asked.route, asked.group
         endpoint = self._routes.endpoint(route, timeout)
-        connecting = endpoint.connect(factory_of(lambda: Connection(pool, route)))
+        connecting = endpoint.connect(factory_of(lambda: Connection(pool, route, group)))
         tap.wait_for(connecting)
         connecting.addCallback(lambda new: new.ask(asked, tap, None))
         connecting.addErrback(tap.unreachable)
@@ -62,15 +72,17 @@ class Client:
 
 @implementer(IHandshakeListener)
 class Connection(Protocol):
-    """A connection by *route*, one exchange at a time; an idle one lies in *pool*."""
+    """A connection by *route*, one exchange at a time; an idle one of a *group* lies in *pool*."""
 
     transport: Any
 
-    def __init__(self, pool: _Pool, route: Route) -> None:
+    def __init__(self, pool: _Pool, route: Route, group: Hashable = None) -> None:
         self.route = route
+        self.group = group
         self.since = 0.0
         """When it was put into the pool, in the reactor's seconds."""
         self._pool = pool
+        self._exchanges = 0  # begun on it
         self._tap: Tap | None = None
         self._reader: AnswerReader | None = None
         self._again: Callable[[], None] | None = None
@@ -98,6 +110,7 @@ class Connection(Protocol):
 
     def ask(self, asked: Asked, tap: Tap, again: Callable[[], None] | None) -> None:
         """Write *asked*; *again* asks once more should nothing come because this was closed."""
+        self._exchanges += 1
         self._tap, self._again = tap, again
         self._reader = AnswerReader(asked.method)
         tap.begin(self, self.transport.getPeer().host, self._secured)
@@ -109,18 +122,16 @@ class Connection(Protocol):
     def dataReceived(self, data: bytes) -> None:  # noqa: N802
         tap, reader = self._tap, self._reader
         if tap is None or reader is None:  # nobody asked for it
-            self._pool.forget(self)
-            self.transport.loseConnection()
+            if self._pool.forget(self):
+                self._pool.distrust(self.route)
+            self.end()
             return
         self._again = None
         tap.receive(data, reader, reader.feed(data))
         if self._tap is not tap:  # it has stopped us
             return
         if reader.ended:
-            # Who sends more than was asked for may do so again: such bytes would be taken for
-            # the next answer, so the connection is not kept.
-            self._leave(keep=tap.head is not None and tap.head.keeps and not reader.rest)
-            tap.finish(None)
+            self._finish(tap, surplus=bool(reader.rest))
         elif tap.halting:
             tap.halt()
         elif reader.fault:
@@ -128,6 +139,34 @@ class Connection(Protocol):
             tap.give_up(reader.fault)
         else:
             tap.judge_head()
+
+    def _finish(self, tap: Tap, *, surplus: bool) -> None:
+        """The answer has ended; *surplus*: more came behind it than was asked for.
+
+        On a kept connection that more may be the answer, and what was taken for it an earlier
+        request's.
+        """
+        if surplus:
+            self._pool.distrust(self.route)
+        self._leave(keep=tap.head is not None and tap.head.keeps and not surplus)
+        if surplus and self._exchanges > 1:
+            tap.doubt()
+        else:
+            tap.finish(None)
+
+    def has_news(self) -> bool:
+        """Whether bytes that were not read yet have come, or the end."""
+        polled = poll()
+        polled.register(self.transport.fileno(), POLLIN)
+        return bool(polled.poll(0))
+
+    def has_unread(self) -> bool:
+        """Whether bytes have come that were not read yet."""
+        with fromfd(self.transport.fileno(), AF_INET, SOCK_STREAM) as same:
+            try:
+                return bool(same.recv(1, MSG_PEEK | MSG_DONTWAIT))
+            except OSError:  # nothing has come, or it is broken and tells so by itself
+                return False
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
         tap, reader, again = self._tap, self._reader, self._again
@@ -151,10 +190,14 @@ class Connection(Protocol):
         self._tap = self._reader = self._again = None
         if tap is not None and tap.paused:
             self.transport.resumeProducing()
-        if keep:
-            self._pool.put(self)
-        else:
-            self.transport.loseConnection()
+        if not (keep and self._pool.put(self)):
+            self.end()
+
+    def end(self) -> None:
+        """Close it, without a wait for the other end to close TLS, too (RFC 8446, 6.1)."""
+        self.transport.loseConnection()
+        if self.route.secure:
+            self.transport.transport.loseConnection()
 
     def close(self) -> Deferred[None]:
         """End it; fires when it is gone."""
@@ -171,41 +214,65 @@ class Connection(Protocol):
 class _Pool:
     """Idle connections by route, at most *most* each; the longest idle is used, or goes, first.
 
-    One timer closes what has been idle for ``IDLE`` seconds.
+    One timer closes what has been idle for ``IDLE`` seconds. Of routes that are distrusted none is
+    kept any more.
     """
 
     def __init__(self, reactor: Any, most: int) -> None:
         self._reactor = reactor
         self._most = most
         self._idle: dict[Route, list[Connection]] = {}
+        self._distrusted: set[Route] = set()
         self._timer: Any = None
 
-    def take(self, route: Route) -> Connection | None:
-        kept = self._idle.get(route)
-        if not kept:
-            return None
-        found = kept.pop(0)
-        if not kept:
-            del self._idle[route]
-        return found
+    def take(self, route: Route, group: Hashable) -> Connection | None:
+        """An idle connection of *group*; where there is none, one of another makes room.
 
-    def put(self, connection: Connection) -> None:
+        So no more are open than there would be if all could share.
+        """
+        for kept in [kept for kept in self._idle.get(route, ()) if kept.group == group]:
+            self.forget(kept)
+            if not kept.has_news():
+                return kept
+            if not route.secure and kept.has_unread():  # over TLS they need not be an answer's
+                self.distrust(route)
+            kept.end()
+        if others := self._idle.get(route):
+            oldest = others[0]
+            self.forget(oldest)
+            oldest.end()
+        return None
+
+    def put(self, connection: Connection) -> bool:
+        """Keep *connection* for its group, where that may be."""
+        if connection.group is None or connection.route in self._distrusted:
+            return False
         kept = self._idle.setdefault(connection.route, [])
         connection.since = self._reactor.seconds()
         kept.append(connection)
         if len(kept) > self._most:
             oldest = kept[0]
             self.forget(oldest)
-            oldest.transport.loseConnection()
+            oldest.end()
         if self._timer is None and self._idle:
             self._timer = self._reactor.callLater(IDLE, self._look)
+        return True
 
-    def forget(self, connection: Connection) -> None:
+    def distrust(self, route: Route) -> None:
+        """Keep no connection by *route* from now on: more came than was asked for."""
+        self._distrusted.add(route)
+        for kept in self._idle.pop(route, ()):
+            kept.end()
+
+    def forget(self, connection: Connection) -> bool:
+        """Take *connection* out; whether it was here."""
         kept = self._idle.get(connection.route, [])
-        if connection in kept:
-            kept.remove(connection)
-            if not kept:
-                del self._idle[connection.route]
+        if connection not in kept:
+            return False
+        kept.remove(connection)
+        if not kept:
+            del self._idle[connection.route]
+        return True
 
     def _look(self) -> None:
         self._timer = None
@@ -214,7 +281,7 @@ class _Pool:
         for connection in idle:
             if now - connection.since >= IDLE:
                 self.forget(connection)
-                connection.transport.loseConnection()
+                connection.end()
         rest = [now - kept[0].since for kept in self._idle.values()]
         if rest:
             self._timer = self._reactor.callLater(IDLE - max(rest), self._look)

@@ -15,6 +15,8 @@ from twisted.web.client import URI
 from twisted.web.http_headers import Headers
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from scrapy import Request
 
 _VALID = re.compile(rb"[\x21-\x7e]+")
@@ -46,20 +48,23 @@ class Route:
 class Asked:
     """A request: ``head`` and ``body`` as they are written, and the ``route`` it takes.
 
-    ``repeatable``: it may be sent again where a kept connection turns out to be closed.
+    Requests of one ``group`` and route may use one connection, one after the other; without a
+    group a request has a connection of its own. ``repeatable``: it may be sent again where a kept
+    connection turns out to be closed.
     """
 
     method: str
     head: bytes
     body: bytes
     route: Route
+    group: Hashable = None
 
     @property
     def repeatable(self) -> bool:
         return self.method in _REPEATABLE and not self.body
 
 
-def asked(request: Request, bind: Any = None) -> Asked:
+def asked(request: Request, bind: Any = None, group: Hashable = None) -> Asked:
     """What is written for *request*; *bind* is the setting DOWNLOAD_BIND_ADDRESS.
 
     ``ValueError`` for what cannot be written, ``UnsupportedURLSchemeError`` for schemes but http
@@ -79,7 +84,7 @@ def asked(request: Request, bind: Any = None) -> Asked:
         headers.removeHeader(_AUTHORIZATION)
     target = url if route.proxied else uri.originForm
     head = _head(request, target, uri, headers)
-    return Asked(method=request.method, head=head, body=request.body, route=route)
+    return Asked(method=request.method, head=head, body=request.body, route=route, group=group)
 
 
 def _head(request: Request, target: bytes, uri: Any, headers: Any) -> bytes:

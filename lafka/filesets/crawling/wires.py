@@ -10,7 +10,7 @@ from scrapy import Request
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from lafka.capture.handler import SINK_KEY
+from lafka.capture.handler import GROUP_KEY, SINK_KEY
 from lafka.capture.logged import LoggedHops, Provenance
 from lafka.capture.middlewares import LOGGED_KEY, PROVENANCE_KEY
 from lafka.capture.run import Run
@@ -68,6 +68,7 @@ class CrawlWire:
             meta={
                 PROVENANCE_KEY: Provenance(owner=owner, fields=wanted.fields),
                 "cookiejar": owner,
+                GROUP_KEY: owner,
                 "download_maxsize": wanted.most,
                 "max_retry_times": wanted.tries - 1,
                 "dont_obey_robotstxt": not wanted.robots,
