@@ -39,8 +39,10 @@ OWN = re.compile(
     re.VERBOSE,
 )
 ASKED = {
-    ("papers/archive/handing.py", "hand_out_to"): "-o FILE is written over, as cp(1) does",
-    ("reports/writing.py", "write"): "-o FILE is written over, as cp(1) does",
+    ("papers/archive/handing.py", "_hand_out_file"): "-o FILE is written over, as cp(1) does",
+    ("storage/outputs.py", "write_output"): "-o FILE is written over, as cp(1) does",
+    ("storage/outputs.py", "opened_stream"): "a device or a pipe is written into",
+    ("commands/_shared/sheets.py", "_by_file"): "--sqlite FILE is written over, as cp(1) does",
     ("papers/archive/archives.py", "adopt"): "--adopt moves a WARC, once it has its second name",
 }
 """Functions that do it since they were asked to, by name, to the very file."""

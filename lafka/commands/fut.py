@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from lafka.commands._shared.base import ArchiveCommand
 from lafka.errors import BadArgument
-from lafka.papers.archive.handing import hand_out, hand_out_to
+from lafka.papers.archive.handing import hand_out
 from lafka.papers.archive.suwafs import begins_time
+from lafka.storage.outputs import STDOUT
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -55,10 +56,9 @@ class Command(ArchiveCommand):
         time = _time(opts.time) if opts.time else None
         label = None if opts.label == "any" else opts.label
         fut = self.archive().fut(self.the_pid(args), opts.futli, time, label=label)
-        if not opts.output:
-            hand_out(fut)
+        hand_out(fut, opts.output or STDOUT)
+        if not opts.output or opts.output == STDOUT:
             return
-        hand_out_to(fut, opts.output)
         told = filter(None, (fut.time, fut.digest, fut.url, fut.label))
         print(f"{fut.length} bytes, {', '.join(told)}", file=sys.stderr)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lafka.commands._shared.base import ArchiveCommand
 from lafka.commands.archec._shared import the_records, the_store
 from lafka.errors import BadArgument
+from lafka.storage.outputs import STDOUT, write_output
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -43,18 +43,13 @@ class Command(ArchiveCommand):
 
     def act(self, args: list[str], opts: Namespace) -> None:
         from lafka.archec.lists.futlis import tsv  # noqa: PLC0415
-        from lafka.storage import drafts  # noqa: PLC0415
 
         if bool(args) + bool(opts.tarball) + opts.from_store != 1:
             raise BadArgument(
                 "say where RePEc data is: a folder, a tarball by -f, or the store by --from-store"
             )
         with self._found(args, opts) as found:
-            if opts.output:
-                drafts.replace(Path(opts.output), tsv(found))
-            else:
-                sys.stdout.buffer.writelines(tsv(found))
-                sys.stdout.buffer.flush()
+            write_output(opts.output or STDOUT, tsv(found))
             for problem in found.problems:
                 print(problem, file=sys.stderr)
             print(json.dumps(found.counts), file=sys.stderr)

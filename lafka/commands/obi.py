@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lafka.commands._shared.base import ArchiveCommand
 from lafka.commands.archec._shared import the_records, the_store
 from lafka.errors import BadArgument, StorageTrouble
+from lafka.storage.outputs import STDOUT, file_at, write_output
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -64,11 +66,6 @@ def _lines(look: Looking, opts: Namespace, at: int | None) -> list[str]:
 
 
 def _write(data: bytes, output: str | None) -> None:
-    if not output:
-        sys.stdout.buffer.write(data)
-        return
-    try:
-        with Path(output).open("xb") as file:
-            file.write(data)
-    except OSError as error:
-        raise StorageTrouble(output, error) from error
+    if output and (path := file_at(output)) and path.exists():
+        raise StorageTrouble(output, FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)))
+    write_output(output or STDOUT, [data])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lafka.commands._shared.base import ArchiveCommand
 from lafka.errors import ArchiveBusy
 from lafka.runs.terminals import program
+from lafka.storage.outputs import write_output
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -42,7 +42,7 @@ class Command(ArchiveCommand):
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
         from lafka.index.build import Place  # noqa: PLC0415
         from lafka.index.tables import open_to_read, telling  # noqa: PLC0415
-        from lafka.reports.writing import Asked, answer, write  # noqa: PLC0415
+        from lafka.reports.writing import Asked, answer  # noqa: PLC0415
 
         assert self.settings is not None
         asked = Asked.of(opts)  # what is wrong is told before anything is read
@@ -52,7 +52,7 @@ class Command(ArchiveCommand):
             self._refresh(place)
         with closing(open_to_read(place.database)) as db, telling(place.database):
             data = answer(db, asked)
-        write(data, Path(asked.output) if asked.output else None, sys.stdout.buffer)
+        write_output(asked.output, [data])
 
     def _refresh(self, place: Place) -> None:
         from lafka.index.build import refresh  # noqa: PLC0415

@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 
 from lafka.commands._shared.base import ArchiveCommand
 from lafka.errors import BadArgument
+from lafka.storage.outputs import file_at, opened_stream
 
 
 class Command(ArchiveCommand):
@@ -35,9 +36,10 @@ class Command(ArchiveCommand):
         archive = self.archive()
         found = pieces(archive, chosen(archive, args, opts))
         told = package(opts.title or "Papers of Lafka")
-        if opts.output == "-":
-            packed = stream(found, sys.stdout.buffer, told)
+        if path := file_at(opts.output):
+            packed = pack(found, path, told)
         else:
-            packed = pack(found, opts.output, told)
+            with opened_stream(opts.output) as out:
+                packed = stream(found, out, told)
         counts = f"{packed.warcs} papers, {packed.entries} captures, {packed.pages} pages"
         print(counts, file=sys.stderr)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-import uuid
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from lafka.errors import BadArgument, StorageTrouble
+from lafka.errors import BadArgument
 from lafka.reports import recheck, render_csv, render_html, render_json, render_text
 from lafka.reports.told import as_of, bound
 from lafka.reports.whole import BY, Whole, report
-from lafka.storage import drafts
-from lafka.storage.folders import DRAFT
 
 FORMS = (".html", ".csv", ".json")
 
@@ -82,19 +79,3 @@ def rendered(whole: Whole, asked: Asked) -> bytes:
     if asked.form == ".json":
         return render_json.render(whole)
     return render_text.render(whole).encode() + b"\n"
-
-
-def write(data: bytes, path: Path | None, stdout: BinaryIO) -> None:
-    """Put *data* at *path*, over what is there, once it is whole; without one on *stdout*."""
-    if path is None:
-        stdout.write(data)
-        stdout.flush()
-        return
-    path = path.resolve()
-    try:
-        if path.exists() and not path.is_file():  # a device, a pipe
-            path.write_bytes(data)
-            return
-    except OSError as error:
-        raise StorageTrouble(path, error) from error
-    drafts.replace(path, [data], draft=path.with_name(f"{DRAFT}{path.name}-{uuid.uuid4().hex}"))

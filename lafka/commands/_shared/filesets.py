@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lafka.commands._shared.base import json_line, tell_archive
 from lafka.errors import ArchiveBusy, BadArgument, BadPid, KeeperError
 from lafka.runs.terminals import program
+from lafka.storage.outputs import STDOUT, write_output
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -80,16 +81,9 @@ def _ingested(process: CrawlerProcessBase, given: Mapping[str, str]) -> list[dic
 
 def get(filesets: Filesets, args: list[str], version: str | None, output: str | None) -> None:
     """Write a file that is held to *output*, else to standard output."""
-    from lafka.storage import drafts  # noqa: PLC0415
-
     fileset_id, path = _two(args, "--get FILESET-ID PATH")
     stored = filesets.file(fileset_id, path, version)
-    if output:
-        drafts.replace(Path(output), stored.pieces())
-        return
-    for piece in stored.pieces():
-        sys.stdout.buffer.write(piece)
-    sys.stdout.buffer.flush()
+    write_output(output or STDOUT, stored.pieces())
 
 
 def tell(filesets: Filesets, args: list[str], version: str | None) -> None:

@@ -10,7 +10,6 @@ import csv
 import io
 import json
 import sqlite3
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.storage import drafts
 from lafka.storage.folders import DRAFT
+from lafka.storage.outputs import STDOUT, file_at, new_draft, write_output
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -57,11 +57,7 @@ def write(table: str, columns: Columns, rows: Iterable[Row], opts: Namespace) ->
         _by_file(opts.sqlite, lambda path: _sqlite(path, table, columns, rows))
     else:
         pieces = csv_of(columns, rows) if opts.csv else jsonl_of(columns, rows)
-        if opts.output:
-            drafts.replace(Path(opts.output), pieces)
-        else:
-            sys.stdout.buffer.writelines(pieces)
-            sys.stdout.buffer.flush()
+        write_output(opts.output or STDOUT, pieces)
 
 
 def jsonl_of(columns: Columns, rows: Iterable[Row]) -> Iterator[bytes]:
@@ -102,14 +98,18 @@ def _flat(value: Any) -> Any:
 
 def _by_file(name: str, make: Callable[[Path], object]) -> None:
     """Put what *make* makes, in a folder beside it, at *name*."""
-    target = Path(name)
+    target = file_at(name)
+    if target is None:
+        raise BadArgument(f"{name}: not a file; --parquet and --sqlite make one")
     try:
-        with TemporaryDirectory(prefix=DRAFT, dir=target.absolute().parent) as folder:
+        with TemporaryDirectory(prefix=DRAFT, dir=target.parent) as folder:
             made = Path(folder) / "made"
             made.touch()
             make(made)
             with made.open("rb") as file:
-                drafts.replace(target, iter(lambda: file.read(1 << 20), b""))
+                drafts.replace(
+                    target, iter(lambda: file.read(1 << 20), b""), draft=new_draft(target)
+                )
     except OSError as error:
         raise StorageTrouble(target, error) from error
 

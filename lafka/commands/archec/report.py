@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lafka.commands.archec._shared import the_records, the_store
 from lafka.errors import BadArgument
+from lafka.storage.outputs import write_output
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -32,14 +31,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(opts: Namespace, settings: BaseSettings) -> int:
     from lafka.commands._shared.obi_reports import Asked, answer  # noqa: PLC0415
-    from lafka.reports.writing import write  # noqa: PLC0415
 
     if opts.mail:
         return _mail(opts, settings)
     asked = Asked.of(opts)  # what is wrong is told before anything is read
     with the_records(settings, the_store(settings)) as records:
         data = answer(records, asked)
-    write(data, Path(opts.output) if opts.output else None, sys.stdout.buffer)
+    write_output(opts.output, [data])
     return 0
 
 

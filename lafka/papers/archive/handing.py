@@ -1,66 +1,56 @@
-"""A fut handed out: written to a file or to stdout, and held to its digest on the way."""
+"""Futs handed out: written to a file or to stdout, and held to their digests on the way."""
 
 from __future__ import annotations
 
 import hashlib
-import sys
-import uuid
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from lafka.errors import BadWarc, StorageTrouble
 from lafka.papers.archive.archives import StoredFut
-from lafka.storage.folders import DRAFT, free_name
+from lafka.storage.folders import free_name
+from lafka.storage.outputs import STDOUT, file_at, new_draft, opened_stream
 from lafka.warc.writing.names import or_numbered
 
 
-def _copy(source: BinaryIO, output: str | None) -> str:
-    """Write what *source* has to *output*, or to stdout; its digest."""
-    try:
-        with Path(output).open("wb") if output else nullcontext(sys.stdout.buffer) as target:
-            digest = hashlib.sha256()
-            while data := source.read(1 << 20):
-                digest.update(data)
-                target.write(data)
-            target.flush()
-    except OSError as error:
-        if output:
-            raise StorageTrouble(output, error) from error
-        raise
-    return f"sha256:{digest.hexdigest()}"
+def hand_out(fut: StoredFut, output: str = STDOUT) -> None:
+    """Write *fut* to *output*, a file, device or pipe; without one to stdout.
 
-
-def hand_out(fut: StoredFut) -> None:
-    """Write *fut* to stdout; ``BadWarc``, then, where it is not what its digest says."""
-    with fut.open() as source:
-        _check(fut, _copy(source, None), "")
-
-
-def hand_out_to(fut: StoredFut, output: str) -> None:
-    """Write *fut* to the file *output*, over what is there, once it is known to be what it was.
-
-    Else to ``<output>.damaged``, and ``BadWarc``; a file that is there already is left as it is.
+    A file is put in place, over what is there, once the fut is known to be what it was; else it is
+    ``<output>.damaged``, which replaces nothing. ``BadWarc`` where the digest is another.
+    ``BadArgument``, ``StorageTrouble`` as in :mod:`lafka.storage.outputs`.
     """
-    path = Path(output)
-    if path.exists() and not path.is_file():  # a device, a pipe
-        with fut.open() as source:
-            _check(fut, _copy(source, output), "")
+    path = file_at(output)
+    if path is not None:
+        _hand_out_file(fut, output, path)
         return
-    path = path.resolve()
-    draft = path.with_name(f"{DRAFT}{path.name}-{uuid.uuid4().hex}")
+    with fut.open() as source, opened_stream(output) as stream:
+        digest = _copy(source, stream)
+    _check(fut, digest, "")
+
+
+def _hand_out_file(fut: StoredFut, output: str, path: Path) -> None:
+    draft = new_draft(path)
     try:
-        with fut.open() as source:
-            digest = _copy(source, str(draft))
+        with fut.open() as source, draft.open("wb") as file:
+            digest = _copy(source, file)
         _check(fut, digest, str(free_name(or_numbered(Path(f"{path}.damaged")))), draft)
         draft.replace(path)
-    except StorageTrouble as error:
-        raise StorageTrouble(output, error.error) from error
     except OSError as error:
         raise StorageTrouble(output, error) from error
     finally:
         with suppress(OSError):
             draft.unlink()
+
+
+def _copy(source: BinaryIO, target: BinaryIO) -> str:
+    """Write what *source* has to *target*; its digest."""
+    digest = hashlib.sha256()
+    while data := source.read(1 << 20):
+        digest.update(data)
+        target.write(data)
+    return f"sha256:{digest.hexdigest()}"
 
 
 def _check(fut: StoredFut, digest: str, aside: str, draft: Path | None = None) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lafka.errors import StorageTrouble
-from lafka.papers.archive.handing import hand_out_to
+from lafka.papers.archive.handing import hand_out
 from lafka.pids import LONGEST_COMPONENT
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ def put_into(folder: Path, fut: StoredFut) -> tuple[Path, bool]:
     """Write *fut* into *folder* under the first of its names that is free; whether it was written.
 
     Where one of them has the same bytes already it is left as it is: the same command again writes
-    what is new alone. ``BadWarc`` as ``hand_out_to``, ``StorageTrouble``.
+    what is new alone. ``BadWarc`` as ``hand_out``, ``StorageTrouble``.
     """
     for name in names(name_of(str(fut.pid), fut.label)):
         path = folder / name
         if not path.exists() and not path.is_symlink():
-            hand_out_to(fut, str(path))
+            hand_out(fut, str(path))
             return path, True
         if _has(path, fut):
             return path, False

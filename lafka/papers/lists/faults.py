@@ -193,18 +193,22 @@ def _column_guess(number: int, pid: str, url: str) -> str:
     return ""
 
 
+_ANOTHER = "a pid of another collection: -a collection=any takes it"
+
+
 def _pid_guess(pid: str) -> str:
     if not pid:
         return "column 1, the pid, is empty"
     if "\\x" in pid:
         return "saved in another encoding: save it as UTF-8"
-    if " " in pid:
+    if any(map(str.isspace, pid.strip())):
         return "a blank in the pid: _ or nothing meant?"
     try:
         SCHEMES["any"].pid(pid)
     except BadPid:
         return ""
-    return "a pid of another collection: -a collection=any takes it"
+    # Under another collection a misspelt RePEc handle would be archived for ever as it is.
+    return "" if pid.lower().startswith("repec:") else _ANOTHER
 
 
 def _url_guess(line: Line, url: str) -> str:

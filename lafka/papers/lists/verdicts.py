@@ -51,7 +51,7 @@ def _pid(row: Row, scheme: Scheme) -> Pid:
         raise BadPid(row.broken_pid)
     if not row.pid.isascii() and _SURROGATE.search(row.pid):
         raise BadPid("not UTF-8")
-    return scheme.pid(row.pid)
+    return scheme.pid(row.pid.strip())  # blanks at its ends, U+00A0 too, are no part of a pid
 
 
 def _url(row: Row, url: str) -> str:

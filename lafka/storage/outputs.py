@@ -1,0 +1,78 @@
+"""The one place where the output of a command goes: a file, standard output, a device or a pipe.
+
+What a user names with ``-o`` may be anything. A file appears whole or not at all, the file behind a
+link is replaced and the link stays, and what is no file is written into, never replaced.
+"""
+
+from __future__ import annotations
+
+import stat
+import sys
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from lafka.errors import BadArgument, StorageTrouble
+from lafka.storage import drafts
+from lafka.storage.folders import DRAFT
+
+STDOUT = "-"
+
+
+def file_at(name: str) -> Path | None:
+    """Return the path of the file that *name* names, or that a link there leads to.
+
+    The file may be missing yet. None for standard output (``-``), a device, a pipe or a socket:
+    such an output is written into. ``BadArgument`` for a folder, ``StorageTrouble``.
+    """
+    if name == STDOUT:
+        return None
+    path = Path(name)
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return path.resolve()
+    except OSError as error:
+        raise StorageTrouble(name, error) from error
+    if stat.S_ISDIR(mode):
+        raise BadArgument(f"{name}: a folder; name a file in it")
+    return path.resolve() if stat.S_ISREG(mode) else None
+
+
+def new_draft(path: Path) -> Path:
+    """Return a name beside *path* for its file until that is whole, as no other process has it."""
+    return path.with_name(f"{DRAFT}{path.name}-{uuid.uuid4().hex}")
+
+
+def write_output(name: str, pieces: Iterable[bytes]) -> None:
+    """Write *pieces* to the output *name*; an empty name is standard output.
+
+    ``BadArgument`` for a folder. ``StorageTrouble`` where the disk refuses: a file that was there
+    is then as it was.
+    """
+    path = file_at(name or STDOUT)
+    if path is not None:
+        drafts.replace(path, pieces, draft=new_draft(path))
+        return
+    with opened_stream(name or STDOUT) as stream:
+        stream.writelines(pieces)
+
+
+@contextmanager
+def opened_stream(name: str) -> Iterator[BinaryIO]:
+    """Open standard output, or the device or pipe *name*, to be written into.
+
+    ``StorageTrouble`` where opening or writing fails; that of standard output stays an ``OSError``,
+    by which a reader that has read enough is known.
+    """
+    if name == STDOUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    try:
+        with Path(name).open("wb") as stream:
+            yield stream
+    except OSError as error:
+        raise StorageTrouble(name, error) from error
