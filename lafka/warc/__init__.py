@@ -55,37 +55,37 @@ What most people need is here too, and is imported when it is first asked for:
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-import lafka.warc.reading.kinds as _kinds
+from .reading import kinds as _kinds
 
 if TYPE_CHECKING:
-    from lafka.warc.alike import open_volume as open_volume
-    from lafka.warc.converting.recompressing import recompress as recompress
-    from lafka.warc.converting.repairing import repair as repair
-    from lafka.warc.errors import BadHttp as BadHttp
-    from lafka.warc.errors import BadIndex as BadIndex
-    from lafka.warc.errors import BadValue as BadValue
-    from lafka.warc.errors import BadWarc as BadWarc
-    from lafka.warc.errors import DamagedFile as DamagedFile
-    from lafka.warc.errors import MissingSegment as MissingSegment
-    from lafka.warc.errors import NotFound as NotFound
-    from lafka.warc.errors import TornWarc as TornWarc
-    from lafka.warc.errors import WarcError as WarcError
-    from lafka.warc.format.dates import WarcDate as WarcDate
-    from lafka.warc.format.digests import Digest as Digest
-    from lafka.warc.format.fields import Fields as Fields
-    from lafka.warc.format.records import Record as Record
-    from lafka.warc.indexes import attach as attach
-    from lafka.warc.indexes import build as build
-    from lafka.warc.indexes.base import Entry as Entry
-    from lafka.warc.indexes.collections import Collection as Collection
-    from lafka.warc.problems import Problem as Problem
-    from lafka.warc.reading.checking import check as check
-    from lafka.warc.reading.stored import StoredRecord as StoredRecord
-    from lafka.warc.reading.volumes import Volume as Volume
-    from lafka.warc.writing.builders import Builder as Builder
-    from lafka.warc.writing.builders import Place as Place
-    from lafka.warc.writing.segments import join as join
-    from lafka.warc.writing.segments import write_segmented as write_segmented
+    from .alike import open_volume as open_volume
+    from .converting.recompressing import recompress as recompress
+    from .converting.repairing import repair as repair
+    from .errors import BadHttp as BadHttp
+    from .errors import BadIndex as BadIndex
+    from .errors import BadValue as BadValue
+    from .errors import BadWarc as BadWarc
+    from .errors import DamagedFile as DamagedFile
+    from .errors import MissingSegment as MissingSegment
+    from .errors import NotFound as NotFound
+    from .errors import TornWarc as TornWarc
+    from .errors import WarcError as WarcError
+    from .format.dates import WarcDate as WarcDate
+    from .format.digests import Digest as Digest
+    from .format.fields import Fields as Fields
+    from .format.records import Record as Record
+    from .indexes import attach as attach
+    from .indexes import build as build
+    from .indexes.base import Entry as Entry
+    from .indexes.collections import Collection as Collection
+    from .problems import Problem as Problem
+    from .reading.checking import check as check
+    from .reading.stored import StoredRecord as StoredRecord
+    from .reading.volumes import Volume as Volume
+    from .writing.builders import Builder as Builder
+    from .writing.builders import Place as Place
+    from .writing.segments import join as join
+    from .writing.segments import write_segmented as write_segmented
 
 _kinds.KNOWERS.append(f"{__name__}.alike:class_of")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from lafka.warc.errors import printable
+from .errors import printable
 
 Severity = Literal["error", "warning", "note"]
 

@@ -13,10 +13,11 @@ def told_to_mypy() -> dict[str, str]:
     """Name and home of what the package hands on, as its import statements have it."""
     tree = ast.parse(Path(warc.__file__).read_text())
     return {
-        name.name: node.module.removeprefix("lafka.warc.")
+        name.name: node.module
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("lafka.")
+        if isinstance(node, ast.ImportFrom) and node.module and node.level
         for name in node.names
+        if name.asname == name.name
     }
 
 

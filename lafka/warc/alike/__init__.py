@@ -1,7 +1,6 @@
 """Files that hold what WARCs hold, read as volumes: WARC itself, ARC, WACZ, MAFF, MHTML.
 
-A kind is a line in :data:`KINDS`; its class is a :class:`lafka.warc.reading.volumes.Volume` or acts
-as one.
+A kind is a line in :data:`KINDS`; its class is a :class:`Volume` or acts as one.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from lafka.warc.alike import archeaders
-from lafka.warc.format.gzips import Inflater
-from lafka.warc.format.sources import Source
-from lafka.warc.reading.compression import BROKEN, GZIP, codec_of
-from lafka.warc.reading.handles import Handle
-from lafka.warc.reading.readables import Reads, name_of, source_of
-from lafka.warc.reading.volumes import Volume
+from ..format.gzips import Inflater
+from ..format.sources import Source
+from ..reading.compression import BROKEN, GZIP, codec_of
+from ..reading.handles import Handle
+from ..reading.readables import Reads, name_of, source_of
+from ..reading.volumes import Volume
+from . import archeaders
 
 HEAD = 4096  # bytes of a file that tell what it is
 Sniff = Callable[[bytes, Path], bool]
@@ -49,11 +48,11 @@ def _is_mhtml(head: bytes, path: Path) -> bool:
 
 
 KINDS: tuple[tuple[str, Sniff, str], ...] = (
-    ("arc", _is_arc, "lafka.warc.alike.arc:ArcVolume"),
-    ("maff", _is_maff, "lafka.warc.alike.maff:MaffVolume"),
-    ("wacz", _is_wacz, "lafka.warc.alike.wacz:WaczVolume"),
-    ("mhtml", _is_mhtml, "lafka.warc.alike.mhtml:MhtmlVolume"),
-    ("warc", lambda _head, _path: True, "lafka.warc.reading.volumes:Volume"),
+    ("arc", _is_arc, ".arc:ArcVolume"),
+    ("maff", _is_maff, ".maff:MaffVolume"),
+    ("wacz", _is_wacz, ".wacz:WaczVolume"),
+    ("mhtml", _is_mhtml, ".mhtml:MhtmlVolume"),
+    ("warc", lambda _head, _path: True, "..reading.volumes:Volume"),
 )
 """Name, whether the first bytes (inflated) of a file are such a one's, and its class; in order."""
 
@@ -66,7 +65,7 @@ def kind_of(path: Path | str) -> str:
 def class_of(path: Path, source: Source | None) -> type[Volume]:
     """The class that reads the file at *path*, or what *source* holds."""
     module, _, name = _kind(path, source)[2].partition(":")
-    found: type[Volume] = getattr(import_module(module), name)
+    found: type[Volume] = getattr(import_module(module, __name__), name)
     return found
 
 

@@ -13,18 +13,18 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
-from lafka.warc.alike import archeaders
-from lafka.warc.alike.archeaders import LINE_MAX, ONE, ArcHeader
-from lafka.warc.errors import BadHttp, BadValue
-from lafka.warc.format import http
-from lafka.warc.format.dates import SECONDS, WarcDate
-from lafka.warc.format.fields import Fields, one_line
-from lafka.warc.format.records import HTTP_RESPONSE
-from lafka.warc.format.sources import CHUNK, MemorySource
-from lafka.warc.reading.scanning import FIRST_LOOK, PATIENCE, Report, Scan
-from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.streams import PackedStream, PlainStream
-from lafka.warc.reading.volumes import Volume
+from ..errors import BadHttp, BadValue
+from ..format import http
+from ..format.dates import SECONDS, WarcDate
+from ..format.fields import Fields, one_line
+from ..format.records import HTTP_RESPONSE
+from ..format.sources import CHUNK, MemorySource
+from ..reading.scanning import FIRST_LOOK, PATIENCE, Report, Scan
+from ..reading.stored import StoredRecord
+from ..reading.streams import PackedStream, PlainStream
+from ..reading.volumes import Volume
+from . import archeaders
+from .archeaders import LINE_MAX, ONE, ArcHeader
 
 HEADER_FIELD = "ARC-Header"
 """The header line in the fields, :func:`archeaders.escaped`; an extension, kept by arc2warc."""

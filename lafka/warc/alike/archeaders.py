@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-from lafka.warc.errors import BadValue
-from lafka.warc.format.fields import lossless
+from ..errors import BadValue
+from ..format.fields import lossless
 
 LINE_MAX = 1 << 16
 ONE = ("URL", "IP-address", "Archive-date", "Content-type", "Archive-length")

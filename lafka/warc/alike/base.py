@@ -7,11 +7,11 @@ import uuid
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 
-from lafka.warc.errors import BadWarc
-from lafka.warc.format.fields import Fields, one_line
-from lafka.warc.format.sources import Source
-from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.volumes import Volume
+from ..errors import BadWarc
+from ..format.fields import Fields, one_line
+from ..format.sources import Source
+from ..reading.stored import StoredRecord
+from ..reading.volumes import Volume
 
 _NAMESPACE = uuid.UUID("f6ad1c4b-58a4-5c0d-8f4e-0c0a4b4f9d31")
 

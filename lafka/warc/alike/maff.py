@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cached_property, partial
 
-from lafka.warc.alike import rdf, zips
-from lafka.warc.alike.base import AlikeRecord, Entry
-from lafka.warc.alike.members import ZipVolume
-from lafka.warc.alike.zips import Member
-from lafka.warc.errors import BadValue
-from lafka.warc.format.dates import SECONDS, WarcDate
+from ..errors import BadValue
+from ..format.dates import SECONDS, WarcDate
+from . import rdf, zips
+from .base import AlikeRecord, Entry
+from .members import ZipVolume
+from .zips import Member
 
 INDEX = "index.rdf"
 MEMBER_FIELD = "MAFF-Member"

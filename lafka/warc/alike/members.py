@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from lafka.warc.alike import zips
-from lafka.warc.alike.base import AlikeVolume
-from lafka.warc.alike.zips import Member
-from lafka.warc.errors import BadValue
-from lafka.warc.format.sources import Source
+from ..errors import BadValue
+from ..format.sources import Source
+from . import zips
+from .base import AlikeVolume
+from .zips import Member
 
 
 class ZipVolume(AlikeVolume):

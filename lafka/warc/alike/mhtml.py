@@ -9,15 +9,15 @@ from email.utils import parsedate_to_datetime
 from functools import cached_property, partial
 from urllib.parse import urljoin
 
-from lafka.warc.alike import multipart
-from lafka.warc.alike.base import AlikeRecord, AlikeVolume, Entry
-from lafka.warc.alike.multipart import Part
-from lafka.warc.alike.spools import spooled
-from lafka.warc.errors import BadValue, BadWarc
-from lafka.warc.format.dates import SECONDS, WarcDate
-from lafka.warc.format.fields import Fields
-from lafka.warc.format.sources import Source
-from lafka.warc.reading.stored import StoredRecord
+from ..errors import BadValue, BadWarc
+from ..format.dates import SECONDS, WarcDate
+from ..format.fields import Fields
+from ..format.sources import Source
+from ..reading.stored import StoredRecord
+from . import multipart
+from .base import AlikeRecord, AlikeVolume, Entry
+from .multipart import Part
+from .spools import spooled
 
 DECODED_MAX = 1 << 30  # bytes of one part
 THIS_MESSAGE = "thismessage:/"

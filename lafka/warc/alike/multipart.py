@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from email.message import Message
 
-from lafka.warc.errors import BadValue
-from lafka.warc.format.fields import Fields
-from lafka.warc.format.sources import Source
+from ..errors import BadValue
+from ..format.fields import Fields
+from ..format.sources import Source
 
 HEADER_MAX = 1 << 16
 DEPTH_MAX = 8

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from lafka.warc.errors import BadValue
+from ..errors import BadValue
 
 DOCUMENT_MAX = 1 << 20
 LEAVES_MAX = 10_000

@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Iterable
 from typing import IO
 
-from lafka.warc.errors import BadValue
-from lafka.warc.format.sources import FileSource, MemorySource, Source
+from ..errors import BadValue
+from ..format.sources import FileSource, MemorySource, Source
 
 IN_MEMORY = 4 << 20
 

@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from lafka.warc.alike import zips
-from lafka.warc.alike.base import Entry
-from lafka.warc.alike.members import ZipVolume
-from lafka.warc.alike.zips import Member
-from lafka.warc.errors import BadValue, BadWarc
-from lafka.warc.format.digests import Digest
-from lafka.warc.format.sources import Source
-from lafka.warc.problems import Problem
-from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.volumes import Volume
+from ..errors import BadValue, BadWarc
+from ..format.digests import Digest
+from ..format.sources import Source
+from ..problems import Problem
+from ..reading.stored import StoredRecord
+from ..reading.volumes import Volume
+from . import zips
+from .base import Entry
+from .members import ZipVolume
+from .zips import Member
 
 PACKAGE = "datapackage.json"
 SIGNED = "datapackage-digest.json"

@@ -12,10 +12,10 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from lafka.warc.alike.spools import spooled
-from lafka.warc.errors import BadValue
-from lafka.warc.format.gzips import BARE, BROKEN, Inflater
-from lafka.warc.format.sources import FileSource, Source
+from ..errors import BadValue
+from ..format.gzips import BARE, BROKEN, Inflater
+from ..format.sources import FileSource, Source
+from .spools import spooled
 
 DIRECTORY_MAX = 16 << 20  # bytes
 MEMBERS_MAX = 100_000

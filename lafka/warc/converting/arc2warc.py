@@ -24,18 +24,18 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
-from lafka.warc.alike import rdf
-from lafka.warc.alike.arc import HEADER_FIELD, ArcRecord, ArcVolume, date_of
-from lafka.warc.alike.archeaders import escaped
-from lafka.warc.errors import BadValue
-from lafka.warc.format.dates import SECONDS, WarcDate
-from lafka.warc.format.digests import Digest
-from lafka.warc.format.fields import Fields, one_line
-from lafka.warc.format.records import Named, Record
-from lafka.warc.problems import Problem
-from lafka.warc.writing.appending import Appender, new_file
-from lafka.warc.writing.encoding import Encoding, Gzip, Plain
-from lafka.warc.writing.names import is_gzip
+from ..alike import rdf
+from ..alike.arc import HEADER_FIELD, ArcRecord, ArcVolume, date_of
+from ..alike.archeaders import escaped
+from ..errors import BadValue
+from ..format.dates import SECONDS, WarcDate
+from ..format.digests import Digest
+from ..format.fields import Fields, one_line
+from ..format.records import Named, Record
+from ..problems import Problem
+from ..writing.appending import Appender, new_file
+from ..writing.encoding import Encoding, Gzip, Plain
+from ..writing.names import is_gzip
 
 OCTETS = "application/octet-stream"
 _NAMESPACE = uuid.UUID("0d1ad4a6-1be0-5b7a-8d0f-6d7a2c1c9a55")

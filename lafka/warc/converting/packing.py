@@ -26,14 +26,14 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
-from lafka.warc.errors import BadValue, TornWarc
-from lafka.warc.format.dates import WarcDate
-from lafka.warc.format.sources import CHUNK
-from lafka.warc.indexes.base import CAPTURES, Entry
-from lafka.warc.indexes.cdxj import CdxjBuilder
-from lafka.warc.indexes.sorting import LineSorter
-from lafka.warc.reading.volumes import WarcVolume
-from lafka.warc.writing.appending import new_file
+from ..errors import BadValue, TornWarc
+from ..format.dates import WarcDate
+from ..format.sources import CHUNK
+from ..indexes.base import CAPTURES, Entry
+from ..indexes.cdxj import CdxjBuilder
+from ..indexes.sorting import LineSorter
+from ..reading.volumes import WarcVolume
+from ..writing.appending import new_file
 
 VERSION = "1.1.1"
 PLAIN_INDEX_MAX = 50 << 20

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from lafka.warc.alike import open_volume
-from lafka.warc.converting.repairing import LOST
-from lafka.warc.errors import BadWarc
-from lafka.warc.problems import Problem
-from lafka.warc.writing.appending import new_file
-from lafka.warc.writing.encoding import Gzip, Plain
-from lafka.warc.writing.names import is_gzip
+from ..alike import open_volume
+from ..errors import BadWarc
+from ..problems import Problem
+from ..writing.appending import new_file
+from ..writing.encoding import Gzip, Plain
+from ..writing.names import is_gzip
+from .repairing import LOST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,14 +7,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from lafka.warc.alike import kind_of, open_volume
-from lafka.warc.problems import Problem
-from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.volumes import Volume, WarcVolume
-from lafka.warc.writing.appending import Appender, new_file
-from lafka.warc.writing.encoding import Gzip, Plain
-from lafka.warc.writing.making import OPEN
-from lafka.warc.writing.names import is_gzip, or_numbered
+from ..alike import kind_of, open_volume
+from ..problems import Problem
+from ..reading.stored import StoredRecord
+from ..reading.volumes import Volume, WarcVolume
+from ..writing.appending import Appender, new_file
+from ..writing.encoding import Gzip, Plain
+from ..writing.making import OPEN
+from ..writing.names import is_gzip, or_numbered
 
 TORN = ".torn-"
 GARBAGE = ".garbage"

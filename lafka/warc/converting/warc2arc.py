@@ -6,8 +6,8 @@ warcinfo the metadata of the filedesc. Requests, metadata, revisits, conversions
 first segments, further warcinfos, and records without a URL or a date are left out; so are all
 other fields of those that are kept.
 
-What :mod:`lafka.warc.converting.arc2warc` made becomes what it was made of: header lines as they
-stand in ``ARC-Header``, where they are legal, and the filedesc's own block.
+A record that :mod:`arc2warc` made becomes what it was made of: header lines as they stand in
+``ARC-Header``, where they are legal, and the filedesc's own block.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from itertools import islice
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from lafka.warc.alike import archeaders, open_volume
-from lafka.warc.alike.arc import HEADER_FIELD, date_of
-from lafka.warc.alike.archeaders import NAMES_LINE, ONE
-from lafka.warc.converting.arc2warc import Converted, legal_url
-from lafka.warc.errors import BadValue
-from lafka.warc.format.dates import WarcDate
-from lafka.warc.format.fields import Fields, one_line
-from lafka.warc.format.sources import MemorySource, Source
-from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.writing.appending import Appender, new_file
-from lafka.warc.writing.encoding import gzip_member
-from lafka.warc.writing.names import is_gzip
+from ..alike import archeaders, open_volume
+from ..alike.arc import HEADER_FIELD, date_of
+from ..alike.archeaders import NAMES_LINE, ONE
+from ..errors import BadValue
+from ..format.dates import WarcDate
+from ..format.fields import Fields, one_line
+from ..format.sources import MemorySource, Source
+from ..reading.stored import StoredRecord
+from ..writing.appending import Appender, new_file
+from ..writing.encoding import gzip_member
+from ..writing.names import is_gzip
+from .arc2warc import Converted, legal_url
 
 NO_ADDRESS = "0.0.0.0"  # noqa: S104  what an ARC says for none
 NO_TYPE = "no-type"

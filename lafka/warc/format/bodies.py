@@ -1,7 +1,7 @@
 """The payload of an HTTP message as far as it can be had, whatever its head says of it.
 
 Recorders undo codings and leave the head as it was, servers end early, lengths are those of other
-bytes. What :mod:`lafka.warc.format.http` refuses is told here, and the bytes are given.
+bytes. What :mod:`http` refuses is told here, and the bytes are given.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from lafka.warc.errors import BadHttp
-from lafka.warc.format import http
-from lafka.warc.format.codings import Tell, decode
-from lafka.warc.format.http import Head
-from lafka.warc.format.sources import Source
+from ..errors import BadHttp
+from . import http
+from .codings import Tell, decode
+from .http import Head
+from .sources import Source
 
 _LINE_MAX = 8192
 _CHUNK_LINE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\n]*)?(\r?\n)")
@@ -36,7 +36,7 @@ def payload(
 ) -> Iterator[bytes]:
     """The payload in pieces, or *decoded* the entity, up to where it breaks; *tell* is told why.
 
-    *to_end*: as :func:`lafka.warc.format.http.payload` has it. A coding that the bytes contradict
+    *to_end*: as :func:`http.payload` has it. A coding that the bytes contradict
     was undone already: then they are the payload.
     """
     if message.chunked and not is_chunked(source, message):

@@ -10,9 +10,9 @@ from typing import Protocol
 
 import brotli
 
-from lafka.warc.errors import BadHttp
-from lafka.warc.format import gzips
-from lafka.warc.format.gzips import BARE, MEMBER, WRAPPED, Inflater
+from ..errors import BadHttp
+from . import gzips
+from .gzips import BARE, MEMBER, WRAPPED, Inflater
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -27,7 +27,7 @@ _UNSIGNED = ("deflate", "br")
 _HELD_MAX = 2 << 20
 
 Tell = Callable[..., object]
-"""Told a code of :mod:`lafka.warc.problems`, and what its sentence names."""
+"""Told a code of :mod:`problems`, and what its sentence names."""
 
 
 class _Decoder(Protocol):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
-from lafka.warc.errors import BadValue
+from ..errors import BadValue
 
 SECONDS = 14
 MILLISECONDS = 17

@@ -8,14 +8,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
-from lafka.warc.errors import BadHttp, BadValue
-from lafka.warc.format import bodies, http
-from lafka.warc.format.codings import Tell
-from lafka.warc.format.dates import WarcDate
-from lafka.warc.format.digests import Digest
-from lafka.warc.format.fields import Fields
-from lafka.warc.format.sources import CHUNK, Source
-from lafka.warc.problems import Problem
+from ..errors import BadHttp, BadValue
+from ..problems import Problem
+from . import bodies, http
+from .codings import Tell
+from .dates import WarcDate
+from .digests import Digest
+from .fields import Fields
+from .sources import CHUNK, Source
 
 WARC_FIELDS = "application/warc-fields"
 

@@ -12,9 +12,9 @@ from functools import cache
 from queue import SimpleQueue
 from typing import Self
 
-from lafka.warc.errors import BadHttp, BadValue
-from lafka.warc.format.http import Dechunker, Head
-from lafka.warc.format.sources import CHUNK, Source
+from ..errors import BadHttp, BadValue
+from .http import Dechunker, Head
+from .sources import CHUNK, Source
 
 SHA256 = "sha256"
 _NAMES = {
@@ -135,7 +135,7 @@ class BlockHash:
 
     One pass over the block, of any size. Both digests are made at the same time: hashlib frees
     the interpreter, so where a core is idle they take as long as one. *to_end*: what stands behind
-    Content-Length is payload too, as :func:`lafka.warc.format.http.payload` has it.
+    Content-Length is payload too, as :func:`http.payload` has it.
     """
 
     def __init__(

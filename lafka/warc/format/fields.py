@@ -12,8 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Self
 
-from lafka.warc.errors import BadValue, NotFound
-from lafka.warc.problems import Problem
+from ..errors import BadValue, NotFound
+from ..problems import Problem
 
 LINE_MAX = 1 << 16
 """The longest header line, in bytes, that is no problem."""

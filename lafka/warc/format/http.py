@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from lafka.warc.errors import BadHttp
-from lafka.warc.format.codings import decode
-from lafka.warc.format.fields import Fields
-from lafka.warc.format.sources import Source
+from ..errors import BadHttp
+from .codings import decode
+from .fields import Fields
+from .sources import Source
 
 HEAD_MAX = 1 << 20
 MESSAGE = "application/http"

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self, TypedDict, Unpack
 
-from lafka.warc.errors import BadValue
-from lafka.warc.format import http
-from lafka.warc.format.dates import SECONDS, WarcDate
-from lafka.warc.format.described import WARC_FIELDS, Described, HasFields, message_in
-from lafka.warc.format.digests import SHA256, Digest, hashed
-from lafka.warc.format.fields import Fields
-from lafka.warc.format.rules import VERSIONS, faults
-from lafka.warc.format.sources import CHUNK, MemorySource, Source
-from lafka.warc.problems import CODES
+from ..errors import BadValue
+from ..problems import CODES
+from . import http
+from .dates import SECONDS, WarcDate
+from .described import WARC_FIELDS, Described, HasFields, message_in
+from .digests import SHA256, Digest, hashed
+from .fields import Fields
+from .rules import VERSIONS, faults
+from .sources import CHUNK, MemorySource, Source
 
 VERSION = b"WARC/1.1\r\n"
 RECORD_END = b"\r\n\r\n"

@@ -20,13 +20,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lafka.warc.alike import open_volume
-from lafka.warc.errors import BadIndex, BadValue
-from lafka.warc.format import gzips
-from lafka.warc.indexes import cdx, cdxj, sqlite
-from lafka.warc.indexes.base import CAPTURES, Entry, Index, IndexBuilder, Query, volume_name
-from lafka.warc.indexes.lines import GZIP, Inflated, LineBuilder, lines_of
-from lafka.warc.problems import Problem
+from ..alike import open_volume
+from ..errors import BadIndex, BadValue
+from ..format import gzips
+from ..problems import Problem
+from . import cdx, cdxj, sqlite
+from .base import CAPTURES, Entry, Index, IndexBuilder, Query, volume_name
+from .lines import GZIP, Inflated, LineBuilder, lines_of
 
 __all__ = [
     "CAPTURES", "KINDS", "Entry", "Index", "IndexBuilder", "Kind", "Query", "attach", "build",

@@ -12,15 +12,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from lafka.warc.errors import BadValue
-from lafka.warc.format.dates import SECONDS, WarcDate
-from lafka.warc.format.digests import Digest
-from lafka.warc.format.http import MESSAGE, media_type
-from lafka.warc.indexes.surts import Prefix, surt
-from lafka.warc.problems import Problem
+from ..errors import BadValue
+from ..format.dates import SECONDS, WarcDate
+from ..format.digests import Digest
+from ..format.http import MESSAGE, media_type
+from ..problems import Problem
+from .surts import Prefix, surt
 
 if TYPE_CHECKING:
-    from lafka.warc.reading.stored import StoredRecord
+    from ..reading.stored import StoredRecord
 
 CAPTURES = ("response", "resource", "revisit", "conversion", "metadata", "continuation")
 """Types of records that a search by URL gives, the best first; those not named here come last."""

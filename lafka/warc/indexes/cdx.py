@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from lafka.warc.errors import BadIndex, BadValue
-from lafka.warc.format.dates import WarcDate
-from lafka.warc.indexes.base import REVISIT_MIME, Entry
-from lafka.warc.indexes.lines import LineBuilder, LineIndex, whole_number, word
-from lafka.warc.indexes.surts import surt
+from ..errors import BadIndex, BadValue
+from ..format.dates import WarcDate
+from .base import REVISIT_MIME, Entry
+from .lines import LineBuilder, LineIndex, whole_number, word
+from .surts import surt
 
 LEGENDS = {9: tuple("NbamskrVg"), 11: tuple("NbamskrMSVg")}
 """The columns of a CDX file, by how many they are: key N, date b, URL a, media type m, status s,

@@ -11,10 +11,10 @@ import json
 import re
 from typing import Any
 
-from lafka.warc.indexes.base import REVISIT_MIME, Entry
-from lafka.warc.indexes.cdx import date_in, status_in
-from lafka.warc.indexes.lines import LineBuilder, LineIndex, whole_number
-from lafka.warc.indexes.surts import surt
+from .base import REVISIT_MIME, Entry
+from .cdx import date_in, status_in
+from .lines import LineBuilder, LineIndex, whole_number
+from .surts import surt
 
 LINE = re.compile(rb"([!-~]\S*) (\S+)(?: ([a-z]+))? (\{.*\})\s*")
 """Key, date, the type that OpenWayback has there, and the object."""

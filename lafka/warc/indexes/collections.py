@@ -19,19 +19,19 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Self
 
-from lafka.warc.alike import open_volume
-from lafka.warc.errors import BadIndex, BadValue, BadWarc, NotFound
-from lafka.warc.format.dates import WarcDate
-from lafka.warc.indexes import KINDS, attach, events
-from lafka.warc.indexes.base import Entry, Index, Query, Rank
-from lafka.warc.indexes.lines import word
-from lafka.warc.indexes.sqlite import SqliteBuilder, SqliteIndex
-from lafka.warc.indexes.surts import surt
-from lafka.warc.problems import Problem
-from lafka.warc.reading.folders import OPEN, files_below, is_volume
-from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.volumes import Volume
-from lafka.warc.writing import segments
+from ..alike import open_volume
+from ..errors import BadIndex, BadValue, BadWarc, NotFound
+from ..format.dates import WarcDate
+from ..problems import Problem
+from ..reading.folders import OPEN, files_below, is_volume
+from ..reading.stored import StoredRecord
+from ..reading.volumes import Volume
+from ..writing import segments
+from . import KINDS, attach, events
+from .base import Entry, Index, Query, Rank
+from .lines import word
+from .sqlite import SqliteBuilder, SqliteIndex
+from .surts import surt
 
 _OPENED_MAX = 16
 _ORIGINALS = ("response", "resource", "conversion")

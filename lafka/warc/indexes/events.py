@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Protocol
 from urllib.parse import urldefrag, urljoin
 
-from lafka.warc.format.fields import lossless
-from lafka.warc.reading.stored import StoredRecord
+from ..format.fields import lossless
+from ..reading.stored import StoredRecord
 
 _TIED = "WARC-Concurrent-To"
 _EVENT = ("request", "response", "revisit", "resource", "metadata")

@@ -14,13 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Protocol
 
-from lafka.warc.errors import BadIndex
-from lafka.warc.format import gzips
-from lafka.warc.indexes.base import CAPTURES, Entry, Index, IndexBuilder, Query, Rank
-from lafka.warc.indexes.sorting import LineSorter
-from lafka.warc.indexes.surts import surt
-from lafka.warc.problems import Problem
-from lafka.warc.writing.names import put_in_place
+from ..errors import BadIndex
+from ..format import gzips
+from ..problems import Problem
+from ..writing.names import put_in_place
+from .base import CAPTURES, Entry, Index, IndexBuilder, Query, Rank
+from .sorting import LineSorter
+from .surts import surt
 
 GZIP = b"\x1f\x8b"
 LINE_MAX = 1 << 20

@@ -19,18 +19,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from lafka.warc.errors import BadIndex
-from lafka.warc.format.dates import WarcDate
-from lafka.warc.indexes.base import (
-    FAR,
-    Entry,
-    Index,
-    IndexBuilder,
-    Query,
-    bare_id,
-    digest_key,
-)
-from lafka.warc.writing.names import put_in_place
+from ..errors import BadIndex
+from ..format.dates import WarcDate
+from ..writing.names import put_in_place
+from .base import FAR, Entry, Index, IndexBuilder, Query, bare_id, digest_key
 
 MAGIC = b"SQLite format 3\0"
 APPLICATION = 0x57415243  # "WARC"

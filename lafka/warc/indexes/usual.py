@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from stat import S_ISREG
 
-from lafka.warc.errors import BadValue
-from lafka.warc.format import bodies, http
-from lafka.warc.format.dates import WarcDate
-from lafka.warc.format.fields import Fields
-from lafka.warc.format.sources import FileSource
-from lafka.warc.indexes.base import REVISIT_MIME, digest_key, key_of, span
-from lafka.warc.indexes.sqlite import Row, hashed
+from ..errors import BadValue
+from ..format import bodies, http
+from ..format.dates import WarcDate
+from ..format.fields import Fields
+from ..format.sources import FileSource
+from .base import REVISIT_MIME, digest_key, key_of, span
+from .sqlite import Row, hashed
 
 _NOT_ASKED = (
     rb"(?:(?:WARC-(?:Warcinfo-ID|Concurrent-To|IP-Address|Protocol|Cipher-Suite|Profile"

@@ -12,12 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from lafka.warc.errors import BadHttp, BadValue, BadWarc
-from lafka.warc.format import http
-from lafka.warc.format.digests import BlockHash, Digest, hashed
-from lafka.warc.format.fields import Fields
-from lafka.warc.format.sources import Source
-from lafka.warc.problems import Problem
+from ..errors import BadHttp, BadValue, BadWarc
+from ..format import http
+from ..format.digests import BlockHash, Digest, hashed
+from ..format.fields import Fields
+from ..format.sources import Source
+from ..problems import Problem
 
 _WITH_PAYLOAD = frozenset({"response", "request", "resource", "metadata", "conversion"})
 _HEADED = ("response", "request")

@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from lafka.warc.format import gzips
-from lafka.warc.format.gzips import Inflater
+from ..format import gzips
+from ..format.gzips import Inflater
 
 if sys.version_info >= (3, 14):
     from compression import zstd

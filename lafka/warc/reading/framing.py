@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lafka.warc.format.fields import Fields
+from ..format.fields import Fields
 
 END = b"\r\n\r\n"  # of a header, and of a record
 START_MAX = 96  # bytes that tell whether a record begins

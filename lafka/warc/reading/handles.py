@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from stat import S_ISREG
 
-from lafka.warc.errors import BadWarc
-from lafka.warc.format.sources import Source
-from lafka.warc.reading.readables import Kept
-from lafka.warc.reading.streams import ENDLESS
+from ..errors import BadWarc
+from ..format.sources import Source
+from .readables import Kept
+from .streams import ENDLESS
 
 
 class Handle:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from lafka.warc.format.sources import Source
+from ..format.sources import Source
 
 KNOWERS: list[str] = []
 """Functions, as ``module:name``: each is given a file's name and, where it is not in the file, its

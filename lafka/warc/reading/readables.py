@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from lafka.warc.format.sources import CHUNK, Readable, Source, write_all
+from ..format.sources import CHUNK, Readable, Source, write_all
 
 NAMELESS = "<stream>"
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 
-from lafka.warc.errors import BadValue
-from lafka.warc.format.digests import Digest
-from lafka.warc.format.fields import Fields
-from lafka.warc.format.sources import CHUNK
-from lafka.warc.reading import framing
-from lafka.warc.reading.framing import END, Limits
-from lafka.warc.reading.stored import Holder, StoredRecord, TornRecord
-from lafka.warc.reading.streams import AHEAD, PackedStream, PlainStream
+from ..errors import BadValue
+from ..format.digests import Digest
+from ..format.fields import Fields
+from ..format.sources import CHUNK
+from . import framing
+from .framing import END, Limits
+from .stored import Holder, StoredRecord, TornRecord
+from .streams import AHEAD, PackedStream, PlainStream
 
 Report = Callable[..., None]
 _OVERLAP = 256

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from lafka.warc.errors import BadWarc
-from lafka.warc.format import bodies, http
-from lafka.warc.format.described import Described, body_length, message_in
-from lafka.warc.format.fields import Fields
-from lafka.warc.format.sources import CHUNK, Source
-from lafka.warc.problems import Problem
-from lafka.warc.reading import blocks
-from lafka.warc.reading.framing import END
+from ..errors import BadWarc
+from ..format import bodies, http
+from ..format.described import Described, body_length, message_in
+from ..format.fields import Fields
+from ..format.sources import CHUNK, Source
+from ..problems import Problem
+from . import blocks
+from .framing import END
 
 _HTTP = ("response", "request", "revisit")
 

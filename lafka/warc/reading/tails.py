@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from lafka.warc.format.sources import FileSource
+from ..format.sources import FileSource
 
 
 def begins_record(fd: int, offset: int) -> bool:

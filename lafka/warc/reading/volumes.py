@@ -8,17 +8,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
-from lafka.warc.errors import BadWarc, TornWarc
-from lafka.warc.format.sources import CHUNK, Readable, Source
-from lafka.warc.problems import Problem
-from lafka.warc.reading import framing, kinds
-from lafka.warc.reading.compression import MAGIC_MAX, Codec, codec_of, unread_codec
-from lafka.warc.reading.framing import Limits
-from lafka.warc.reading.handles import Handle
-from lafka.warc.reading.readables import Reads, name_of, source_of
-from lafka.warc.reading.scanning import Report, Scan
-from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.streams import PackedStream, PlainStream, Trouble, next_member
+from ..errors import BadWarc, TornWarc
+from ..format.sources import CHUNK, Readable, Source
+from ..problems import Problem
+from . import framing, kinds
+from .compression import MAGIC_MAX, Codec, codec_of, unread_codec
+from .framing import Limits
+from .handles import Handle
+from .readables import Reads, name_of, source_of
+from .scanning import Report, Scan
+from .stored import StoredRecord
+from .streams import PackedStream, PlainStream, Trouble, next_member
 
 # What is odd and yet harmless to where records begin and end.
 TOLERATED = frozenset({"line-end", "old-version", "one-member", "split-record", "padding"})

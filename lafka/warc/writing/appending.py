@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from lafka.warc.format.sources import CHUNK
-from lafka.warc.writing.names import rename_new, sync_folder
+from ..format.sources import CHUNK
+from .names import rename_new, sync_folder
 
 _PIECES_MAX = 512  # well under IOV_MAX
 

@@ -15,17 +15,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, Self
 
-from lafka.warc.errors import BadValue
-from lafka.warc.format.dates import SECONDS, WarcDate
-from lafka.warc.format.fields import Fields
-from lafka.warc.format.records import Record, uuid_urn
-from lafka.warc.format.rules import VERSIONS
-from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.volumes import Volume
-from lafka.warc.writing.encoding import Encoding, Gzip, Plain, added_size
-from lafka.warc.writing.making import Draft, Onto, Writes, name_of
-from lafka.warc.writing.names import TEMPLATE, is_gzip, make_name, sync_folder, this_host
-from lafka.warc.writing.sizes import parse_size
+from ..errors import BadValue
+from ..format.dates import SECONDS, WarcDate
+from ..format.fields import Fields
+from ..format.records import Record, uuid_urn
+from ..format.rules import VERSIONS
+from ..reading.stored import StoredRecord
+from ..reading.volumes import Volume
+from .encoding import Encoding, Gzip, Plain, added_size
+from .making import Draft, Onto, Writes, name_of
+from .names import TEMPLATE, is_gzip, make_name, sync_folder, this_host
+from .sizes import parse_size
 
 MAX_SIZE = "1G"
 # Records of these types may be tied to one another as one capture event (WARC/1.1 section 5.7).
@@ -58,7 +58,7 @@ class Builder:
 
     *path*: the one file to be made, or whatever has ``write(data)``: a group goes onto that when it
     is whole, and whoever opened it closes it. Else files in *folder*, named by *template*
-    (:func:`lafka.warc.writing.names.make_name`) with *prefix*, *host* and the next of *serials*;
+    (:func:`names.make_name`) with *prefix*, *host* and the next of *serials*;
     another one begins with a group that the last has no room for, of *max_size* bytes (``"1G"``,
     ``"512Mi"``). A group that is larger has a file of its own; a compressed file is full once it
     is over that size. *warcinfo*: what each file begins with, a body or a record, cloned with an

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol, Self
 
-from lafka.warc.errors import BadWarc
-from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.volumes import WarcVolume
-from lafka.warc.writing.appending import Appender
+from ..errors import BadWarc
+from ..reading.stored import StoredRecord
+from ..reading.volumes import WarcVolume
+from .appending import Appender
 
 
 class Span(Protocol):

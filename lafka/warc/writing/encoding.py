@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Protocol
 
-from lafka.warc.errors import BadValue, TornWarc
-from lafka.warc.format.digests import BlockHash, Digest, hasher
-from lafka.warc.format.http import Head
-from lafka.warc.format.records import Record
-from lafka.warc.format.sources import CHUNK, Source
-from lafka.warc.reading.framing import END
-from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.volumes import Volume
-from lafka.warc.writing.appending import Appender
+from ..errors import BadValue, TornWarc
+from ..format.digests import BlockHash, Digest, hasher
+from ..format.http import Head
+from ..format.records import Record
+from ..format.sources import CHUNK, Source
+from ..reading.framing import END
+from ..reading.stored import StoredRecord
+from ..reading.volumes import Volume
+from .appending import Appender
 
 _BLOCK_DIGEST = "WARC-Block-Digest"
 _PAYLOAD_DIGEST = "WARC-Payload-Digest"

@@ -6,7 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from lafka.warc.reading.folders import volumes_below
+from ..reading.folders import volumes_below
 
 _LONGEST = 240
 """Bytes of a name; disks take 255."""

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
 
-from lafka.warc.format.dates import WarcDate
-from lafka.warc.format.sources import CHUNK
-from lafka.warc.writing.appending import Appender
-from lafka.warc.writing.names import rename_free, rename_new
+from ..format.dates import WarcDate
+from ..format.sources import CHUNK
+from .appending import Appender
+from .names import rename_free, rename_new
 
 OPEN = ".open"
 INVALID = ".invalid"

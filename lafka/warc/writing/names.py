@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from lafka.warc.errors import BadValue
-from lafka.warc.format.dates import WarcDate
+from ..errors import BadValue
+from ..format.dates import WarcDate
 
 TEMPLATE = "{prefix}-{timestamp}-{serial:05}-{host}.warc"
 VARIABLES = frozenset({"prefix", "timestamp", "timestamp14", "serial", "host"})

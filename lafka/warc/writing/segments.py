@@ -10,18 +10,18 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 
-from lafka.warc.errors import BadHttp, BadValue, BadWarc, MissingSegment
-from lafka.warc.format import bodies, http
-from lafka.warc.format.described import teller
-from lafka.warc.format.digests import Digest, hashed
-from lafka.warc.format.fields import Fields
-from lafka.warc.format.records import Record
-from lafka.warc.format.sources import CHUNK, Part, Source
-from lafka.warc.problems import Problem
-from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.writing.builders import Builder, Place
-from lafka.warc.writing.encoding import added_size
-from lafka.warc.writing.sizes import parse_size
+from ..errors import BadHttp, BadValue, BadWarc, MissingSegment
+from ..format import bodies, http
+from ..format.described import teller
+from ..format.digests import Digest, hashed
+from ..format.fields import Fields
+from ..format.records import Record
+from ..format.sources import CHUNK, Part, Source
+from ..problems import Problem
+from ..reading.stored import StoredRecord
+from .builders import Builder, Place
+from .encoding import added_size
+from .sizes import parse_size
 
 Find = Callable[[str, int], StoredRecord | None]
 """The segment of that number of the record whose first one has that id; None: there is none."""

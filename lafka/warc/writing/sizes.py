@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lafka.warc.errors import BadValue
+from ..errors import BadValue
 
 _SIZE = re.compile(r"([0-9]{1,18})([KMG]i?)?")
 UNITS = {
