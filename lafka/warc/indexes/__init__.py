@@ -4,7 +4,6 @@
 ``cdx``     CDX files of 9 and 11 columns; others are read
 ``cdxj``    CDXJ files
 ``sqlite``  an SQLite database, added to while it is read
-``usual``   a row of that database for records as Lafka writes them, in one look
 ``lines``   what CDX and CDXJ share: bisection, an external sort (``sorting``)
 
 CDX and CDXJ are for exchange; SQLite is for live search.

@@ -351,7 +351,7 @@ class SqliteBuilder(IndexBuilder):
         self.add_row(row_of(entry))
 
     def add_row(self, row: Row) -> None:
-        """Take what :func:`row_of` made of an entry, in another process say."""
+        """Take the row that :func:`row_of` made of an entry, in another process say."""
         url, key, volume, time, *rest = row
         self._run(_ADDED, (self._url(url, key), time, self._volume(volume), *rest))
 
