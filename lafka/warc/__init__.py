@@ -10,7 +10,7 @@
 ``bodies``                the same, whatever the head says of them
 ``gzips``                 what zlib inflates, within bounds: members, streams
 ``rules``                 what the standard says of the fields of a record
-``records``, ``described`` records of every type, held to the standard; what a record says
+``records``, ``base``     records of every type, held to the standard; what a record says
 
 ``writing``:
 
@@ -38,7 +38,7 @@
 ``arc2warc``, ``warc2arc`` ARC to WARC, header lines kept, and back
 ``packing``               WARCs with an index and pages as one WACZ
 
-``alike``, other files that hold what WARCs hold, read as if they were WARCs: ``arc`` with
+``foreign``, other files that hold what WARCs hold, read as if they were WARCs: ``arc`` with
 ``archeaders``, WACZ, MAFF, MHTML.
 
 ``indexes``, CDX, CDXJ and SQLite, built, attached, searched:
@@ -58,7 +58,6 @@ from typing import TYPE_CHECKING
 from .reading import kinds as _kinds
 
 if TYPE_CHECKING:
-    from .alike import open_volume as open_volume
     from .converting.recompressing import recompress as recompress
     from .converting.repairing import repair as repair
     from .errors import BadHttp as BadHttp
@@ -70,6 +69,7 @@ if TYPE_CHECKING:
     from .errors import NotFound as NotFound
     from .errors import TornWarc as TornWarc
     from .errors import WarcError as WarcError
+    from .foreign import open_volume as open_volume
     from .format.dates import WarcDate as WarcDate
     from .format.digests import Digest as Digest
     from .format.fields import Fields as Fields
@@ -87,10 +87,10 @@ if TYPE_CHECKING:
     from .writing.segments import join as join
     from .writing.segments import write_segmented as write_segmented
 
-_kinds.KNOWERS.append(f"{__name__}.alike:class_of")
+_kinds.KNOWERS.append(f"{__name__}.foreign:class_of")
 
 _HOMES = {
-    "alike": ("open_volume",),
+    "foreign": ("open_volume",),
     "writing.builders": ("Builder", "Place"),
     "reading.checking": ("check",),
     "indexes.collections": ("Collection",),

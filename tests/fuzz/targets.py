@@ -15,13 +15,13 @@ from pathlib import Path
 
 from lafka.archec import redif, uris
 from lafka.errors import BadUrl
-from lafka.warc.alike import archeaders, multipart, open_volume, rdf, zips
-from lafka.warc.alike.arc import ArcVolume
-from lafka.warc.alike.mhtml import MhtmlVolume
 from lafka.warc.converting.arc2warc import arc2warc
 from lafka.warc.converting.repairing import LOST, repair
 from lafka.warc.converting.warc2arc import warc2arc
 from lafka.warc.errors import WarcError
+from lafka.warc.foreign import archeaders, multipart, open_volume, rdf, zips
+from lafka.warc.foreign.arc import ArcVolume
+from lafka.warc.foreign.mhtml import MhtmlVolume
 from lafka.warc.format import codings, http
 from lafka.warc.format.dates import WarcDate
 from lafka.warc.format.fields import Fields

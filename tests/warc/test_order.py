@@ -21,7 +21,7 @@ FLOORS = (
     ("problems",),
     ("format",),
     ("reading",),
-    ("writing", "alike"),
+    ("writing", "foreign"),
     ("indexes",),
     ("converting",),
 )

@@ -24,14 +24,14 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
-from ..alike import rdf
-from ..alike.arc import HEADER_FIELD, ArcRecord, ArcVolume, date_of
-from ..alike.archeaders import escaped
 from ..errors import BadValue
+from ..foreign import rdf
+from ..foreign.arc import HEADER_FIELD, ArcRecord, ArcVolume, date_of
+from ..foreign.archeaders import escaped
 from ..format.dates import SECONDS, WarcDate
 from ..format.digests import Digest
 from ..format.fields import Fields, one_line
-from ..format.records import Named, Record
+from ..format.records import Record, RecordOptions
 from ..problems import Problem
 from ..writing.appending import Appender, new_file
 from ..writing.encoding import Encoding, Gzip, Plain
@@ -62,7 +62,7 @@ _TOLD = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Converted:
+class ConversionResult:
     """What came of a conversion: records of the old file by type.
 
     ``kept`` are in the new file ``path``, which is None where there was nothing to be kept;
@@ -81,7 +81,7 @@ def arc2warc(
     *,
     software: str = "lafka.warc.arc2warc",
     gzip: bool | None = None,
-) -> Converted:
+) -> ConversionResult:
     """Convert the ARC file at *path* to a WARC at *target*, by default beside it; an account.
 
     Compressed by record where the name *target* ends with ``.gz``, or as *gzip* says.
@@ -90,7 +90,7 @@ def arc2warc(
     """
     path = Path(path)
     out = Path(target) if target is not None else path.with_name(_warc_name(path.name))
-    done = Converted(path=out)
+    done = ConversionResult(path=out)
     encoding: Encoding = Gzip() if is_gzip(out, gzip) else Plain()
     file: Appender | None = None
     with ArcVolume(path, salvage=True) as volume, ExitStack() as stack:
@@ -165,9 +165,9 @@ class _Conversion:
         assert self._date is not None
         return Record.warcinfo(body, filename=self._name, id=self._info, date=self._date)
 
-    def _named(self, record: ArcRecord) -> Named:
+    def _named(self, record: ArcRecord) -> RecordOptions:
         assert self._date is not None
-        named = Named(
+        named = RecordOptions(
             date=self._date,
             warcinfo=self._info,
             ip_address=record.arc.address,

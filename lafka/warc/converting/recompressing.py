@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..alike import open_volume
 from ..errors import BadWarc
+from ..foreign import open_volume
 from ..problems import Problem
 from ..writing.appending import new_file
 from ..writing.encoding import Gzip, Plain
@@ -15,7 +15,7 @@ from .repairing import LOST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recompressed:
+class RecompressionResult:
     """What was made: ``records`` in the file ``into``; ``problems`` of what was read."""
 
     into: Path
@@ -30,7 +30,7 @@ def recompress(
     gzip: bool | None = None,
     skip_lengths: bool = False,
     level: int = 6,
-) -> Recompressed:
+) -> RecompressionResult:
     """Write each record of the volume at *path*, compressed in any way, to the new file *into*.
 
     A gzip member for each where the name *into* ends with ``.gz``, unless *gzip* says otherwise, of
@@ -49,4 +49,4 @@ def recompress(
         lost = next((problem for problem in problems if problem.code in LOST), None)
         if lost:
             raise BadWarc(lost.path, f"{lost.sentence}: repair it first", lost.offset)
-    return Recompressed(into=Path(into), records=count, problems=problems)
+    return RecompressionResult(into=Path(into), records=count, problems=problems)

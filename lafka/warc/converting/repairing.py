@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..alike import kind_of, open_volume
+from ..foreign import kind_of, open_volume
 from ..problems import Problem
 from ..reading.stored import StoredRecord
 from ..reading.volumes import Volume, WarcVolume
@@ -29,7 +29,7 @@ _TORN = ("torn-tail", "torn-member")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aside:
+class DamagedBytes:
     """``length`` bytes from ``offset`` on of the damaged file, kept at byte ``at`` of ``path``."""
 
     path: Path
@@ -39,7 +39,7 @@ class Aside:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repaired:
+class RepairResult:
     """What was made: ``records`` in the file ``into``, all else in the files that ``asides`` name.
 
     ``into`` is None where no record is whole.
@@ -47,11 +47,11 @@ class Repaired:
 
     into: Path | None
     records: int
-    asides: tuple[Aside, ...]
+    asides: tuple[DamagedBytes, ...]
     problems: tuple[Problem, ...]
 
 
-def repair(path: Path | str, into: Path | str, *, gzip: bool | None = None) -> Repaired:
+def repair(path: Path | str, into: Path | str, *, gzip: bool | None = None) -> RepairResult:
     """Copy every whole record of the WARC or ARC at *path*, as it is, to the new file *into*.
 
     What belongs to none is kept in files beside *into*: a torn end in ``INTO.torn-OFFSET``, all
@@ -67,7 +67,7 @@ def repair(path: Path | str, into: Path | str, *, gzip: bool | None = None) -> R
     opened = open_volume(path) if kind_of(path) == "arc" else WarcVolume(path)
     with opened as volume, ExitStack() as stack:
         encoding = Gzip() if is_gzip(into, gzip) else Plain()
-        kept = _Kept(volume, into, stack)
+        kept = _DamageFiles(volume, into, stack)
         out: Appender | None = None
         count = 0
         for found in _sorted_out(volume):
@@ -77,7 +77,7 @@ def repair(path: Path | str, into: Path | str, *, gzip: bool | None = None) -> R
                 count += 1
             else:
                 kept.keep(*found)
-    return Repaired(
+    return RepairResult(
         into=into if count else None,
         records=count,
         asides=tuple(kept.asides),
@@ -128,11 +128,11 @@ def _lost(
     yield from zip([start, *torn], [*torn, stop], strict=True)
 
 
-class _Kept:
+class _DamageFiles:
     """The files for what belongs to no record, made when they are needed."""
 
     def __init__(self, volume: Volume, into: Path, stack: ExitStack) -> None:
-        self.asides: list[Aside] = []
+        self.asides: list[DamagedBytes] = []
         self._volume = volume
         self._into = into
         self._stack = stack
@@ -144,7 +144,9 @@ class _Kept:
         torn = torn or _is_left(self._volume)
         name = self._into.name + (f"{TORN}{start}" if torn else GARBAGE)
         path, out = self._file(self._into.with_name(name))
-        self.asides.append(Aside(path=path, at=out.position, offset=start, length=stop - start))
+        self.asides.append(
+            DamagedBytes(path=path, at=out.position, offset=start, length=stop - start)
+        )
         out.write(self._volume.stretch(start, stop - start).chunks())
 
     def _file(self, path: Path) -> tuple[Path, Appender]:

@@ -157,7 +157,7 @@ def _decoder(coding: str, opening: bytes, most: int = _OUT) -> _Decoder | None:
     return _Brotli(most) if coding == "br" else None
 
 
-class TooMuch(BadHttp):
+class DecodedTooLarge(BadHttp):
     """A coding, maybe one of several, undone makes more bytes than were allowed."""
 
 
@@ -189,7 +189,7 @@ def _at_most(pieces: Iterable[bytes], most: int) -> Iterator[bytes]:
         yield piece
         most -= len(piece)
         if most < 0:
-            raise TooMuch("undone, it is too big")
+            raise DecodedTooLarge("undone, it is too big")
 
 
 def _undo(pieces: Iterable[bytes], coding: str, tell: Tell | None) -> Iterator[bytes]:
@@ -203,13 +203,15 @@ def _undo(pieces: Iterable[bytes], coding: str, tell: Tell | None) -> Iterator[b
             tell("undone-coding", coding=coding)
         yield from itertools.chain((opening,), rest)
         return
-    unsure = _Unsure(itertools.chain((opening,), rest)) if tell and coding in _UNSIGNED else None
+    unsure = (
+        _HeldPieces(itertools.chain((opening,), rest)) if tell and coding in _UNSIGNED else None
+    )
     try:
         for out in _decoded(decoder, coding, unsure or itertools.chain((opening,), rest)):
             if unsure:
                 unsure.held = None
             yield out
-    except _Undecodable:
+    except _BrokenCoding:
         if tell is None or unsure is None or unsure.held is None:
             raise
         tell("undone-coding", coding=coding)
@@ -222,16 +224,16 @@ def _decoded(decoder: _Decoder, coding: str, pieces: Iterable[bytes]) -> Iterato
             for start in range(0, len(piece), _PIECE):
                 yield from filter(None, decoder.feed(piece[start : start + _PIECE]))
     except _BROKEN as error:
-        raise _Undecodable(f"broken {coding} body: {error}") from None
+        raise _BrokenCoding(f"broken {coding} body: {error}") from None
     if not decoder.done:
-        raise _Undecodable(f"the {coding} body ends early")
+        raise _BrokenCoding(f"the {coding} body ends early")
 
 
-class _Undecodable(BadHttp):
+class _BrokenCoding(BadHttp):
     """The decoder says so, not what it reads from."""
 
 
-class _Unsure:
+class _HeldPieces:
     """Pieces that are ``held`` until something came of them, or there are too many."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:

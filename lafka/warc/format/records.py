@@ -12,8 +12,8 @@ from typing import Self, TypedDict, Unpack
 from ..errors import BadValue
 from ..problems import CODES
 from . import http
+from .base import WARC_FIELDS, BaseRecord, HasFields, message_in
 from .dates import SECONDS, WarcDate
-from .described import WARC_FIELDS, Described, HasFields, message_in
 from .digests import SHA256, Digest, hashed
 from .fields import Fields
 from .rules import VERSIONS, faults
@@ -60,7 +60,7 @@ def header(fields: Fields) -> bytes:
     return VERSION + fields.to_bytes() + b"\r\n"
 
 
-class Named(TypedDict, total=False):
+class RecordOptions(TypedDict, total=False):
     """What every kind of record may be given by name."""
 
     date: WarcDate | datetime | str
@@ -87,7 +87,7 @@ class Named(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record(Described):
+class Record(BaseRecord):
     """A record at hand, to be written.
 
     ``block`` is bytes, or a source of any size. Content-Length, and the digests that ``fields``
@@ -165,7 +165,7 @@ class Record(Described):
         block: bytes | Source,
         content_type: str,
         own: Iterable[tuple[str, str]] = (),
-        **named: Unpack[Named],
+        **named: Unpack[RecordOptions],
     ) -> Self:
         version = named.get("version", "1.1")
         new_id = named.get("id") or named.get("ids", uuid_urn)()
@@ -190,7 +190,7 @@ class Record(Described):
         return cls(fields=fields, block=block, version=version, algorithm=algorithm)
 
     @classmethod
-    def warcinfo(cls, body: Fields, *, filename: str = "", **named: Unpack[Named]) -> Self:
+    def warcinfo(cls, body: Fields, *, filename: str = "", **named: Unpack[RecordOptions]) -> Self:
         """What the records that follow have in common; *filename*: of the volume it begins."""
         own = [("WARC-Filename", filename)]
         return cls._made("warcinfo", "", body.to_bytes(), WARC_FIELDS, own, **named)
@@ -202,7 +202,7 @@ class Record(Described):
         block: bytes | Source,
         *,
         content_type: str = HTTP_RESPONSE,
-        **named: Unpack[Named],
+        **named: Unpack[RecordOptions],
     ) -> Self:
         """What a server sent, head and all; another *content_type* where that was no HTTP."""
         return cls._made("response", url, block, content_type, **named)
@@ -214,14 +214,14 @@ class Record(Described):
         block: bytes | Source,
         *,
         content_type: str = HTTP_REQUEST,
-        **named: Unpack[Named],
+        **named: Unpack[RecordOptions],
     ) -> Self:
         """What a server was asked, head and all."""
         return cls._made("request", url, block, content_type, **named)
 
     @classmethod
     def resource(
-        cls, url: str, block: bytes | Source, *, content_type: str, **named: Unpack[Named]
+        cls, url: str, block: bytes | Source, *, content_type: str, **named: Unpack[RecordOptions]
     ) -> Self:
         """A resource without protocol information: its block is the payload."""
         return cls._made("resource", url, block, content_type, **named)
@@ -234,7 +234,7 @@ class Record(Described):
         url: str = "",
         of: str | HasFields = "",
         content_type: str = WARC_FIELDS,
-        **named: Unpack[Named],
+        **named: Unpack[RecordOptions],
     ) -> Self:
         """What is to be said of the record *of*, or of *url*."""
         own = [("WARC-Refers-To", _id(of))]
@@ -243,7 +243,7 @@ class Record(Described):
 
     @classmethod
     def revisit_identical(
-        cls, url: str, of: HasFields, block: bytes | Source = b"", **named: Unpack[Named]
+        cls, url: str, of: HasFields, block: bytes | Source = b"", **named: Unpack[RecordOptions]
     ) -> Self:
         """The payload was that of the record *of* once more (profile identical-payload-digest).
 
@@ -261,7 +261,7 @@ class Record(Described):
 
     @classmethod
     def revisit_not_modified(
-        cls, url: str, of: HasFields, block: bytes | Source = b"", **named: Unpack[Named]
+        cls, url: str, of: HasFields, block: bytes | Source = b"", **named: Unpack[RecordOptions]
     ) -> Self:
         """The server said that *of* still holds, 304 (profile server-not-modified)."""
         return cls._revisit("server-not-modified", url, of, block, **named)
@@ -273,7 +273,7 @@ class Record(Described):
         url: str,
         of: HasFields,
         block: bytes | Source,
-        **named: Unpack[Named],
+        **named: Unpack[RecordOptions],
     ) -> Self:
         # A revisit of a revisit refers to what that one refers to: the record with the payload.
         prefix = "WARC-Refers-To-" if "WARC-Refers-To-Date" in of.fields else "WARC-"
@@ -288,7 +288,12 @@ class Record(Described):
 
     @classmethod
     def conversion(
-        cls, of: HasFields, block: bytes | Source, *, content_type: str, **named: Unpack[Named]
+        cls,
+        of: HasFields,
+        block: bytes | Source,
+        *,
+        content_type: str,
+        **named: Unpack[RecordOptions],
     ) -> Self:
         """The payload of *of* in another form."""
         own = [("WARC-Refers-To", _id(of))]
@@ -303,7 +308,7 @@ class Record(Described):
         block: bytes | Source,
         *,
         total_length: int | None = None,
-        **named: Unpack[Named],
+        **named: Unpack[RecordOptions],
     ) -> Self:
         """Segment *number*, from 2 on, of the record that begins with *origin*.
 

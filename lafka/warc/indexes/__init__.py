@@ -19,13 +19,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..alike import open_volume
 from ..errors import BadIndex, BadValue
+from ..foreign import open_volume
 from ..format import gzips
 from ..problems import Problem
 from . import cdx, cdxj, sqlite
 from .base import CAPTURES, Entry, Index, IndexBuilder, Query, volume_name
-from .lines import GZIP, Inflated, LineBuilder, lines_of
+from .lines import GZIP, InflatedText, LineBuilder, lines_of
 
 __all__ = [
     "CAPTURES", "KINDS", "Entry", "Index", "IndexBuilder", "Kind", "Query", "attach", "build",
@@ -34,7 +34,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class IndexKind:
     """A kind of index.
 
     *sniff* is given the first bytes, inflated. *build* replaces what is there when it is closed;
@@ -60,7 +60,7 @@ def _is_cdx(head: bytes) -> bool:
 
 
 KINDS = (
-    Kind(
+    IndexKind(
         name="sqlite",
         suffixes=(".sqlite", ".sqlite3", ".db"),
         sniff=lambda head: head.startswith(sqlite.MAGIC),
@@ -68,21 +68,21 @@ KINDS = (
         build=sqlite.fresh,
         live=sqlite.SqliteBuilder,
     ),
-    Kind(
+    IndexKind(
         name="cdxj",
         suffixes=(".cdxj", ".cdxj.gz"),
         sniff=_is_cdxj,
         index=cdxj.CdxjIndex,
         build=cdxj.CdxjBuilder,
     ),
-    Kind(
+    IndexKind(
         name="cdx",
         suffixes=(".cdx", ".cdx.gz"),
         sniff=_is_cdx,
         index=cdx.CdxIndex,
         build=cdx.CdxBuilder,
     ),
-    Kind(
+    IndexKind(
         name="cdx9",
         suffixes=(),
         sniff=lambda _: False,
@@ -94,7 +94,7 @@ KINDS = (
 _HEAD = 1 << 16
 
 
-def kind_of(path: Path | str, name: str = "") -> Kind:
+def kind_of(path: Path | str, name: str = "") -> IndexKind:
     """The kind *name*, else the one that *path* is named after; ``BadValue`` for no such kind."""
     text = Path(path).name.lower()
     for kind in KINDS:
@@ -114,7 +114,7 @@ def attach(path: Path | str, *, strict: bool = False) -> Index:
         head = file.read(_HEAD)
     if head.startswith(GZIP):
         try:
-            head = Inflated(io.BytesIO(head)).read(_HEAD)
+            head = InflatedText(io.BytesIO(head)).read(_HEAD)
         except gzips.BROKEN as error:
             raise BadIndex(path, str(error)) from error
     kinds = (kind for kind in KINDS if kind.sniff(head))

@@ -19,8 +19,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Self
 
-from ..alike import open_volume
 from ..errors import BadIndex, BadValue, BadWarc, NotFound
+from ..foreign import open_volume
 from ..format.dates import WarcDate
 from ..problems import Problem
 from ..reading.folders import OPEN, files_below, is_volume

@@ -117,11 +117,11 @@ class LineIndex(Index):
     def _lines(self, start: int = 0, size: int = _BLOCK) -> Iterator[Line]:
         if self._gzip:
             try:
-                yield from lines_of(Inflated(At(self._fd)))
+                yield from lines_of(InflatedText(FileText(self._fd)))
             except gzips.BROKEN as error:
                 self._tell(self._size, str(error))
         else:
-            yield from lines_of(At(self._fd, start), start, size)
+            yield from lines_of(FileText(self._fd, start), start, size)
 
     def _entries(self, lines: Iterable[Line]) -> Iterator[tuple[int, Entry]]:
         for offset, line in lines:
@@ -150,7 +150,7 @@ class LineIndex(Index):
     def _number(self, offset: int) -> int:
         """The number of the line that begins at byte *offset* of the text, from 1."""
         number = 1
-        text = Inflated(At(self._fd)) if self._gzip else At(self._fd)
+        text = InflatedText(FileText(self._fd)) if self._gzip else FileText(self._fd)
         with suppress(*gzips.BROKEN):
             while offset > 0 and (block := text.read(_BLOCK)):
                 number += block[:offset].count(b"\n")
@@ -276,7 +276,7 @@ class LineIndex(Index):
             yield next(entry for _, entry in self._entries(self._lines(offset, 1024)))
 
 
-class At:
+class FileText:
     """A file read from *place* on, whatever others read meanwhile."""
 
     def __init__(self, fd: int, place: int = 0) -> None:
@@ -289,7 +289,7 @@ class At:
         return data
 
 
-class Inflated:
+class InflatedText:
     """What gzip members inflate to, each ended by a line end: ZipNum leaves that out.
 
     ``zlib.error`` or ``EOFError`` where they are broken; zeros behind them are padding.

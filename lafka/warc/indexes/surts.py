@@ -1,4 +1,4 @@
-"""SURT keys: URLs turned round and made alike, as indexes sort them (Sort-friendly URI Reordering).
+"""SURT keys: URLs in reverse and in one form, as indexes sort them (Sort-friendly URI Reordering).
 
 ``http://www.Example.com:80/a/?b&a#c`` is ``com,example)/a?a&b``. The rules are those of the
 Internet Archive's CDX files, by its published examples: ``www`` and ``www2`` dropped, default

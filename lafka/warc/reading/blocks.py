@@ -23,7 +23,7 @@ _WITH_PAYLOAD = frozenset({"response", "request", "resource", "metadata", "conve
 _HEADED = ("response", "request")
 
 
-class Judged(Protocol):
+class HasBlock(Protocol):
     """What is asked of a record: where it lies, and what its header says."""
 
     offset: int
@@ -47,7 +47,7 @@ class Judged(Protocol):
 class _Block:
     """A block and its digests, each algorithm one pass."""
 
-    def __init__(self, record: Judged, source: Source) -> None:
+    def __init__(self, record: HasBlock, source: Source) -> None:
         self.source = source
         self.head: http.Head | None = None
         self.is_http = record.type in _HEADED and record.media_type == http.MESSAGE
@@ -81,7 +81,7 @@ class _Block:
         return stated if body == stated else found
 
 
-def verify(record: Judged) -> list[Problem]:
+def verify(record: HasBlock) -> list[Problem]:
     """What the digests of *record* say about it: empty where all is well or nothing can be told.
 
     Nothing is said of digests by unknown algorithms, nor of a payload that lies elsewhere: of a
@@ -91,12 +91,12 @@ def verify(record: Judged) -> list[Problem]:
     return [problem for problem in contents(record, record.block()) if problem.code in codes]
 
 
-def _digest_problems(record: Judged, block: _Block) -> Iterator[Problem]:
+def _digest_problems(record: HasBlock, block: _Block) -> Iterator[Problem]:
     for code, found, stated in _mismatches(record, block):
         yield Problem.of(code, record.path, record.offset, record.inner, found=found, value=stated)
 
 
-def _mismatches(record: Judged, block: _Block) -> Iterator[tuple[str, str, str]]:
+def _mismatches(record: HasBlock, block: _Block) -> Iterator[tuple[str, str, str]]:
     fields = record.fields
     stated = _stated(fields, "WARC-Block-Digest")
     if stated and (found := block.digest(stated.algorithm)) != stated:
@@ -120,7 +120,7 @@ def _stated(fields: Fields, name: str) -> Digest | None:
     return None
 
 
-def is_plainly_right(record: Judged, data: bytes) -> bool:
+def is_plainly_right(record: HasBlock, data: bytes) -> bool:
     """Whether all is well with the block *data*, as far as that is told without parsing it.
 
     So it is with nearly all small blocks, which it makes twice as fast to check.
@@ -157,7 +157,7 @@ def _says(stated: str, data: bytes) -> bool:
         return False
 
 
-def contents(record: Judged, source: Source) -> list[Problem]:
+def contents(record: HasBlock, source: Source) -> list[Problem]:
     """What is wrong with the block of *record*."""
     try:
         block = _Block(record, source)

@@ -35,7 +35,7 @@ Finding = tuple[str, dict[str, object]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class HeaderLimits:
     """How much of a header is read before it is refused, in bytes."""
 
     line: int = 64 << 10
@@ -75,7 +75,7 @@ def quick(data: bytes, at: int, most: int = 16384) -> tuple[int, int] | None:
     return end, int(length[1])
 
 
-def careful(read: Read, at: int, limits: Limits) -> Header:
+def careful(read: Read, at: int, limits: HeaderLimits) -> Header:
     """The header at *at*, where :func:`begins` is true, whatever it looks like."""
     data, wanted = read(at, _FIRST_READ), _FIRST_READ
     while True:
@@ -95,13 +95,13 @@ def careful(read: Read, at: int, limits: Limits) -> Header:
         data = read(at, wanted)
 
 
-def _too_long(data: bytes, limits: Limits) -> Header:
+def _too_long(data: bytes, limits: HeaderLimits) -> Header:
     header = Header(data=data[: limits.header], refused=True)
     header.findings.append(("long-header", {"size": limits.header}))
     return header
 
 
-def _judged(data: bytes, limits: Limits) -> Header:
+def _judged(data: bytes, limits: HeaderLimits) -> Header:
     if len(data) > limits.header:
         return _too_long(data, limits)
     header = Header(data=data)

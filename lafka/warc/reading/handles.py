@@ -9,11 +9,11 @@ from stat import S_ISREG
 
 from ..errors import BadWarc
 from ..format.sources import Source
-from .readables import Kept
+from .readables import KeptStream
 from .streams import ENDLESS
 
 
-class Handle:
+class FileHandle:
     """A file opened when first read, and again when read after :meth:`close`.
 
     ``OSError`` where it cannot be read, ``BadWarc`` where it is no regular file.
@@ -28,7 +28,7 @@ class Handle:
     ) -> None:
         self.path = path
         self._end = end
-        self._endless = isinstance(source, Kept)
+        self._endless = isinstance(source, KeptStream)
         self._source = source
         self._fd = -1 if fd is None else fd
         self._borrowed = fd is not None
@@ -49,7 +49,7 @@ class Handle:
     @property
     def fd(self) -> int:
         """A descriptor of the file; of one inside another file there is none: ``ValueError``."""
-        if isinstance(self._source, Kept):
+        if isinstance(self._source, KeptStream):
             return self._source.fd
         if self._source is not None:
             raise ValueError(f"{self.path}: no file of its own")
@@ -82,7 +82,7 @@ class Handle:
 
 
 def _read_source(source: Source, length: int, offset: int) -> bytes:
-    is_there = isinstance(source, Kept) or offset < source.size
+    is_there = isinstance(source, KeptStream) or offset < source.size
     return source.read(offset, length) if is_there else b""
 
 

@@ -12,35 +12,35 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from ..format.sources import CHUNK, Readable, Source, write_all
+from ..format.sources import CHUNK, BaseSource, Source, write_all
 
 NAMELESS = "<stream>"
 
 
-class Reads(Protocol):
+class ReadableStream(Protocol):
     """What bytes come from: at most *size* at a time, none at the end."""
 
     def read(self, size: int, /) -> bytes | None: ...
 
 
-def name_of(readable: Reads) -> Path:
+def name_of(readable: ReadableStream) -> Path:
     """What *readable* is called, for problems to name it."""
     name = getattr(readable, "name", None)
     return Path(os.fsdecode(name) if isinstance(name, str | bytes) and name else NAMELESS)
 
 
-def source_of(readable: Reads) -> Source:
+def source_of(readable: ReadableStream) -> Source:
     """*readable*, from where it stands on; whoever opened it closes it."""
     seekable = getattr(readable, "seekable", None)
-    return Sought(readable) if seekable is not None and seekable() else Kept(readable)
+    return SeekableSource(readable) if seekable is not None and seekable() else KeptStream(readable)
 
 
-class Sought(Readable):
+class SeekableSource(BaseSource):
     """What can be sought in; one at a time reads it."""
 
     __slots__ = ("_base", "_file", "_lock")
 
-    def __init__(self, file: Reads) -> None:
+    def __init__(self, file: ReadableStream) -> None:
         self._file = file
         self._lock = threading.Lock()
         self._base: int = file.tell()  # type: ignore[attr-defined]
@@ -52,7 +52,7 @@ class Sought(Readable):
             return _read_all(self._file, max(0, min(length, self.size - start)))
 
 
-class Kept:
+class KeptStream:
     """What comes once: kept in an unnamed file as far as it was read.
 
     Its ``size`` is known at its end, so that asking for it reads all of it.
@@ -60,7 +60,7 @@ class Kept:
 
     __slots__ = ("_came", "_file", "_kept", "_lock", "_over")
 
-    def __init__(self, file: Reads) -> None:
+    def __init__(self, file: ReadableStream) -> None:
         self._file = file
         self._kept = tempfile.TemporaryFile()  # noqa: SIM115  # it lives as long as this
         self._lock = threading.Lock()
@@ -97,7 +97,7 @@ class Kept:
             start += len(data)
 
 
-def _read_all(file: Reads, length: int) -> bytes:
+def _read_all(file: ReadableStream, length: int) -> bytes:
     parts: list[bytes] = []
     while length and (data := file.read(length)):
         parts.append(data)

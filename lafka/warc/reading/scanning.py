@@ -14,7 +14,7 @@ from ..format.digests import Digest
 from ..format.fields import Fields
 from ..format.sources import CHUNK
 from . import framing
-from .framing import END, Limits
+from .framing import END, HeaderLimits
 from .stored import Holder, StoredRecord, TornRecord
 from .streams import AHEAD, PackedStream, PlainStream
 
@@ -27,7 +27,7 @@ _HASHED_MAX = 4 << 30  # bytes of a volume, hashed to tell a wrong length from s
 _STARTS = (END + b"WARC/1.0\r\n", END + b"WARC/1.1\r\n")
 
 
-class Scan:
+class RecordScan:
     """Reads records from *stream*; *report* is told code, offset and values of what is wrong.
 
     *strict*: *report* raises, so nothing is searched for that would only be told to it. *refuse*
@@ -48,7 +48,7 @@ class Scan:
         self,
         holder: Holder,
         stream: PlainStream | PackedStream,
-        limits: Limits,
+        limits: HeaderLimits,
         report: Report,
         *,
         strict: bool = False,

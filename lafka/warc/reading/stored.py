@@ -8,7 +8,7 @@ from typing import Protocol
 
 from ..errors import BadWarc
 from ..format import bodies, http
-from ..format.described import Described, body_length, message_in
+from ..format.base import BaseRecord, body_length, message_in
 from ..format.fields import Fields
 from ..format.sources import CHUNK, Source
 from ..problems import Problem
@@ -37,7 +37,7 @@ class Holder(Protocol):
         """Whether a place in a record is a place in the file."""
 
 
-class StoredRecord(Described):
+class StoredRecord(BaseRecord):
     """A record of a volume; made by its volume.
 
     ``offset`` is where it begins in the file, or the compressed member does that holds it, and

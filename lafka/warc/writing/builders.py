@@ -23,7 +23,7 @@ from ..format.rules import VERSIONS
 from ..reading.stored import StoredRecord
 from ..reading.volumes import Volume
 from .encoding import Encoding, Gzip, Plain, added_size
-from .making import Draft, Onto, Writes, name_of
+from .making import Draft, StreamDraft, WritableStream, name_of
 from .names import TEMPLATE, is_gzip, make_name, sync_folder, this_host
 from .sizes import parse_size
 
@@ -34,7 +34,7 @@ _CONCURRENT = "WARC-Concurrent-To"
 _HEADER_MAX = 1 << 20
 
 
-class Index(Protocol):
+class RecordListener(Protocol):
     """What is told of each record once it is written."""
 
     def add(self, record: StoredRecord, /) -> object: ...
@@ -74,7 +74,7 @@ class Builder:
 
     def __init__(
         self,
-        path: Path | str | Writes | None = None,
+        path: Path | str | WritableStream | None = None,
         *,
         folder: Path | str | None = None,
         template: str = TEMPLATE,
@@ -86,7 +86,7 @@ class Builder:
         gzip: bool | None = None,
         skip_lengths: bool = False,
         durable: bool = False,
-        indexes: Sequence[Index] = (),
+        indexes: Sequence[RecordListener] = (),
         ids: Callable[[], str] = uuid_urn,
         clock: Callable[[], WarcDate] = WarcDate.now,
         version: str | None = None,
@@ -301,7 +301,7 @@ class Builder:
 
     def _single(self, path: Path) -> Draft:
         if self._stream is not None:
-            return Onto.of(self._stream, self.clock())
+            return StreamDraft.of(self._stream, self.clock())
         file = Draft.created(path, self.clock())
         if file is None:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
@@ -362,8 +362,8 @@ def _encoding(name: Path | str, gzip: bool | None, *, skip_lengths: bool) -> Enc
 
 
 def _ways(
-    path: Path | str | Writes | None, indexes: Sequence[Index]
-) -> tuple[Writes | None, Path | None]:
+    path: Path | str | WritableStream | None, indexes: Sequence[RecordListener]
+) -> tuple[WritableStream | None, Path | None]:
     """The stream that is written onto, if it is one, and the one file, if it is one."""
     if path is None or isinstance(path, Path | str):
         return None, None if path is None else Path(path)

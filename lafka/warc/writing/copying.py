@@ -11,7 +11,7 @@ from ..reading.volumes import WarcVolume
 from .appending import Appender
 
 
-class Span(Protocol):
+class RecordSpan(Protocol):
     """Where a record stands in the file at ``path``; ``head`` is its header, where it is known."""
 
     @property
@@ -57,7 +57,7 @@ class Files:
             self._open[path] = WarcVolume(path, strict=True)
         return self._open[path]
 
-    def stored(self, span: Span) -> StoredRecord:
+    def stored(self, span: RecordSpan) -> StoredRecord:
         """The record at *span* of a raw WARC; ``BadWarc`` where none is there."""
         path = self.path(span.path)
         if span.head:

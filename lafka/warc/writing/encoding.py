@@ -201,7 +201,7 @@ def gzip_member(pieces: Iterable[bytes], level: int = _LEVEL) -> Iterator[bytes]
     return _Member(level).pieces(pieces, _HEAD)
 
 
-class _Exact:
+class _CheckedSource:
     """A source; ``BadValue`` where its pieces are not ``size`` bytes together."""
 
     __slots__ = ("_source", "size")
@@ -228,7 +228,7 @@ def exact(record: Record) -> Record:
     """*record*, whose block is watched for its length."""
     if isinstance(record.block, bytes):
         return record
-    return replace(record, block=_Exact(record.block))
+    return replace(record, block=_CheckedSource(record.block))
 
 
 def added_size(record: Record | StoredRecord) -> int:

@@ -21,7 +21,7 @@ INVALID = ".invalid"
 NAMELESS = "<stream>"
 
 
-class Writes(Protocol):
+class WritableStream(Protocol):
     """What bytes go to; it says how many it took, or takes all."""
 
     def write(self, data: bytes, /) -> int | None: ...
@@ -87,13 +87,13 @@ def _renamed(source: Path, target: Path) -> bool:
     return True
 
 
-class Onto(Draft):
+class StreamDraft(Draft):
     """What goes onto a stream, which the caller closes: there is no name to be given."""
 
     __slots__ = ()
 
     @classmethod
-    def of(cls, stream: Writes, date: WarcDate) -> Self:
+    def of(cls, stream: WritableStream, date: WarcDate) -> Self:
         return cls(path=name_of(stream), out=StreamAppender(stream), date=date)
 
     def discard(self) -> None:
@@ -113,7 +113,7 @@ class Onto(Draft):
         return self.path
 
 
-def name_of(stream: Writes) -> Path:
+def name_of(stream: WritableStream) -> Path:
     """What *stream* is called."""
     name = getattr(stream, "name", None)
     return Path(os.fsdecode(name) if isinstance(name, str | bytes) and name else NAMELESS)
@@ -127,7 +127,7 @@ class StreamAppender(Appender):
 
     __slots__ = ("_passed", "_stream")
 
-    def __init__(self, stream: Writes) -> None:
+    def __init__(self, stream: WritableStream) -> None:
         with tempfile.TemporaryFile() as file:
             super().__init__(os.dup(file.fileno()))
         self._stream = stream
@@ -156,7 +156,7 @@ class StreamAppender(Appender):
             flush()
 
 
-def _write_all(stream: Writes, data: bytes) -> None:
+def _write_all(stream: WritableStream, data: bytes) -> None:
     view = memoryview(data)
     while view:
         taken = stream.write(bytes(view))

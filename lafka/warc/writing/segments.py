@@ -12,11 +12,11 @@ from functools import cached_property
 
 from ..errors import BadHttp, BadValue, BadWarc, MissingSegment
 from ..format import bodies, http
-from ..format.described import teller
+from ..format.base import teller
 from ..format.digests import Digest, hashed
 from ..format.fields import Fields
 from ..format.records import Record
-from ..format.sources import CHUNK, Part, Source
+from ..format.sources import CHUNK, Source, SourceSlice
 from ..problems import Problem
 from ..reading.stored import StoredRecord
 from .builders import Builder, Place
@@ -64,7 +64,7 @@ def _written(builder: Builder, record: Record, most: int) -> Iterator[Place]:
         if is_last and number == 1:
             yield from builder.append(record)
             return
-        block = Part(record.source, start, length)
+        block = SourceSlice(record.source, start, length)
         if number == 1:
             made = replace(first, block=block)
         else:
@@ -134,7 +134,7 @@ def _digested(segment: Record) -> Record:
 # Reading -----------------------------------------------------------------------------------
 
 
-def join(segment: StoredRecord, find: Find, *, eager: bool = False) -> Joined:
+def join(segment: StoredRecord, find: Find, *, eager: bool = False) -> SegmentedRecord:
     """The record that *segment* is one of, its other segments found by *find*.
 
     They are looked for when they are reached; *eager*: now. ``MissingSegment`` where one is in no
@@ -146,7 +146,7 @@ def join(segment: StoredRecord, find: Find, *, eager: bool = False) -> Joined:
         if first is None:
             raise MissingSegment(f"the first segment of {origin} is missing")
         segment = first
-    joined = Joined(segment, find)
+    joined = SegmentedRecord(segment, find)
     if eager:
         _ = joined.block_length
     return joined
@@ -179,7 +179,7 @@ def finder(records: Iterable[StoredRecord]) -> Find:
     return find
 
 
-class Joined:
+class SegmentedRecord:
     """A logical record: what its segments are together.
 
     ``block`` and ``payload`` find segments as they reach them. ``fields`` and ``block_length``
@@ -193,7 +193,7 @@ class Joined:
         self._whole = not first.fields.first(_NUMBER)
 
     def __repr__(self) -> str:
-        return f"<Joined {self.first.type} {self.first.id}>"
+        return f"<SegmentedRecord {self.first.type} {self.first.id}>"
 
     @property
     def segments(self) -> Iterator[StoredRecord]:
@@ -255,7 +255,7 @@ class Joined:
         return fields
 
     def block(self) -> Source:
-        return _Blocks(self)
+        return _JoinedBlocks(self)
 
     @cached_property
     def http(self) -> http.Head | None:
@@ -285,12 +285,12 @@ class Joined:
         return Record(fields=self.fields, block=self.block(), version=self.first.version)
 
 
-class _Blocks:
+class _JoinedBlocks:
     """The blocks of all segments as one."""
 
     __slots__ = ("_joined",)
 
-    def __init__(self, joined: Joined) -> None:
+    def __init__(self, joined: SegmentedRecord) -> None:
         self._joined = joined
 
     @property

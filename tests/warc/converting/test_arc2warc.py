@@ -9,9 +9,9 @@ from warcio.checker import Checker
 
 from lafka.papers.verify.problems import FileProblem
 from lafka.papers.verify.reader import records
-from lafka.warc.alike.arc import ArcVolume
-from lafka.warc.alike.archeaders import unescaped
 from lafka.warc.converting.arc2warc import arc2warc, legal_url
+from lafka.warc.foreign.arc import ArcVolume
+from lafka.warc.foreign.archeaders import unescaped
 from lafka.warc.format.fields import Fields
 from lafka.warc.reading.volumes import Volume
 from tests.warc.arcs import DNS, FILEDESC, FILEDESC_BODY, FTP, HTTP, PAGE, entry

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lafka.warc.alike.arc import ArcRecord, ArcVolume
 from lafka.warc.errors import BadWarc, TornWarc, WarcError
+from lafka.warc.foreign.arc import ArcRecord, ArcVolume
 from tests.warc.arcs import DNS, DNS_BODY, FILEDESC, FILEDESC_BODY, FTP, HTTP, PAGE, entry
 
 SAMPLES = Path(__file__).parents[3].parent / "shared" / "warc"

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.warc.alike.archeaders import (
+from lafka.warc.errors import BadValue
+from lafka.warc.foreign.archeaders import (
     ONE,
     TWO,
     ArcHeader,
@@ -14,7 +15,6 @@ from lafka.warc.alike.archeaders import (
     parse,
     unescaped,
 )
-from lafka.warc.errors import BadValue
 
 LINE = b"http://example.com/a 93.184.216.119 20140216050221 text/html 1591"
 

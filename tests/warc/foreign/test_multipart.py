@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.warc.alike import multipart
-from lafka.warc.alike.multipart import Part, decoded, parameter, parts
 from lafka.warc.errors import BadValue
+from lafka.warc.foreign import multipart
+from lafka.warc.foreign.multipart import MimePart, decoded, parameter, parts
 from lafka.warc.format.sources import MemorySource
 
 
@@ -29,14 +29,14 @@ def message(*bodies: bytes, boundary: str = "xyz") -> bytes:
 def bodies(data: bytes) -> list[bytes | str]:
     source = MemorySource(data)
     return [
-        b"".join(decoded(source, part)) if isinstance(part, Part) else part[1]
+        b"".join(decoded(source, part)) if isinstance(part, MimePart) else part[1]
         for part in parts(source)
     ]
 
 
 def test_parts_with_their_places():
     data = message(b"Content-Type: text/html\r\n\r\nbody\r\n", b"\r\nno header", b"\r\n")
-    found = [part for part in parts(MemorySource(data)) if isinstance(part, Part)]
+    found = [part for part in parts(MemorySource(data)) if isinstance(part, MimePart)]
     assert bodies(data + b"--xyz\r\n\r\nno part") == [b"body\r\n", b"no header", b""]
     assert found[0].content_type == "text/html"
     assert data[found[0].offset :].startswith(b"Content-Type: text/html")

@@ -26,7 +26,7 @@ _NOT_BASE64 = bytes(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class MimePart:
     """A part that is no multipart itself: its header at ``offset``, its body as it stands."""
 
     offset: int
@@ -73,7 +73,7 @@ def parameter(content_type: str, name: str) -> str:
     return str(value or "").rstrip()
 
 
-def parts(source: Source) -> Iterator[Part | tuple[int, str]]:
+def parts(source: Source) -> Iterator[MimePart | tuple[int, str]]:
     """The parts of the message in *source*, in order, those of nested multiparts among them.
 
     Where one cannot be read: its offset and why, in its place. Nothing is decoded.
@@ -85,7 +85,9 @@ def parts(source: Source) -> Iterator[Part | tuple[int, str]]:
             return
 
 
-def _parts(source: Source, start: int, end: int, depth: int) -> Iterator[Part | tuple[int, str]]:
+def _parts(
+    source: Source, start: int, end: int, depth: int
+) -> Iterator[MimePart | tuple[int, str]]:
     try:
         header, body = head(source, start, end)
     except BadValue as error:
@@ -95,22 +97,22 @@ def _parts(source: Source, start: int, end: int, depth: int) -> Iterator[Part | 
     kind = " ".join(fields.first("Content-Type").split())
     boundary = parameter(kind, "boundary")
     if not kind.lower().startswith("multipart/") or not boundary:
-        yield Part(offset=start, header=header, fields=fields, body=body, length=end - body)
+        yield MimePart(offset=start, header=header, fields=fields, body=body, length=end - body)
     elif depth == DEPTH_MAX:
         yield start, f"multiparts nested more than {DEPTH_MAX} deep"
     else:
         yield from _inside(source, body, end, boundary, depth)
 
 
-def part(source: Source, start: int, end: int) -> Part | None:
+def part(source: Source, start: int, end: int) -> MimePart | None:
     """The part from *start* to *end*, if that is one which :func:`parts` gave."""
     found = next(_parts(source, start, end, DEPTH_MAX), None)
-    return found if isinstance(found, Part) else None
+    return found if isinstance(found, MimePart) else None
 
 
 def _inside(
     source: Source, start: int, end: int, boundary: str, depth: int
-) -> Iterator[Part | tuple[int, str]]:
+) -> Iterator[MimePart | tuple[int, str]]:
     begun = None
     for at, behind, closing in _delimiters(source, start, end, boundary):
         if begun is not None:
@@ -149,7 +151,7 @@ def _delimiters(
         at, rest, inside_line = at + cut, data[cut:], data[cut - 1 : cut] != b"\n"
 
 
-def decoded(source: Source, part: Part) -> Iterator[bytes]:
+def decoded(source: Source, part: MimePart) -> Iterator[bytes]:
     """The body of *part* with its Content-Transfer-Encoding undone (RFC 2045 section 6).
 
     What no such encoding writes is passed over. ``BadValue`` for an encoding that is unknown.
@@ -167,7 +169,7 @@ def decoded(source: Source, part: Part) -> Iterator[bytes]:
     raise BadValue(f"an unknown Content-Transfer-Encoding: {part.encoding[:40]!r}")
 
 
-def is_literal(part: Part) -> bool:
+def is_literal(part: MimePart) -> bool:
     """Whether the body stands in the message as it is."""
     return part.encoding in ("", "7bit", "8bit", "binary")
 

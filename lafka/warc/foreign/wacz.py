@@ -18,9 +18,9 @@ from ..problems import Problem
 from ..reading.stored import StoredRecord
 from ..reading.volumes import Volume
 from . import zips
-from .base import Entry
+from .base import Listing
 from .members import ZipVolume
-from .zips import Member
+from .zips import ZipMember
 
 PACKAGE = "datapackage.json"
 SIGNED = "datapackage-digest.json"
@@ -49,7 +49,7 @@ class WaczVolume(ZipVolume):
         """The names of its indexes of records."""
         return tuple(m.name for m in self.members if m.name.startswith("indexes/"))
 
-    def _opened(self, member: Member) -> _Inner | None:
+    def _opened(self, member: ZipMember) -> _Inner | None:
         if not member.stored:
             self._report("wacz-packed", member.offset, name=member.name)
             source = self.content(member)
@@ -65,7 +65,7 @@ class WaczVolume(ZipVolume):
     def is_plain(self) -> bool:
         return False
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[Listing]:
         return iter(())
 
     def _plain_records(self, start: int) -> Iterator[StoredRecord]:
@@ -124,7 +124,7 @@ class WaczVolume(ZipVolume):
 
     _compared = False
 
-    def _resources(self, members: dict[str, Member]) -> dict[str, dict[str, Any]]:
+    def _resources(self, members: dict[str, ZipMember]) -> dict[str, dict[str, Any]]:
         """What ``datapackage.json`` says of members, by their names."""
         if not members:
             return {}
@@ -141,7 +141,7 @@ class WaczVolume(ZipVolume):
             if isinstance(resource, dict) and isinstance(resource.get("path"), str)
         }
 
-    def _compare_one(self, member: Member, told: dict[str, Any]) -> None:
+    def _compare_one(self, member: ZipMember, told: dict[str, Any]) -> None:
         stats = told.get("stats")
         stats = stats if isinstance(stats, dict) else {}
         length = told.get("bytes", stats.get("bytes"))
@@ -154,7 +154,7 @@ class WaczVolume(ZipVolume):
             label = told.get("hashing", "md5")
             self._compare_digest(member, value if ":" in value else f"{label}:{value}")
 
-    def _compare_digest(self, member: Member, value: str) -> None:
+    def _compare_digest(self, member: ZipMember, value: str) -> None:
         try:
             digest = Digest.parse(value)
             content = self.content(member) if digest.known else None
@@ -171,7 +171,7 @@ class WaczVolume(ZipVolume):
                 value=digest.text,
             )
 
-    def _compare_signed(self, members: dict[str, Member]) -> None:
+    def _compare_signed(self, members: dict[str, ZipMember]) -> None:
         signed = self._json(SIGNED) if SIGNED in members else None
         if not signed:
             return

@@ -15,8 +15,8 @@ from ..format.fields import Fields
 from ..format.sources import Source
 from ..reading.stored import StoredRecord
 from . import multipart
-from .base import AlikeRecord, AlikeVolume, Entry
-from .multipart import Part
+from .base import ForeignRecord, ForeignVolume, Listing
+from .multipart import MimePart
 from .spools import spooled
 
 DECODED_MAX = 1 << 30  # bytes of one part
@@ -25,15 +25,15 @@ THIS_MESSAGE = "thismessage:/"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
-class MhtmlVolume(AlikeVolume):
+class MhtmlVolume(ForeignVolume):
     """Each part is a resource: Content-Location is its URL, Date of the message its date.
 
     A part without a location has ``cid:`` and its Content-ID as URL, or none.
     """
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[Listing]:
         for part in multipart.parts(self._whole):
-            if isinstance(part, Part):
+            if isinstance(part, MimePart):
                 yield part.offset, partial(self._record, part)
             else:
                 self._report("bad-part", part[0], reason=part[1])
@@ -54,7 +54,7 @@ class MhtmlVolume(AlikeVolume):
     def _ends(self) -> dict[int, int]:
         """Where each part ends, by where it begins: found once, for it takes the whole file."""
         found = multipart.parts(self._whole)
-        return {p.offset: p.body + p.length for p in found if isinstance(p, Part)}
+        return {p.offset: p.body + p.length for p in found if isinstance(p, MimePart)}
 
     def at(self, offset: int, inner: int = 0) -> StoredRecord:
         end = None if inner else self._ends.get(offset)
@@ -64,7 +64,7 @@ class MhtmlVolume(AlikeVolume):
             raise BadWarc(self.path, "no record begins here", offset)
         return record
 
-    def _record(self, part: Part) -> AlikeRecord | None:
+    def _record(self, part: MimePart) -> ForeignRecord | None:
         message = self._message
         literal = multipart.is_literal(part)
         try:

@@ -15,8 +15,8 @@ from typing import Any
 from ..format.gzips import Inflater
 from ..format.sources import Source
 from ..reading.compression import BROKEN, GZIP, codec_of
-from ..reading.handles import Handle
-from ..reading.readables import Reads, name_of, source_of
+from ..reading.handles import FileHandle
+from ..reading.readables import ReadableStream, name_of, source_of
 from ..reading.volumes import Volume
 from . import archeaders
 
@@ -69,7 +69,7 @@ def class_of(path: Path, source: Source | None) -> type[Volume]:
     return found
 
 
-def open_volume(path: Path | str | Reads, **kw: Any) -> Volume:
+def open_volume(path: Path | str | ReadableStream, **kw: Any) -> Volume:
     """The file at *path*, or a readable, as a volume, by what its first bytes are.
 
     *kw* are those of its class. ``OSError`` at once where it cannot be read.
@@ -85,7 +85,7 @@ class _Unknown(Volume):
 
 
 def _kind(path: Path, source: Source | None) -> tuple[str, Sniff, str]:
-    handle = Handle(path, source)  # which refuses what is no regular file
+    handle = FileHandle(path, source)  # which refuses what is no regular file
     try:
         head = handle.read(HEAD, 0)
         if head.startswith(b"WARC/"):  # as nearly all do: none of the others is asked

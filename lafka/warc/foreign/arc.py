@@ -19,7 +19,7 @@ from ..format.dates import SECONDS, WarcDate
 from ..format.fields import Fields, one_line
 from ..format.records import HTTP_RESPONSE
 from ..format.sources import CHUNK, MemorySource
-from ..reading.scanning import FIRST_LOOK, PATIENCE, Report, Scan
+from ..reading.scanning import FIRST_LOOK, PATIENCE, RecordScan, Report
 from ..reading.stored import StoredRecord
 from ..reading.streams import PackedStream, PlainStream
 from ..reading.volumes import Volume
@@ -116,7 +116,7 @@ Taken = tuple[StoredRecord | None, int | None]
 """A record, None where it cannot be had, and where to go on."""
 
 
-class ArcScan(Scan):
+class ArcScan(RecordScan):
     """From record to record of an ARC file.
 
     A length is believed where a header or the end of the file follows the block, or where no header
@@ -346,7 +346,7 @@ class ArcScan(Scan):
 class ArcVolume(Volume):
     """The records of an ARC file, as :class:`ArcRecord`; see :class:`Volume`."""
 
-    scan_type: type[Scan] = ArcScan
+    scan_type: type[RecordScan] = ArcScan
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -354,7 +354,9 @@ class ArcVolume(Volume):
         line, _, block = self.opening(LINE_MAX).partition(b"\n")
         return archeaders.names_in(block) if line.startswith(b"filedesc:") else ONE
 
-    def _scanned_by(self, stream: PlainStream | PackedStream, report: Report, **how: Any) -> Scan:
+    def _scanned_by(
+        self, stream: PlainStream | PackedStream, report: Report, **how: Any
+    ) -> RecordScan:
         scan = super()._scanned_by(stream, report, **how)
         assert isinstance(scan, ArcScan)
         scan.names = self.names

@@ -16,7 +16,7 @@ from ..reading.volumes import Volume
 _NAMESPACE = uuid.UUID("f6ad1c4b-58a4-5c0d-8f4e-0c0a4b4f9d31")
 
 
-class AlikeRecord(StoredRecord):
+class ForeignRecord(StoredRecord):
     """A record of a file that is no WARC: its fields are made, its block may be decoded aside."""
 
     __slots__ = ("content", "place")
@@ -38,15 +38,15 @@ class AlikeRecord(StoredRecord):
         return self.volume.bytes_of(self).chunks()
 
 
-Entry = tuple[int, Callable[[], "AlikeRecord | None"]]
+Listing = tuple[int, Callable[[], "ForeignRecord | None"]]
 """The offset of a record, and what makes it; None where it cannot be had."""
 
 
-class AlikeVolume(Volume):
+class ForeignVolume(Volume):
     """A :class:`Volume` whose records are listed by :meth:`entries`."""
 
     @abstractmethod
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[Listing]:
         """The records, in the order in which they lie in the file."""
 
     @property
@@ -71,7 +71,7 @@ class AlikeVolume(Volume):
         return self._following(itertools.islice(self._plain_records(record.offset), 1, None))
 
     def block_of(self, record: StoredRecord) -> Source:
-        assert isinstance(record, AlikeRecord)
+        assert isinstance(record, ForeignRecord)
         return record.content
 
     def made(
@@ -82,10 +82,10 @@ class AlikeVolume(Volume):
         *,
         header: bytes = b"",
         place: int | None = None,
-    ) -> AlikeRecord:
+    ) -> ForeignRecord:
         """A record of *fields*, those with an empty value left out; *found*: offset and length."""
         offset, length = found
-        record = AlikeRecord(self, offset, length, header, content.size, trailer=0)
+        record = ForeignRecord(self, offset, length, header, content.size, trailer=0)
         name = uuid.uuid5(_NAMESPACE, f"{self.path.name}:{offset}:{content.size}")
         kept = [(key, one_line(value)) for key, value in fields if value]
         kept.insert(1, ("WARC-Record-ID", f"<urn:uuid:{name}>"))

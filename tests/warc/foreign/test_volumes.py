@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from lafka.warc.alike import KINDS, kind_of, open_volume
 from lafka.warc.errors import BadWarc, WarcError
+from lafka.warc.foreign import KINDS, kind_of, open_volume
 from lafka.warc.reading.volumes import Volume
 
 SAMPLES = Path(__file__).parents[3].parent / "shared" / "warc"

@@ -31,7 +31,7 @@ STORED, DEFLATED = 0, 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class ZipMember:
     """An entry of the directory; its local header is at ``offset`` of the file.
 
     ``size`` bytes of content, ``packed`` of them in the file.
@@ -51,7 +51,7 @@ class Member:
         return self.method == STORED and not self.encrypted and self.packed == self.size
 
 
-def members(fd: int) -> list[Member]:
+def members(fd: int) -> list[ZipMember]:
     """The members of the zip file open as *fd*, in the order in which they lie in it.
 
     ``BadValue`` where there is no directory, a broken one, or one over the bounds.
@@ -61,7 +61,7 @@ def members(fd: int) -> list[Member]:
     return sorted(found, key=lambda member: member.offset)
 
 
-def overlapping(listed: list[Member]) -> Iterator[Member]:
+def overlapping(listed: list[ZipMember]) -> Iterator[ZipMember]:
     """Members of *listed* (sorted) that begin inside one before them, as in a zip bomb."""
     end = 0
     for member in listed:
@@ -103,7 +103,7 @@ def _zip64(fd: int, end: int) -> tuple[int, int, int, int]:
     return place, count, length, offset
 
 
-def _entries(data: bytes, shift: int) -> Iterator[Member]:
+def _entries(data: bytes, shift: int) -> Iterator[ZipMember]:
     place = 0
     while place + _ENTRY.size <= len(data):
         fields = _ENTRY.unpack_from(data, place)
@@ -113,7 +113,7 @@ def _entries(data: bytes, shift: int) -> Iterator[Member]:
         name_end = place + _ENTRY.size + fields[10]
         extra_end = name_end + fields[11]
         name = data[place + _ENTRY.size : name_end]
-        member = Member(
+        member = ZipMember(
             name=name.decode("utf-8" if flags & _UTF8 else "cp437", "replace"),
             offset=fields[16],
             method=method,
@@ -129,7 +129,7 @@ def _entries(data: bytes, shift: int) -> Iterator[Member]:
         raise BadValue("the zip directory ends inside a member")
 
 
-def _widened(member: Member, extra: bytes) -> Member:
+def _widened(member: ZipMember, extra: bytes) -> ZipMember:
     """*member* with what its zip64 extra field says instead of 0xFFFFFFFF."""
     while len(extra) >= 4:
         kind, length = struct.unpack_from("<2H", extra)
@@ -146,7 +146,7 @@ def _widened(member: Member, extra: bytes) -> Member:
     return member
 
 
-def content_range(fd: int, member: Member) -> tuple[int, int]:
+def content_range(fd: int, member: ZipMember) -> tuple[int, int]:
     """Offset and length of what the file holds of *member*, packed as it is.
 
     ``BadValue`` where its local header is none or the file ends in it.
@@ -162,7 +162,7 @@ def content_range(fd: int, member: Member) -> tuple[int, int]:
     return begin, member.packed
 
 
-def content(fd: int, member: Member, most: int = INFLATED_MAX) -> Source:
+def content(fd: int, member: ZipMember, most: int = INFLATED_MAX) -> Source:
     """The content of *member*: in place where it is stored, inflated aside else.
 
     ``BadValue`` for another compression, broken data, or more than *most* bytes of it.

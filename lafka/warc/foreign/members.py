@@ -7,15 +7,15 @@ from functools import cached_property
 from ..errors import BadValue
 from ..format.sources import Source
 from . import zips
-from .base import AlikeVolume
-from .zips import Member
+from .base import ForeignVolume
+from .zips import ZipMember
 
 
-class ZipVolume(AlikeVolume):
+class ZipVolume(ForeignVolume):
     """What MAFF and WACZ share."""
 
     @cached_property
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[ZipMember, ...]:
         """The members in the order in which they lie in the file, without folders and overlaps."""
         try:
             listed = zips.members(self.fd)
@@ -27,7 +27,7 @@ class ZipVolume(AlikeVolume):
             self._report("zip-overlap", member.offset, name=member.name)
         return tuple(m for m in listed if m not in overlapping and not m.name.endswith("/"))
 
-    def content(self, member: Member, most: int = zips.INFLATED_MAX) -> Source | None:
+    def content(self, member: ZipMember, most: int = zips.INFLATED_MAX) -> Source | None:
         """What *member* holds; None, and a problem, where it cannot be had."""
         try:
             return zips.content(self.fd, member, most)

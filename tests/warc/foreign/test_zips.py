@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from lafka.warc.alike import zips
-from lafka.warc.alike.zips import content, content_range, members, overlapping
 from lafka.warc.errors import BadValue
+from lafka.warc.foreign import zips
+from lafka.warc.foreign.zips import content, content_range, members, overlapping
 
 
 @contextmanager

@@ -17,7 +17,7 @@ DEPTH_MAX = 64
 
 
 @dataclass(slots=True, kw_only=True)
-class Leaf:
+class XmlLeaf:
     """An element without elements in it; names and attributes without their prefixes."""
 
     name: str
@@ -27,8 +27,8 @@ class Leaf:
 
 @dataclass(slots=True)
 class _Reading:
-    leaves: list[Leaf] = field(default_factory=list)
-    open: list[Leaf | None] = field(default_factory=list)
+    leaves: list[XmlLeaf] = field(default_factory=list)
+    open: list[XmlLeaf | None] = field(default_factory=list)
 
     def begin(self, name: str, attributes: dict[str, str]) -> None:
         if len(self.open) == DEPTH_MAX or len(self.leaves) == LEAVES_MAX:
@@ -36,7 +36,7 @@ class _Reading:
         if self.open:
             self.open[-1] = None  # it has an element in it
         bare = {key.rpartition(":")[2]: value for key, value in attributes.items()}
-        self.open.append(Leaf(name=name.rpartition(":")[2], attributes=bare))
+        self.open.append(XmlLeaf(name=name.rpartition(":")[2], attributes=bare))
 
     def end(self, _: str) -> None:
         leaf = self.open.pop()
@@ -51,7 +51,7 @@ class _Reading:
         raise BadValue("an XML document with a document type of its own")
 
 
-def leaves(document: bytes) -> Iterator[Leaf]:
+def leaves(document: bytes) -> Iterator[XmlLeaf]:
     """The leaves of *document*, in order.
 
     ``BadValue`` where it is no XML, over 1 MiB, has a document type, or is no small document.

@@ -43,7 +43,7 @@ class HasMessage(HasFields, Protocol):
     def source(self) -> Source: ...
 
 
-class Described:
+class BaseRecord:
     """What a record says, wherever it is."""
 
     __slots__ = ()

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.warc.alike.rdf import leaves
 from lafka.warc.errors import BadValue
+from lafka.warc.foreign.rdf import leaves
 
 MAFF = b"""<?xml version="1.0"?>
 <RDF:RDF xmlns:MAF="http://maf.mozdev.org/metadata/rdf#"

@@ -13,9 +13,9 @@ from functools import cached_property, partial
 from ..errors import BadValue
 from ..format.dates import SECONDS, WarcDate
 from . import rdf, zips
-from .base import AlikeRecord, Entry
+from .base import ForeignRecord, Listing
 from .members import ZipVolume
-from .zips import Member
+from .zips import ZipMember
 
 INDEX = "index.rdf"
 MEMBER_FIELD = "MAFF-Member"
@@ -23,7 +23,7 @@ MEMBER_FIELD = "MAFF-Member"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class MaffPage:
     """What an ``index.rdf`` says; empty where it does not."""
 
     url: str = ""
@@ -39,36 +39,36 @@ class MaffVolume(ZipVolume):
     """
 
     @cached_property
-    def pages(self) -> dict[str, Page]:
+    def pages(self) -> dict[str, MaffPage]:
         """The pages by the names of their folders."""
         names = [member.name for member in self.members if member.name.endswith("/" + INDEX)]
         return {name.removesuffix(INDEX): self._page(name) for name in names}
 
-    def _page(self, name: str) -> Page:
+    def _page(self, name: str) -> MaffPage:
         try:
             data = self.text(name)
             leaves = rdf.leaves(data or b"")
         except BadValue as error:
             offset = next(member.offset for member in self.members if member.name == name)
             self._report("maff-index", offset, name=name, reason=str(error))
-            return Page()
+            return MaffPage()
         told = {leaf.name: leaf.attributes.get("resource", "") or leaf.text for leaf in leaves}
-        return Page(
+        return MaffPage(
             url=told.get("originalurl", "").strip(),
             date=_date(told.get("archivetime", "")),
             file=told.get("indexfilename", "").strip(),
         )
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[Listing]:
         for member in self.members:
             yield member.offset, partial(self._record, member)
 
-    def _record(self, member: Member) -> AlikeRecord | None:
+    def _record(self, member: ZipMember) -> ForeignRecord | None:
         content = self.content(member)
         if content is None:
             return None
         folder, _, _ = member.name.partition("/")
-        page = self.pages.get(folder + "/", Page())
+        page = self.pages.get(folder + "/", MaffPage())
         about = member.name == f"{folder}/{INDEX}"
         fields = [
             ("WARC-Type", "metadata" if about else "resource"),
