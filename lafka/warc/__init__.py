@@ -7,15 +7,14 @@
 ``fields``, ``dates``     named fields, WARC-Date at every precision
 ``digests``, ``sources``  labelled digests; bytes in memory or in a file, read the same way
 ``http``, ``codings``     the HTTP message in a block, its payload, its entity
-``bodies``                the same, whatever the head says of them
-``gzips``                 what zlib inflates, within bounds: members, streams
+``compression``           gzip, bzip2, zstd: members and streams, inflated within bounds
 ``rules``                 what the standard says of the fields of a record
 ``records``, ``base``     records of every type, held to the standard; what a record says
 
 ``writing``:
 
-``builders``, ``making``  groups of records into files, nothing overwritten, or onto a stream
-``names``, ``sizes``      names of files by the guidelines, sizes with K, M, G, Ki, Mi, Gi
+``builders``              groups of records into files, nothing overwritten, or onto a stream
+``names``                 names of files by the guidelines
 ``encoding``              records as bytes of a file, plain or a gzip member each
 ``appending``             a group whole at the end of a file, or the file as it was before
 ``segments``              records of any size over several volumes, and joined when read
@@ -24,17 +23,14 @@
 
 ``volumes``, ``stored``   a plain or compressed file, and a record where it lies in one
 ``scanning``, ``framing`` from record to record over whatever lies between; where a header ends
-``handles``, ``readables`` the file of a volume, or the part of one; any stream as one
-``kinds``                 who knows what other files are
-``compression``           gzip, bzip2, zstd: what members begin with, how they are inflated
+``handles``               the file of a volume, or the part of one; any stream as one
 ``streams``               a volume as one stream of plain bytes
 ``blocks``                the digests in a record, computed again
 ``checking``              a volume held to the standard, digests and all
 
 ``converting``:
 
-``repairing``             what is whole of a damaged volume, in a new one
-``recompressing``         all of a sound one, a gzip member for each record or plain
+``repairing``             what is whole of a damaged volume, or all of a sound one, in a new one
 ``arc2warc``, ``warc2arc`` ARC to WARC, header lines kept, and back
 ``packing``               WARCs with an index and pages as one WACZ
 
@@ -55,10 +51,10 @@ What most people need is here too, and is imported when it is first asked for:
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .reading import kinds as _kinds
+from .reading import DETECTORS as _DETECTORS
 
 if TYPE_CHECKING:
-    from .converting.recompressing import recompress as recompress
+    from .converting.repairing import recompress as recompress
     from .converting.repairing import repair as repair
     from .errors import BadHttp as BadHttp
     from .errors import BadIndex as BadIndex
@@ -87,7 +83,7 @@ if TYPE_CHECKING:
     from .writing.segments import join as join
     from .writing.segments import write_segmented as write_segmented
 
-_kinds.KNOWERS.append(f"{__name__}.foreign:class_of")
+_DETECTORS.append(f"{__name__}.foreign:class_of")
 
 _HOMES = {
     "foreign": ("open_volume",),
@@ -104,9 +100,8 @@ _HOMES = {
     "indexes": ("attach", "build"),
     "indexes.base": ("Entry",),
     "problems": ("Problem",),
-    "converting.recompressing": ("recompress",),
+    "converting.repairing": ("recompress", "repair"),
     "format.records": ("Record",),
-    "converting.repairing": ("repair",),
     "writing.segments": ("join", "write_segmented"),
     "reading.stored": ("StoredRecord",),
     "reading.volumes": ("Volume",),

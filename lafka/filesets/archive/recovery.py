@@ -25,8 +25,8 @@ from lafka.payloads import Payload, decoded_max, inspect
 from lafka.warc.format import dates
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import sha256_of
+from lafka.warc.reading.framing import begins_record
 from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.tails import begins_record
 
 logger = logging.getLogger(__name__)
 

@@ -30,7 +30,7 @@ from ..errors import BadValue, TornWarc
 from ..format.dates import WarcDate
 from ..format.sources import CHUNK
 from ..indexes.base import CAPTURES, Entry
-from ..indexes.cdxj import CdxjBuilder
+from ..indexes.cdx import CdxjBuilder
 from ..indexes.sorting import LineSorter
 from ..reading.volumes import WarcVolume
 from ..writing.appending import new_file

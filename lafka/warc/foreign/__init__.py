@@ -12,11 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..format.gzips import Inflater
+from ..format.compression import BROKEN, GZIP, Inflater, codec_of
 from ..format.sources import Source
-from ..reading.compression import BROKEN, GZIP, codec_of
-from ..reading.handles import FileHandle
-from ..reading.readables import ReadableStream, name_of, source_of
+from ..reading.handles import FileHandle, ReadableStream, name_of, source_of
 from ..reading.volumes import Volume
 from . import archeaders
 

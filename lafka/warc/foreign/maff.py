@@ -14,8 +14,7 @@ from ..errors import BadValue
 from ..format.dates import SECONDS, WarcDate
 from . import rdf, zips
 from .base import ForeignRecord, Listing
-from .members import ZipVolume
-from .zips import ZipMember
+from .zips import ZipMember, ZipVolume
 
 INDEX = "index.rdf"
 MEMBER_FIELD = "MAFF-Member"

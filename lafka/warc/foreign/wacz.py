@@ -19,8 +19,7 @@ from ..reading.stored import StoredRecord
 from ..reading.volumes import Volume
 from . import zips
 from .base import Listing
-from .members import ZipVolume
-from .zips import ZipMember
+from .zips import ZipMember, ZipVolume
 
 PACKAGE = "datapackage.json"
 SIGNED = "datapackage-digest.json"

@@ -11,11 +11,12 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ..errors import BadValue
-from ..format.gzips import BARE, BROKEN, Inflater
-from ..format.sources import FileSource, Source
-from .spools import spooled
+from ..format.compression import BARE, BROKEN_GZIP, Inflater
+from ..format.sources import FileSource, Source, spooled
+from .base import ForeignVolume
 
 DIRECTORY_MAX = 16 << 20  # bytes
 MEMBERS_MAX = 100_000
@@ -194,5 +195,38 @@ def _inflated(packed: Source) -> Iterator[bytes]:
     try:
         for data in packed.chunks(0, 1 << 16):
             yield from inner.pieces(data)
-    except BROKEN as error:
+    except BROKEN_GZIP as error:
         raise BadValue(f"the member's compressed data is broken: {error}") from None
+
+
+class ZipVolume(ForeignVolume):
+    """What MAFF and WACZ share."""
+
+    @cached_property
+    def members(self) -> tuple[ZipMember, ...]:
+        """The members in the order in which they lie in the file, without folders and overlaps."""
+        try:
+            listed = members(self.fd)
+        except BadValue as error:
+            self._report("bad-zip", 0, reason=str(error))
+            return ()
+        overlaps = set(overlapping(listed))
+        for member in overlaps:
+            self._report("zip-overlap", member.offset, name=member.name)
+        return tuple(m for m in listed if m not in overlaps and not m.name.endswith("/"))
+
+    def content(self, member: ZipMember, most: int = INFLATED_MAX) -> Source | None:
+        """What *member* holds; None, and a problem, where it cannot be had."""
+        try:
+            return content(self.fd, member, most)
+        except BadValue as error:
+            self._report("bad-member", member.offset, name=member.name, reason=str(error))
+            return None
+
+    def text(self, name: str, most: int = 1 << 20) -> bytes | None:
+        """The content of the member *name* where there is one of at most *most* bytes."""
+        member = next((member for member in self.members if member.name == name), None)
+        content = self.content(member, most) if member else None
+        if content is None or content.size > most:
+            return None
+        return content.read(0, content.size)

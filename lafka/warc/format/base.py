@@ -10,7 +10,7 @@ from typing import Protocol
 
 from ..errors import BadHttp, BadValue
 from ..problems import Problem
-from . import bodies, http
+from . import http
 from .codings import Tell
 from .dates import WarcDate
 from .digests import Digest
@@ -115,7 +115,7 @@ class BaseRecord:
             read = http.entity if decoded else http.payload
             return read(self.source, head, to_end=to_end)
         tell = teller(self, problems)
-        return bodies.payload(self.source, head, tell, decoded=decoded, to_end=to_end)
+        return http.lenient_payload(self.source, head, tell, decoded=decoded, to_end=to_end)
 
 
 def teller(record: HasFields, problems: list[Problem] | None) -> Tell:

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import itertools
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 import brotli
 
 from ..errors import BadHttp
-from . import gzips
-from .gzips import BARE, MEMBER, WRAPPED, Inflater
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from .compression import (
+    BARE,
+    BROKEN_GZIP,
+    WRAPPED,
+    BufferingDecompressor,
+    Decompressor,
+    Inflater,
+    zstd,
+)
 
 _PIECE = 1 << 16
 _OUT = 1 << 20
-_BROKEN = (*gzips.BROKEN, brotli.error, zstd.ZstdError)
+_BROKEN = (*BROKEN_GZIP, brotli.error, zstd.ZstdError)
 _CODINGS_MAX = 8
 _UNSIGNED = ("deflate", "br")
 _HELD_MAX = 2 << 20
@@ -31,53 +32,18 @@ Tell = Callable[..., object]
 
 
 class _Decoder(Protocol):
-    def feed(self, data: bytes) -> Iterator[bytes]: ...
+    """A coding that is undone: the bytes that *data* goes on with, at most *most* at a time."""
+
+    def pieces(self, data: bytes, most: int) -> Iterator[bytes]: ...
 
     @property
-    def done(self) -> bool: ...
+    def eof(self) -> bool: ...
 
 
-class _Inflate:
-    """One stream of zlib's, in pieces of at most *most* bytes; what stands behind is ``rest``."""
-
-    def __init__(self, window: int, most: int) -> None:
-        self._inner = Inflater(window)
-        self._most = most
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        return self._inner.pieces(data, self._most)
-
-    @property
-    def rest(self) -> bytes:
-        return self._inner.rest
-
-    @property
-    def done(self) -> bool:
-        return self._inner.eof
-
-
-class _Zstd:
-    """One frame; an 8 MiB window is all that RFC 9659 allows a server to ask for."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._inner = zstd.ZstdDecompressor(
-            options={zstd.DecompressionParameter.window_log_max: 23}
-        )
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        out = self._inner.decompress(data, self._most)
-        while out:
-            yield out
-            out = b"" if self.done else self._inner.decompress(b"", self._most)
-
-    @property
-    def rest(self) -> bytes:
-        return bytes(self._inner.unused_data)
-
-    @property
-    def done(self) -> bool:
-        return bool(self._inner.eof)
+def _zstd_frame() -> BufferingDecompressor:
+    """Return a decompressor of one frame; RFC 9659 lets a server ask for no window over 8 MiB."""
+    options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
+    return BufferingDecompressor(zstd.ZstdDecompressor(options=options))
 
 
 class _Members:
@@ -86,20 +52,20 @@ class _Members:
     What stands behind the last one and does not begin as another does is dropped: padding.
     """
 
-    def __init__(self, new: Callable[[], _Inflate | _Zstd], magic: re.Pattern[bytes]) -> None:
+    def __init__(self, new: Callable[[], Decompressor], magic: re.Pattern[bytes]) -> None:
         self._new = new
         self._magic = magic
         self._inner = new()
         self._behind = b""
         self._over = False
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
+    def pieces(self, data: bytes, most: int) -> Iterator[bytes]:
         while data and not self._over:
-            if self._inner.done:
+            if self._inner.eof:
                 data = self._next(data)
                 continue
-            yield from self._inner.feed(data)
-            data = self._inner.rest if self._inner.done else b""
+            yield from self._inner.pieces(data, most)
+            data = self._inner.rest if self._inner.eof else b""
 
     def _next(self, data: bytes) -> bytes:
         data = self._behind + data
@@ -112,26 +78,25 @@ class _Members:
         return b""
 
     @property
-    def done(self) -> bool:
-        return self._inner.done
+    def eof(self) -> bool:
+        return self._inner.eof
 
 
 class _Brotli:
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._inner = brotli.Decompressor()
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        if self.done:
+    def pieces(self, data: bytes, most: int) -> Iterator[bytes]:
+        if self.eof:
             return
-        out = self._inner.process(data, output_buffer_limit=self._most)
+        out = self._inner.process(data, output_buffer_limit=most)
         # It may have taken all of its input and still hold back output.
-        while out or not (self.done or self._inner.can_accept_more_data()):
+        while out or not (self.eof or self._inner.can_accept_more_data()):
             yield bytes(out)
-            out = b"" if self.done else self._inner.process(b"", output_buffer_limit=self._most)
+            out = b"" if self.eof else self._inner.process(b"", output_buffer_limit=most)
 
     @property
-    def done(self) -> bool:
+    def eof(self) -> bool:
         return bool(self._inner.is_finished())
 
 
@@ -140,21 +105,21 @@ _ZSTD = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
 _MAGIC_MAX = 4
 
 
-def _decoder(coding: str, opening: bytes, most: int = _OUT) -> _Decoder | None:
+def _decoder(coding: str, opening: bytes) -> _Decoder | None:
     """What undoes *coding*; None where it is unknown or *opening* shows that it was not applied."""
     if coding in ("gzip", "x-gzip"):
         begins = _GZIP.match(opening) or opening == b"\x1f"
-        return _Members(lambda: _Inflate(MEMBER, most), _GZIP) if begins else None
+        return _Members(Inflater, _GZIP) if begins else None
     if coding == "zstd":
         begins = _ZSTD.match(opening) or len(opening) < _MAGIC_MAX
-        return _Members(lambda: _Zstd(most), _ZSTD) if begins else None
+        return _Members(_zstd_frame, _ZSTD) if begins else None
     if opening.startswith(b"%PDF"):
         return None  # the other codings have no signature of their own: the PDF's tells
     if coding == "deflate":
         # Many servers send it without its zlib wrapper (RFC 9110 section 8.4.1.2).
         wrapped = opening[0] & 15 == 8 and int.from_bytes(opening[:2]) % 31 == 0
-        return _Inflate(WRAPPED if wrapped else BARE, most)
-    return _Brotli(most) if coding == "br" else None
+        return Inflater(WRAPPED if wrapped else BARE)
+    return _Brotli() if coding == "br" else None
 
 
 class DecodedTooLarge(BadHttp):
@@ -222,10 +187,10 @@ def _decoded(decoder: _Decoder, coding: str, pieces: Iterable[bytes]) -> Iterato
     try:
         for piece in pieces:
             for start in range(0, len(piece), _PIECE):
-                yield from filter(None, decoder.feed(piece[start : start + _PIECE]))
+                yield from filter(None, decoder.pieces(piece[start : start + _PIECE], _OUT))
     except _BROKEN as error:
         raise _BrokenCoding(f"broken {coding} body: {error}") from None
-    if not decoder.done:
+    if not decoder.eof:
         raise _BrokenCoding(f"the {coding} body ends early")
 
 
@@ -255,8 +220,8 @@ def opening(data: bytes, coding: str, size: int) -> bytes | None:
     None where the coding is unknown or *data* contradicts it. Never decodes more than *size* bytes
     at a time, whatever *data* would expand to.
     """
-    decoder = _decoder(coding, data, size) if data else None
+    decoder = _decoder(coding, data) if data else None
     try:
-        return next(decoder.feed(data), b"")[:size] if decoder else None
+        return next(decoder.pieces(data, size), b"")[:size] if decoder else None
     except _BROKEN:
         return None

@@ -1,8 +1,7 @@
 """Indexes: which record of which volume holds a capture, by URL, time, record id or digest.
 
 ``base``    entries, queries, what an index and its builder are
-``cdx``     CDX files of 9 and 11 columns; others are read
-``cdxj``    CDXJ files
+``cdx``     CDX files of 9 and 11 columns, others are read; CDXJ files
 ``sqlite``  an SQLite database, added to while it is read
 ``lines``   what CDX and CDXJ share: bisection, an external sort (``sorting``)
 
@@ -21,9 +20,9 @@ from pathlib import Path
 
 from ..errors import BadIndex, BadValue
 from ..foreign import open_volume
-from ..format import gzips
+from ..format.compression import BROKEN_GZIP
 from ..problems import Problem
-from . import cdx, cdxj, sqlite
+from . import cdx, sqlite
 from .base import CAPTURES, Entry, Index, IndexBuilder, Query, volume_name
 from .lines import GZIP, InflatedText, LineBuilder, lines_of
 
@@ -51,7 +50,7 @@ class IndexKind:
 
 def _is_cdxj(head: bytes) -> bool:
     lines = [line for _, line in lines_of(io.BytesIO(head))]
-    return lines[0].startswith(b"!") or any(map(cdxj.LINE.fullmatch, lines)) if lines else False
+    return lines[0].startswith(b"!") or any(map(cdx.CDXJ_LINE.fullmatch, lines)) if lines else False
 
 
 def _is_cdx(head: bytes) -> bool:
@@ -72,8 +71,8 @@ KINDS = (
         name="cdxj",
         suffixes=(".cdxj", ".cdxj.gz"),
         sniff=_is_cdxj,
-        index=cdxj.CdxjIndex,
-        build=cdxj.CdxjBuilder,
+        index=cdx.CdxjIndex,
+        build=cdx.CdxjBuilder,
     ),
     IndexKind(
         name="cdx",
@@ -115,7 +114,7 @@ def attach(path: Path | str, *, strict: bool = False) -> Index:
     if head.startswith(GZIP):
         try:
             head = InflatedText(io.BytesIO(head)).read(_HEAD)
-        except gzips.BROKEN as error:
+        except BROKEN_GZIP as error:
             raise BadIndex(path, str(error)) from error
     kinds = (kind for kind in KINDS if kind.sniff(head))
     found = kind_of(path) if not head else next(kinds, None)

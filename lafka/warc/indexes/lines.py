@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from ..errors import BadIndex
-from ..format import gzips
+from ..format.compression import BROKEN_GZIP, members
 from ..problems import Problem
 from ..writing.names import put_in_place
 from .base import CAPTURES, Entry, Index, IndexBuilder, Query, Rank
@@ -118,7 +118,7 @@ class LineIndex(Index):
         if self._gzip:
             try:
                 yield from lines_of(InflatedText(FileText(self._fd)))
-            except gzips.BROKEN as error:
+            except BROKEN_GZIP as error:
                 self._tell(self._size, str(error))
         else:
             yield from lines_of(FileText(self._fd, start), start, size)
@@ -151,7 +151,7 @@ class LineIndex(Index):
         """The number of the line that begins at byte *offset* of the text, from 1."""
         number = 1
         text = InflatedText(FileText(self._fd)) if self._gzip else FileText(self._fd)
-        with suppress(*gzips.BROKEN):
+        with suppress(*BROKEN_GZIP):
             while offset > 0 and (block := text.read(_BLOCK)):
                 number += block[:offset].count(b"\n")
                 offset -= len(block)
@@ -296,7 +296,7 @@ class InflatedText:
     """
 
     def __init__(self, packed: Text) -> None:
-        self._texts = _ended(gzips.members(iter(lambda: packed.read(_BLOCK), b""), _BLOCK))
+        self._texts = _ended(members(iter(lambda: packed.read(_BLOCK), b""), _BLOCK))
 
     def read(self, size: int) -> bytes:  # noqa: ARG002  what is at hand, not over 64 KiB
         return next(self._texts, b"")

@@ -6,11 +6,13 @@ not sure of goes to :func:`careful` (WARC/1.1 section 4).
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..format.fields import Fields
+from ..format.sources import FileSource
 
 END = b"\r\n\r\n"  # of a header, and of a record
 START_MAX = 96  # bytes that tell whether a record begins
@@ -164,3 +166,18 @@ def is_record(header: Header) -> bool:
         return False
     low = header.data.lower()
     return b"\nwarc-type" in low or b"\nwarc-record-id" in low
+
+
+def begins_record(fd: int, offset: int) -> bool:
+    """Whether a record seems to begin at *offset* of the open file *fd*, or anywhere behind."""
+    tail = FileSource(fd, offset, max(0, os.fstat(fd).st_size - offset))
+    last = b""
+    for data in tail.chunks():
+        if _RECORD_BEGINS.search(last + data):
+            return True
+        last = data[-_OVERLAP:]
+    return False
+
+
+_RECORD_BEGINS = re.compile(rb"\r\n\r\nWARC/1\.[01]\r?\n[A-Za-z-]{1,60}:")
+_OVERLAP = 80

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..errors import BadWarc
-from ..format import bodies, http
+from ..format import http
 from ..format.base import BaseRecord, body_length, message_in
 from ..format.fields import Fields
 from ..format.sources import CHUNK, Source
@@ -147,7 +147,7 @@ class StoredRecord(BaseRecord):
         if head.transfer_codings:
             return None
         if head.chunked:
-            undone = not bodies.is_chunked(self.source, head)
+            undone = not http.is_chunked(self.source, head)
             return (self.block_start + head.end, self.block_length - head.end) if undone else None
         return self.block_start + head.end, body_length(self, head)
 

@@ -12,8 +12,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from ..format.compression import BROKEN, GZIP, MAGIC_MAX, SKIPPABLE, Codec, Decompressor
 from ..format.sources import CHUNK
-from .compression import BROKEN, GZIP, MAGIC_MAX, SKIPPABLE, Codec, Decompressor
 
 ENDLESS = 1 << 62
 """The size of what ends nobody knows where."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
 from ..errors import BadWarc, TornWarc
+from ..format.compression import MAGIC_MAX, Codec, codec_of, unread_codec
 from ..format.sources import CHUNK, BaseSource, Source
 from ..problems import Problem
-from . import framing, kinds
-from .compression import MAGIC_MAX, Codec, codec_of, unread_codec
+from . import DETECTORS, framing
 from .framing import HeaderLimits
-from .handles import FileHandle
-from .readables import ReadableStream, name_of, source_of
+from .handles import FileHandle, ReadableStream, name_of, source_of
 from .scanning import RecordScan, Report
 from .stored import StoredRecord
 from .streams import PackedStream, PlainStream, Trouble, next_member
@@ -27,6 +27,15 @@ TORN = frozenset({"torn-tail", "torn-member"})
 
 
 _NO_FILE = frozenset({"source", "fd", "part"})  # what is named so is read in place of the file
+
+
+def _class_of(path: Path) -> type | None:
+    """Return the class that reads the file at *path*; None where there is no detector."""
+    for detector in DETECTORS:
+        module, _, name = detector.partition(":")
+        found: type = getattr(import_module(module), name)(path, None)
+        return found
+    return None
 
 
 class Volume:
@@ -52,7 +61,7 @@ class Volume:
     def __new__(cls, path: Path | str | ReadableStream = "", **how: Any) -> Self:
         if cls is Volume and isinstance(path, Path | str) and _NO_FILE.isdisjoint(how):
             with suppress(OSError, BadWarc):  # which reading it will raise
-                made: Self = object.__new__(kinds.class_of(Path(path), None) or cls)
+                made: Self = object.__new__(_class_of(Path(path)) or cls)
                 return made
         return super().__new__(cls)
 

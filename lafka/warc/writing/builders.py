@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -22,10 +23,9 @@ from ..format.records import Record, uuid_urn
 from ..format.rules import VERSIONS
 from ..reading.stored import StoredRecord
 from ..reading.volumes import Volume
+from .appending import Draft, StreamDraft, WritableStream, name_of
 from .encoding import Encoding, Gzip, Plain, added_size
-from .making import Draft, StreamDraft, WritableStream, name_of
 from .names import TEMPLATE, is_gzip, make_name, sync_folder, this_host
-from .sizes import parse_size
 
 MAX_SIZE = "1G"
 # Records of these types may be tied to one another as one capture event (WARC/1.1 section 5.7).
@@ -395,3 +395,20 @@ def _check(record: Record | StoredRecord) -> None:
             raise BadValue(f"a record that was read has no {name}, and cannot be given one")
     if isinstance(record, StoredRecord) and record.header[:5].upper() != b"WARC/":
         raise BadValue(f"not a WARC record: {record!r}")
+
+
+_SIZE = re.compile(r"([0-9]{1,18})([KMG]i?)?")
+UNITS = {
+    "": 1,
+    "K": 10**3, "M": 10**6, "G": 10**9,
+    "Ki": 2**10, "Mi": 2**20, "Gi": 2**30,
+}  # fmt: skip
+
+
+def parse_size(size: int | str) -> int:
+    """*size* in bytes: a number over 0, or one with a suffix, ``"512Mi"``; else ``BadValue``."""
+    if isinstance(size, str) and (found := _SIZE.fullmatch(size)):
+        size = int(found[1]) * UNITS[found[2] or ""]
+    if type(size) is not int or size <= 0:
+        raise BadValue(f"not a size: {size!r} (a number of bytes, or one with K, M, G, Ki, Mi, Gi)")
+    return size

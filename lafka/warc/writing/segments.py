@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from ..errors import BadHttp, BadValue, BadWarc, MissingSegment
-from ..format import bodies, http
+from ..format import http
 from ..format.base import teller
 from ..format.digests import Digest, hashed
 from ..format.fields import Fields
@@ -19,9 +19,8 @@ from ..format.records import Record
 from ..format.sources import CHUNK, Source, SourceSlice
 from ..problems import Problem
 from ..reading.stored import StoredRecord
-from .builders import Builder, Place
+from .builders import Builder, Place, parse_size
 from .encoding import added_size
-from .sizes import parse_size
 
 Find = Callable[[str, int], StoredRecord | None]
 """The segment of that number of the record whose first one has that id; None: there is none."""
@@ -278,7 +277,7 @@ class SegmentedRecord:
             read = http.entity if decoded else http.payload
             return read(self.block(), head, to_end=to_end)
         tell = teller(self.first, problems)
-        return bodies.payload(self.block(), head, tell, decoded=decoded, to_end=to_end)
+        return http.lenient_payload(self.block(), head, tell, decoded=decoded, to_end=to_end)
 
     def record(self) -> Record:
         """The whole as a record to be written; its block is read from the segments then."""

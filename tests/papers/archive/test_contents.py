@@ -12,7 +12,7 @@ from lafka.errors import BadWarc, TornWarc
 from lafka.papers.archive.contents import Contents, Scanner, chained, paper_ids
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import Record, start, uuid_urn
-from lafka.warc.reading.tails import begins_record
+from lafka.warc.reading.framing import begins_record
 from lafka.warc.reading.volumes import Volume
 from tests.stores import (
     FUTLI,

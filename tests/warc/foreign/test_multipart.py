@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.warc.errors import BadValue
-from lafka.warc.foreign import multipart
-from lafka.warc.foreign.multipart import MimePart, decoded, parameter, parts
+from lafka.warc.foreign import mhtml
+from lafka.warc.foreign.mhtml import MimePart, decoded, parameter, parts
 from lafka.warc.format.sources import MemorySource
 
 
@@ -100,7 +100,7 @@ def test_boundaries_over_the_edges_of_windows(monkeypatch):
     expected = bodies(data)
     assert expected == [b"one", b"--xy\r\n", b"--xyzz " * 40, b"two"]
     for window in range(1, 60):
-        monkeypatch.setattr(multipart, "_WINDOW", max(window, 12))
+        monkeypatch.setattr(mhtml, "_WINDOW", max(window, 12))
         assert bodies(data) == expected
 
 
@@ -136,4 +136,4 @@ def test_what_the_standard_library_writes_is_read(contents):
 def test_quoted_printable_in_pieces(data, size):
     text = quopri.encodestring(data)
     pieces = (text[at : at + size] for at in range(0, len(text), size))
-    assert b"".join(multipart._quoted_printable(pieces)) == data
+    assert b"".join(mhtml._quoted_printable(pieces)) == data

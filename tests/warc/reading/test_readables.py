@@ -15,7 +15,7 @@ from typing import IO
 import pytest
 
 from lafka.warc import Volume, check, open_volume
-from lafka.warc.reading.readables import KeptStream, SeekableSource, source_of
+from lafka.warc.reading.handles import KeptStream, SeekableSource, source_of
 from tests.warc.arcs import FILEDESC, PAGE
 from tests.warc.captures import request, response
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.warc.format.gzips import BARE, Inflater, inflated, members
+from lafka.warc.format.compression import BARE, Inflater, inflated, members
 
 TEXTS = st.lists(st.binary(max_size=5000), min_size=1, max_size=4)
 
