@@ -63,7 +63,7 @@ _TOLD = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversionResult:
-    """What came of a conversion: records of the old file by type.
+    """The account of a conversion: records of the old file by type.
 
     ``kept`` are in the new file ``path``, which is None where there was nothing to be kept;
     ``left_out`` are not. ``problems`` are those of the old file.
@@ -215,7 +215,9 @@ def _is_long(record: ArcRecord) -> bool:
 
 
 def _surplus(record: ArcRecord) -> int:
-    """How many bytes the body is longer than its Content-Length says; 0 where that says nothing."""
+    """Return how many bytes the body is longer than its Content-Length says; 0 where that says
+    nothing.
+    """
     head = record.http if record.is_http else None
     stated = head.content_length if head else None
     return 0 if head is None or stated is None else record.block_length - head.end - stated

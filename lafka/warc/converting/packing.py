@@ -48,7 +48,7 @@ _MEMORY = 4 << 20
 
 
 class Sink(Protocol):
-    """What can be written to: a file, a socket, an answer that is being sent."""
+    """An output that can be written to: a file, a socket, an answer that is being sent."""
 
     def write(self, data: bytes, /) -> int | None: ...
 
@@ -74,7 +74,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    """What ``datapackage.json`` says of the whole: *title* and the *software* that made it."""
+    """The metadata in ``datapackage.json``: *title* and the *software* that made it."""
 
     title: str = ""
     description: str = ""
@@ -84,7 +84,7 @@ class Package:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """What was written: WARCs, the entries of their index, pages."""
+    """The account of a packing: WARCs, the entries of their index, pages."""
 
     warcs: int
     entries: int
@@ -121,7 +121,7 @@ def stream(
 
 @dataclass(slots=True)
 class _Sink:
-    """Where zipfile writes: it has no place to go back to."""
+    """The output of zipfile, which has no place to go back to."""
 
     take: Callable[[bytes], object]
 

@@ -43,7 +43,7 @@ class DamagedBytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairResult:
-    """What was made: ``records`` in the file ``into``, all else in the files that ``asides`` name.
+    """The account of a repair: ``records`` in ``into``, all else in the files of ``asides``.
 
     ``into`` is None where no record is whole.
     """
@@ -105,7 +105,7 @@ def _sorted_out(volume: Volume) -> Iterator[StoredRecord | tuple[int, int]]:
 
 
 def _is_left(volume: Volume) -> bool:
-    """Whether a builder was killed that wrote it."""
+    """Return whether a builder was killed while it wrote *volume*."""
     return volume.path.name.endswith(OPEN)
 
 
@@ -117,7 +117,7 @@ def _is_behind_damage(record: StoredRecord, volume: Volume) -> bool:
 def _lost(
     volume: Volume, last: StoredRecord | None, told: int, at: int, stop: int
 ) -> Iterator[tuple[int, int]]:
-    """What of the bytes before *stop* belongs to no record; *last* ended at *at*.
+    """Yield the parts before *stop* that belong to no record; *last* ended at *at*.
 
     A member that holds several records and something else is kept whole, from *told* on.
     """
@@ -164,7 +164,7 @@ class _DamageFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecompressionResult:
-    """What was made: ``records`` in the file ``into``; ``problems`` of what was read."""
+    """The account of a recompression: ``records`` in ``into``; ``problems`` of the old file."""
 
     into: Path
     records: int

@@ -86,7 +86,7 @@ class ArcRecord(StoredRecord):
 
     @property
     def is_http(self) -> bool:
-        """Whether the block begins as an HTTP answer does."""
+        """True if the block begins as an HTTP answer does."""
         return self.arc.url.lower().startswith(_WEB) and self.begin.startswith(b"HTTP/")
 
     @property
@@ -174,7 +174,7 @@ class ArcScan(RecordScan):
         return (whole, self._seek(after)) if fit == end else None
 
     def _off(self, at: int, body: int, whole: ArcRecord) -> Taken:
-        """What there is of a record whose length does not lead to another one."""
+        """Return what there is of a record whose length does not lead to another one."""
         stream, end = self._stream, body + whole.block_length
         inside = self._record_in(body, end)
         rest = self._rest(end) if self._header(end, at)[0] else 0
@@ -207,7 +207,7 @@ class ArcScan(RecordScan):
         return self._salvaged(at, found, begin, inside - line_end - body), inside
 
     def _rest(self, at: int) -> int:
-        """How many bytes before *at* are of a header that goes on there."""
+        """Return how many bytes before *at* are of a header that goes on there."""
         stream, start = self._stream, max(0, at - _NEAR)
         if isinstance(stream, PackedStream):
             start = max(start, stream.base)
@@ -217,7 +217,7 @@ class ArcScan(RecordScan):
         return archeaders.rest(data[: at - start], data[at - start :])
 
     def _near(self, inside: int | None, end: int) -> int | None:
-        """Where a header stands some bytes from *end*, where the length says that one does.
+        """Return where a header stands some bytes from *end*, where the length says that one does.
 
         *inside*: where the first one stands in the block.
         """
@@ -226,7 +226,9 @@ class ArcScan(RecordScan):
         return inside if end - inside <= _NEAR else None
 
     def _fit(self, body: int) -> int | None:
-        """Where the HTTP answer at *body* ends by its own Content-Length; None where none says."""
+        """Return where the HTTP answer at *body* ends by its own Content-Length; None where none
+        says.
+        """
         if not self._can_read(body) or self._stream.read(body, 5) != b"HTTP/":
             return None  # so that what is none costs a look, and not the longest head
         with suppress(BadHttp):
@@ -246,7 +248,9 @@ class ArcScan(RecordScan):
         return self._corrected((at, body, fit), whole, after), None if last else after
 
     def _behind(self, end: int | None) -> int | None:
-        """Where what follows a block that ends at *end* begins, if a header does, or nothing."""
+        """Return where what follows a block that ends at *end* begins, if a header does, or
+        nothing.
+        """
         stream = self._stream
         if end is None or not self._can_read(end) or stream.lacks(end):
             return None

@@ -82,7 +82,7 @@ class ArcHeader:
 
     @property
     def is_sure(self) -> bool:
-        """Whether address and date are what they should be, or missing as in a filedesc."""
+        """True if address and date are as they should be, or missing as in a filedesc."""
         fields = dict(zip(self.names, self.values, strict=False))
         address, date = fields.get("IP-address", ""), fields.get("Archive-date", "")
         return _ADDRESS.fullmatch(address) is not None and (
@@ -110,7 +110,7 @@ def parse(line: bytes, names: tuple[str, ...] = ONE) -> ArcHeader:
 
 
 def _has_ten(parts: list[str]) -> bool:
-    """Whether *parts* are surely those of version 2, with a status behind the media type."""
+    """Return whether *parts* are surely those of version 2, with a status behind the media type."""
     pair = len(parts) == len(TWO) and _ADDRESS.fullmatch(parts[1]) and _DIGITS.fullmatch(parts[2])
     return bool(pair and re.fullmatch("[0-9]{3}|-", parts[4]))
 
@@ -145,7 +145,8 @@ def likely(data: bytes, start: int = 0) -> Iterator[tuple[int, ArcHeader]]:
 
 
 def rest(before: bytes, behind: bytes) -> int:
-    """How many of the bytes *before* are of a header that goes on with *behind*; 0 where none is.
+    """Return how many of the bytes *before* are of a header that goes on with *behind*; 0 where
+    none is.
 
     One that begins a line, or whose scheme begins there.
     """
@@ -168,7 +169,7 @@ def _is_header(line: bytes) -> bool:
 
 
 def is_broken(data: bytes) -> bool:
-    """Whether *data* begins with what seems to be a header, though :func:`parse` refuses it."""
+    """Return whether *data* seems to begin with a header, though :func:`parse` refuses it."""
     return _BROKEN.match(data) is not None
 
 

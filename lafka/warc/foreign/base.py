@@ -1,4 +1,4 @@
-"""What volumes that are no WARC share: records made from what such a file says, and no more."""
+"""Volumes that are no WARC: records made from what such a file says, and no more."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ForeignRecord(StoredRecord):
         return None if self.place is None else (self.place, self.block_length)
 
     def pieces(self) -> Iterator[bytes]:
-        """What the file holds of it, as it stands."""
+        """Return the bytes that the file holds of it, as they stand."""
         return self.volume.bytes_of(self).chunks()
 
 

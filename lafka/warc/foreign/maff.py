@@ -23,7 +23,7 @@ MEMBER_FIELD = "MAFF-Member"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaffPage:
-    """What an ``index.rdf`` says; empty where it does not."""
+    """The page that an ``index.rdf`` describes; empty where it does not."""
 
     url: str = ""
     date: str = ""

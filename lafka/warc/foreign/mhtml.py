@@ -57,7 +57,7 @@ class MhtmlVolume(ForeignVolume):
 
     @cached_property
     def _ends(self) -> dict[int, int]:
-        """Where each part ends, by where it begins: found once, for it takes the whole file."""
+        """The ends of the parts by their beginnings: found once, for it takes the whole file."""
         found = parts(self._whole)
         return {p.offset: p.body + p.length for p in found if isinstance(p, MimePart)}
 
@@ -224,7 +224,7 @@ def _inside(
 
 
 def _line_end_before(source: Source, at: int, begun: int) -> int:
-    """Where the part from *begun* ends: before the line end that belongs to the delimiter."""
+    """Return where the part from *begun* ends: before the line end of the delimiter."""
     before = source.read(max(begun, at - 2), min(2, at - begun))
     return at - (2 if before == b"\r\n" else 1 if before.endswith(b"\n") else 0)
 
@@ -232,7 +232,7 @@ def _line_end_before(source: Source, at: int, begun: int) -> int:
 def _delimiters(
     source: Source, start: int, end: int, boundary: str
 ) -> Iterator[tuple[int, int, bool]]:
-    """Where each delimiter line begins, where the next line begins, and whether it is the last."""
+    """Yield where a delimiter line and the line behind it begin, and whether it is the last."""
     mark = re.escape(boundary.encode("utf-8", "surrogateescape"))
     line = re.compile(rb"(?m)^--" + mark + rb"(--)?[ \t]{0,80}\r?$")
     at, rest, inside_line = start, b"", False
@@ -266,7 +266,7 @@ def decoded(source: Source, part: MimePart) -> Iterator[bytes]:
 
 
 def is_literal(part: MimePart) -> bool:
-    """Whether the body stands in the message as it is."""
+    """Return whether the body stands in the message as it is."""
     return part.encoding in ("", "7bit", "8bit", "binary")
 
 

@@ -98,7 +98,7 @@ class WaczVolume(ZipVolume):
 
     @property
     def problems(self) -> list[Problem]:
-        """What is wrong with the file, and with its WARCs as far as they were read, by offset."""
+        """The problems of the file, and of its WARCs as far as they were read, by offset."""
         self._compare()
         inner = (problem for volume in self.volumes for problem in volume.problems)
         return sorted([*super().problems, *inner], key=lambda problem: problem.offset)
@@ -124,7 +124,7 @@ class WaczVolume(ZipVolume):
     _compared = False
 
     def _resources(self, members: dict[str, ZipMember]) -> dict[str, dict[str, Any]]:
-        """What ``datapackage.json`` says of members, by their names."""
+        """Return the entries of ``datapackage.json`` by the names of their members."""
         if not members:
             return {}
         package = self._json(PACKAGE)

@@ -48,7 +48,7 @@ class ZipMember:
 
     @property
     def stored(self) -> bool:
-        """Whether the content stands in the file as it is."""
+        """True if the content stands in the file as it is."""
         return self.method == STORED and not self.encrypted and self.packed == self.size
 
 
@@ -92,7 +92,7 @@ def _directory(fd: int) -> tuple[bytes, int]:
 
 
 def _zip64(fd: int, end: int) -> tuple[int, int, int, int]:
-    """Where the directory ends, its members, its length, its offset as zip64 has them."""
+    """Return the end of the directory, its members, length and offset by the zip64 records."""
     locator = os.pread(fd, _LOCATOR.size, max(0, end - _LOCATOR.size))
     if not locator.startswith(b"PK\x06\x07") or len(locator) < _LOCATOR.size:
         raise BadValue("a zip64 file without its locator")
@@ -200,7 +200,7 @@ def _inflated(packed: Source) -> Iterator[bytes]:
 
 
 class ZipVolume(ForeignVolume):
-    """What MAFF and WACZ share."""
+    """A volume in a zip file: the ground of MAFF and WACZ."""
 
     @cached_property
     def members(self) -> tuple[ZipMember, ...]:
@@ -216,7 +216,7 @@ class ZipVolume(ForeignVolume):
         return tuple(m for m in listed if m not in overlaps and not m.name.endswith("/"))
 
     def content(self, member: ZipMember, most: int = INFLATED_MAX) -> Source | None:
-        """What *member* holds; None, and a problem, where it cannot be had."""
+        """Return the content of *member*; None, and a problem, where it cannot be had."""
         try:
             return content(self.fd, member, most)
         except BadValue as error:

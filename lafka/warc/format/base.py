@@ -1,4 +1,4 @@
-"""What a record says of itself, in memory or in a volume: its fields by name, its payload."""
+"""The ground of records in memory and in volumes: their fields by name, their payload."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class HasMessage(HasFields, Protocol):
 
 
 class BaseRecord:
-    """What a record says, wherever it is."""
+    """The fields and the payload of a record, wherever it is."""
 
     __slots__ = ()
 
@@ -119,7 +119,7 @@ class BaseRecord:
 
 
 def teller(record: HasFields, problems: list[Problem] | None) -> Tell:
-    """What tells *problems*, if any, of the block of *record*, by where that lies."""
+    """Return the function that adds problems of the block of *record* to *problems*, if any."""
     if problems is None:
         return _untold
     path = getattr(record, "path", Path())
@@ -132,22 +132,22 @@ def teller(record: HasFields, problems: list[Problem] | None) -> Tell:
 
 
 def _untold(*_: object, **__: object) -> None:
-    """What is told nobody."""
+    """Drop a problem that nobody asked for."""
 
 
 def _leftover(revisit: HasMessage, head: http.Head | None) -> Iterator[bytes]:
-    """What stands behind the head of *revisit*: mostly nothing."""
+    """Return what stands behind the head of *revisit*: mostly nothing."""
     return revisit.source.chunks(head.end) if head else iter(())
 
 
 def body_length(record: HasMessage, head: http.Head) -> int:
-    """How many bytes of the block behind *head* are the body, where it is not chunked."""
+    """Return how many bytes of the block behind *head* are the body, where it is not chunked."""
     rest, stated = record.source.size - head.end, head.content_length
     return rest if stated is None or _goes_on(record, head) else min(rest, stated)
 
 
 def _goes_on(record: HasMessage, head: http.Head) -> bool:
-    """Whether the body is more than Content-Length says.
+    """Return whether the body is more than Content-Length says.
 
     Some recorders keep the length of a coded body and store it decoded. So what stands behind the
     length is body too, unless the payload digest says that it is not.

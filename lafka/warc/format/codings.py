@@ -106,7 +106,7 @@ _MAGIC_MAX = 4
 
 
 def _decoder(coding: str, opening: bytes) -> _Decoder | None:
-    """What undoes *coding*; None where it is unknown or *opening* shows that it was not applied."""
+    """Return the decoder of *coding*; None if unknown, or not applied as *opening* shows."""
     if coding in ("gzip", "x-gzip"):
         begins = _GZIP.match(opening) or opening == b"\x1f"
         return _Members(Inflater, _GZIP) if begins else None

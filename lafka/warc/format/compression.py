@@ -88,7 +88,7 @@ class BufferingDecompressor(Decompressor):
 
 
 def members(pieces: Iterable[bytes], most: int = _PIECE) -> Iterator[tuple[bytes, bool]]:
-    """What gzip members inflate to, at most *most* bytes a piece, and whether its member is over.
+    """Yield what gzip members inflate to, *most* bytes at a time, and whether a member is over.
 
     Zeros between and behind them are padding. ``zlib.error`` or ``EOFError`` where they are broken
     or cut, after all that could be had.
@@ -111,7 +111,7 @@ def members(pieces: Iterable[bytes], most: int = _PIECE) -> Iterator[tuple[bytes
 
 
 def inflated(pieces: Iterable[bytes], most: int = _PIECE) -> Iterator[bytes]:
-    """What gzip members inflate to, one behind the other: see :func:`members`."""
+    """Return what gzip members inflate to, one behind the other: see :func:`members`."""
     return (out for out, _ in members(pieces, most) if out)
 
 
@@ -151,12 +151,12 @@ _UNREAD = {
 
 
 def unread_codec(head: bytes) -> str:
-    """What compressed what begins with *head*, where that is known and not read; else nothing."""
+    """Return the name of a compression that is known and not read, by the first bytes."""
     return next((name for name, magic in _UNREAD.items() if head.startswith(magic)), "")
 
 
 def codec_of(raw: Callable[[int, int], bytes], start: int) -> Codec | None:
-    """How what begins at byte *start* is compressed; None where it is not."""
+    """Return the codec of what begins at byte *start*; None where it is not compressed."""
     head = raw(MAGIC_MAX, start)
     if _ZSTD.match(head) or SKIPPABLE.match(head):
         return _zstd_codec(_dictionary(raw, start))

@@ -92,7 +92,7 @@ class WarcDate:
 
     @cached_property
     def datetime(self) -> dt.datetime:
-        """Where its span begins, aware; finer than a microsecond is cut."""
+        """The beginning of its span, aware; finer than a microsecond is cut."""
         return _datetime(self.digits)
 
     @cached_property
@@ -118,11 +118,13 @@ class WarcDate:
         return (self.digits + _FIRST[self.precision :])[:MILLISECONDS]
 
     def covers(self, other: WarcDate) -> bool:
-        """Whether *other*, which is as precise or more so, lies in this date's span."""
+        """Return whether *other*, which is as precise or more so, lies in this date's span."""
         return other.digits.startswith(self.digits)
 
     def distance(self, other: WarcDate) -> dt.timedelta:
-        """How far apart the two spans are, at least zero; a second and less count as a point."""
+        """Return how far apart the two spans are, at least zero; a second and less count as a
+        point.
+        """
         if self.precision < SECONDS and self.covers(other):
             return dt.timedelta()
         if other.precision < SECONDS and other.covers(self):

@@ -84,12 +84,12 @@ class Digest:
 
     @classmethod
     def made(cls, made: hashlib._Hash) -> Self:
-        """What a hash object has come to."""
+        """Return the digest that a hash object has come to."""
         return cls(made.name, made.digest())
 
     @property
     def known(self) -> bool:
-        """Whether it can be computed here."""
+        """True if it can be computed here."""
         return self.algorithm in _NAMES.values()
 
     @property
@@ -159,7 +159,7 @@ class BlockHash:
             self.begin(data)()
 
     def _part(self, view: memoryview) -> memoryview:
-        """What of the next bytes of the block is body."""
+        """Return what of the next bytes of the block is body."""
         part = view[self._skip :]
         self._skip = max(0, self._skip - len(view))
         if self._left is not None:

@@ -73,7 +73,7 @@ class Head:
 
     @property
     def literal(self) -> bool:
-        """Whether the entity stands in the block as it is."""
+        """True if the entity stands in the block as it is."""
         return not (self.chunked or self.transfer_codings or self.content_codings)
 
     @property
@@ -282,7 +282,7 @@ _CHUNK_LINE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\n]*)?(\r?\n)")
 
 
 def is_chunked(source: Source, message: Head) -> bool:
-    """Whether the body is chunked, as its head says: its first chunk is one, or is cut."""
+    """Return whether the body is chunked, as its head says: its first chunk is one, or is cut."""
     found = _CHUNK_LINE.match(source.read(message.end, _LINE_MAX))
     if not found:
         return False

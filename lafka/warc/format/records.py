@@ -61,7 +61,7 @@ def header(fields: Fields) -> bytes:
 
 
 class RecordOptions(TypedDict, total=False):
-    """What every kind of record may be given by name."""
+    """The arguments by name that every kind of record takes."""
 
     date: WarcDate | datetime | str
     """When it was captured; now, where none is given. WARC/1.0 gets it cut to seconds."""
@@ -191,7 +191,7 @@ class Record(BaseRecord):
 
     @classmethod
     def warcinfo(cls, body: Fields, *, filename: str = "", **named: Unpack[RecordOptions]) -> Self:
-        """What the records that follow have in common; *filename*: of the volume it begins."""
+        """A description of the records that follow; *filename*: of the volume it begins."""
         own = [("WARC-Filename", filename)]
         return cls._made("warcinfo", "", body.to_bytes(), WARC_FIELDS, own, **named)
 
@@ -204,7 +204,7 @@ class Record(BaseRecord):
         content_type: str = HTTP_RESPONSE,
         **named: Unpack[RecordOptions],
     ) -> Self:
-        """What a server sent, head and all; another *content_type* where that was no HTTP."""
+        """An answer of a server, head and all; another *content_type* where that was no HTTP."""
         return cls._made("response", url, block, content_type, **named)
 
     @classmethod
@@ -216,7 +216,7 @@ class Record(BaseRecord):
         content_type: str = HTTP_REQUEST,
         **named: Unpack[RecordOptions],
     ) -> Self:
-        """What a server was asked, head and all."""
+        """A request to a server, head and all."""
         return cls._made("request", url, block, content_type, **named)
 
     @classmethod
@@ -236,7 +236,7 @@ class Record(BaseRecord):
         content_type: str = WARC_FIELDS,
         **named: Unpack[RecordOptions],
     ) -> Self:
-        """What is to be said of the record *of*, or of *url*."""
+        """A statement about the record *of*, or about *url*."""
         own = [("WARC-Refers-To", _id(of))]
         block = body.to_bytes() if isinstance(body, Fields) else body
         return cls._made("metadata", url, block, content_type, own, **named)

@@ -1,4 +1,4 @@
-"""What the standard says of the fields of a record, as one list of faults (WARC/1.1 section 5).
+"""The rules of the standard for the fields of a record, as a list of faults (WARC/1.1 section 5).
 
 Records are held to it when they are written, volumes when they are checked.
 """

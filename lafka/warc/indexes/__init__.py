@@ -124,7 +124,7 @@ def attach(path: Path | str, *, strict: bool = False) -> Index:
 
 
 def builder(path: Path | str, kind: str = "") -> IndexBuilder:
-    """What adds records to the index at *path*, of the kind that its name or *kind* says.
+    """Return a builder for the index at *path*, of the kind that its name or *kind* says.
 
     SQLite is added to at once; CDX and CDXJ are written anew when the builder is closed, with what
     stood in them before. ``BadValue`` for another name, ``BadIndex`` where *path* is no index.

@@ -1,4 +1,4 @@
-"""What every index is: entries, the question that is asked, the order of the answers."""
+"""The ground of all indexes: entries, queries, the order of the answers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ key_of = lru_cache(maxsize=16)(surt)  # a query is compared with many entries
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """Where the record of a capture stands, and what it is.
+    """The place of a capture's record, and what it is.
 
     ``offset`` and ``length`` are of the record in its volume, for a compressed volume of its
     member, and ``inner`` is the record's place in that member. ``payload_offset`` and
@@ -60,7 +60,7 @@ class Entry:
 
     @property
     def place(self) -> tuple[str, int | None, int, int | None]:
-        """What only entries of the same physical record have in common."""
+        """The values that only entries of the same physical record have in common."""
         payload = self.payload_offset if self.offset is None else None
         return self.volume, self.offset, self.inner, payload
 
@@ -112,7 +112,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def span(date: WarcDate) -> tuple[int, int]:
-    """Where *date* begins and where its last second does, in microseconds since 1970."""
+    """Return where *date* begins and where its last second does, in microseconds since 1970."""
     first = (date.datetime - _EPOCH) // _MICROSECOND
     return first, first if date.precision >= SECONDS else (date.last - _EPOCH) // _MICROSECOND
 
@@ -140,7 +140,7 @@ Rank = tuple[int, str, int, int, int, str, int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What is looked for; every part that is given narrows it.
+    """A question to an index; every part that is given narrows it.
 
     By URL, by its beginning or by time alone, captures are found; by id or digest, every record.
     """
@@ -185,7 +185,7 @@ class Query:
         return None if self.url is None else key_of(self.url)
 
     def matches(self, entry: Entry) -> bool:
-        """Whether *entry* is looked for; what it does not tell is no reason against it."""
+        """Return whether *entry* is looked for; what it does not tell is no reason against it."""
         if self.types is not None and not self._wants(entry.type, self.types):
             return False
         if self.url is not None and entry.url != self.url and entry.key != self.key:
@@ -200,15 +200,15 @@ class Query:
 
     @staticmethod
     def _wants(kind: str, types: frozenset[str]) -> bool:
-        """Whether *kind* is one of *types*, or could be where an entry does not tell it."""
+        """Return whether *kind* is one of *types*, or could be where an entry does not tell it."""
         return kind in types if kind else not types.isdisjoint(_CAPTURES)
 
     def is_exact(self, entry: Entry) -> bool:
-        """Whether *entry* has the very URL that is asked for, or none is."""
+        """Return whether *entry* has the very URL that is asked for, or none is."""
         return self.url is None or entry.url in (self.url, "")
 
     def distance(self, micros: int) -> int:
-        """How far a capture at *micros* is; without a time to be near to, the newest is nearest."""
+        """Return how far a capture at *micros* is; without a time the newest is nearest."""
         if self.when is None:
             return FAR if micros == FAR else -micros
         first, last = self.when
@@ -346,7 +346,7 @@ class IndexBuilder(ABC):
 
 
 def volume_name(path: Path | str, folder: Path | None) -> str:
-    """How an index in *folder* names the volume at *path*: the way there, with slashes."""
+    """Return the name of the volume at *path* for an index in *folder*: the way, with slashes."""
     path = Path(path)
     place = os.path.realpath(path.parent)  # symbolic links cannot be gone back through
     if folder is not None:

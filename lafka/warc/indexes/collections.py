@@ -70,7 +70,7 @@ class Collection:
 
     @classmethod
     def of(cls, paths: Iterable[Path | str], *, opened_max: int = _OPENED_MAX) -> Self:
-        """What is at *paths*: volumes, indexes by their names, and folders of both."""
+        """Return a collection of *paths*: volumes, indexes by their names, and folders of both."""
         volumes: list[Path] = []
         indexes: list[Path] = []
         for path in map(Path, paths):
@@ -133,7 +133,7 @@ class Collection:
         return volume
 
     def _located(self, index: Index, name: str) -> Path:
-        """Where the volume is that *index* calls *name*; it need not be there."""
+        """Return where the volume is that *index* calls *name*; it need not be there."""
         path = index.folder / name
         for place in (path, path.with_name(path.name + OPEN) if path.name else path):
             if place.is_file():
@@ -373,12 +373,14 @@ def _ranked(index: Index, query: Query, number: int) -> Iterator[Found]:
 
 
 def _is_meant(record: StoredRecord, query: Query) -> bool:
-    """Whether *record* is of a type that is looked for, which its entry may not have told."""
+    """Return whether *record* is of a type in *query*, which its entry may not have told."""
     return query.types is None or record.type in query.types
 
 
 def _is_of(entry: Entry, record: StoredRecord) -> bool:
-    """Whether *record* can be the one that *entry* is about: the volume may have been changed."""
+    """Return whether *record* can be the one that *entry* is about: the volume may have been
+    changed.
+    """
     url = record.url
     return entry.url in ("", url, word(url)) or surt(url) in (entry.key, surt(entry.url))
 

@@ -64,7 +64,7 @@ def request_of(record: StoredRecord, match: Match) -> StoredRecord | None:
 
 
 def _asked(request: StoredRecord, answer: StoredRecord) -> bool:
-    """Whether *request*, which is tied to nothing, is of the URL and the time of *answer*."""
+    """Return whether *request*, tied to nothing, is of the URL and the time of *answer*."""
     return (
         request.type == "request"
         and _TIED not in request.fields

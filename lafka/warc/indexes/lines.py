@@ -34,7 +34,7 @@ Line = tuple[int, bytes]
 
 
 class Text(Protocol):
-    """What lines are read from: at most, or about, so many bytes at a time, none at the end."""
+    """The text that lines are read from: about so many bytes at a time, none at the end."""
 
     def read(self, size: int, /) -> bytes: ...
 
@@ -161,7 +161,7 @@ class LineIndex(Index):
 
     @property
     def is_foreign(self) -> bool:
-        """Whether the keys are of another kind than ours, so that ours are made of the URLs."""
+        """True if the keys are of another kind than ours, so that ours are made of the URLs."""
         if self._foreign is None:
             self._foreign = False  # while the sample is read
             entries = [entry for _, entry in self._entries(itertools.islice(self._lines(), 100))]
@@ -171,7 +171,7 @@ class LineIndex(Index):
 
     @property
     def is_sorted(self) -> bool:
-        """Whether the lines can be found by bisection."""
+        """True if the lines can be found by bisection."""
         if self._sorted is None:
             self._sorted = not self.is_foreign and self._in_order(self._sample())
             self._sure = self._size <= _WHOLE
@@ -204,7 +204,7 @@ class LineIndex(Index):
         return self.is_sorted
 
     def _line_start(self, place: int) -> int:
-        """Where the first line begins that begins at *place* or later."""
+        """Return where the first line begins that begins at *place* or later."""
         if not place:
             return 0
         place -= 1
@@ -216,7 +216,7 @@ class LineIndex(Index):
         return self._size
 
     def _from(self, target: bytes) -> int:
-        """Where a line begins before which all lines are less than *target*."""
+        """Return where a line begins before which all lines are less than *target*."""
         low, high = 0, self._size
         while high - low > _NEAR:
             middle = (low + high) // 2
@@ -290,7 +290,7 @@ class FileText:
 
 
 class InflatedText:
-    """What gzip members inflate to, each ended by a line end: ZipNum leaves that out.
+    """The text in gzip members, each ended by a line end, which ZipNum leaves out.
 
     ``zlib.error`` or ``EOFError`` where they are broken; zeros behind them are padding.
     """
@@ -327,7 +327,7 @@ class LineBuilder(IndexBuilder):
 
     @property
     def head(self) -> bytes:
-        """What stands before the lines."""
+        """The bytes before the lines."""
         return b""
 
     @abstractmethod

@@ -96,7 +96,7 @@ def hashed(text: str) -> int:
 
 
 def row_of(entry: Entry) -> Row:
-    """What is stored of *entry*, behind its URL, its key and its volume, which get numbers.
+    """Return the row of *entry*, behind its URL, its key and its volume, which get numbers.
 
     Numbers, texts, bytes and None alone.
     """
@@ -289,7 +289,7 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 def as_error(error: Exception, path: Path) -> Exception:
-    """What is raised in place of SQLite's *error*: what the disk says is an ``OSError``."""
+    """Return the error to raise for SQLite's *error*: an ``OSError`` for what the disk says."""
     number = _OF_THE_DISK.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
     if number is None:
         return BadIndex(path, str(error))
@@ -357,7 +357,7 @@ class SqliteBuilder(IndexBuilder):
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """What is added meanwhile is there at once, or, where something is raised, not at all."""
+        """Add all that is added within at once, or none of it where something is raised."""
         self._run("BEGIN IMMEDIATE")
         try:
             yield

@@ -24,7 +24,7 @@ _HEADED = ("response", "request")
 
 
 class HasBlock(Protocol):
-    """What is asked of a record: where it lies, and what its header says."""
+    """A record as it is verified: its place, its header, its block."""
 
     offset: int
     inner: int
@@ -82,7 +82,7 @@ class _Block:
 
 
 def verify(record: HasBlock) -> list[Problem]:
-    """What the digests of *record* say about it: empty where all is well or nothing can be told.
+    """Return the problems of the digests of *record*: none where all is well or cannot be told.
 
     Nothing is said of digests by unknown algorithms, nor of a payload that lies elsewhere: of a
     revisit, of a segment.
@@ -121,7 +121,7 @@ def _stated(fields: Fields, name: str) -> Digest | None:
 
 
 def is_plainly_right(record: HasBlock, data: bytes) -> bool:
-    """Whether all is well with the block *data*, as far as that is told without parsing it.
+    """Return whether all is well with the block *data*, as far as that is told without parsing it.
 
     So it is with nearly all small blocks, which it makes twice as fast to check.
     """
@@ -143,7 +143,7 @@ _BASE32 = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789abcdefghi
 
 
 def _says(stated: str, data: bytes) -> bool:
-    """Whether *stated* is the digest of *data*; only its usual spellings are known here."""
+    """Return whether *stated* is the digest of *data*; only its usual spellings are known here."""
     label, _, value = stated.partition(":")
     make = _MAKERS.get(label)
     if make is None:
@@ -158,7 +158,7 @@ def _says(stated: str, data: bytes) -> bool:
 
 
 def contents(record: HasBlock, source: Source) -> list[Problem]:
-    """What is wrong with the block of *record*."""
+    """Return the problems of the block of *record*."""
     try:
         block = _Block(record, source)
         problems = list(_digest_problems(record, block))

@@ -48,7 +48,7 @@ class Check(Iterable[Problem]):
 
     @property
     def passed(self) -> bool:
-        """Whether there was no error, so far."""
+        """True if there was no error, so far."""
         return not self.counts["error"]
 
     def __iter__(self) -> Iterator[Problem]:
@@ -69,7 +69,7 @@ class Check(Iterable[Problem]):
             yield self._counted(Problem.of("no-records", volume.path, 0))
 
     def _done(self, left: int) -> Iterator[Problem]:
-        """What is found already, in order; of large records *left* may still be hashed."""
+        """Yield what is found already, in order; of large records *left* may still be hashed."""
         found = self._found
         while found and (len(found) > left or not callable(found[0])):
             first = found.popleft()

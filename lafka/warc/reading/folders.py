@@ -32,7 +32,7 @@ def files_below(folder: Path) -> Iterator[Path]:
 
 
 def is_volume(path: Path) -> bool:
-    """Whether the name of *path* is that of a volume, packed or open ones included."""
+    """Return whether the name of *path* is that of a volume, packed or open ones included."""
     name = path.name.lower().removesuffix(OPEN)
     for packed in PACKED:
         name = name.removesuffix(packed)

@@ -1,4 +1,4 @@
-"""Where a record's header ends and how long its block is, found without parsing its fields.
+"""The frame of a record, its header's end and its block's length, found without its fields.
 
 Nearly all headers are plain: :func:`quick` finds what it needs with a few searches. Whatever it is
 not sure of goes to :func:`careful` (WARC/1.1 section 4).
@@ -38,7 +38,7 @@ Finding = tuple[str, dict[str, object]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeaderLimits:
-    """How much of a header is read before it is refused, in bytes."""
+    """The bytes of a header that are read before it is refused."""
 
     line: int = 64 << 10
     header: int = 1 << 20
@@ -59,7 +59,7 @@ class Header:
 
 
 def quick(data: bytes, at: int, most: int = 16384) -> tuple[int, int] | None:
-    """Where the header at *at* of *data* ends, and the length of its block.
+    """Return where the header at *at* of *data* ends, and the length of its block.
 
     None if in doubt, or if the header is over *most* bytes.
     """
@@ -134,7 +134,7 @@ def _judged(data: bytes, limits: HeaderLimits) -> Header:
 
 
 def begins(data: bytes, *, last: bool) -> bool:
-    """Whether *data*, at least :data:`START_MAX` bytes or the *last* ones, begins a record.
+    """Return whether *data*, at least :data:`START_MAX` bytes or the *last* ones, begins a record.
 
     So do the first bytes of a version line that nothing follows: a torn one.
     """
@@ -144,7 +144,7 @@ def begins(data: bytes, *, last: bool) -> bool:
 
 
 def find_start(data: bytes, at: int, before: bytes) -> int:
-    """Where in *data* from *at* on a record seems to begin, -1 if nowhere.
+    """Return where in *data* from *at* on a record seems to begin, -1 if nowhere.
 
     A version line that begins a line, or one that a field's name follows. *before*: the byte that
     stands before *data*.
@@ -161,7 +161,7 @@ def find_start(data: bytes, at: int, before: bytes) -> int:
 
 
 def is_record(header: Header) -> bool:
-    """Whether *header* is sound enough to be taken for a record's where none was expected."""
+    """Return whether *header* is sound enough to be taken for one where none was expected."""
     if header.torn or header.refused:
         return False
     low = header.data.lower()
@@ -169,7 +169,7 @@ def is_record(header: Header) -> bool:
 
 
 def begins_record(fd: int, offset: int) -> bool:
-    """Whether a record seems to begin at *offset* of the open file *fd*, or anywhere behind."""
+    """Return whether a record seems to begin at *offset* of the open file *fd*, or behind."""
     tail = FileSource(fd, offset, max(0, os.fstat(fd).st_size - offset))
     last = b""
     for data in tail.chunks():

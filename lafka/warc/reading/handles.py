@@ -102,13 +102,13 @@ NAMELESS = "<stream>"
 
 
 class ReadableStream(Protocol):
-    """What bytes come from: at most *size* at a time, none at the end."""
+    """A stream of bytes: at most *size* at a time, none at the end."""
 
     def read(self, size: int, /) -> bytes | None: ...
 
 
 def name_of(readable: ReadableStream) -> Path:
-    """What *readable* is called, for problems to name it."""
+    """Return the name of *stream*, for problems to tell."""
     name = getattr(readable, "name", None)
     return Path(os.fsdecode(name) if isinstance(name, str | bytes) and name else NAMELESS)
 
@@ -120,7 +120,7 @@ def source_of(readable: ReadableStream) -> Source:
 
 
 class SeekableSource(BaseSource):
-    """What can be sought in; one at a time reads it."""
+    """A source over a seekable stream; one at a time reads it."""
 
     __slots__ = ("_base", "_file", "_lock")
 
@@ -137,7 +137,7 @@ class SeekableSource(BaseSource):
 
 
 class KeptStream:
-    """What comes once: kept in an unnamed file as far as it was read.
+    """A source over a stream that comes once: kept in an unnamed file as far as it was read.
 
     Its ``size`` is known at its end, so that asking for it reads all of it.
     """

@@ -19,7 +19,7 @@ _HTTP = ("response", "request", "revisit")
 
 
 class Holder(Protocol):
-    """What a stored record needs of the volume that it lies in."""
+    """The volume of a stored record, as far as that needs it."""
 
     path: Path
 
@@ -34,7 +34,7 @@ class Holder(Protocol):
 
     @property
     def is_plain(self) -> bool:
-        """Whether a place in a record is a place in the file."""
+        """True if a place in a record is a place in the file."""
 
 
 class StoredRecord(BaseRecord):
@@ -81,7 +81,7 @@ class StoredRecord(BaseRecord):
         return f"<StoredRecord {self.type} {self.id} at byte {self.offset} of {self.path}>"
 
     def __eq__(self, other: object) -> bool:
-        """Whether *other* is the same physical record, by whatever name of its file."""
+        """Return whether *other* is the same physical record, by whatever name of its file."""
         return isinstance(other, StoredRecord) and self._key() == other._key()
 
     def __hash__(self) -> int:
@@ -107,7 +107,7 @@ class StoredRecord(BaseRecord):
 
     @property
     def version(self) -> str:
-        """What the version line says, as in ``1.1``."""
+        """The version in the version line, as in ``1.1``."""
         return self.header[5 : self.header.find(b"\n")].decode("latin-1").strip()
 
     @property
@@ -138,7 +138,7 @@ class StoredRecord(BaseRecord):
 
     @property
     def payload_place(self) -> tuple[int, int] | None:
-        """Where in the file the payload stands as it is, and its length; None if it does not."""
+        """The place in the file where the payload stands as it is, and its length; or None."""
         if not self.volume.is_plain:
             return None
         head = self.http
@@ -172,12 +172,12 @@ class StoredRecord(BaseRecord):
         return self.volume.after(self)
 
     def verify(self) -> list[Problem]:
-        """What its digests say about it: empty where all is well or nothing can be told."""
+        """Return the problems of its digests: none where all is well or nothing can be told."""
         return blocks.verify(self)
 
 
 class TornRecord(StoredRecord):
-    """What there is of a record that is not all there."""
+    """A record that is not all there."""
 
     __slots__ = ()
     torn = True

@@ -114,7 +114,7 @@ class Volume:
 
     @property
     def problems(self) -> list[Problem]:
-        """What was wrong with where records begin and end, as far as was read, by offset."""
+        """The problems of where records begin and end, as far as was read, by offset."""
         return sorted(self._found.values(), key=lambda problem: (problem.offset, problem.inner))
 
     @property
@@ -253,7 +253,7 @@ class Volume:
             offset, inner = self._behind(stream, codec), 0
 
     def _behind(self, stream: PackedStream, codec: Codec) -> int | None:
-        """Where reading goes on behind the trouble that ended *stream*; None at the end."""
+        """Return where reading goes on behind the trouble that ended *stream*; None at the end."""
         trouble = stream.trouble
         if trouble is None:
             return None

@@ -41,7 +41,7 @@ class Appender:
 
     @contextmanager
     def group(self) -> Iterator[None]:
-        """What is written within is there at its end, or none of it where it raises."""
+        """Write all that is written within, or none of it where it raises."""
         begin = self.position
         try:
             yield
@@ -139,7 +139,7 @@ NAMELESS = "<stream>"
 
 
 class WritableStream(Protocol):
-    """What bytes go to; it says how many it took, or takes all."""
+    """An output for bytes; it says how many it took, or takes all."""
 
     def write(self, data: bytes, /) -> int | None: ...
 
@@ -205,7 +205,7 @@ def _renamed(source: Path, target: Path) -> bool:
 
 
 class StreamDraft(Draft):
-    """What goes onto a stream, which the caller closes: there is no name to be given."""
+    """A draft onto a stream, which the caller closes: there is no name to be given."""
 
     __slots__ = ()
 
@@ -231,7 +231,7 @@ class StreamDraft(Draft):
 
 
 def name_of(stream: WritableStream) -> Path:
-    """What *stream* is called."""
+    """Return the name of *stream*."""
     name = getattr(stream, "name", None)
     return Path(os.fsdecode(name) if isinstance(name, str | bytes) and name else NAMELESS)
 

@@ -35,14 +35,14 @@ _HEADER_MAX = 1 << 20
 
 
 class RecordListener(Protocol):
-    """What is told of each record once it is written."""
+    """An index, or whatever else takes each record once it is written."""
 
     def add(self, record: StoredRecord, /) -> object: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where the record *id* is: ``length`` bytes from ``offset`` on of the file ``path``.
+    """The place of the record *id*: ``length`` bytes from ``offset`` on of the file ``path``.
 
     Until the file is whole it has ``.open`` behind that name.
     """
@@ -131,7 +131,7 @@ class Builder:
 
     @property
     def is_single(self) -> bool:
-        """Whether all goes into one file, however large."""
+        """True if all goes into one file, however large."""
         return self._path is not None
 
     @property
@@ -238,7 +238,7 @@ class Builder:
     # ---- Files
 
     def has_room(self, *records: Record | StoredRecord) -> bool:
-        """Whether a group goes into the file that is written now."""
+        """Return whether a group goes into the file that is written now."""
         file = self._file
         if file is None or self._path is not None:
             return file is not None

@@ -12,7 +12,7 @@ from .appending import Appender
 
 
 class RecordSpan(Protocol):
-    """Where a record stands in the file at ``path``; ``head`` is its header, where it is known."""
+    """The place of a record in the file at ``path``; ``head`` is its header, where it is known."""
 
     @property
     def path(self) -> str: ...

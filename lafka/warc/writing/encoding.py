@@ -232,7 +232,7 @@ def exact(record: Record) -> Record:
 
 
 def added_size(record: Record | StoredRecord) -> int:
-    """What *record* has besides its block, in bytes, uncompressed: at least as much as that."""
+    """Return the bytes that *record* has besides its block, uncompressed, or somewhat more."""
     if isinstance(record, StoredRecord):
         return len(record.header) + len(END)
     return len(record.fields.to_bytes()) + _ADDED_MAX
@@ -269,6 +269,6 @@ def copied(out: Appender, record: StoredRecord, compression: str) -> bool:
 
 
 def _is_one_member(fd: int, record: StoredRecord) -> bool:
-    """Whether one gzip member is all that these bytes are: no two of them, and no padding."""
+    """Return whether one gzip member is all of these bytes: not two, and no padding."""
     size = len(record.header) + record.block_length + record.trailer
     return os.pread(fd, 4, record.end - 4) == struct.pack("<I", size & 0xFFFFFFFF)

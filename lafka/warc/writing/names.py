@@ -58,7 +58,7 @@ def make_name(template: str, *, prefix: str, host: str, date: WarcDate, serial: 
 
 
 def is_gzip(name: Path | str, asked: bool | None = None) -> bool:
-    """Whether what is written under *name* is compressed: where that ends so, or as *asked*.
+    """Return whether what is written under *name* is compressed: where that ends so, or as *asked*.
 
     ``BadValue`` where the name is that of a compression that is read and not written.
     """

@@ -75,7 +75,7 @@ def _written(builder: Builder, record: Record, most: int) -> Iterator[Place]:
 
 
 def _origin(record: Record, builder: Builder) -> Record:
-    """What the first segment says, but for its block."""
+    """Return the first segment, but for its block."""
     fields = record.fields.copy()
     for name in ("WARC-Block-Digest", "Content-Length", "WARC-Truncated"):
         fields.remove(name)
