@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 from ..errors import BadValue
@@ -139,11 +138,7 @@ class _Conversion:
     def _http_date(self, record: ArcRecord) -> WarcDate | None:
         if not record.is_http or record.http is None:
             return None
-        try:
-            time = parsedate_to_datetime(record.http.fields.first("Date"))
-            return WarcDate.of(time, SECONDS)
-        except (ValueError, TypeError, IndexError, OverflowError):
-            return None
+        return WarcDate.of_message(record.http.fields.first("Date"))
 
     def _first_date(self) -> WarcDate:
         with ArcVolume(self._volume.path, salvage=True) as volume:
@@ -173,7 +168,7 @@ class _Conversion:
             ip_address=record.arc.address,
             more=[(HEADER_FIELD, escaped(record.arc.line))],
         )
-        if record.torn or _is_short(record):
+        if record.torn or _surplus(record) < 0:
             named["truncated"] = "unspecified"
         return named
 
@@ -193,7 +188,7 @@ class _Conversion:
         named["id"] = record.id
         url = legal_url(record.url)
         if record.is_http and record.http is not None:
-            if _is_long(record):  # readers differ on where such a payload ends
+            if _surplus(record) > 0:  # readers differ on where such a payload ends
                 named["algorithm"] = ""
                 named["block_digest"] = Digest.of(record.block().chunks())
             return Record.response(url, record.block(), **named)
@@ -204,14 +199,6 @@ class _Conversion:
 
 def _id(record: ArcRecord, what: str) -> str:
     return f"<urn:uuid:{uuid.uuid5(_NAMESPACE, f'{what} of {record.id}')}>"
-
-
-def _is_short(record: ArcRecord) -> bool:
-    return _surplus(record) < 0
-
-
-def _is_long(record: ArcRecord) -> bool:
-    return _surplus(record) > 0
 
 
 def _surplus(record: ArcRecord) -> int:

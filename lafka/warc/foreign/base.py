@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import tempfile
 import uuid
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from ..errors import BadWarc
+from ..errors import BadValue, BadWarc
 from ..format.fields import Fields, one_line
 from ..format.sources import Source
+from ..reading.handles import SeekableSource
 from ..reading.stored import StoredRecord
 from ..reading.volumes import Volume
 
+_IN_MEMORY = 4 << 20
 _NAMESPACE = uuid.UUID("f6ad1c4b-58a4-5c0d-8f4e-0c0a4b4f9d31")
 
 
@@ -95,3 +98,18 @@ class ForeignVolume(Volume):
         record.content = content
         record.place = place
         return record
+
+
+def spooled(pieces: Iterable[bytes], most: int) -> Source:
+    """Return a source over *pieces* together, in memory while few, in an unnamed file beyond.
+
+    ``BadValue`` as soon as they are over *most*.
+    """
+    file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  # it lives as long as the source
+    size = 0
+    for piece in pieces:
+        size += file.write(piece)
+        if size > most:
+            raise BadValue(f"it decodes to more than {most} bytes")
+    file.seek(0)
+    return SeekableSource(file)

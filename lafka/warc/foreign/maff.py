@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from functools import cached_property, partial
 
 from ..errors import BadValue
-from ..format.dates import SECONDS, WarcDate
+from ..format.dates import WarcDate
 from . import rdf, zips
 from .base import ForeignRecord, Listing
 from .zips import ZipMember, ZipVolume
@@ -52,9 +51,10 @@ class MaffVolume(ZipVolume):
             self._report("maff-index", offset, name=name, reason=str(error))
             return MaffPage()
         told = {leaf.name: leaf.attributes.get("resource", "") or leaf.text for leaf in leaves}
+        date = WarcDate.of_message(told.get("archivetime", ""))
         return MaffPage(
             url=told.get("originalurl", "").strip(),
-            date=_date(told.get("archivetime", "")),
+            date=date.text if date else "",
             file=told.get("indexfilename", "").strip(),
         )
 
@@ -79,10 +79,3 @@ class MaffVolume(ZipVolume):
         begin, length = zips.content_range(self.fd, member)
         found = member.offset, begin + length - member.offset
         return self.made(found, fields, content, place=begin if member.stored else None)
-
-
-def _date(text: str) -> str:
-    try:
-        return WarcDate.of(parsedate_to_datetime(text), SECONDS).text
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return ""

@@ -13,16 +13,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from email.message import Message
-from email.utils import parsedate_to_datetime
 from functools import cached_property, partial
 from urllib.parse import urljoin
 
 from ..errors import BadValue, BadWarc
-from ..format.dates import SECONDS, WarcDate
+from ..format.dates import WarcDate
 from ..format.fields import Fields
-from ..format.sources import Source, spooled
+from ..format.sources import Source
 from ..reading.stored import StoredRecord
-from .base import ForeignRecord, ForeignVolume, Listing
+from .base import ForeignRecord, ForeignVolume, Listing, spooled
 
 DECODED_MAX = 1 << 30  # bytes of one part
 THIS_MESSAGE = "thismessage:/"
@@ -81,22 +80,16 @@ class MhtmlVolume(ForeignVolume):
         except BadValue as error:
             self._report("bad-part", part.offset, reason=str(error))
             return None
+        date = WarcDate.of_message(message.first("Date"))
         fields = [
             ("WARC-Type", "resource"),
-            ("WARC-Date", _date(message)),
+            ("WARC-Date", date.text if date else ""),
             ("WARC-Target-URI", _url(message, part.fields)),
             ("Content-Type", part.content_type),
         ]
         length = part.body + part.length - part.offset
         place = part.body if literal else None
         return self.made((part.offset, length), fields, content, header=part.header, place=place)
-
-
-def _date(message: Fields) -> str:
-    try:
-        return WarcDate.of(parsedate_to_datetime(message.first("Date")), SECONDS).text
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return ""
 
 
 def _url(message: Fields, part: Fields) -> str:

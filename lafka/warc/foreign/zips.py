@@ -15,8 +15,8 @@ from functools import cached_property
 
 from ..errors import BadValue
 from ..format.compression import BARE, BROKEN_GZIP, Inflater
-from ..format.sources import FileSource, Source, spooled
-from .base import ForeignVolume
+from ..format.sources import FileSource, Source
+from .base import ForeignVolume, spooled
 
 DIRECTORY_MAX = 16 << 20  # bytes
 MEMBERS_MAX = 100_000

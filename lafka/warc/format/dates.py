@@ -7,6 +7,7 @@ import re
 from calendar import monthrange
 from contextlib import suppress
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Self
 
@@ -64,6 +65,14 @@ class WarcDate:
         if isinstance(time, WarcDate):
             return cls(time.digits)
         return cls(to_text(time).translate(_NO_SIGNS)[:precision])
+
+    @classmethod
+    def of_message(cls, text: str) -> Self | None:
+        """Return the date in a Date field of HTTP or mail, to the second; None where it is none."""
+        try:
+            return cls.of(parsedate_to_datetime(text), SECONDS)
+        except (ValueError, TypeError, IndexError, OverflowError):
+            return None
 
     @classmethod
     def now(cls, precision: int = MICROSECONDS) -> Self:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
-from typing import IO, Protocol
-
-from ..errors import BadValue
+from collections.abc import Iterator
+from typing import Protocol
 
 CHUNK = 1 << 20
 
@@ -123,39 +120,3 @@ class FileSource(BaseSource):
             start += len(data)
             length -= len(data)
         return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-IN_MEMORY = 4 << 20
-
-
-class SpooledSource(FileSource):
-    """A source over a temporary file, which lives as long as this does."""
-
-    __slots__ = ("_file",)
-
-    def __init__(self, file: IO[bytes], size: int) -> None:
-        super().__init__(file.fileno(), 0, size)
-        self._file = file
-
-
-def spooled(pieces: Iterable[bytes], most: int) -> Source:
-    """A source over what *pieces* are together; ``BadValue`` as soon as they are over *most*."""
-    held: list[bytes] = []
-    file: IO[bytes] | None = None
-    size = 0
-    for piece in pieces:
-        size += len(piece)
-        if size > most:
-            raise BadValue(f"it decodes to more than {most} bytes")
-        if file is None and size > IN_MEMORY:
-            file = tempfile.TemporaryFile()  # noqa: SIM115  # it lives as long as the source
-            file.writelines(held)
-            held.clear()
-        if file is None:
-            held.append(piece)
-        else:
-            file.write(piece)
-    if file is None:
-        return MemorySource(b"".join(held))
-    file.flush()
-    return SpooledSource(file, size)

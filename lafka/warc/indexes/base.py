@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 from ..errors import BadValue
 from ..format.dates import SECONDS, WarcDate
@@ -138,6 +138,19 @@ _RANKS = {name: rank for rank, name in enumerate(("", *CAPTURES))}
 Rank = tuple[int, str, int, int, int, str, int, int]
 
 
+class SearchOptions(TypedDict, total=False):
+    """The arguments by name of a search; None is as none."""
+
+    url: str | None
+    url_prefix: str | None
+    """The beginning of a URL, or ``*.host`` for all that is under a name."""
+    time: WarcDate | datetime | str | None
+    """The captures nearest to it come first, none is left out."""
+    record_id: str | None
+    digest: str | None
+    types: Iterable[str] | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """A question to an index; every part that is given narrows it.
@@ -153,30 +166,21 @@ class Query:
     types: frozenset[str] | None = None
 
     @classmethod
-    def of(
-        cls,
-        *,
-        url: str | None = None,
-        url_prefix: str | None = None,
-        time: WarcDate | datetime | str | None = None,
-        record_id: str | None = None,
-        digest: str | None = None,
-        types: Iterable[str] | None = None,
-    ) -> Self:
-        """*time*: the captures nearest to it come first, none is left out.
-
-        ``BadValue`` where *time* is none.
-        """
-        wanted = None if types is None else frozenset(types)
+    def of(cls, **wanted: Unpack[SearchOptions]) -> Self:
+        """Return the query that *wanted* says; ``BadValue`` where its time is none."""
+        url_prefix, time = wanted.get("url_prefix"), wanted.get("time")
+        record_id, digest = wanted.get("record_id"), wanted.get("digest")
+        given = wanted.get("types")
+        types = None if given is None else frozenset(given)
         if types is None and record_id is None and digest is None:
-            wanted = _CAPTURES
+            types = _CAPTURES
         return cls(
-            url=url,
+            url=wanted.get("url"),
             prefix=None if url_prefix is None else Prefix.of(url_prefix),
             when=None if time is None else span(WarcDate.of(time)),
             record_id=None if record_id is None else bare_id(record_id),
             digest=None if digest is None else digest_key(digest),
-            types=wanted,
+            types=types,
         )
 
     @property
@@ -259,32 +263,15 @@ class Index(ABC):
     def found(self, query: Query) -> Iterator[Entry]:
         """The entries that *query* matches, in the order of ``query.rank``."""
 
-    def search(
-        self,
-        *,
-        url: str | None = None,
-        url_prefix: str | None = None,
-        time: WarcDate | datetime | str | None = None,
-        record_id: str | None = None,
-        digest: str | None = None,
-        types: Iterable[str] | None = None,
-    ) -> Iterator[Entry]:
-        """The entries that match all that is given, the best first (see :class:`Query`).
+    def search(self, **wanted: Unpack[SearchOptions]) -> Iterator[Entry]:
+        """Return the entries that match all that is *wanted*, the best first (see :class:`Query`).
 
-        ``BadValue`` for *record_id* where the index has no ids.
+        By ``url``, ``url_prefix``, ``time``, ``record_id``, ``digest`` and ``types``. ``BadValue``
+        for a record id where the index has none.
         """
-        if record_id is not None and not self.has_ids:
+        if wanted.get("record_id") is not None and not self.has_ids:
             raise BadValue(f"{self.path}: an index of this kind has no record ids")
-        return self.found(
-            Query.of(
-                url=url,
-                url_prefix=url_prefix,
-                time=time,
-                record_id=record_id,
-                digest=digest,
-                types=types,
-            )
-        )
+        return self.found(Query.of(**wanted))
 
     def volumes(self) -> frozenset[str]:
         """The names of all volumes that have entries."""

@@ -14,10 +14,9 @@ import tempfile
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from datetime import datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Self, Unpack
 
 from ..errors import BadIndex, BadValue, BadWarc, NotFound
 from ..foreign import open_volume
@@ -28,7 +27,7 @@ from ..reading.stored import StoredRecord
 from ..reading.volumes import Volume
 from ..writing import segments
 from . import KINDS, attach, events
-from .base import Entry, Index, Query, Rank
+from .base import Entry, Index, Query, Rank, SearchOptions
 from .lines import word
 from .sqlite import SqliteBuilder, SqliteIndex
 from .surts import surt
@@ -189,36 +188,19 @@ class Collection:
 
     # Searching --------------------------------------------------------------------------------
 
-    def search(
-        self,
-        *,
-        url: str | None = None,
-        url_prefix: str | None = None,
-        time: WarcDate | datetime | str | None = None,
-        record_id: str | None = None,
-        digest: str | None = None,
-        types: Iterable[str] | None = None,
-    ) -> Iterator[StoredRecord]:
-        """The records that match all that is given, the best first: see :class:`Query`.
+    def search(self, **wanted: Unpack[SearchOptions]) -> Iterator[StoredRecord]:
+        """Return the records that match all that is *wanted*, the best first: see :class:`Query`.
 
-        A record that several indexes know is given once. An index that has no record ids is passed
-        over in a search for one, which is a problem.
+        By ``url``, ``url_prefix``, ``time``, ``record_id``, ``digest`` and ``types``. A record that
+        several indexes know is given once. An index that has no record ids is passed over in a
+        search for one, which is a problem.
         """
-        for index in self._sources if record_id is not None else ():
+        for index in self._sources if wanted.get("record_id") is not None else ():
             if not index.has_ids and index.path:
                 self._note_one(Problem.of("no-record-ids", index.path, 0))
-        return self._found(
-            Query.of(
-                url=url,
-                url_prefix=url_prefix,
-                time=time,
-                record_id=record_id,
-                digest=digest,
-                types=types,
-            )
-        )
+        return self._matching(**wanted)
 
-    def _matching(self, **wanted: Any) -> Iterator[StoredRecord]:
+    def _matching(self, **wanted: Unpack[SearchOptions]) -> Iterator[StoredRecord]:
         return self._found(Query.of(**wanted))
 
     def _found(self, query: Query) -> Iterator[StoredRecord]:

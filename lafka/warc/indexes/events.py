@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Protocol, Unpack
 from urllib.parse import urldefrag, urljoin
 
 from ..format.fields import lossless
 from ..reading.stored import StoredRecord
+from .base import SearchOptions
 
 _TIED = "WARC-Concurrent-To"
 _EVENT = ("request", "response", "revisit", "resource", "metadata")
@@ -24,7 +25,7 @@ _BEHIND = 8  # records behind one, of which no index need know
 class Match(Protocol):
     """Finds records, the best first: :meth:`Collection.search`."""
 
-    def __call__(self, **wanted: object) -> Iterator[StoredRecord]: ...
+    def __call__(self, **wanted: Unpack[SearchOptions]) -> Iterator[StoredRecord]: ...
 
 
 def concurrent(record: StoredRecord, match: Match) -> Iterator[StoredRecord]:

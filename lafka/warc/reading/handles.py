@@ -107,9 +107,9 @@ class ReadableStream(Protocol):
     def read(self, size: int, /) -> bytes | None: ...
 
 
-def name_of(readable: ReadableStream) -> Path:
+def name_of(stream: object) -> Path:
     """Return the name of *stream*, for problems to tell."""
-    name = getattr(readable, "name", None)
+    name = getattr(stream, "name", None)
     return Path(os.fsdecode(name) if isinstance(name, str | bytes) and name else NAMELESS)
 
 

@@ -13,6 +13,8 @@ from typing import Protocol, Self
 
 from ..format.dates import WarcDate
 from ..format.sources import CHUNK
+from ..reading.folders import OPEN
+from ..reading.handles import name_of
 from .names import rename_free, rename_new, sync_folder
 
 _PIECES_MAX = 512  # well under IOV_MAX
@@ -133,9 +135,7 @@ def new_file(path: Path) -> Iterator[Appender]:
     sync_folder(path.parent)
 
 
-OPEN = ".open"
 INVALID = ".invalid"
-NAMELESS = "<stream>"
 
 
 class WritableStream(Protocol):
@@ -228,12 +228,6 @@ class StreamDraft(Draft):
     def set_aside(self) -> Path:
         self.out.close()
         return self.path
-
-
-def name_of(stream: WritableStream) -> Path:
-    """Return the name of *stream*."""
-    name = getattr(stream, "name", None)
-    return Path(os.fsdecode(name) if isinstance(name, str | bytes) and name else NAMELESS)
 
 
 class StreamAppender(Appender):
