@@ -13,9 +13,10 @@ from pathlib import Path
 from ..errors import BadWarc
 from ..foreign import kind_of, open_volume
 from ..problems import Problem
+from ..reading.folders import OPEN
 from ..reading.stored import StoredRecord
 from ..reading.volumes import Volume, WarcVolume
-from ..writing.appending import OPEN, Appender, new_file
+from ..writing.appending import Appender, new_file
 from ..writing.encoding import Gzip, Plain
 from ..writing.names import is_gzip, or_numbered
 

@@ -1,6 +1,7 @@
 """Leaves of a small XML document, read without entities, document types or anything external.
 
-``index.rdf`` of a MAFF page and the metadata of an ARC 1.1 file are such documents.
+``index.rdf`` of a MAFF page and the metadata of an ARC 1.1 file are such documents. Not read by
+ElementTree, which refuses undeclared prefixes, and builds a tree before it can be bounded.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Members of a zip file, listed and read within bounds; nothing is ever extracted to a path.
 
-Read from APPNOTE.TXT 6.3.9: end of central directory (4.3.16), zip64 (4.3.14, 4.5.3), central
-directory (4.3.12), local header (4.3.7). Stored and deflated members, no encryption.
+Not by :mod:`zipfile`, which reads a directory whole before it can be bounded, and no member where
+one name is no UTF-8. Read from APPNOTE.TXT 6.3.9: end of central directory (4.3.16), zip64
+(4.3.14, 4.5.3), central directory (4.3.12), local header (4.3.7). Stored and deflated members, no
+encryption.
 """
 
 from __future__ import annotations

@@ -13,16 +13,16 @@ from ..errors import BadHttp
 from .compression import (
     BARE,
     BROKEN_GZIP,
+    BROKEN_ZSTD,
     WRAPPED,
-    BufferingDecompressor,
     Decompressor,
     Inflater,
-    zstd,
+    zstd_frame,
 )
 
 _PIECE = 1 << 16
 _OUT = 1 << 20
-_BROKEN = (*BROKEN_GZIP, brotli.error, zstd.ZstdError)
+_BROKEN = (*BROKEN_GZIP, brotli.error, BROKEN_ZSTD)
 _CODINGS_MAX = 8
 _UNSIGNED = ("deflate", "br")
 _HELD_MAX = 2 << 20
@@ -38,12 +38,6 @@ class _Decoder(Protocol):
 
     @property
     def eof(self) -> bool: ...
-
-
-def _zstd_frame() -> BufferingDecompressor:
-    """Return a decompressor of one frame; RFC 9659 lets a server ask for no window over 8 MiB."""
-    options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
-    return BufferingDecompressor(zstd.ZstdDecompressor(options=options))
 
 
 class _Members:
@@ -112,7 +106,7 @@ def _decoder(coding: str, opening: bytes) -> _Decoder | None:
         return _Members(Inflater, _GZIP) if begins else None
     if coding == "zstd":
         begins = _ZSTD.match(opening) or len(opening) < _MAGIC_MAX
-        return _Members(_zstd_frame, _ZSTD) if begins else None
+        return _Members(zstd_frame, _ZSTD) if begins else None
     if opening.startswith(b"%PDF"):
         return None  # the other codings have no signature of their own: the PDF's tells
     if coding == "deflate":
@@ -134,8 +128,8 @@ def decode(
     A piece that is given is at most 1 MiB where a coding was undone, so a bomb is met piece by
     piece and the caller can stop. Bytes decide here too: a coding that is unknown, or that the
     first bytes contradict, was not applied. ``BadHttp`` for a broken stream, or one that ends
-    early, or more than eight codings; ``TooMuch`` where undoing any of them makes over *most* bytes
-    (0: no bound), for codings that are stacked may make gigabytes of which hardly one is given.
+    early, or more than eight codings; ``DecodedTooLarge`` where undoing any of them makes over
+    *most* bytes (0: no bound), for stacked codings may make gigabytes and hardly give a byte.
 
     *tell* is told of each coding that was not applied (``undone-coding``); then the bytes decide of
     deflate and br, too, which have no signature: where nothing can be decoded they were not.

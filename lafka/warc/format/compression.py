@@ -24,6 +24,7 @@ MEMBER, WRAPPED, BARE = 31, 15, -15
 """What a stream is wrapped in: a gzip member, zlib's own head and sum, nothing."""
 BROKEN_GZIP = (zlib.error, EOFError)
 """The errors of gzip and deflate that is broken, or ends early."""
+BROKEN_ZSTD = zstd.ZstdError
 _PIECE = 1 << 20
 
 
@@ -85,6 +86,12 @@ class BufferingDecompressor(Decompressor):
         self.rest = bytes(self._inner.unused_data) if self.eof else b""
         self.hungry = bool(self._inner.needs_input)
         return bytes(out)
+
+
+def zstd_frame() -> BufferingDecompressor:
+    """Return a decompressor of one frame; RFC 9659 lets a server ask for no window over 8 MiB."""
+    options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
+    return BufferingDecompressor(zstd.ZstdDecompressor(options=options))
 
 
 def members(pieces: Iterable[bytes], most: int = _PIECE) -> Iterator[tuple[bytes, bool]]:
@@ -189,5 +196,5 @@ def _dictionary(raw: Callable[[int, int], bytes], start: int) -> zstd.ZstdDict |
     return None
 
 
-BROKEN = (*BROKEN_GZIP, OSError, ValueError, zstd.ZstdError)
+BROKEN = (*BROKEN_GZIP, OSError, ValueError, BROKEN_ZSTD)
 """The errors of compressed data that is broken, or ends early."""

@@ -60,33 +60,20 @@ def _is_cdx(head: bytes) -> bool:
 
 KINDS = (
     IndexKind(
-        name="sqlite",
-        suffixes=(".sqlite", ".sqlite3", ".db"),
+        name="sqlite", suffixes=(".sqlite", ".sqlite3", ".db"),
         sniff=lambda head: head.startswith(sqlite.MAGIC),
-        index=sqlite.SqliteIndex,
-        build=sqlite.fresh,
-        live=sqlite.SqliteBuilder,
+        index=sqlite.SqliteIndex, build=sqlite.fresh, live=sqlite.SqliteBuilder,
     ),
     IndexKind(
-        name="cdxj",
-        suffixes=(".cdxj", ".cdxj.gz"),
-        sniff=_is_cdxj,
-        index=cdx.CdxjIndex,
-        build=cdx.CdxjBuilder,
+        name="cdxj", suffixes=(".cdxj", ".cdxj.gz"), sniff=_is_cdxj,
+        index=cdx.CdxjIndex, build=cdx.CdxjBuilder,
     ),
     IndexKind(
-        name="cdx",
-        suffixes=(".cdx", ".cdx.gz"),
-        sniff=_is_cdx,
-        index=cdx.CdxIndex,
-        build=cdx.CdxBuilder,
+        name="cdx", suffixes=(".cdx", ".cdx.gz"), sniff=_is_cdx,
+        index=cdx.CdxIndex, build=cdx.CdxBuilder,
     ),
     IndexKind(
-        name="cdx9",
-        suffixes=(),
-        sniff=lambda _: False,
-        index=cdx.CdxIndex,
-        build=cdx.cdx9,
+        name="cdx9", suffixes=(), sniff=lambda _: False, index=cdx.CdxIndex, build=cdx.cdx9,
     ),
 )  # fmt: skip
 """Asked in this order what an index is."""

@@ -329,7 +329,7 @@ class Collection:
         """
         return events.redirects(record, self._matching)
 
-    def whole(self, record: StoredRecord, *, eager: bool = False) -> segments.Joined:
+    def whole(self, record: StoredRecord, *, eager: bool = False) -> segments.SegmentedRecord:
         """The record that *record* is a segment of, or is: ``segments.join`` of it."""
         return segments.join(record, self._segment, eager=eager)
 

@@ -21,9 +21,10 @@ from ..format.dates import SECONDS, WarcDate
 from ..format.fields import Fields
 from ..format.records import Record, uuid_urn
 from ..format.rules import VERSIONS
+from ..reading.handles import name_of
 from ..reading.stored import StoredRecord
 from ..reading.volumes import Volume
-from .appending import Draft, StreamDraft, WritableStream, name_of
+from .appending import Draft, StreamDraft, WritableStream
 from .encoding import Encoding, Gzip, Plain, added_size
 from .names import TEMPLATE, is_gzip, make_name, sync_folder, this_host
 
