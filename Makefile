@@ -1,5 +1,6 @@
 # make demo   sets up and archives an example, offline
 # make test   sets up and runs the tests
+# make warc-wheel  builds the WARC library alone into dist/, and runs its tests against it
 # make services  installs the servers that some tests start; without them these are skipped
 # make faults kills crawls by the thousand; FAULTS="--phases kills --kills 100" for less
 
@@ -15,13 +16,16 @@ COMPILED = $(VENV)/.compiled
 TESTED = $(VENV)/.tested
 PIP = $(BIN)/python -m pip --disable-pip-version-check install --quiet --retries 8 --timeout 30
 
-.PHONY: demo test services coverage lint types check format benchmarks faults clean
+.PHONY: demo test warc-wheel services coverage lint types check format benchmarks faults clean
 
 demo: $(COMPILED)
 	$(BIN)/lafka demo
 
 test: $(TESTED) $(COMPILED)
 	$(BIN)/python -m pytest -n $(WORKERS) --reruns 1 -rR $(TESTS)
+
+warc-wheel: $(TESTED)
+	$(BIN)/python -m tests.warc.wheel -n $(WORKERS)
 
 services: $(TESTED)
 	$(PIP) -r requirements-services.txt || { sleep 10; $(PIP) -r requirements-services.txt; }

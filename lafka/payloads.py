@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from lafka.errors import BadHttp
 from lafka.warc.format import http
-from lafka.warc.format.codings import TooMuch, decode
+from lafka.warc.format.codings import DecodedTooLarge, decode
 from lafka.warc.format.records import digest_text
 from lafka.warc.format.sources import Source
 
@@ -324,7 +324,7 @@ def _feed(entity: Iterator[bytes], seen: _Entity) -> str:
     try:
         for piece in entity:
             seen.feed(piece)
-    except TooMuch:
+    except DecodedTooLarge:
         return _TOO_BIG
     except BadHttp as error:
         return str(error)

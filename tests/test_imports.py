@@ -140,12 +140,11 @@ def _imports(path: Path) -> Iterator[tuple[str, int]]:
             for name in node.names:
                 yield name.name, node.lineno
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}:{node.lineno}: a relative import"
-            assert node.module is not None
-            inside = [f"{node.module}.{name.name}" for name in node.names]
+            module = imported_from(path, node)
+            inside = [f"{module}.{name.name}" for name in node.names]
             yield from ((name, node.lineno) for name in inside if name in modules())
             if any(name not in modules() for name in inside):
-                yield node.module, node.lineno
+                yield module, node.lineno
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             if path.name == "settings.py":
                 continue  # it names what Scrapy is to load, and loads nothing
@@ -153,6 +152,21 @@ def _imports(path: Path) -> Iterator[tuple[str, int]]:
             text = node.value.partition(":")[0]
             if _NAME.fullmatch(text) and (named := _module_in(text)):
                 yield named, node.lineno
+
+
+def imported_from(path: Path, node: ast.ImportFrom) -> str:
+    """The module that an import is from; relative inside ``lafka.warc``, which is a wheel, too."""
+    of_warc, place = ROOT / "lafka" / "warc" in path.parents, f"{path}:{node.lineno}"
+    if not node.level:
+        assert node.module is not None
+        own = f"{node.module}.".startswith("lafka.warc.")
+        assert not (of_warc and own), f"{place}: its own package by its full name"
+        return node.module
+    assert of_warc, f"{place}: a relative import"
+    package = path.relative_to(ROOT).parent.parts
+    above = package[: len(package) - node.level + 1]
+    assert above[:2] == ("lafka", "warc"), f"{place}: out of the package"
+    return ".".join(filter(None, (*above, node.module)))
 
 
 def _module_in(text: str) -> str:

@@ -27,7 +27,7 @@ from lafka.payloads import (
     kind_of,
     pdf_start,
 )
-from lafka.warc.format import codings, http
+from lafka.warc.format import compression, http
 from lafka.warc.format.sources import FileSource, MemorySource
 
 PDF = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n"
@@ -38,7 +38,7 @@ CODINGS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": lambda data: gzip.compress(data, mtime=0),
     "deflate": zlib.compress,
     "br": brotli.compress,
-    "zstd": codings.zstd.compress,
+    "zstd": compression.zstd.compress,
     "gzip, br": lambda data: brotli.compress(gzip.compress(data, mtime=0)),
 }
 

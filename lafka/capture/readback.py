@@ -33,8 +33,8 @@ from lafka.warc.format import dates
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import sha256_of
 from lafka.warc.format.sources import Source
+from lafka.warc.reading.framing import begins_record
 from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.tails import begins_record
 from lafka.warc.reading.volumes import open_plain
 
 logger = logging.getLogger(__name__)

@@ -38,7 +38,7 @@ from lafka.warc.format.dates import WarcDate
 from lafka.warc.format.http import Head, request_head
 from lafka.warc.problems import Problem
 from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.writing.segments import Joined
+from lafka.warc.writing.segments import SegmentedRecord
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -68,7 +68,7 @@ class ArchivedAnswer:
     """An archived answer: ``record`` was captured, ``original`` has its payload."""
 
     record: StoredRecord
-    original: StoredRecord | Joined
+    original: StoredRecord | SegmentedRecord
     request: StoredRecord | None
 
     @property
@@ -266,7 +266,7 @@ def _headers(head: Head) -> Headers:
     return headers
 
 
-def _body(original: StoredRecord | Joined, max_size: int, flags: list[str]) -> bytes:
+def _body(original: StoredRecord | SegmentedRecord, max_size: int, flags: list[str]) -> bytes:
     """The payload as far as it can be read; ``DownloadCancelledError`` over *max_size* bytes."""
     parts: list[bytes] = []
     problems: list[Problem] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ from lafka.papers import Archive
 from lafka.warc.errors import BadWarc
 from lafka.warc.indexes.base import Entry
 from lafka.warc.indexes.sqlite import row_of
-from lafka.warc.indexes.usual import usual_rows
 from lafka.warc.reading.volumes import WarcVolume
 
 
@@ -23,7 +21,6 @@ def rows_of(
     """
     place, volume = archive.root / f"warc/{name}.warc", f"{way}warc/{name}.warc"
     start, end = part
-    start = _usual(place, volume, start, end, rows)
     if start >= end:
         return ""
     try:
@@ -38,19 +35,6 @@ def rows_of(
     except (BadWarc, OSError) as error:
         return str(error)
     return ""
-
-
-def _usual(place: Path, volume: str, start: int, end: int, rows: list[tuple[Any, ...]]) -> int:
-    """Put the records that are as we write them into *rows*; where others begin, or *end*."""
-    try:
-        fd = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            return usual_rows(fd, volume, start, end, rows)
-        finally:
-            os.close(fd)
-    except OSError:  # which the long way tells
-        rows.clear()
-        return start
 
 
 def _check_length(place: Path, end: int) -> None:

@@ -24,7 +24,7 @@ from lafka.warc.format.records import (
 )
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.writing.appending import Appender
-from lafka.warc.writing.copying import Copy, Files, Span
+from lafka.warc.writing.copying import Copy, Files, RecordSpan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ class Group:
         """Return whether a response, or the revisit that is made of it, is in the WARC."""
         return self.holds(record.id) or self.holds(derived_id(record, "revisit"))
 
-    def copy_all(self, spans: Iterable[Span | None]) -> None:
+    def copy_all(self, spans: Iterable[RecordSpan | None]) -> None:
         """Plan the records at *spans* of raw WARCs, in their order."""
         for span in spans:
             if span is not None:

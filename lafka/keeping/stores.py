@@ -22,7 +22,7 @@ from lafka.storage.folders import DRAFT, free_name, making_folders
 from lafka.storage.locks import Lock
 from lafka.storage.steps import DataSync, FolderSync, LongStep, Steps, done
 from lafka.warc.format.sources import FileSource
-from lafka.warc.reading.tails import begins_record
+from lafka.warc.reading.framing import begins_record
 from lafka.warc.writing.appending import Appender
 from lafka.warc.writing.names import or_numbered
 

@@ -7,15 +7,14 @@
 ``fields``, ``dates``     named fields, WARC-Date at every precision
 ``digests``, ``sources``  labelled digests; bytes in memory or in a file, read the same way
 ``http``, ``codings``     the HTTP message in a block, its payload, its entity
-``bodies``                the same, whatever the head says of them
-``gzips``                 what zlib inflates, within bounds: members, streams
+``compression``           gzip, bzip2, zstd: members and streams, inflated within bounds
 ``rules``                 what the standard says of the fields of a record
-``records``, ``described`` records of every type, held to the standard; what a record says
+``records``, ``base``     records of every type, held to the standard; what a record says
 
 ``writing``:
 
-``builders``, ``making``  groups of records into files, nothing overwritten, or onto a stream
-``names``, ``sizes``      names of files by the guidelines, sizes with K, M, G, Ki, Mi, Gi
+``builders``              groups of records into files, nothing overwritten, or onto a stream
+``names``                 names of files by the guidelines
 ``encoding``              records as bytes of a file, plain or a gzip member each
 ``appending``             a group whole at the end of a file, or the file as it was before
 ``segments``              records of any size over several volumes, and joined when read
@@ -24,21 +23,18 @@
 
 ``volumes``, ``stored``   a plain or compressed file, and a record where it lies in one
 ``scanning``, ``framing`` from record to record over whatever lies between; where a header ends
-``handles``, ``readables`` the file of a volume, or the part of one; any stream as one
-``kinds``                 who knows what other files are
-``compression``           gzip, bzip2, zstd: what members begin with, how they are inflated
+``handles``               the file of a volume, or the part of one; any stream as one
 ``streams``               a volume as one stream of plain bytes
 ``blocks``                the digests in a record, computed again
 ``checking``              a volume held to the standard, digests and all
 
 ``converting``:
 
-``repairing``             what is whole of a damaged volume, in a new one
-``recompressing``         all of a sound one, a gzip member for each record or plain
+``repairing``             what is whole of a damaged volume, or all of a sound one, in a new one
 ``arc2warc``, ``warc2arc`` ARC to WARC, header lines kept, and back
 ``packing``               WARCs with an index and pages as one WACZ
 
-``alike``, other files that hold what WARCs hold, read as if they were WARCs: ``arc`` with
+``foreign``, other files that hold what WARCs hold, read as if they were WARCs: ``arc`` with
 ``archeaders``, WACZ, MAFF, MHTML.
 
 ``indexes``, CDX, CDXJ and SQLite, built, attached, searched:
@@ -55,42 +51,42 @@ What most people need is here too, and is imported when it is first asked for:
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-import lafka.warc.reading.kinds as _kinds
+from .reading import DETECTORS as _DETECTORS
 
 if TYPE_CHECKING:
-    from lafka.warc.alike import open_volume as open_volume
-    from lafka.warc.converting.recompressing import recompress as recompress
-    from lafka.warc.converting.repairing import repair as repair
-    from lafka.warc.errors import BadHttp as BadHttp
-    from lafka.warc.errors import BadIndex as BadIndex
-    from lafka.warc.errors import BadValue as BadValue
-    from lafka.warc.errors import BadWarc as BadWarc
-    from lafka.warc.errors import DamagedFile as DamagedFile
-    from lafka.warc.errors import MissingSegment as MissingSegment
-    from lafka.warc.errors import NotFound as NotFound
-    from lafka.warc.errors import TornWarc as TornWarc
-    from lafka.warc.errors import WarcError as WarcError
-    from lafka.warc.format.dates import WarcDate as WarcDate
-    from lafka.warc.format.digests import Digest as Digest
-    from lafka.warc.format.fields import Fields as Fields
-    from lafka.warc.format.records import Record as Record
-    from lafka.warc.indexes import attach as attach
-    from lafka.warc.indexes import build as build
-    from lafka.warc.indexes.base import Entry as Entry
-    from lafka.warc.indexes.collections import Collection as Collection
-    from lafka.warc.problems import Problem as Problem
-    from lafka.warc.reading.checking import check as check
-    from lafka.warc.reading.stored import StoredRecord as StoredRecord
-    from lafka.warc.reading.volumes import Volume as Volume
-    from lafka.warc.writing.builders import Builder as Builder
-    from lafka.warc.writing.builders import Place as Place
-    from lafka.warc.writing.segments import join as join
-    from lafka.warc.writing.segments import write_segmented as write_segmented
+    from .converting.repairing import recompress as recompress
+    from .converting.repairing import repair as repair
+    from .errors import BadHttp as BadHttp
+    from .errors import BadIndex as BadIndex
+    from .errors import BadValue as BadValue
+    from .errors import BadWarc as BadWarc
+    from .errors import DamagedFile as DamagedFile
+    from .errors import MissingSegment as MissingSegment
+    from .errors import NotFound as NotFound
+    from .errors import TornWarc as TornWarc
+    from .errors import WarcError as WarcError
+    from .foreign import open_volume as open_volume
+    from .format.dates import WarcDate as WarcDate
+    from .format.digests import Digest as Digest
+    from .format.fields import Fields as Fields
+    from .format.records import Record as Record
+    from .indexes import attach as attach
+    from .indexes import build as build
+    from .indexes.base import Entry as Entry
+    from .indexes.collections import Collection as Collection
+    from .problems import Problem as Problem
+    from .reading.checking import check as check
+    from .reading.stored import StoredRecord as StoredRecord
+    from .reading.volumes import Volume as Volume
+    from .writing.builders import Builder as Builder
+    from .writing.builders import Place as Place
+    from .writing.segments import join as join
+    from .writing.segments import write_segmented as write_segmented
 
-_kinds.KNOWERS.append(f"{__name__}.alike:class_of")
+_DETECTORS.append(f"{__name__}.foreign:class_of")
 
 _HOMES = {
-    "alike": ("open_volume",),
+    "foreign": ("open_volume",),
     "writing.builders": ("Builder", "Place"),
     "reading.checking": ("check",),
     "indexes.collections": ("Collection",),
@@ -104,9 +100,8 @@ _HOMES = {
     "indexes": ("attach", "build"),
     "indexes.base": ("Entry",),
     "problems": ("Problem",),
-    "converting.recompressing": ("recompress",),
+    "converting.repairing": ("recompress", "repair"),
     "format.records": ("Record",),
-    "converting.repairing": ("repair",),
     "writing.segments": ("join", "write_segmented"),
     "reading.stored": ("StoredRecord",),
     "reading.volumes": ("Volume",),

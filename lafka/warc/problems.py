@@ -1,4 +1,4 @@
-"""What can be wrong with a volume, as data: the one table of all codes of the library.
+"""The table of all problem codes of the library: what can be wrong with a volume, as data.
 
 An *error* is lost or changed data, or a breach of the standard; a *warning* is something that
 readers tolerate and writers should not do; a *note* is lawful and worth knowing.
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from lafka.warc.errors import printable
+from .errors import printable
 
 Severity = Literal["error", "warning", "note"]
 

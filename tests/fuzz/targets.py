@@ -16,13 +16,13 @@ from pathlib import Path
 from lafka.archec import redif
 from lafka.archec.redif import uris
 from lafka.errors import BadUrl
-from lafka.warc.alike import archeaders, multipart, open_volume, rdf, zips
-from lafka.warc.alike.arc import ArcVolume
-from lafka.warc.alike.mhtml import MhtmlVolume
 from lafka.warc.converting.arc2warc import arc2warc
 from lafka.warc.converting.repairing import LOST, repair
 from lafka.warc.converting.warc2arc import warc2arc
 from lafka.warc.errors import WarcError
+from lafka.warc.foreign import archeaders, open_volume, rdf, zips
+from lafka.warc.foreign.arc import ArcVolume
+from lafka.warc.foreign.mhtml import MhtmlVolume, MimePart, decoded, parts
 from lafka.warc.format import codings, http
 from lafka.warc.format.dates import WarcDate
 from lafka.warc.format.fields import Fields
@@ -166,11 +166,11 @@ def index(data: bytes) -> None:
 
 def mime(data: bytes) -> None:
     source = MemorySource(data)
-    for part in multipart.parts(source):
-        if isinstance(part, multipart.Part):
+    for part in parts(source):
+        if isinstance(part, MimePart):
             assert part.body + part.length <= source.size
             with suppress(WarcError):
-                _drain(multipart.decoded(source, part))
+                _drain(decoded(source, part))
     _walk(MhtmlVolume(NAME, source=source))
 
 

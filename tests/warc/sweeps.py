@@ -16,9 +16,9 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from lafka.warc.alike import kind_of, open_volume
-from lafka.warc.alike.arc import ArcVolume
 from lafka.warc.errors import WarcError
+from lafka.warc.foreign import kind_of, open_volume
+from lafka.warc.foreign.arc import ArcVolume
 from lafka.warc.format.sources import CHUNK, MemorySource
 from lafka.warc.reading.volumes import Volume
 from tests.memory import peak

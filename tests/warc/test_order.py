@@ -21,7 +21,7 @@ FLOORS = (
     ("problems",),
     ("format",),
     ("reading",),
-    ("writing", "alike"),
+    ("writing", "foreign"),
     ("indexes",),
     ("converting",),
 )
@@ -42,14 +42,24 @@ def home(module: str) -> str:
     return module.removeprefix(f"{NAME}.").partition(".")[0]
 
 
+def resolved(path: Path, node: ast.ImportFrom) -> str:
+    """The full name of the module that an import is from."""
+    if not node.level:
+        return node.module or ""
+    package = (NAME, *path.relative_to(ROOT).parent.parts)
+    above = package[: len(package) - node.level + 1]
+    return ".".join(filter(None, (*above, node.module)))
+
+
 def named(path: Path) -> Iterator[str]:
     """The modules of the library that a file names; the library's own name for its face."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names = [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom):
-            inside = [f"{node.module}.{name.name}" for name in node.names]
-            names = [name if name in MODULES else node.module or "" for name in inside]
+            module = resolved(path, node)
+            inside = [f"{module}.{name.name}" for name in node.names]
+            names = [name if name in MODULES else module for name in inside]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             # A docstring may speak of what stands above; a string that is a module's name acts.
             text = node.value.partition(":")[0]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lafka.warc.alike import open_volume
+from lafka.warc.foreign import open_volume
 from lafka.warc.indexes import attach, build
 from lafka.warc.problems import Problem
 

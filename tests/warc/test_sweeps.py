@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lafka.warc.alike.arc import ArcVolume
+from lafka.warc.foreign.arc import ArcVolume
 from lafka.warc.format.records import Record
 from lafka.warc.reading.volumes import Volume
 from lafka.warc.writing.builders import Builder

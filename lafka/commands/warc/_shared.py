@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lafka.warc.converting.arc2warc import Converted
+    from lafka.warc.converting.arc2warc import ConversionResult
     from lafka.warc.problems import Problem
     from lafka.warc.reading.stored import StoredRecord
 
@@ -68,7 +68,7 @@ def write(pieces: Iterable[bytes]) -> None:
     sys.stdout.buffer.flush()
 
 
-def account(done: Converted, *, printed: bool) -> int:
+def account(done: ConversionResult, *, printed: bool) -> int:
     """Say what came of a conversion, problems too if *printed*; the exit code."""
     values: dict[str, object] = {"path": done.path and str(done.path), "kept": dict(done.kept)}
     print_json({**values, "left_out": dict(done.left_out), "problems": len(done.problems)})

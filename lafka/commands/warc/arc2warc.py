@@ -24,8 +24,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(opts: Namespace) -> int:
-    from lafka.warc.alike import kind_of  # noqa: PLC0415
     from lafka.warc.converting.arc2warc import arc2warc  # noqa: PLC0415
+    from lafka.warc.foreign import kind_of  # noqa: PLC0415
 
     path = the_file(opts.path)
     if kind_of(path) != "arc":

@@ -20,7 +20,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(opts: Namespace) -> int:
-    from lafka.warc.alike import open_volume  # noqa: PLC0415
+    from lafka.warc.foreign import open_volume  # noqa: PLC0415
     from lafka.warc.reading.checking import check  # noqa: PLC0415
 
     code = 0

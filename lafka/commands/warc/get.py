@@ -37,7 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(opts: Namespace) -> int:
-    from lafka.warc.alike import open_volume  # noqa: PLC0415
+    from lafka.warc.foreign import open_volume  # noqa: PLC0415
 
     with open_volume(the_file(opts.path)) as volume:
         write(_part(volume.at(opts.offset, opts.inner), opts))

@@ -20,7 +20,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(opts: Namespace) -> int:
     from lafka.errors import BadArgument, StorageTrouble  # noqa: PLC0415
-    from lafka.warc.writing.linking import link_flat  # noqa: PLC0415
+    from lafka.warc.reading.folders import link_flat  # noqa: PLC0415
 
     source = Path(opts.source)
     if not source.is_dir():

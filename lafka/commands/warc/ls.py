@@ -25,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(opts: Namespace) -> int:
-    from lafka.warc.alike import open_volume  # noqa: PLC0415
+    from lafka.warc.foreign import open_volume  # noqa: PLC0415
 
     code = 0
     for path in the_files(opts.paths):

@@ -23,7 +23,7 @@ from lafka.pids import Pid
 from lafka.warc.format import http
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import sha256_of
-from lafka.warc.format.sources import CHUNK, Readable, Source
+from lafka.warc.format.sources import CHUNK, BaseSource, Source
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.reading.volumes import open_plain
 
@@ -295,7 +295,7 @@ def literal_place(block: Source, payload: Payload) -> int:
     return place if payload.digest == digest else -1
 
 
-class _Ended(Readable):
+class _Ended(BaseSource):
     """A block and a CRLF behind it."""
 
     __slots__ = ("_block",)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from lafka.errors import BadList
 from lafka.papers.lists.rows import FORMATS, Jsonl, Row, Rows, tsv
 from lafka.papers.lists.verdicts import verdict
-from lafka.warc.format.gzips import inflated
+from lafka.warc.format.compression import inflated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

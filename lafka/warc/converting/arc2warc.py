@@ -21,21 +21,20 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 
-from lafka.warc.alike import rdf
-from lafka.warc.alike.arc import HEADER_FIELD, ArcRecord, ArcVolume, date_of
-from lafka.warc.alike.archeaders import escaped
-from lafka.warc.errors import BadValue
-from lafka.warc.format.dates import SECONDS, WarcDate
-from lafka.warc.format.digests import Digest
-from lafka.warc.format.fields import Fields, one_line
-from lafka.warc.format.records import Named, Record
-from lafka.warc.problems import Problem
-from lafka.warc.writing.appending import Appender, new_file
-from lafka.warc.writing.encoding import Encoding, Gzip, Plain
-from lafka.warc.writing.names import is_gzip
+from ..errors import BadValue
+from ..foreign import rdf
+from ..foreign.arc import HEADER_FIELD, ArcRecord, ArcVolume, date_of
+from ..foreign.archeaders import escaped
+from ..format.dates import SECONDS, WarcDate
+from ..format.digests import Digest
+from ..format.fields import Fields, one_line
+from ..format.records import Record, RecordOptions
+from ..problems import Problem
+from ..writing.appending import Appender, new_file
+from ..writing.encoding import Encoding, Gzip, Plain
+from ..writing.names import is_gzip
 
 OCTETS = "application/octet-stream"
 _NAMESPACE = uuid.UUID("0d1ad4a6-1be0-5b7a-8d0f-6d7a2c1c9a55")
@@ -62,8 +61,8 @@ _TOLD = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Converted:
-    """What came of a conversion: records of the old file by type.
+class ConversionResult:
+    """The account of a conversion: records of the old file by type.
 
     ``kept`` are in the new file ``path``, which is None where there was nothing to be kept;
     ``left_out`` are not. ``problems`` are those of the old file.
@@ -81,7 +80,7 @@ def arc2warc(
     *,
     software: str = "lafka.warc.arc2warc",
     gzip: bool | None = None,
-) -> Converted:
+) -> ConversionResult:
     """Convert the ARC file at *path* to a WARC at *target*, by default beside it; an account.
 
     Compressed by record where the name *target* ends with ``.gz``, or as *gzip* says.
@@ -90,7 +89,7 @@ def arc2warc(
     """
     path = Path(path)
     out = Path(target) if target is not None else path.with_name(_warc_name(path.name))
-    done = Converted(path=out)
+    done = ConversionResult(path=out)
     encoding: Encoding = Gzip() if is_gzip(out, gzip) else Plain()
     file: Appender | None = None
     with ArcVolume(path, salvage=True) as volume, ExitStack() as stack:
@@ -139,11 +138,7 @@ class _Conversion:
     def _http_date(self, record: ArcRecord) -> WarcDate | None:
         if not record.is_http or record.http is None:
             return None
-        try:
-            time = parsedate_to_datetime(record.http.fields.first("Date"))
-            return WarcDate.of(time, SECONDS)
-        except (ValueError, TypeError, IndexError, OverflowError):
-            return None
+        return WarcDate.of_message(record.http.fields.first("Date"))
 
     def _first_date(self) -> WarcDate:
         with ArcVolume(self._volume.path, salvage=True) as volume:
@@ -165,15 +160,15 @@ class _Conversion:
         assert self._date is not None
         return Record.warcinfo(body, filename=self._name, id=self._info, date=self._date)
 
-    def _named(self, record: ArcRecord) -> Named:
+    def _named(self, record: ArcRecord) -> RecordOptions:
         assert self._date is not None
-        named = Named(
+        named = RecordOptions(
             date=self._date,
             warcinfo=self._info,
             ip_address=record.arc.address,
             more=[(HEADER_FIELD, escaped(record.arc.line))],
         )
-        if record.torn or _is_short(record):
+        if record.torn or _surplus(record) < 0:
             named["truncated"] = "unspecified"
         return named
 
@@ -193,7 +188,7 @@ class _Conversion:
         named["id"] = record.id
         url = legal_url(record.url)
         if record.is_http and record.http is not None:
-            if _is_long(record):  # readers differ on where such a payload ends
+            if _surplus(record) > 0:  # readers differ on where such a payload ends
                 named["algorithm"] = ""
                 named["block_digest"] = Digest.of(record.block().chunks())
             return Record.response(url, record.block(), **named)
@@ -206,16 +201,10 @@ def _id(record: ArcRecord, what: str) -> str:
     return f"<urn:uuid:{uuid.uuid5(_NAMESPACE, f'{what} of {record.id}')}>"
 
 
-def _is_short(record: ArcRecord) -> bool:
-    return _surplus(record) < 0
-
-
-def _is_long(record: ArcRecord) -> bool:
-    return _surplus(record) > 0
-
-
 def _surplus(record: ArcRecord) -> int:
-    """How many bytes the body is longer than its Content-Length says; 0 where that says nothing."""
+    """Return how many bytes the body is longer than its Content-Length says; 0 where that says
+    nothing.
+    """
     head = record.http if record.is_http else None
     stated = head.content_length if head else None
     return 0 if head is None or stated is None else record.block_length - head.end - stated

@@ -26,14 +26,14 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
-from lafka.warc.errors import BadValue, TornWarc
-from lafka.warc.format.dates import WarcDate
-from lafka.warc.format.sources import CHUNK
-from lafka.warc.indexes.base import CAPTURES, Entry
-from lafka.warc.indexes.cdxj import CdxjBuilder
-from lafka.warc.indexes.sorting import LineSorter
-from lafka.warc.reading.volumes import WarcVolume
-from lafka.warc.writing.appending import new_file
+from ..errors import BadValue, TornWarc
+from ..format.dates import WarcDate
+from ..format.sources import CHUNK
+from ..indexes.base import CAPTURES, Entry
+from ..indexes.cdx import CdxjBuilder
+from ..indexes.sorting import LineSorter
+from ..reading.volumes import WarcVolume
+from ..writing.appending import new_file
 
 VERSION = "1.1.1"
 PLAIN_INDEX_MAX = 50 << 20
@@ -48,7 +48,7 @@ _MEMORY = 4 << 20
 
 
 class Sink(Protocol):
-    """What can be written to: a file, a socket, an answer that is being sent."""
+    """An output that can be written to: a file, a socket, an answer that is being sent."""
 
     def write(self, data: bytes, /) -> int | None: ...
 
@@ -74,7 +74,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    """What ``datapackage.json`` says of the whole: *title* and the *software* that made it."""
+    """The metadata in ``datapackage.json``: *title* and the *software* that made it."""
 
     title: str = ""
     description: str = ""
@@ -84,7 +84,7 @@ class Package:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """What was written: WARCs, the entries of their index, pages."""
+    """The account of a packing: WARCs, the entries of their index, pages."""
 
     warcs: int
     entries: int
@@ -121,7 +121,7 @@ def stream(
 
 @dataclass(slots=True)
 class _Sink:
-    """Where zipfile writes: it has no place to go back to."""
+    """The output of zipfile, which has no place to go back to."""
 
     take: Callable[[bytes], object]
 

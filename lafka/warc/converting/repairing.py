@@ -1,4 +1,7 @@
-"""Brings back what is whole in a damaged volume; the volume itself is never touched."""
+"""Volumes written anew: the whole records of a damaged one, or all of a sound one, recompressed.
+
+The volume itself is never touched.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from lafka.warc.alike import kind_of, open_volume
-from lafka.warc.problems import Problem
-from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.volumes import Volume, WarcVolume
-from lafka.warc.writing.appending import Appender, new_file
-from lafka.warc.writing.encoding import Gzip, Plain
-from lafka.warc.writing.making import OPEN
-from lafka.warc.writing.names import is_gzip, or_numbered
+from ..errors import BadWarc
+from ..foreign import kind_of, open_volume
+from ..problems import Problem
+from ..reading.folders import OPEN
+from ..reading.stored import StoredRecord
+from ..reading.volumes import Volume, WarcVolume
+from ..writing.appending import Appender, new_file
+from ..writing.encoding import Gzip, Plain
+from ..writing.names import is_gzip, or_numbered
 
 TORN = ".torn-"
 GARBAGE = ".garbage"
@@ -29,7 +33,7 @@ _TORN = ("torn-tail", "torn-member")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aside:
+class DamagedBytes:
     """``length`` bytes from ``offset`` on of the damaged file, kept at byte ``at`` of ``path``."""
 
     path: Path
@@ -39,19 +43,19 @@ class Aside:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repaired:
-    """What was made: ``records`` in the file ``into``, all else in the files that ``asides`` name.
+class RepairResult:
+    """The account of a repair: ``records`` in ``into``, all else in the files of ``asides``.
 
     ``into`` is None where no record is whole.
     """
 
     into: Path | None
     records: int
-    asides: tuple[Aside, ...]
+    asides: tuple[DamagedBytes, ...]
     problems: tuple[Problem, ...]
 
 
-def repair(path: Path | str, into: Path | str, *, gzip: bool | None = None) -> Repaired:
+def repair(path: Path | str, into: Path | str, *, gzip: bool | None = None) -> RepairResult:
     """Copy every whole record of the WARC or ARC at *path*, as it is, to the new file *into*.
 
     What belongs to none is kept in files beside *into*: a torn end in ``INTO.torn-OFFSET``, all
@@ -67,7 +71,7 @@ def repair(path: Path | str, into: Path | str, *, gzip: bool | None = None) -> R
     opened = open_volume(path) if kind_of(path) == "arc" else WarcVolume(path)
     with opened as volume, ExitStack() as stack:
         encoding = Gzip() if is_gzip(into, gzip) else Plain()
-        kept = _Kept(volume, into, stack)
+        kept = _DamageFiles(volume, into, stack)
         out: Appender | None = None
         count = 0
         for found in _sorted_out(volume):
@@ -77,7 +81,7 @@ def repair(path: Path | str, into: Path | str, *, gzip: bool | None = None) -> R
                 count += 1
             else:
                 kept.keep(*found)
-    return Repaired(
+    return RepairResult(
         into=into if count else None,
         records=count,
         asides=tuple(kept.asides),
@@ -102,7 +106,7 @@ def _sorted_out(volume: Volume) -> Iterator[StoredRecord | tuple[int, int]]:
 
 
 def _is_left(volume: Volume) -> bool:
-    """Whether a builder was killed that wrote it."""
+    """Return whether a builder was killed while it wrote *volume*."""
     return volume.path.name.endswith(OPEN)
 
 
@@ -114,7 +118,7 @@ def _is_behind_damage(record: StoredRecord, volume: Volume) -> bool:
 def _lost(
     volume: Volume, last: StoredRecord | None, told: int, at: int, stop: int
 ) -> Iterator[tuple[int, int]]:
-    """What of the bytes before *stop* belongs to no record; *last* ended at *at*.
+    """Yield the parts before *stop* that belong to no record; *last* ended at *at*.
 
     A member that holds several records and something else is kept whole, from *told* on.
     """
@@ -128,11 +132,11 @@ def _lost(
     yield from zip([start, *torn], [*torn, stop], strict=True)
 
 
-class _Kept:
+class _DamageFiles:
     """The files for what belongs to no record, made when they are needed."""
 
     def __init__(self, volume: Volume, into: Path, stack: ExitStack) -> None:
-        self.asides: list[Aside] = []
+        self.asides: list[DamagedBytes] = []
         self._volume = volume
         self._into = into
         self._stack = stack
@@ -144,7 +148,9 @@ class _Kept:
         torn = torn or _is_left(self._volume)
         name = self._into.name + (f"{TORN}{start}" if torn else GARBAGE)
         path, out = self._file(self._into.with_name(name))
-        self.asides.append(Aside(path=path, at=out.position, offset=start, length=stop - start))
+        self.asides.append(
+            DamagedBytes(path=path, at=out.position, offset=start, length=stop - start)
+        )
         out.write(self._volume.stretch(start, stop - start).chunks())
 
     def _file(self, path: Path) -> tuple[Path, Appender]:
@@ -155,3 +161,41 @@ class _Kept:
                 self._files[name] = self._stack.enter_context(new_file(name))
                 return name, self._files[name]
         raise AssertionError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecompressionResult:
+    """The account of a recompression: ``records`` in ``into``; ``problems`` of the old file."""
+
+    into: Path
+    records: int
+    problems: tuple[Problem, ...]
+
+
+def recompress(
+    path: Path | str,
+    into: Path | str,
+    *,
+    gzip: bool | None = None,
+    skip_lengths: bool = False,
+    level: int = 6,
+) -> RecompressionResult:
+    """Write each record of the volume at *path*, compressed in any way, to the new file *into*.
+
+    A gzip member for each where the name *into* ends with ``.gz``, unless *gzip* says otherwise, of
+    that *level* and with *skip_lengths* if asked; else plain. Records are as they were, and places
+    in the file are others. ``BadWarc`` where not all of the volume is records: ``repair`` it first.
+    ``FileExistsError`` where *into* is there; ``OSError``. Then there is no new file.
+    """
+    packed = is_gzip(into, gzip)
+    encoding = Gzip(skip_lengths=skip_lengths, level=level, copies=False) if packed else Plain()
+    count = 0
+    with open_volume(path) as volume, new_file(Path(into)) as out:
+        for record in volume:
+            encoding.write(out, [record])
+            count += 1
+        problems = tuple(volume.problems)
+        lost = next((problem for problem in problems if problem.code in LOST), None)
+        if lost:
+            raise BadWarc(lost.path, f"{lost.sentence}: repair it first", lost.offset)
+    return RecompressionResult(into=Path(into), records=count, problems=problems)

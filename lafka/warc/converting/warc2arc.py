@@ -6,8 +6,8 @@ warcinfo the metadata of the filedesc. Requests, metadata, revisits, conversions
 first segments, further warcinfos, and records without a URL or a date are left out; so are all
 other fields of those that are kept.
 
-What :mod:`lafka.warc.converting.arc2warc` made becomes what it was made of: header lines as they
-stand in ``ARC-Header``, where they are legal, and the filedesc's own block.
+A record that :mod:`arc2warc` made becomes what it was made of: header lines as they stand in
+``ARC-Header``, where they are legal, and the filedesc's own block.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from itertools import islice
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from lafka.warc.alike import archeaders, open_volume
-from lafka.warc.alike.arc import HEADER_FIELD, date_of
-from lafka.warc.alike.archeaders import NAMES_LINE, ONE
-from lafka.warc.converting.arc2warc import Converted, legal_url
-from lafka.warc.errors import BadValue
-from lafka.warc.format.dates import WarcDate
-from lafka.warc.format.fields import Fields, one_line
-from lafka.warc.format.sources import MemorySource, Source
-from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.writing.appending import Appender, new_file
-from lafka.warc.writing.encoding import gzip_member
-from lafka.warc.writing.names import is_gzip
+from ..errors import BadValue
+from ..foreign import archeaders, open_volume
+from ..foreign.arc import HEADER_FIELD, date_of
+from ..foreign.archeaders import NAMES_LINE, ONE
+from ..format.dates import WarcDate
+from ..format.fields import Fields, one_line
+from ..format.sources import MemorySource, Source
+from ..reading.stored import StoredRecord
+from ..writing.appending import Appender, new_file
+from ..writing.encoding import gzip_member
+from ..writing.names import is_gzip
+from .arc2warc import ConversionResult, legal_url
 
 NO_ADDRESS = "0.0.0.0"  # noqa: S104  what an ARC says for none
 NO_TYPE = "no-type"
@@ -53,7 +53,7 @@ _ELEMENTS = {
 
 def warc2arc(
     path: Path | str, target: Path | str | None = None, *, gzip: bool | None = None
-) -> Converted:
+) -> ConversionResult:
     """Convert the WARC (or WACZ) at *path* to an ARC at *target*, by default beside it; an account.
 
     Compressed by record where the name *target* ends with ``.gz``, or as *gzip* says.
@@ -62,7 +62,7 @@ def warc2arc(
     """
     path = Path(path)
     out = Path(target) if target is not None else path.with_name(_arc_name(path.name))
-    done, packed = Converted(path=out), is_gzip(out, gzip)
+    done, packed = ConversionResult(path=out), is_gzip(out, gzip)
     with open_volume(path) as volume:
         first = list(islice(volume, 4))
         info = next((record for record in first if record.type == "warcinfo"), None)

@@ -1,1 +1,1 @@
-"""What records are made of: fields, dates, digests, HTTP messages, rules."""
+"""The parts of records: fields, dates, digests, HTTP messages, rules."""

@@ -4,80 +4,40 @@ from __future__ import annotations
 
 import itertools
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 import brotli
 
-from lafka.warc.errors import BadHttp
-from lafka.warc.format import gzips
-from lafka.warc.format.gzips import BARE, MEMBER, WRAPPED, Inflater
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from ..errors import BadHttp
+from .compression import (
+    BARE,
+    BROKEN_GZIP,
+    BROKEN_ZSTD,
+    WRAPPED,
+    Decompressor,
+    Inflater,
+    zstd_frame,
+)
 
 _PIECE = 1 << 16
 _OUT = 1 << 20
-_BROKEN = (*gzips.BROKEN, brotli.error, zstd.ZstdError)
+_BROKEN = (*BROKEN_GZIP, brotli.error, BROKEN_ZSTD)
 _CODINGS_MAX = 8
 _UNSIGNED = ("deflate", "br")
 _HELD_MAX = 2 << 20
 
 Tell = Callable[..., object]
-"""Told a code of :mod:`lafka.warc.problems`, and what its sentence names."""
+"""Told a code of :mod:`problems`, and what its sentence names."""
 
 
 class _Decoder(Protocol):
-    def feed(self, data: bytes) -> Iterator[bytes]: ...
+    """A coding that is undone: the bytes that *data* goes on with, at most *most* at a time."""
+
+    def pieces(self, data: bytes, most: int) -> Iterator[bytes]: ...
 
     @property
-    def done(self) -> bool: ...
-
-
-class _Inflate:
-    """One stream of zlib's, in pieces of at most *most* bytes; what stands behind is ``rest``."""
-
-    def __init__(self, window: int, most: int) -> None:
-        self._inner = Inflater(window)
-        self._most = most
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        return self._inner.pieces(data, self._most)
-
-    @property
-    def rest(self) -> bytes:
-        return self._inner.rest
-
-    @property
-    def done(self) -> bool:
-        return self._inner.eof
-
-
-class _Zstd:
-    """One frame; an 8 MiB window is all that RFC 9659 allows a server to ask for."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._inner = zstd.ZstdDecompressor(
-            options={zstd.DecompressionParameter.window_log_max: 23}
-        )
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        out = self._inner.decompress(data, self._most)
-        while out:
-            yield out
-            out = b"" if self.done else self._inner.decompress(b"", self._most)
-
-    @property
-    def rest(self) -> bytes:
-        return bytes(self._inner.unused_data)
-
-    @property
-    def done(self) -> bool:
-        return bool(self._inner.eof)
+    def eof(self) -> bool: ...
 
 
 class _Members:
@@ -86,20 +46,20 @@ class _Members:
     What stands behind the last one and does not begin as another does is dropped: padding.
     """
 
-    def __init__(self, new: Callable[[], _Inflate | _Zstd], magic: re.Pattern[bytes]) -> None:
+    def __init__(self, new: Callable[[], Decompressor], magic: re.Pattern[bytes]) -> None:
         self._new = new
         self._magic = magic
         self._inner = new()
         self._behind = b""
         self._over = False
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
+    def pieces(self, data: bytes, most: int) -> Iterator[bytes]:
         while data and not self._over:
-            if self._inner.done:
+            if self._inner.eof:
                 data = self._next(data)
                 continue
-            yield from self._inner.feed(data)
-            data = self._inner.rest if self._inner.done else b""
+            yield from self._inner.pieces(data, most)
+            data = self._inner.rest if self._inner.eof else b""
 
     def _next(self, data: bytes) -> bytes:
         data = self._behind + data
@@ -112,26 +72,25 @@ class _Members:
         return b""
 
     @property
-    def done(self) -> bool:
-        return self._inner.done
+    def eof(self) -> bool:
+        return self._inner.eof
 
 
 class _Brotli:
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._inner = brotli.Decompressor()
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        if self.done:
+    def pieces(self, data: bytes, most: int) -> Iterator[bytes]:
+        if self.eof:
             return
-        out = self._inner.process(data, output_buffer_limit=self._most)
+        out = self._inner.process(data, output_buffer_limit=most)
         # It may have taken all of its input and still hold back output.
-        while out or not (self.done or self._inner.can_accept_more_data()):
+        while out or not (self.eof or self._inner.can_accept_more_data()):
             yield bytes(out)
-            out = b"" if self.done else self._inner.process(b"", output_buffer_limit=self._most)
+            out = b"" if self.eof else self._inner.process(b"", output_buffer_limit=most)
 
     @property
-    def done(self) -> bool:
+    def eof(self) -> bool:
         return bool(self._inner.is_finished())
 
 
@@ -140,24 +99,24 @@ _ZSTD = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
 _MAGIC_MAX = 4
 
 
-def _decoder(coding: str, opening: bytes, most: int = _OUT) -> _Decoder | None:
-    """What undoes *coding*; None where it is unknown or *opening* shows that it was not applied."""
+def _decoder(coding: str, opening: bytes) -> _Decoder | None:
+    """Return the decoder of *coding*; None if unknown, or not applied as *opening* shows."""
     if coding in ("gzip", "x-gzip"):
         begins = _GZIP.match(opening) or opening == b"\x1f"
-        return _Members(lambda: _Inflate(MEMBER, most), _GZIP) if begins else None
+        return _Members(Inflater, _GZIP) if begins else None
     if coding == "zstd":
         begins = _ZSTD.match(opening) or len(opening) < _MAGIC_MAX
-        return _Members(lambda: _Zstd(most), _ZSTD) if begins else None
+        return _Members(zstd_frame, _ZSTD) if begins else None
     if opening.startswith(b"%PDF"):
         return None  # the other codings have no signature of their own: the PDF's tells
     if coding == "deflate":
         # Many servers send it without its zlib wrapper (RFC 9110 section 8.4.1.2).
         wrapped = opening[0] & 15 == 8 and int.from_bytes(opening[:2]) % 31 == 0
-        return _Inflate(WRAPPED if wrapped else BARE, most)
-    return _Brotli(most) if coding == "br" else None
+        return Inflater(WRAPPED if wrapped else BARE)
+    return _Brotli() if coding == "br" else None
 
 
-class TooMuch(BadHttp):
+class DecodedTooLarge(BadHttp):
     """A coding, maybe one of several, undone makes more bytes than were allowed."""
 
 
@@ -169,8 +128,8 @@ def decode(
     A piece that is given is at most 1 MiB where a coding was undone, so a bomb is met piece by
     piece and the caller can stop. Bytes decide here too: a coding that is unknown, or that the
     first bytes contradict, was not applied. ``BadHttp`` for a broken stream, or one that ends
-    early, or more than eight codings; ``TooMuch`` where undoing any of them makes over *most* bytes
-    (0: no bound), for codings that are stacked may make gigabytes of which hardly one is given.
+    early, or more than eight codings; ``DecodedTooLarge`` where undoing any of them makes over
+    *most* bytes (0: no bound), for stacked codings may make gigabytes and hardly give a byte.
 
     *tell* is told of each coding that was not applied (``undone-coding``); then the bytes decide of
     deflate and br, too, which have no signature: where nothing can be decoded they were not.
@@ -189,7 +148,7 @@ def _at_most(pieces: Iterable[bytes], most: int) -> Iterator[bytes]:
         yield piece
         most -= len(piece)
         if most < 0:
-            raise TooMuch("undone, it is too big")
+            raise DecodedTooLarge("undone, it is too big")
 
 
 def _undo(pieces: Iterable[bytes], coding: str, tell: Tell | None) -> Iterator[bytes]:
@@ -203,13 +162,15 @@ def _undo(pieces: Iterable[bytes], coding: str, tell: Tell | None) -> Iterator[b
             tell("undone-coding", coding=coding)
         yield from itertools.chain((opening,), rest)
         return
-    unsure = _Unsure(itertools.chain((opening,), rest)) if tell and coding in _UNSIGNED else None
+    unsure = (
+        _HeldPieces(itertools.chain((opening,), rest)) if tell and coding in _UNSIGNED else None
+    )
     try:
         for out in _decoded(decoder, coding, unsure or itertools.chain((opening,), rest)):
             if unsure:
                 unsure.held = None
             yield out
-    except _Undecodable:
+    except _BrokenCoding:
         if tell is None or unsure is None or unsure.held is None:
             raise
         tell("undone-coding", coding=coding)
@@ -220,18 +181,18 @@ def _decoded(decoder: _Decoder, coding: str, pieces: Iterable[bytes]) -> Iterato
     try:
         for piece in pieces:
             for start in range(0, len(piece), _PIECE):
-                yield from filter(None, decoder.feed(piece[start : start + _PIECE]))
+                yield from filter(None, decoder.pieces(piece[start : start + _PIECE], _OUT))
     except _BROKEN as error:
-        raise _Undecodable(f"broken {coding} body: {error}") from None
-    if not decoder.done:
-        raise _Undecodable(f"the {coding} body ends early")
+        raise _BrokenCoding(f"broken {coding} body: {error}") from None
+    if not decoder.eof:
+        raise _BrokenCoding(f"the {coding} body ends early")
 
 
-class _Undecodable(BadHttp):
+class _BrokenCoding(BadHttp):
     """The decoder says so, not what it reads from."""
 
 
-class _Unsure:
+class _HeldPieces:
     """Pieces that are ``held`` until something came of them, or there are too many."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
@@ -253,8 +214,8 @@ def opening(data: bytes, coding: str, size: int) -> bytes | None:
     None where the coding is unknown or *data* contradicts it. Never decodes more than *size* bytes
     at a time, whatever *data* would expand to.
     """
-    decoder = _decoder(coding, data, size) if data else None
+    decoder = _decoder(coding, data) if data else None
     try:
-        return next(decoder.feed(data), b"")[:size] if decoder else None
+        return next(decoder.pieces(data, size), b"")[:size] if decoder else None
     except _BROKEN:
         return None

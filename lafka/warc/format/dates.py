@@ -7,10 +7,11 @@ import re
 from calendar import monthrange
 from contextlib import suppress
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Self
 
-from lafka.warc.errors import BadValue
+from ..errors import BadValue
 
 SECONDS = 14
 MILLISECONDS = 17
@@ -66,6 +67,14 @@ class WarcDate:
         return cls(to_text(time).translate(_NO_SIGNS)[:precision])
 
     @classmethod
+    def of_message(cls, text: str) -> Self | None:
+        """Return the date in a Date field of HTTP or mail, to the second; None where it is none."""
+        try:
+            return cls.of(parsedate_to_datetime(text), SECONDS)
+        except (ValueError, TypeError, IndexError, OverflowError):
+            return None
+
+    @classmethod
     def now(cls, precision: int = MICROSECONDS) -> Self:
         return cls.of(now(), precision)
 
@@ -92,7 +101,7 @@ class WarcDate:
 
     @cached_property
     def datetime(self) -> dt.datetime:
-        """Where its span begins, aware; finer than a microsecond is cut."""
+        """The beginning of its span, aware; finer than a microsecond is cut."""
         return _datetime(self.digits)
 
     @cached_property
@@ -118,11 +127,13 @@ class WarcDate:
         return (self.digits + _FIRST[self.precision :])[:MILLISECONDS]
 
     def covers(self, other: WarcDate) -> bool:
-        """Whether *other*, which is as precise or more so, lies in this date's span."""
+        """Return whether *other*, which is as precise or more so, lies in this date's span."""
         return other.digits.startswith(self.digits)
 
     def distance(self, other: WarcDate) -> dt.timedelta:
-        """How far apart the two spans are, at least zero; a second and less count as a point."""
+        """Return how far apart the two spans are, at least zero; a second and less count as a
+        point.
+        """
         if self.precision < SECONDS and self.covers(other):
             return dt.timedelta()
         if other.precision < SECONDS and other.covers(self):

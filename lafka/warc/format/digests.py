@@ -5,16 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
-from queue import SimpleQueue
+from functools import cache, partial
+from itertools import zip_longest
 from typing import Self
 
-from lafka.warc.errors import BadHttp, BadValue
-from lafka.warc.format.http import Dechunker, Head
-from lafka.warc.format.sources import CHUNK, Source
+from ..errors import BadHttp, BadValue
+from .http import Dechunker, Head
+from .sources import CHUNK, Source
 
 SHA256 = "sha256"
 _NAMES = {
@@ -84,12 +84,12 @@ class Digest:
 
     @classmethod
     def made(cls, made: hashlib._Hash) -> Self:
-        """What a hash object has come to."""
+        """Return the digest that a hash object has come to."""
         return cls(made.name, made.digest())
 
     @property
     def known(self) -> bool:
-        """Whether it can be computed here."""
+        """True if it can be computed here."""
         return self.algorithm in _NAMES.values()
 
     @property
@@ -135,7 +135,7 @@ class BlockHash:
 
     One pass over the block, of any size. Both digests are made at the same time: hashlib frees
     the interpreter, so where a core is idle they take as long as one. *to_end*: what stands behind
-    Content-Length is payload too, as :func:`lafka.warc.format.http.payload` has it.
+    Content-Length is payload too, as :func:`http.payload` has it.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class BlockHash:
             self.begin(data)()
 
     def _part(self, view: memoryview) -> memoryview:
-        """What of the next bytes of the block is body."""
+        """Return what of the next bytes of the block is body."""
         part = view[self._skip :]
         self._skip = max(0, self._skip - len(view))
         if self._left is not None:
@@ -170,16 +170,19 @@ class BlockHash:
     def begin(self, data: bytes | memoryview) -> Callable[[], None]:
         """Hash the next bytes while something else is done; what is returned waits for the end."""
         view = memoryview(data)
-        tasks = [_Task(self._block.update, view)]
+        tasks = [partial(self._block.update, view)]
         if self._payload is not None:
-            tasks.append(_Task(self._take, self._part(view)))
-        if len(view) >= _PARALLEL and _CORES > 1:
-            for task in reversed(tasks):
-                _worker().put(task)
+            tasks.append(partial(self._take, self._part(view)))
+        is_large = len(view) >= _PARALLEL and _CORES > 1
+        begun = [_threads().submit(task) for task in reversed(tasks)] if is_large else []
 
         def finish() -> None:
-            for task in tasks:
-                task.finish()
+            for task, future in zip_longest(tasks, reversed(begun)):
+                # A task that no thread has begun yet is done here.
+                if future is None or future.cancel():
+                    task()
+                else:
+                    future.result()
 
         return finish
 
@@ -216,45 +219,9 @@ def hashed(
     return made
 
 
-class _Task:
-    """Work for another thread, or, where that comes to it too late, for the one that waits."""
-
-    __slots__ = ("_args", "_done", "_free")
-
-    def __init__(self, work: Callable[[memoryview], None], data: memoryview) -> None:
-        self._args: tuple[Callable[[memoryview], None], memoryview] | None = (work, data)
-        self._free = threading.Lock()
-        self._done = threading.Lock()
-        self._done.acquire()
-
-    def take(self) -> None:
-        """Do it, unless someone else does or did."""
-        if not self._free.acquire(blocking=False) or not self._args:
-            return
-        work, data = self._args
-        try:
-            work(data)
-        finally:
-            self._args = None
-            self._done.release()
-
-    def finish(self) -> None:
-        """Do it or wait until it is done."""
-        self.take()
-        self._done.acquire()
-
-
 @cache
-def _worker() -> SimpleQueue[_Task]:
-    tasks = SimpleQueue[_Task]()
-
-    def work() -> None:
-        while True:
-            tasks.get().take()
-
-    for _ in range(_WORKERS):
-        threading.Thread(target=work, name="warc-hash", daemon=True).start()
-    return tasks
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_WORKERS, thread_name_prefix="warc-hash")
 
 
-os.register_at_fork(after_in_child=_worker.cache_clear)  # the thread stays behind
+os.register_at_fork(after_in_child=_threads.cache_clear)  # the threads stay behind

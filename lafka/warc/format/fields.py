@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from email.errors import MessageError
+from email.header import decode_header, make_header
 from functools import lru_cache
 from pathlib import Path
 from typing import Self
 
-from lafka.warc.errors import BadValue, NotFound
-from lafka.warc.problems import Problem
+from ..errors import BadValue, NotFound
+from ..problems import Problem
 
 LINE_MAX = 1 << 16
 """The longest header line, in bytes, that is no problem."""
@@ -112,7 +114,7 @@ class Fields:
 
     @property
     def frozen(self) -> bool:
-        """Whether these fields were read, and so cannot be changed."""
+        """True if these fields were read, and so cannot be changed."""
         return self.raw is not None
 
     def copy(self) -> Fields:
@@ -321,9 +323,6 @@ def decoded_words(value: str) -> str:
 
     As it is where they are broken, in a charset that Python does not know, or over 8 KiB.
     """
-    from email.errors import MessageError  # noqa: PLC0415
-    from email.header import decode_header, make_header  # noqa: PLC0415  slow, and seldom wanted
-
     if "=?" not in value or len(value) > _DECODED_MAX:
         return value
     try:

@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from lafka.warc.errors import BadHttp
-from lafka.warc.format.codings import decode
-from lafka.warc.format.fields import Fields
-from lafka.warc.format.sources import Source
+from ..errors import BadHttp
+from .codings import Tell, decode
+from .fields import Fields
+from .sources import Source
 
 HEAD_MAX = 1 << 20
 MESSAGE = "application/http"
@@ -73,7 +73,7 @@ class Head:
 
     @property
     def literal(self) -> bool:
-        """Whether the entity stands in the block as it is."""
+        """True if the entity stands in the block as it is."""
         return not (self.chunked or self.transfer_codings or self.content_codings)
 
     @property
@@ -275,3 +275,39 @@ def trailers(source: Source, message: Head) -> Fields:
             for _ in dechunker.feed(data):
                 pass
     return dechunker.trailers
+
+
+_LINE_MAX = 8192
+_CHUNK_LINE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\n]*)?(\r?\n)")
+
+
+def is_chunked(source: Source, message: Head) -> bool:
+    """Return whether the body is chunked, as its head says: its first chunk is one, or is cut."""
+    found = _CHUNK_LINE.match(source.read(message.end, _LINE_MAX))
+    if not found:
+        return False
+    size = int(found[1], 16)
+    end = message.end + found.end() + size
+    if not size or end >= source.size:
+        return found[2] == b"\r\n"  # a text can begin with a line of digits
+    return source.read(end, 2).startswith((b"\r\n", b"\n"))
+
+
+def lenient_payload(
+    source: Source, message: Head, tell: Tell, *, decoded: bool = False, to_end: bool = False
+) -> Iterator[bytes]:
+    """The payload in pieces, or *decoded* the entity, up to where it breaks; *tell* is told why.
+
+    *to_end*: as :func:`payload` has it. Recorders undo codings and leave the head as it was, so a
+    coding that the bytes contradict was undone already: then they are the payload.
+    """
+    if message.chunked and not is_chunked(source, message):
+        tell("undone-coding", coding="chunked")
+        body = source.chunks(message.end)
+    else:
+        body = framed(source, message, to_end=to_end)
+    codings = (*(message.content_codings if decoded else ()), *message.transfer_codings)
+    try:
+        yield from decode(body, codings, tell) if codings else body
+    except BadHttp as error:
+        tell("bad-payload", reason=str(error))

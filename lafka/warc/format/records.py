@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self, TypedDict, Unpack
 
-from lafka.warc.errors import BadValue
-from lafka.warc.format import http
-from lafka.warc.format.dates import SECONDS, WarcDate
-from lafka.warc.format.described import WARC_FIELDS, Described, HasFields, message_in
-from lafka.warc.format.digests import SHA256, Digest, hashed
-from lafka.warc.format.fields import Fields
-from lafka.warc.format.rules import VERSIONS, faults
-from lafka.warc.format.sources import CHUNK, MemorySource, Source
-from lafka.warc.problems import CODES
+from ..errors import BadValue
+from ..problems import CODES
+from . import http
+from .base import WARC_FIELDS, BaseRecord, HasFields, message_in
+from .dates import SECONDS, WarcDate
+from .digests import SHA256, Digest, hashed
+from .fields import Fields
+from .rules import VERSIONS, faults
+from .sources import CHUNK, MemorySource, Source
 
 VERSION = b"WARC/1.1\r\n"
 RECORD_END = b"\r\n\r\n"
@@ -60,8 +60,8 @@ def header(fields: Fields) -> bytes:
     return VERSION + fields.to_bytes() + b"\r\n"
 
 
-class Named(TypedDict, total=False):
-    """What every kind of record may be given by name."""
+class RecordOptions(TypedDict, total=False):
+    """The arguments by name that every kind of record takes."""
 
     date: WarcDate | datetime | str
     """When it was captured; now, where none is given. WARC/1.0 gets it cut to seconds."""
@@ -87,7 +87,7 @@ class Named(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record(Described):
+class Record(BaseRecord):
     """A record at hand, to be written.
 
     ``block`` is bytes, or a source of any size. Content-Length, and the digests that ``fields``
@@ -165,7 +165,7 @@ class Record(Described):
         block: bytes | Source,
         content_type: str,
         own: Iterable[tuple[str, str]] = (),
-        **named: Unpack[Named],
+        **named: Unpack[RecordOptions],
     ) -> Self:
         version = named.get("version", "1.1")
         new_id = named.get("id") or named.get("ids", uuid_urn)()
@@ -190,8 +190,8 @@ class Record(Described):
         return cls(fields=fields, block=block, version=version, algorithm=algorithm)
 
     @classmethod
-    def warcinfo(cls, body: Fields, *, filename: str = "", **named: Unpack[Named]) -> Self:
-        """What the records that follow have in common; *filename*: of the volume it begins."""
+    def warcinfo(cls, body: Fields, *, filename: str = "", **named: Unpack[RecordOptions]) -> Self:
+        """A description of the records that follow; *filename*: of the volume it begins."""
         own = [("WARC-Filename", filename)]
         return cls._made("warcinfo", "", body.to_bytes(), WARC_FIELDS, own, **named)
 
@@ -202,9 +202,9 @@ class Record(Described):
         block: bytes | Source,
         *,
         content_type: str = HTTP_RESPONSE,
-        **named: Unpack[Named],
+        **named: Unpack[RecordOptions],
     ) -> Self:
-        """What a server sent, head and all; another *content_type* where that was no HTTP."""
+        """An answer of a server, head and all; another *content_type* where that was no HTTP."""
         return cls._made("response", url, block, content_type, **named)
 
     @classmethod
@@ -214,14 +214,14 @@ class Record(Described):
         block: bytes | Source,
         *,
         content_type: str = HTTP_REQUEST,
-        **named: Unpack[Named],
+        **named: Unpack[RecordOptions],
     ) -> Self:
-        """What a server was asked, head and all."""
+        """A request to a server, head and all."""
         return cls._made("request", url, block, content_type, **named)
 
     @classmethod
     def resource(
-        cls, url: str, block: bytes | Source, *, content_type: str, **named: Unpack[Named]
+        cls, url: str, block: bytes | Source, *, content_type: str, **named: Unpack[RecordOptions]
     ) -> Self:
         """A resource without protocol information: its block is the payload."""
         return cls._made("resource", url, block, content_type, **named)
@@ -234,16 +234,16 @@ class Record(Described):
         url: str = "",
         of: str | HasFields = "",
         content_type: str = WARC_FIELDS,
-        **named: Unpack[Named],
+        **named: Unpack[RecordOptions],
     ) -> Self:
-        """What is to be said of the record *of*, or of *url*."""
+        """A statement about the record *of*, or about *url*."""
         own = [("WARC-Refers-To", _id(of))]
         block = body.to_bytes() if isinstance(body, Fields) else body
         return cls._made("metadata", url, block, content_type, own, **named)
 
     @classmethod
     def revisit_identical(
-        cls, url: str, of: HasFields, block: bytes | Source = b"", **named: Unpack[Named]
+        cls, url: str, of: HasFields, block: bytes | Source = b"", **named: Unpack[RecordOptions]
     ) -> Self:
         """The payload was that of the record *of* once more (profile identical-payload-digest).
 
@@ -261,7 +261,7 @@ class Record(Described):
 
     @classmethod
     def revisit_not_modified(
-        cls, url: str, of: HasFields, block: bytes | Source = b"", **named: Unpack[Named]
+        cls, url: str, of: HasFields, block: bytes | Source = b"", **named: Unpack[RecordOptions]
     ) -> Self:
         """The server said that *of* still holds, 304 (profile server-not-modified)."""
         return cls._revisit("server-not-modified", url, of, block, **named)
@@ -273,7 +273,7 @@ class Record(Described):
         url: str,
         of: HasFields,
         block: bytes | Source,
-        **named: Unpack[Named],
+        **named: Unpack[RecordOptions],
     ) -> Self:
         # A revisit of a revisit refers to what that one refers to: the record with the payload.
         prefix = "WARC-Refers-To-" if "WARC-Refers-To-Date" in of.fields else "WARC-"
@@ -288,7 +288,12 @@ class Record(Described):
 
     @classmethod
     def conversion(
-        cls, of: HasFields, block: bytes | Source, *, content_type: str, **named: Unpack[Named]
+        cls,
+        of: HasFields,
+        block: bytes | Source,
+        *,
+        content_type: str,
+        **named: Unpack[RecordOptions],
     ) -> Self:
         """The payload of *of* in another form."""
         own = [("WARC-Refers-To", _id(of))]
@@ -303,7 +308,7 @@ class Record(Described):
         block: bytes | Source,
         *,
         total_length: int | None = None,
-        **named: Unpack[Named],
+        **named: Unpack[RecordOptions],
     ) -> Self:
         """Segment *number*, from 2 on, of the record that begins with *origin*.
 

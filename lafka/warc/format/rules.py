@@ -1,4 +1,4 @@
-"""What the standard says of the fields of a record, as one list of faults (WARC/1.1 section 5).
+"""The rules of the standard for the fields of a record, as a list of faults (WARC/1.1 section 5).
 
 Records are held to it when they are written, volumes when they are checked.
 """
@@ -10,13 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from lafka.warc.errors import BadValue
-from lafka.warc.format.dates import WarcDate
-from lafka.warc.format.digests import Digest
-from lafka.warc.format.fields import Fields
+from ..errors import BadValue
+from .dates import WarcDate
+from .digests import Digest
+from .fields import Fields
 
 Fault = tuple[str, dict[str, object]]
-"""A code of :mod:`lafka.warc.problems`, and what its sentence names."""
+"""A code of :mod:`problems`, and what its sentence names."""
 
 VERSIONS = ("1.0", "1.1")
 _CAPTURED = frozenset(["response", "resource", "request", "revisit", "metadata"])

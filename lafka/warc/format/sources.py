@@ -52,7 +52,7 @@ class MemorySource:
             yield bytes(view[place : place + size])
 
 
-class Readable(ABC):
+class BaseSource(ABC):
     """A source made of its ``size`` and its :meth:`read`."""
 
     __slots__ = ("size",)
@@ -72,7 +72,7 @@ class Readable(ABC):
             start += len(data)
 
 
-class Part(Readable):
+class SourceSlice(BaseSource):
     """The *size* bytes from byte *start* on of another source."""
 
     __slots__ = ("_source", "_start")
@@ -96,7 +96,7 @@ class Part(Readable):
                 return
 
 
-class FileSource(Readable):
+class FileSource(BaseSource):
     """A source over ``length`` bytes at ``offset`` of an open file; the caller closes the file.
 
     ``OSError`` where the file ends before ``offset + length``.

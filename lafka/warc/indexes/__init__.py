@@ -1,10 +1,8 @@
 """Indexes: which record of which volume holds a capture, by URL, time, record id or digest.
 
 ``base``    entries, queries, what an index and its builder are
-``cdx``     CDX files of 9 and 11 columns; others are read
-``cdxj``    CDXJ files
+``cdx``     CDX files of 9 and 11 columns, others are read; CDXJ files
 ``sqlite``  an SQLite database, added to while it is read
-``usual``   a row of that database for records as Lafka writes them, in one look
 ``lines``   what CDX and CDXJ share: bisection, an external sort (``sorting``)
 
 CDX and CDXJ are for exchange; SQLite is for live search.
@@ -20,13 +18,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lafka.warc.alike import open_volume
-from lafka.warc.errors import BadIndex, BadValue
-from lafka.warc.format import gzips
-from lafka.warc.indexes import cdx, cdxj, sqlite
-from lafka.warc.indexes.base import CAPTURES, Entry, Index, IndexBuilder, Query, volume_name
-from lafka.warc.indexes.lines import GZIP, Inflated, LineBuilder, lines_of
-from lafka.warc.problems import Problem
+from ..errors import BadIndex, BadValue
+from ..foreign import open_volume
+from ..format.compression import BROKEN_GZIP
+from ..problems import Problem
+from . import cdx, sqlite
+from .base import CAPTURES, Entry, Index, IndexBuilder, Query, volume_name
+from .lines import GZIP, InflatedText, LineBuilder, lines_of
 
 __all__ = [
     "CAPTURES", "KINDS", "Entry", "Index", "IndexBuilder", "Kind", "Query", "attach", "build",
@@ -35,7 +33,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class IndexKind:
     """A kind of index.
 
     *sniff* is given the first bytes, inflated. *build* replaces what is there when it is closed;
@@ -52,7 +50,7 @@ class Kind:
 
 def _is_cdxj(head: bytes) -> bool:
     lines = [line for _, line in lines_of(io.BytesIO(head))]
-    return lines[0].startswith(b"!") or any(map(cdxj.LINE.fullmatch, lines)) if lines else False
+    return lines[0].startswith(b"!") or any(map(cdx.CDXJ_LINE.fullmatch, lines)) if lines else False
 
 
 def _is_cdx(head: bytes) -> bool:
@@ -61,41 +59,28 @@ def _is_cdx(head: bytes) -> bool:
 
 
 KINDS = (
-    Kind(
-        name="sqlite",
-        suffixes=(".sqlite", ".sqlite3", ".db"),
+    IndexKind(
+        name="sqlite", suffixes=(".sqlite", ".sqlite3", ".db"),
         sniff=lambda head: head.startswith(sqlite.MAGIC),
-        index=sqlite.SqliteIndex,
-        build=sqlite.fresh,
-        live=sqlite.SqliteBuilder,
+        index=sqlite.SqliteIndex, build=sqlite.fresh, live=sqlite.SqliteBuilder,
     ),
-    Kind(
-        name="cdxj",
-        suffixes=(".cdxj", ".cdxj.gz"),
-        sniff=_is_cdxj,
-        index=cdxj.CdxjIndex,
-        build=cdxj.CdxjBuilder,
+    IndexKind(
+        name="cdxj", suffixes=(".cdxj", ".cdxj.gz"), sniff=_is_cdxj,
+        index=cdx.CdxjIndex, build=cdx.CdxjBuilder,
     ),
-    Kind(
-        name="cdx",
-        suffixes=(".cdx", ".cdx.gz"),
-        sniff=_is_cdx,
-        index=cdx.CdxIndex,
-        build=cdx.CdxBuilder,
+    IndexKind(
+        name="cdx", suffixes=(".cdx", ".cdx.gz"), sniff=_is_cdx,
+        index=cdx.CdxIndex, build=cdx.CdxBuilder,
     ),
-    Kind(
-        name="cdx9",
-        suffixes=(),
-        sniff=lambda _: False,
-        index=cdx.CdxIndex,
-        build=cdx.cdx9,
+    IndexKind(
+        name="cdx9", suffixes=(), sniff=lambda _: False, index=cdx.CdxIndex, build=cdx.cdx9,
     ),
 )  # fmt: skip
 """Asked in this order what an index is."""
 _HEAD = 1 << 16
 
 
-def kind_of(path: Path | str, name: str = "") -> Kind:
+def kind_of(path: Path | str, name: str = "") -> IndexKind:
     """The kind *name*, else the one that *path* is named after; ``BadValue`` for no such kind."""
     text = Path(path).name.lower()
     for kind in KINDS:
@@ -115,8 +100,8 @@ def attach(path: Path | str, *, strict: bool = False) -> Index:
         head = file.read(_HEAD)
     if head.startswith(GZIP):
         try:
-            head = Inflated(io.BytesIO(head)).read(_HEAD)
-        except gzips.BROKEN as error:
+            head = InflatedText(io.BytesIO(head)).read(_HEAD)
+        except BROKEN_GZIP as error:
             raise BadIndex(path, str(error)) from error
     kinds = (kind for kind in KINDS if kind.sniff(head))
     found = kind_of(path) if not head else next(kinds, None)
@@ -126,7 +111,7 @@ def attach(path: Path | str, *, strict: bool = False) -> Index:
 
 
 def builder(path: Path | str, kind: str = "") -> IndexBuilder:
-    """What adds records to the index at *path*, of the kind that its name or *kind* says.
+    """Return a builder for the index at *path*, of the kind that its name or *kind* says.
 
     SQLite is added to at once; CDX and CDXJ are written anew when the builder is closed, with what
     stood in them before. ``BadValue`` for another name, ``BadIndex`` where *path* is no index.

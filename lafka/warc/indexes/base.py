@@ -1,4 +1,4 @@
-"""What every index is: entries, the question that is asked, the order of the answers."""
+"""The ground of all indexes: entries, queries, the order of the answers."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
-from lafka.warc.errors import BadValue
-from lafka.warc.format.dates import SECONDS, WarcDate
-from lafka.warc.format.digests import Digest
-from lafka.warc.format.http import MESSAGE, media_type
-from lafka.warc.indexes.surts import Prefix, surt
-from lafka.warc.problems import Problem
+from ..errors import BadValue
+from ..format.dates import SECONDS, WarcDate
+from ..format.digests import Digest
+from ..format.http import MESSAGE, media_type
+from ..problems import Problem
+from .surts import Prefix, surt
 
 if TYPE_CHECKING:
-    from lafka.warc.reading.stored import StoredRecord
+    from ..reading.stored import StoredRecord
 
 CAPTURES = ("response", "resource", "revisit", "conversion", "metadata", "continuation")
 """Types of records that a search by URL gives, the best first; those not named here come last."""
@@ -35,7 +35,7 @@ key_of = lru_cache(maxsize=16)(surt)  # a query is compared with many entries
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """Where the record of a capture stands, and what it is.
+    """The place of a capture's record, and what it is.
 
     ``offset`` and ``length`` are of the record in its volume, for a compressed volume of its
     member, and ``inner`` is the record's place in that member. ``payload_offset`` and
@@ -60,7 +60,7 @@ class Entry:
 
     @property
     def place(self) -> tuple[str, int | None, int, int | None]:
-        """What only entries of the same physical record have in common."""
+        """The values that only entries of the same physical record have in common."""
         payload = self.payload_offset if self.offset is None else None
         return self.volume, self.offset, self.inner, payload
 
@@ -112,7 +112,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def span(date: WarcDate) -> tuple[int, int]:
-    """Where *date* begins and where its last second does, in microseconds since 1970."""
+    """Return where *date* begins and where its last second does, in microseconds since 1970."""
     first = (date.datetime - _EPOCH) // _MICROSECOND
     return first, first if date.precision >= SECONDS else (date.last - _EPOCH) // _MICROSECOND
 
@@ -138,9 +138,22 @@ _RANKS = {name: rank for rank, name in enumerate(("", *CAPTURES))}
 Rank = tuple[int, str, int, int, int, str, int, int]
 
 
+class SearchOptions(TypedDict, total=False):
+    """The arguments by name of a search; None is as none."""
+
+    url: str | None
+    url_prefix: str | None
+    """The beginning of a URL, or ``*.host`` for all that is under a name."""
+    time: WarcDate | datetime | str | None
+    """The captures nearest to it come first, none is left out."""
+    record_id: str | None
+    digest: str | None
+    types: Iterable[str] | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What is looked for; every part that is given narrows it.
+    """A question to an index; every part that is given narrows it.
 
     By URL, by its beginning or by time alone, captures are found; by id or digest, every record.
     """
@@ -153,30 +166,21 @@ class Query:
     types: frozenset[str] | None = None
 
     @classmethod
-    def of(
-        cls,
-        *,
-        url: str | None = None,
-        url_prefix: str | None = None,
-        time: WarcDate | datetime | str | None = None,
-        record_id: str | None = None,
-        digest: str | None = None,
-        types: Iterable[str] | None = None,
-    ) -> Self:
-        """*time*: the captures nearest to it come first, none is left out.
-
-        ``BadValue`` where *time* is none.
-        """
-        wanted = None if types is None else frozenset(types)
+    def of(cls, **wanted: Unpack[SearchOptions]) -> Self:
+        """Return the query that *wanted* says; ``BadValue`` where its time is none."""
+        url_prefix, time = wanted.get("url_prefix"), wanted.get("time")
+        record_id, digest = wanted.get("record_id"), wanted.get("digest")
+        given = wanted.get("types")
+        types = None if given is None else frozenset(given)
         if types is None and record_id is None and digest is None:
-            wanted = _CAPTURES
+            types = _CAPTURES
         return cls(
-            url=url,
+            url=wanted.get("url"),
             prefix=None if url_prefix is None else Prefix.of(url_prefix),
             when=None if time is None else span(WarcDate.of(time)),
             record_id=None if record_id is None else bare_id(record_id),
             digest=None if digest is None else digest_key(digest),
-            types=wanted,
+            types=types,
         )
 
     @property
@@ -185,7 +189,7 @@ class Query:
         return None if self.url is None else key_of(self.url)
 
     def matches(self, entry: Entry) -> bool:
-        """Whether *entry* is looked for; what it does not tell is no reason against it."""
+        """Return whether *entry* is looked for; what it does not tell is no reason against it."""
         if self.types is not None and not self._wants(entry.type, self.types):
             return False
         if self.url is not None and entry.url != self.url and entry.key != self.key:
@@ -200,15 +204,15 @@ class Query:
 
     @staticmethod
     def _wants(kind: str, types: frozenset[str]) -> bool:
-        """Whether *kind* is one of *types*, or could be where an entry does not tell it."""
+        """Return whether *kind* is one of *types*, or could be where an entry does not tell it."""
         return kind in types if kind else not types.isdisjoint(_CAPTURES)
 
     def is_exact(self, entry: Entry) -> bool:
-        """Whether *entry* has the very URL that is asked for, or none is."""
+        """Return whether *entry* has the very URL that is asked for, or none is."""
         return self.url is None or entry.url in (self.url, "")
 
     def distance(self, micros: int) -> int:
-        """How far a capture at *micros* is; without a time to be near to, the newest is nearest."""
+        """Return how far a capture at *micros* is; without a time the newest is nearest."""
         if self.when is None:
             return FAR if micros == FAR else -micros
         first, last = self.when
@@ -259,32 +263,15 @@ class Index(ABC):
     def found(self, query: Query) -> Iterator[Entry]:
         """The entries that *query* matches, in the order of ``query.rank``."""
 
-    def search(
-        self,
-        *,
-        url: str | None = None,
-        url_prefix: str | None = None,
-        time: WarcDate | datetime | str | None = None,
-        record_id: str | None = None,
-        digest: str | None = None,
-        types: Iterable[str] | None = None,
-    ) -> Iterator[Entry]:
-        """The entries that match all that is given, the best first (see :class:`Query`).
+    def search(self, **wanted: Unpack[SearchOptions]) -> Iterator[Entry]:
+        """Return the entries that match all that is *wanted*, the best first (see :class:`Query`).
 
-        ``BadValue`` for *record_id* where the index has no ids.
+        By ``url``, ``url_prefix``, ``time``, ``record_id``, ``digest`` and ``types``. ``BadValue``
+        for a record id where the index has none.
         """
-        if record_id is not None and not self.has_ids:
+        if wanted.get("record_id") is not None and not self.has_ids:
             raise BadValue(f"{self.path}: an index of this kind has no record ids")
-        return self.found(
-            Query.of(
-                url=url,
-                url_prefix=url_prefix,
-                time=time,
-                record_id=record_id,
-                digest=digest,
-                types=types,
-            )
-        )
+        return self.found(Query.of(**wanted))
 
     def volumes(self) -> frozenset[str]:
         """The names of all volumes that have entries."""
@@ -346,7 +333,7 @@ class IndexBuilder(ABC):
 
 
 def volume_name(path: Path | str, folder: Path | None) -> str:
-    """How an index in *folder* names the volume at *path*: the way there, with slashes."""
+    """Return the name of the volume at *path* for an index in *folder*: the way, with slashes."""
     path = Path(path)
     place = os.path.realpath(path.parent)  # symbolic links cannot be gone back through
     if folder is not None:

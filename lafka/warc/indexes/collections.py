@@ -14,24 +14,23 @@ import tempfile
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from datetime import datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Self, Unpack
 
-from lafka.warc.alike import open_volume
-from lafka.warc.errors import BadIndex, BadValue, BadWarc, NotFound
-from lafka.warc.format.dates import WarcDate
-from lafka.warc.indexes import KINDS, attach, events
-from lafka.warc.indexes.base import Entry, Index, Query, Rank
-from lafka.warc.indexes.lines import word
-from lafka.warc.indexes.sqlite import SqliteBuilder, SqliteIndex
-from lafka.warc.indexes.surts import surt
-from lafka.warc.problems import Problem
-from lafka.warc.reading.folders import OPEN, files_below, is_volume
-from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.volumes import Volume
-from lafka.warc.writing import segments
+from ..errors import BadIndex, BadValue, BadWarc, NotFound
+from ..foreign import open_volume
+from ..format.dates import WarcDate
+from ..problems import Problem
+from ..reading.folders import OPEN, files_below, is_volume
+from ..reading.stored import StoredRecord
+from ..reading.volumes import Volume
+from ..writing import segments
+from . import KINDS, attach, events
+from .base import Entry, Index, Query, Rank, SearchOptions
+from .lines import word
+from .sqlite import SqliteBuilder, SqliteIndex
+from .surts import surt
 
 _OPENED_MAX = 16
 _ORIGINALS = ("response", "resource", "conversion")
@@ -70,7 +69,7 @@ class Collection:
 
     @classmethod
     def of(cls, paths: Iterable[Path | str], *, opened_max: int = _OPENED_MAX) -> Self:
-        """What is at *paths*: volumes, indexes by their names, and folders of both."""
+        """Return a collection of *paths*: volumes, indexes by their names, and folders of both."""
         volumes: list[Path] = []
         indexes: list[Path] = []
         for path in map(Path, paths):
@@ -133,7 +132,7 @@ class Collection:
         return volume
 
     def _located(self, index: Index, name: str) -> Path:
-        """Where the volume is that *index* calls *name*; it need not be there."""
+        """Return where the volume is that *index* calls *name*; it need not be there."""
         path = index.folder / name
         for place in (path, path.with_name(path.name + OPEN) if path.name else path):
             if place.is_file():
@@ -189,36 +188,19 @@ class Collection:
 
     # Searching --------------------------------------------------------------------------------
 
-    def search(
-        self,
-        *,
-        url: str | None = None,
-        url_prefix: str | None = None,
-        time: WarcDate | datetime | str | None = None,
-        record_id: str | None = None,
-        digest: str | None = None,
-        types: Iterable[str] | None = None,
-    ) -> Iterator[StoredRecord]:
-        """The records that match all that is given, the best first: see :class:`Query`.
+    def search(self, **wanted: Unpack[SearchOptions]) -> Iterator[StoredRecord]:
+        """Return the records that match all that is *wanted*, the best first: see :class:`Query`.
 
-        A record that several indexes know is given once. An index that has no record ids is passed
-        over in a search for one, which is a problem.
+        By ``url``, ``url_prefix``, ``time``, ``record_id``, ``digest`` and ``types``. A record that
+        several indexes know is given once. An index that has no record ids is passed over in a
+        search for one, which is a problem.
         """
-        for index in self._sources if record_id is not None else ():
+        for index in self._sources if wanted.get("record_id") is not None else ():
             if not index.has_ids and index.path:
                 self._note_one(Problem.of("no-record-ids", index.path, 0))
-        return self._found(
-            Query.of(
-                url=url,
-                url_prefix=url_prefix,
-                time=time,
-                record_id=record_id,
-                digest=digest,
-                types=types,
-            )
-        )
+        return self._matching(**wanted)
 
-    def _matching(self, **wanted: Any) -> Iterator[StoredRecord]:
+    def _matching(self, **wanted: Unpack[SearchOptions]) -> Iterator[StoredRecord]:
         return self._found(Query.of(**wanted))
 
     def _found(self, query: Query) -> Iterator[StoredRecord]:
@@ -347,7 +329,7 @@ class Collection:
         """
         return events.redirects(record, self._matching)
 
-    def whole(self, record: StoredRecord, *, eager: bool = False) -> segments.Joined:
+    def whole(self, record: StoredRecord, *, eager: bool = False) -> segments.SegmentedRecord:
         """The record that *record* is a segment of, or is: ``segments.join`` of it."""
         return segments.join(record, self._segment, eager=eager)
 
@@ -373,12 +355,14 @@ def _ranked(index: Index, query: Query, number: int) -> Iterator[Found]:
 
 
 def _is_meant(record: StoredRecord, query: Query) -> bool:
-    """Whether *record* is of a type that is looked for, which its entry may not have told."""
+    """Return whether *record* is of a type in *query*, which its entry may not have told."""
     return query.types is None or record.type in query.types
 
 
 def _is_of(entry: Entry, record: StoredRecord) -> bool:
-    """Whether *record* can be the one that *entry* is about: the volume may have been changed."""
+    """Return whether *record* can be the one that *entry* is about: the volume may have been
+    changed.
+    """
     url = record.url
     return entry.url in ("", url, word(url)) or surt(url) in (entry.key, surt(entry.url))
 

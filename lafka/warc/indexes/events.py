@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Protocol, Unpack
 from urllib.parse import urldefrag, urljoin
 
-from lafka.warc.format.fields import lossless
-from lafka.warc.reading.stored import StoredRecord
+from ..format.fields import lossless
+from ..reading.stored import StoredRecord
+from .base import SearchOptions
 
 _TIED = "WARC-Concurrent-To"
 _EVENT = ("request", "response", "revisit", "resource", "metadata")
@@ -24,7 +25,7 @@ _BEHIND = 8  # records behind one, of which no index need know
 class Match(Protocol):
     """Finds records, the best first: :meth:`Collection.search`."""
 
-    def __call__(self, **wanted: object) -> Iterator[StoredRecord]: ...
+    def __call__(self, **wanted: Unpack[SearchOptions]) -> Iterator[StoredRecord]: ...
 
 
 def concurrent(record: StoredRecord, match: Match) -> Iterator[StoredRecord]:
@@ -64,7 +65,7 @@ def request_of(record: StoredRecord, match: Match) -> StoredRecord | None:
 
 
 def _asked(request: StoredRecord, answer: StoredRecord) -> bool:
-    """Whether *request*, which is tied to nothing, is of the URL and the time of *answer*."""
+    """Return whether *request*, tied to nothing, is of the URL and the time of *answer*."""
     return (
         request.type == "request"
         and _TIED not in request.fields

@@ -14,13 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Protocol
 
-from lafka.warc.errors import BadIndex
-from lafka.warc.format import gzips
-from lafka.warc.indexes.base import CAPTURES, Entry, Index, IndexBuilder, Query, Rank
-from lafka.warc.indexes.sorting import LineSorter
-from lafka.warc.indexes.surts import surt
-from lafka.warc.problems import Problem
-from lafka.warc.writing.names import put_in_place
+from ..errors import BadIndex
+from ..format.compression import BROKEN_GZIP, members
+from ..problems import Problem
+from ..writing.names import put_in_place
+from .base import CAPTURES, Entry, Index, IndexBuilder, Query, Rank
+from .sorting import LineSorter
+from .surts import surt
 
 GZIP = b"\x1f\x8b"
 LINE_MAX = 1 << 20
@@ -34,7 +34,7 @@ Line = tuple[int, bytes]
 
 
 class Text(Protocol):
-    """What lines are read from: at most, or about, so many bytes at a time, none at the end."""
+    """The text that lines are read from: about so many bytes at a time, none at the end."""
 
     def read(self, size: int, /) -> bytes: ...
 
@@ -117,11 +117,11 @@ class LineIndex(Index):
     def _lines(self, start: int = 0, size: int = _BLOCK) -> Iterator[Line]:
         if self._gzip:
             try:
-                yield from lines_of(Inflated(At(self._fd)))
-            except gzips.BROKEN as error:
+                yield from lines_of(InflatedText(FileText(self._fd)))
+            except BROKEN_GZIP as error:
                 self._tell(self._size, str(error))
         else:
-            yield from lines_of(At(self._fd, start), start, size)
+            yield from lines_of(FileText(self._fd, start), start, size)
 
     def _entries(self, lines: Iterable[Line]) -> Iterator[tuple[int, Entry]]:
         for offset, line in lines:
@@ -150,8 +150,8 @@ class LineIndex(Index):
     def _number(self, offset: int) -> int:
         """The number of the line that begins at byte *offset* of the text, from 1."""
         number = 1
-        text = Inflated(At(self._fd)) if self._gzip else At(self._fd)
-        with suppress(*gzips.BROKEN):
+        text = InflatedText(FileText(self._fd)) if self._gzip else FileText(self._fd)
+        with suppress(*BROKEN_GZIP):
             while offset > 0 and (block := text.read(_BLOCK)):
                 number += block[:offset].count(b"\n")
                 offset -= len(block)
@@ -161,7 +161,7 @@ class LineIndex(Index):
 
     @property
     def is_foreign(self) -> bool:
-        """Whether the keys are of another kind than ours, so that ours are made of the URLs."""
+        """True if the keys are of another kind than ours, so that ours are made of the URLs."""
         if self._foreign is None:
             self._foreign = False  # while the sample is read
             entries = [entry for _, entry in self._entries(itertools.islice(self._lines(), 100))]
@@ -171,7 +171,7 @@ class LineIndex(Index):
 
     @property
     def is_sorted(self) -> bool:
-        """Whether the lines can be found by bisection."""
+        """True if the lines can be found by bisection."""
         if self._sorted is None:
             self._sorted = not self.is_foreign and self._in_order(self._sample())
             self._sure = self._size <= _WHOLE
@@ -204,7 +204,7 @@ class LineIndex(Index):
         return self.is_sorted
 
     def _line_start(self, place: int) -> int:
-        """Where the first line begins that begins at *place* or later."""
+        """Return where the first line begins that begins at *place* or later."""
         if not place:
             return 0
         place -= 1
@@ -216,7 +216,7 @@ class LineIndex(Index):
         return self._size
 
     def _from(self, target: bytes) -> int:
-        """Where a line begins before which all lines are less than *target*."""
+        """Return where a line begins before which all lines are less than *target*."""
         low, high = 0, self._size
         while high - low > _NEAR:
             middle = (low + high) // 2
@@ -276,7 +276,7 @@ class LineIndex(Index):
             yield next(entry for _, entry in self._entries(self._lines(offset, 1024)))
 
 
-class At:
+class FileText:
     """A file read from *place* on, whatever others read meanwhile."""
 
     def __init__(self, fd: int, place: int = 0) -> None:
@@ -289,14 +289,14 @@ class At:
         return data
 
 
-class Inflated:
-    """What gzip members inflate to, each ended by a line end: ZipNum leaves that out.
+class InflatedText:
+    """The text in gzip members, each ended by a line end, which ZipNum leaves out.
 
     ``zlib.error`` or ``EOFError`` where they are broken; zeros behind them are padding.
     """
 
     def __init__(self, packed: Text) -> None:
-        self._texts = _ended(gzips.members(iter(lambda: packed.read(_BLOCK), b""), _BLOCK))
+        self._texts = _ended(members(iter(lambda: packed.read(_BLOCK), b""), _BLOCK))
 
     def read(self, size: int) -> bytes:  # noqa: ARG002  what is at hand, not over 64 KiB
         return next(self._texts, b"")
@@ -327,7 +327,7 @@ class LineBuilder(IndexBuilder):
 
     @property
     def head(self) -> bytes:
-        """What stands before the lines."""
+        """The bytes before the lines."""
         return b""
 
     @abstractmethod

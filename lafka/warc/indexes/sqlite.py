@@ -19,18 +19,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from lafka.warc.errors import BadIndex
-from lafka.warc.format.dates import WarcDate
-from lafka.warc.indexes.base import (
-    FAR,
-    Entry,
-    Index,
-    IndexBuilder,
-    Query,
-    bare_id,
-    digest_key,
-)
-from lafka.warc.writing.names import put_in_place
+from ..errors import BadIndex
+from ..format.dates import WarcDate
+from ..writing.names import put_in_place
+from .base import FAR, Entry, Index, IndexBuilder, Query, bare_id, digest_key
 
 MAGIC = b"SQLite format 3\0"
 APPLICATION = 0x57415243  # "WARC"
@@ -104,7 +96,7 @@ def hashed(text: str) -> int:
 
 
 def row_of(entry: Entry) -> Row:
-    """What is stored of *entry*, behind its URL, its key and its volume, which get numbers.
+    """Return the row of *entry*, behind its URL, its key and its volume, which get numbers.
 
     Numbers, texts, bytes and None alone.
     """
@@ -307,7 +299,7 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 def as_error(error: Exception, path: Path) -> Exception:
-    """What is raised in place of SQLite's *error*: what the disk says is an ``OSError``."""
+    """Return the error to raise for SQLite's *error*: an ``OSError`` for what the disk says."""
     number = _OF_THE_DISK.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
     if number is None:
         return BadIndex(path, str(error))
@@ -369,13 +361,13 @@ class SqliteBuilder(IndexBuilder):
         self.add_row(row_of(entry))
 
     def add_row(self, row: Row) -> None:
-        """Take what :func:`row_of` made of an entry, in another process say."""
+        """Take the row that :func:`row_of` made of an entry, in another process say."""
         url, key, volume, time, *rest = row
         self._run(_ADDED, (self._url(url, key), time, self._volume(volume), *rest))
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """What is added meanwhile is there at once, or, where something is raised, not at all."""
+        """Add all that is added within at once, or none of it where something is raised."""
         self._run("BEGIN IMMEDIATE")
         try:
             yield

@@ -1,4 +1,4 @@
-"""SURT keys: URLs turned round and made alike, as indexes sort them (Sort-friendly URI Reordering).
+"""SURT keys: URLs in reverse and in one form, as indexes sort them (Sort-friendly URI Reordering).
 
 ``http://www.Example.com:80/a/?b&a#c`` is ``com,example)/a?a&b``. The rules are those of the
 Internet Archive's CDX files, by its published examples: ``www`` and ``www2`` dropped, default
@@ -205,7 +205,7 @@ def _path(path: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prefix:
-    """What a search by the beginning of a URL looks for; each key begins with ``start``."""
+    """The beginning of a URL to search for; each key that matches begins with ``start``."""
 
     start: str
     _next: str = ""
@@ -231,7 +231,7 @@ class Prefix:
         return cls(start=start, _next="/?" if slashed else "")
 
     def matches(self, key: str, url: str) -> bool:
-        """Whether the capture of *url*, which has the key *key*, begins so."""
+        """Return whether the capture of *url*, which has the key *key*, begins so."""
         if not key.startswith(self.start):
             return False
         if self._in_order:

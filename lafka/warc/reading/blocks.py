@@ -12,19 +12,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from lafka.warc.errors import BadHttp, BadValue, BadWarc
-from lafka.warc.format import http
-from lafka.warc.format.digests import BlockHash, Digest, hashed
-from lafka.warc.format.fields import Fields
-from lafka.warc.format.sources import Source
-from lafka.warc.problems import Problem
+from ..errors import BadHttp, BadValue, BadWarc
+from ..format import http
+from ..format.digests import BlockHash, Digest, hashed
+from ..format.fields import Fields
+from ..format.sources import Source
+from ..problems import Problem
 
 _WITH_PAYLOAD = frozenset({"response", "request", "resource", "metadata", "conversion"})
 _HEADED = ("response", "request")
 
 
-class Judged(Protocol):
-    """What is asked of a record: where it lies, and what its header says."""
+class HasBlock(Protocol):
+    """A record as it is verified: its place, its header, its block."""
 
     offset: int
     inner: int
@@ -47,7 +47,7 @@ class Judged(Protocol):
 class _Block:
     """A block and its digests, each algorithm one pass."""
 
-    def __init__(self, record: Judged, source: Source) -> None:
+    def __init__(self, record: HasBlock, source: Source) -> None:
         self.source = source
         self.head: http.Head | None = None
         self.is_http = record.type in _HEADED and record.media_type == http.MESSAGE
@@ -81,8 +81,8 @@ class _Block:
         return stated if body == stated else found
 
 
-def verify(record: Judged) -> list[Problem]:
-    """What the digests of *record* say about it: empty where all is well or nothing can be told.
+def verify(record: HasBlock) -> list[Problem]:
+    """Return the problems of the digests of *record*: none where all is well or cannot be told.
 
     Nothing is said of digests by unknown algorithms, nor of a payload that lies elsewhere: of a
     revisit, of a segment.
@@ -91,12 +91,12 @@ def verify(record: Judged) -> list[Problem]:
     return [problem for problem in contents(record, record.block()) if problem.code in codes]
 
 
-def _digest_problems(record: Judged, block: _Block) -> Iterator[Problem]:
+def _digest_problems(record: HasBlock, block: _Block) -> Iterator[Problem]:
     for code, found, stated in _mismatches(record, block):
         yield Problem.of(code, record.path, record.offset, record.inner, found=found, value=stated)
 
 
-def _mismatches(record: Judged, block: _Block) -> Iterator[tuple[str, str, str]]:
+def _mismatches(record: HasBlock, block: _Block) -> Iterator[tuple[str, str, str]]:
     fields = record.fields
     stated = _stated(fields, "WARC-Block-Digest")
     if stated and (found := block.digest(stated.algorithm)) != stated:
@@ -120,10 +120,10 @@ def _stated(fields: Fields, name: str) -> Digest | None:
     return None
 
 
-def is_plainly_right(record: Judged, data: bytes) -> bool:
-    """Whether all is well with the block *data*, as far as that is told without parsing it.
+def is_plainly_right(record: HasBlock, data: bytes) -> bool:
+    """Return whether all is well with the block *data*, as far as that is told without parsing it.
 
-    So it is with nearly all small blocks, which it makes twice as fast to check.
+    So it is with nearly all small blocks: a record of 1 kB is checked in 32 µs of CPU, not 65.
     """
     fields = record.fields
     stated = fields.first("WARC-Block-Digest")
@@ -143,7 +143,7 @@ _BASE32 = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789abcdefghi
 
 
 def _says(stated: str, data: bytes) -> bool:
-    """Whether *stated* is the digest of *data*; only its usual spellings are known here."""
+    """Return whether *stated* is the digest of *data*; only its usual spellings are known here."""
     label, _, value = stated.partition(":")
     make = _MAKERS.get(label)
     if make is None:
@@ -157,8 +157,8 @@ def _says(stated: str, data: bytes) -> bool:
         return False
 
 
-def contents(record: Judged, source: Source) -> list[Problem]:
-    """What is wrong with the block of *record*."""
+def contents(record: HasBlock, source: Source) -> list[Problem]:
+    """Return the problems of the block of *record*."""
     try:
         block = _Block(record, source)
         problems = list(_digest_problems(record, block))

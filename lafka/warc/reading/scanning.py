@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 
-from lafka.warc.errors import BadValue
-from lafka.warc.format.digests import Digest
-from lafka.warc.format.fields import Fields
-from lafka.warc.format.sources import CHUNK
-from lafka.warc.reading import framing
-from lafka.warc.reading.framing import END, Limits
-from lafka.warc.reading.stored import Holder, StoredRecord, TornRecord
-from lafka.warc.reading.streams import AHEAD, PackedStream, PlainStream
+from ..errors import BadValue
+from ..format.digests import Digest
+from ..format.fields import Fields
+from ..format.sources import CHUNK
+from . import framing
+from .framing import END, HeaderLimits
+from .stored import Holder, StoredRecord, TornRecord
+from .streams import AHEAD, PackedStream, PlainStream
 
 Report = Callable[..., None]
 _OVERLAP = 256
@@ -27,7 +27,7 @@ _HASHED_MAX = 4 << 30  # bytes of a volume, hashed to tell a wrong length from s
 _STARTS = (END + b"WARC/1.0\r\n", END + b"WARC/1.1\r\n")
 
 
-class Scan:
+class RecordScan:
     """Reads records from *stream*; *report* is told code, offset and values of what is wrong.
 
     *strict*: *report* raises, so nothing is searched for that would only be told to it. *refuse*
@@ -41,14 +41,14 @@ class Scan:
 
     @staticmethod
     def is_start(data: bytes) -> bool:
-        """Whether the first bytes of a member look like a record's."""
+        """Return whether the first bytes of a member look like a record's."""
         return data[:5].upper() == b"WARC/"
 
     def __init__(
         self,
         holder: Holder,
         stream: PlainStream | PackedStream,
-        limits: Limits,
+        limits: HeaderLimits,
         report: Report,
         *,
         strict: bool = False,
@@ -121,7 +121,7 @@ class Scan:
         return self._record(at, header, length, 4), end + 4
 
     def begins(self, at: int) -> bool:
-        """Whether a record begins at *at*."""
+        """Return whether a record begins at *at*."""
         data = self._stream.read(at, framing.START_MAX)
         return framing.begins(data, last=len(data) < framing.START_MAX)
 
@@ -243,7 +243,8 @@ class Scan:
         return self._record(at, header, length, len(line_ends)), after
 
     def _behind_block(self, at: int) -> int | None:
-        """Where the next record or the end is, if what stands from *at* on ends as a block does.
+        """Return where the next record or the end is, if what stands from *at* on ends as a block
+        does.
 
         So that the length was too short for it.
         """
@@ -265,7 +266,7 @@ class Scan:
         return self._cut(at, header, body + self._there(body, end)), None
 
     def _cut(self, at: int, header: bytes, end: int) -> StoredRecord | None:
-        """What there is of a record whose block ends at *end*, if that is asked for."""
+        """Return what there is of a record whose block ends at *end*, if that is asked for."""
         if not self._salvage:
             return None
         body = at + len(header)
@@ -274,7 +275,7 @@ class Scan:
         return self._record(at, header, end - trailer - body, trailer, TornRecord)
 
     def _there(self, start: int, end: int) -> int:
-        """How many of the bytes from *start* to *end* there are."""
+        """Return how many of the bytes from *start* to *end* there are."""
         low, high = start, end  # between them the stream ends
         while high - low > 1:
             middle = (low + high) // 2
@@ -287,7 +288,7 @@ class Scan:
             self._say("torn-tail", at)  # else the trouble says it
 
     def _record_in(self, start: int, end: int) -> int | None:
-        """Where between *start* and *end* a sound header stands, whose record it then is."""
+        """Return where between *start* and *end* a sound header stands, whose record it then is."""
         if not self._can_read(start):
             return None
         at = self._find(start, end)
@@ -302,7 +303,7 @@ class Scan:
         return isinstance(self._stream, PlainStream) or self._stream.has(at)
 
     def _has_digest(self, header: bytes, start: int, end: int) -> bool:
-        """Whether the bytes from *start* to *end* are what the header's block digest says."""
+        """Return whether the bytes from *start* to *end* have the block digest of *header*."""
         self._hashed += end - start
         if self._hashed > _HASHED_MAX:
             return False
@@ -328,7 +329,7 @@ class Scan:
                 return found
 
     def _seek(self, at: int) -> int | None:
-        """Where from *at* on the next record begins; what lies before it is reported."""
+        """Return where from *at* on the next record begins; what lies before it is reported."""
         if self.begins(at):
             return at
         if self._strict and not self._stream.lacks(at + 1):
@@ -340,7 +341,7 @@ class Scan:
         return found
 
     def _find(self, at: int, end: int | None = None) -> int | None:
-        """Where a record seems to begin from *at* on and before *end*."""
+        """Return where a record seems to begin from *at* on and before *end*."""
         stream, patience = self._stream, at + PATIENCE
         before = stream.read(at - 1, 1) if at and self._can_read(at - 1) else b""
         window = FIRST_LOOK

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from lafka.warc.errors import BadWarc
-from lafka.warc.format import bodies, http
-from lafka.warc.format.described import Described, body_length, message_in
-from lafka.warc.format.fields import Fields
-from lafka.warc.format.sources import CHUNK, Source
-from lafka.warc.problems import Problem
-from lafka.warc.reading import blocks
-from lafka.warc.reading.framing import END
+from ..errors import BadWarc
+from ..format import http
+from ..format.base import BaseRecord, body_length, message_in
+from ..format.fields import Fields
+from ..format.sources import CHUNK, Source
+from ..problems import Problem
+from . import blocks
+from .framing import END
 
 _HTTP = ("response", "request", "revisit")
 
 
 class Holder(Protocol):
-    """What a stored record needs of the volume that it lies in."""
+    """The volume of a stored record, as far as that needs it."""
 
     path: Path
 
@@ -34,10 +34,10 @@ class Holder(Protocol):
 
     @property
     def is_plain(self) -> bool:
-        """Whether a place in a record is a place in the file."""
+        """True if a place in a record is a place in the file."""
 
 
-class StoredRecord(Described):
+class StoredRecord(BaseRecord):
     """A record of a volume; made by its volume.
 
     ``offset`` is where it begins in the file, or the compressed member does that holds it, and
@@ -81,7 +81,7 @@ class StoredRecord(Described):
         return f"<StoredRecord {self.type} {self.id} at byte {self.offset} of {self.path}>"
 
     def __eq__(self, other: object) -> bool:
-        """Whether *other* is the same physical record, by whatever name of its file."""
+        """Return whether *other* is the same physical record, by whatever name of its file."""
         return isinstance(other, StoredRecord) and self._key() == other._key()
 
     def __hash__(self) -> int:
@@ -107,7 +107,7 @@ class StoredRecord(Described):
 
     @property
     def version(self) -> str:
-        """What the version line says, as in ``1.1``."""
+        """The version in the version line, as in ``1.1``."""
         return self.header[5 : self.header.find(b"\n")].decode("latin-1").strip()
 
     @property
@@ -138,7 +138,7 @@ class StoredRecord(Described):
 
     @property
     def payload_place(self) -> tuple[int, int] | None:
-        """Where in the file the payload stands as it is, and its length; None if it does not."""
+        """The place in the file where the payload stands as it is, and its length; or None."""
         if not self.volume.is_plain:
             return None
         head = self.http
@@ -147,7 +147,7 @@ class StoredRecord(Described):
         if head.transfer_codings:
             return None
         if head.chunked:
-            undone = not bodies.is_chunked(self.source, head)
+            undone = not http.is_chunked(self.source, head)
             return (self.block_start + head.end, self.block_length - head.end) if undone else None
         return self.block_start + head.end, body_length(self, head)
 
@@ -172,12 +172,12 @@ class StoredRecord(Described):
         return self.volume.after(self)
 
     def verify(self) -> list[Problem]:
-        """What its digests say about it: empty where all is well or nothing can be told."""
+        """Return the problems of its digests: none where all is well or nothing can be told."""
         return blocks.verify(self)
 
 
 class TornRecord(StoredRecord):
-    """What there is of a record that is not all there."""
+    """A record that is not all there."""
 
     __slots__ = ()
     torn = True

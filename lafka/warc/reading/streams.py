@@ -12,8 +12,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from lafka.warc.format.sources import CHUNK
-from lafka.warc.reading.compression import BROKEN, GZIP, MAGIC_MAX, SKIPPABLE, Codec, Decompressor
+from ..format.compression import BROKEN, GZIP, MAGIC_MAX, SKIPPABLE, Codec, Decompressor
+from ..format.sources import CHUNK
 
 ENDLESS = 1 << 62
 """The size of what ends nobody knows where."""
@@ -67,19 +67,19 @@ class PlainStream:
         return data
 
     def lacks(self, end: int) -> bool:
-        """Whether the stream ends before *end*."""
+        """Return whether the stream ends before *end*."""
         if self.size == ENDLESS:
             return end > 0 and not self.read(end - 1, 1)
         return end > self.size
 
     def place(self, at: int) -> tuple[int, int]:
-        """Where in the file what holds *at* begins, and how far behind that *at* is."""
+        """Return where in the file what holds *at* begins, and how far behind that *at* is."""
         return at, 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
-    """Why a stream ended before its file: ``offset`` is the byte of what is wrong there."""
+    """The reason why a stream ended before its file; ``offset`` is the byte of the trouble."""
 
     code: str
     offset: int
@@ -87,7 +87,7 @@ class Trouble:
 
 
 class PackedStream:
-    """What the compressed members of a file from ``start`` on inflate to, one behind the other.
+    """The plain bytes of a file's compressed members from ``start`` on, one behind the other.
 
     Only looked at from front to back: what lies more than some MiB behind is given up.
     """
@@ -139,11 +139,11 @@ class PackedStream:
         return data[start - base : start - base + length]
 
     def has(self, at: int) -> bool:
-        """Whether *at* can still be looked at."""
+        """Return whether *at* can still be looked at."""
         return at >= self._base
 
     def holds(self, at: int, length: int) -> bool:
-        """Whether these bytes are at hand."""
+        """Return whether these bytes are at hand."""
         return self._base <= at and at + length <= self.end
 
     def lacks(self, end: int) -> bool:
@@ -164,7 +164,9 @@ class PackedStream:
         return None
 
     def member_after(self, at: int) -> int | None:
-        """Where in the file the first member begins that begins with *at*; None inside of one."""
+        """Return where in the file the first member begins that begins with *at*; None inside of
+        one.
+        """
         index = bisect_left(self._begins, at)
         if index < len(self._begins):
             return self._offsets[index] if self._begins[index] == at else None
@@ -290,7 +292,7 @@ class PackedStream:
 
 
 def _skip_length(raw: Callable[[int, int], bytes], offset: int, size: int) -> int | None:
-    """What the member at *offset*, of *size* bytes, says that its length is."""
+    """Return the length that the member at *offset*, of *size* bytes, says it has."""
     head = raw(12, offset)
     if len(head) < 12 or not head[3] & 4:
         return None
@@ -312,7 +314,7 @@ def next_member(
     start: int,
     begins: Callable[[bytes], bool],
 ) -> int | None:
-    """Where from *start* on a member begins whose first bytes *begins* takes for a record's."""
+    """Return where from *start* on a member begins whose first bytes *begins* accepts."""
     for offset in _magics(raw, size, codec, start):
         stream = PackedStream(raw, size, codec, offset)
         if begins(stream.read(0, AHEAD).lstrip(b"\r\n")):

@@ -5,20 +5,20 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
-from lafka.warc.errors import BadWarc, TornWarc
-from lafka.warc.format.sources import CHUNK, Readable, Source
-from lafka.warc.problems import Problem
-from lafka.warc.reading import framing, kinds
-from lafka.warc.reading.compression import MAGIC_MAX, Codec, codec_of, unread_codec
-from lafka.warc.reading.framing import Limits
-from lafka.warc.reading.handles import Handle
-from lafka.warc.reading.readables import Reads, name_of, source_of
-from lafka.warc.reading.scanning import Report, Scan
-from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.streams import PackedStream, PlainStream, Trouble, next_member
+from ..errors import BadWarc, TornWarc
+from ..format.compression import MAGIC_MAX, Codec, codec_of, unread_codec
+from ..format.sources import CHUNK, BaseSource, Source
+from ..problems import Problem
+from . import DETECTORS, framing
+from .framing import HeaderLimits
+from .handles import FileHandle, ReadableStream, name_of, source_of
+from .scanning import RecordScan, Report
+from .stored import StoredRecord
+from .streams import PackedStream, PlainStream, Trouble, next_member
 
 # What is odd and yet harmless to where records begin and end.
 TOLERATED = frozenset({"line-end", "old-version", "one-member", "split-record", "padding"})
@@ -27,6 +27,15 @@ TORN = frozenset({"torn-tail", "torn-member"})
 
 
 _NO_FILE = frozenset({"source", "fd", "part"})  # what is named so is read in place of the file
+
+
+def _class_of(path: Path) -> type | None:
+    """Return the class that reads the file at *path*; None where there is no detector."""
+    for detector in DETECTORS:
+        module, _, name = detector.partition(":")
+        found: type = getattr(import_module(module), name)(path, None)
+        return found
+    return None
 
 
 class Volume:
@@ -47,34 +56,34 @@ class Volume:
     that was closed is opened again when read.
     """
 
-    scan_type: type[Scan] = Scan
+    scan_type: type[RecordScan] = RecordScan
 
-    def __new__(cls, path: Path | str | Reads = "", **how: Any) -> Self:
+    def __new__(cls, path: Path | str | ReadableStream = "", **how: Any) -> Self:
         if cls is Volume and isinstance(path, Path | str) and _NO_FILE.isdisjoint(how):
             with suppress(OSError, BadWarc):  # which reading it will raise
-                made: Self = object.__new__(kinds.class_of(Path(path), None) or cls)
+                made: Self = object.__new__(_class_of(Path(path)) or cls)
                 return made
         return super().__new__(cls)
 
     def __init__(
         self,
-        path: Path | str | Reads,
+        path: Path | str | ReadableStream,
         *,
         source: Source | None = None,
         fd: int | None = None,
         part: tuple[int, int | None] | None = None,
         strict: bool = False,
         salvage: bool = False,
-        limits: Limits | None = None,
+        limits: HeaderLimits | None = None,
     ) -> None:
         if not isinstance(path, Path | str):
             source, path = source_of(path), name_of(path)
         self.path = Path(path)
         self.strict = strict
         self.salvage = salvage
-        self.limits = limits or Limits()
+        self.limits = limits or HeaderLimits()
         self._begin, end = part or (0, None)
-        self._handle = Handle(self.path, source, fd, end)
+        self._handle = FileHandle(self.path, source, fd, end)
         self.watch: Callable[[Problem], None] | None = None
         """Told of each problem instead of ``problems``, if set."""
         self.inflate_all = False
@@ -105,7 +114,7 @@ class Volume:
 
     @property
     def problems(self) -> list[Problem]:
-        """What was wrong with where records begin and end, as far as was read, by offset."""
+        """The problems of where records begin and end, as far as was read, by offset."""
         return sorted(self._found.values(), key=lambda problem: (problem.offset, problem.inner))
 
     @property
@@ -219,11 +228,13 @@ class Volume:
         self._walked = stream = PlainStream(self._handle.read, self._handle.reach)
         return self._scan(stream).records(start)
 
-    def _scan(self, stream: PlainStream | PackedStream) -> Scan:
+    def _scan(self, stream: PlainStream | PackedStream) -> RecordScan:
         refuse = self.refused or (lambda *_: None)
         return self._scanned_by(stream, self._report, strict=self.strict, refuse=refuse)
 
-    def _scanned_by(self, stream: PlainStream | PackedStream, report: Report, **how: Any) -> Scan:
+    def _scanned_by(
+        self, stream: PlainStream | PackedStream, report: Report, **how: Any
+    ) -> RecordScan:
         return self.scan_type(
             self, stream, self.limits, report,
             skip=not self.inflate_all, salvage=self.salvage, **how,
@@ -242,7 +253,7 @@ class Volume:
             offset, inner = self._behind(stream, codec), 0
 
     def _behind(self, stream: PackedStream, codec: Codec) -> int | None:
-        """Where reading goes on behind the trouble that ended *stream*; None at the end."""
+        """Return where reading goes on behind the trouble that ended *stream*; None at the end."""
         trouble = stream.trouble
         if trouble is None:
             return None
@@ -283,8 +294,8 @@ class Volume:
     def block_of(self, record: StoredRecord) -> Source:
         if self._sniffed is None or self.is_plain:
             start = record.offset + len(record.header)
-            return _Stretch(self._handle, start, record.block_length, self._walked)
-        return _Inflated(self, record)
+            return _FileRange(self._handle, start, record.block_length, self._walked)
+        return _InflatedBlock(self, record)
 
     def bytes_of(self, record: StoredRecord) -> Source:
         return self.stretch(record.offset, record.length)
@@ -295,7 +306,7 @@ class Volume:
 
     def stretch(self, offset: int, length: int) -> Source:
         """*length* bytes of the file from *offset* on, whatever they are."""
-        return _Stretch(self._handle, offset, length)
+        return _FileRange(self._handle, offset, length)
 
     def inflated(self, record: StoredRecord, start: int, length: int) -> bytes:
         """Up to 1 MiB from *start* of the plain bytes of *record*, header included."""
@@ -314,13 +325,13 @@ class Volume:
         return stream.read(place + start, length)
 
 
-class _Stretch(Readable):
+class _FileRange(BaseSource):
     """A range of the file."""
 
     __slots__ = ("_handle", "_start", "_walked")
 
     def __init__(
-        self, handle: Handle, start: int, size: int, walked: PlainStream | None = None
+        self, handle: FileHandle, start: int, size: int, walked: PlainStream | None = None
     ) -> None:
         self.size = size
         self._handle = handle
@@ -341,7 +352,7 @@ class _Stretch(Readable):
         return data
 
 
-class _Inflated(Readable):
+class _InflatedBlock(BaseSource):
     """The block of a record in compressed members."""
 
     __slots__ = ("_record", "_volume")

@@ -9,23 +9,24 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, Self
 
-from lafka.warc.errors import BadValue
-from lafka.warc.format.dates import SECONDS, WarcDate
-from lafka.warc.format.fields import Fields
-from lafka.warc.format.records import Record, uuid_urn
-from lafka.warc.format.rules import VERSIONS
-from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.volumes import Volume
-from lafka.warc.writing.encoding import Encoding, Gzip, Plain, added_size
-from lafka.warc.writing.making import Draft, Onto, Writes, name_of
-from lafka.warc.writing.names import TEMPLATE, is_gzip, make_name, sync_folder, this_host
-from lafka.warc.writing.sizes import parse_size
+from ..errors import BadValue
+from ..format.dates import SECONDS, WarcDate
+from ..format.fields import Fields
+from ..format.records import Record, uuid_urn
+from ..format.rules import VERSIONS
+from ..reading.handles import name_of
+from ..reading.stored import StoredRecord
+from ..reading.volumes import Volume
+from .appending import Draft, StreamDraft, WritableStream
+from .encoding import Encoding, Gzip, Plain, added_size
+from .names import TEMPLATE, is_gzip, make_name, sync_folder, this_host
 
 MAX_SIZE = "1G"
 # Records of these types may be tied to one another as one capture event (WARC/1.1 section 5.7).
@@ -34,15 +35,15 @@ _CONCURRENT = "WARC-Concurrent-To"
 _HEADER_MAX = 1 << 20
 
 
-class Index(Protocol):
-    """What is told of each record once it is written."""
+class RecordListener(Protocol):
+    """An index, or whatever else takes each record once it is written."""
 
     def add(self, record: StoredRecord, /) -> object: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where the record *id* is: ``length`` bytes from ``offset`` on of the file ``path``.
+    """The place of the record *id*: ``length`` bytes from ``offset`` on of the file ``path``.
 
     Until the file is whole it has ``.open`` behind that name.
     """
@@ -58,7 +59,7 @@ class Builder:
 
     *path*: the one file to be made, or whatever has ``write(data)``: a group goes onto that when it
     is whole, and whoever opened it closes it. Else files in *folder*, named by *template*
-    (:func:`lafka.warc.writing.names.make_name`) with *prefix*, *host* and the next of *serials*;
+    (:func:`names.make_name`) with *prefix*, *host* and the next of *serials*;
     another one begins with a group that the last has no room for, of *max_size* bytes (``"1G"``,
     ``"512Mi"``). A group that is larger has a file of its own; a compressed file is full once it
     is over that size. *warcinfo*: what each file begins with, a body or a record, cloned with an
@@ -74,7 +75,7 @@ class Builder:
 
     def __init__(
         self,
-        path: Path | str | Writes | None = None,
+        path: Path | str | WritableStream | None = None,
         *,
         folder: Path | str | None = None,
         template: str = TEMPLATE,
@@ -86,7 +87,7 @@ class Builder:
         gzip: bool | None = None,
         skip_lengths: bool = False,
         durable: bool = False,
-        indexes: Sequence[Index] = (),
+        indexes: Sequence[RecordListener] = (),
         ids: Callable[[], str] = uuid_urn,
         clock: Callable[[], WarcDate] = WarcDate.now,
         version: str | None = None,
@@ -131,7 +132,7 @@ class Builder:
 
     @property
     def is_single(self) -> bool:
-        """Whether all goes into one file, however large."""
+        """True if all goes into one file, however large."""
         return self._path is not None
 
     @property
@@ -238,7 +239,7 @@ class Builder:
     # ---- Files
 
     def has_room(self, *records: Record | StoredRecord) -> bool:
-        """Whether a group goes into the file that is written now."""
+        """Return whether a group goes into the file that is written now."""
         file = self._file
         if file is None or self._path is not None:
             return file is not None
@@ -301,7 +302,7 @@ class Builder:
 
     def _single(self, path: Path) -> Draft:
         if self._stream is not None:
-            return Onto.of(self._stream, self.clock())
+            return StreamDraft.of(self._stream, self.clock())
         file = Draft.created(path, self.clock())
         if file is None:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
@@ -362,8 +363,8 @@ def _encoding(name: Path | str, gzip: bool | None, *, skip_lengths: bool) -> Enc
 
 
 def _ways(
-    path: Path | str | Writes | None, indexes: Sequence[Index]
-) -> tuple[Writes | None, Path | None]:
+    path: Path | str | WritableStream | None, indexes: Sequence[RecordListener]
+) -> tuple[WritableStream | None, Path | None]:
     """The stream that is written onto, if it is one, and the one file, if it is one."""
     if path is None or isinstance(path, Path | str):
         return None, None if path is None else Path(path)
@@ -395,3 +396,20 @@ def _check(record: Record | StoredRecord) -> None:
             raise BadValue(f"a record that was read has no {name}, and cannot be given one")
     if isinstance(record, StoredRecord) and record.header[:5].upper() != b"WARC/":
         raise BadValue(f"not a WARC record: {record!r}")
+
+
+_SIZE = re.compile(r"([0-9]{1,18})([KMG]i?)?")
+UNITS = {
+    "": 1,
+    "K": 10**3, "M": 10**6, "G": 10**9,
+    "Ki": 2**10, "Mi": 2**20, "Gi": 2**30,
+}  # fmt: skip
+
+
+def parse_size(size: int | str) -> int:
+    """*size* in bytes: a number over 0, or one with a suffix, ``"512Mi"``; else ``BadValue``."""
+    if isinstance(size, str) and (found := _SIZE.fullmatch(size)):
+        size = int(found[1]) * UNITS[found[2] or ""]
+    if type(size) is not int or size <= 0:
+        raise BadValue(f"not a size: {size!r} (a number of bytes, or one with K, M, G, Ki, Mi, Gi)")
+    return size

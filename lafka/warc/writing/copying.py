@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol, Self
 
-from lafka.warc.errors import BadWarc
-from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.volumes import WarcVolume
-from lafka.warc.writing.appending import Appender
+from ..errors import BadWarc
+from ..reading.stored import StoredRecord
+from ..reading.volumes import WarcVolume
+from .appending import Appender
 
 
-class Span(Protocol):
-    """Where a record stands in the file at ``path``; ``head`` is its header, where it is known."""
+class RecordSpan(Protocol):
+    """The place of a record in the file at ``path``; ``head`` is its header, where it is known."""
 
     @property
     def path(self) -> str: ...
@@ -57,7 +57,7 @@ class Files:
             self._open[path] = WarcVolume(path, strict=True)
         return self._open[path]
 
-    def stored(self, span: Span) -> StoredRecord:
+    def stored(self, span: RecordSpan) -> StoredRecord:
         """The record at *span* of a raw WARC; ``BadWarc`` where none is there."""
         path = self.path(span.path)
         if span.head:

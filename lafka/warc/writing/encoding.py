@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Protocol
 
-from lafka.warc.errors import BadValue, TornWarc
-from lafka.warc.format.digests import BlockHash, Digest, hasher
-from lafka.warc.format.http import Head
-from lafka.warc.format.records import Record
-from lafka.warc.format.sources import CHUNK, Source
-from lafka.warc.reading.framing import END
-from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.reading.volumes import Volume
-from lafka.warc.writing.appending import Appender
+from ..errors import BadValue, TornWarc
+from ..format.digests import BlockHash, Digest, hasher
+from ..format.http import Head
+from ..format.records import Record
+from ..format.sources import CHUNK, Source
+from ..reading.framing import END
+from ..reading.stored import StoredRecord
+from ..reading.volumes import Volume
+from .appending import Appender
 
 _BLOCK_DIGEST = "WARC-Block-Digest"
 _PAYLOAD_DIGEST = "WARC-Payload-Digest"
@@ -201,7 +201,7 @@ def gzip_member(pieces: Iterable[bytes], level: int = _LEVEL) -> Iterator[bytes]
     return _Member(level).pieces(pieces, _HEAD)
 
 
-class _Exact:
+class _CheckedSource:
     """A source; ``BadValue`` where its pieces are not ``size`` bytes together."""
 
     __slots__ = ("_source", "size")
@@ -228,11 +228,11 @@ def exact(record: Record) -> Record:
     """*record*, whose block is watched for its length."""
     if isinstance(record.block, bytes):
         return record
-    return replace(record, block=_Exact(record.block))
+    return replace(record, block=_CheckedSource(record.block))
 
 
 def added_size(record: Record | StoredRecord) -> int:
-    """What *record* has besides its block, in bytes, uncompressed: at least as much as that."""
+    """Return the bytes that *record* has besides its block, uncompressed, or somewhat more."""
     if isinstance(record, StoredRecord):
         return len(record.header) + len(END)
     return len(record.fields.to_bytes()) + _ADDED_MAX
@@ -269,6 +269,6 @@ def copied(out: Appender, record: StoredRecord, compression: str) -> bool:
 
 
 def _is_one_member(fd: int, record: StoredRecord) -> bool:
-    """Whether one gzip member is all that these bytes are: no two of them, and no padding."""
+    """Return whether one gzip member is all of these bytes: not two, and no padding."""
     size = len(record.header) + record.block_length + record.trailer
     return os.pread(fd, 4, record.end - 4) == struct.pack("<I", size & 0xFFFFFFFF)

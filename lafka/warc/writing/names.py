@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from lafka.warc.errors import BadValue
-from lafka.warc.format.dates import WarcDate
+from ..errors import BadValue
+from ..format.dates import WarcDate
 
 TEMPLATE = "{prefix}-{timestamp}-{serial:05}-{host}.warc"
 VARIABLES = frozenset({"prefix", "timestamp", "timestamp14", "serial", "host"})
@@ -58,7 +58,7 @@ def make_name(template: str, *, prefix: str, host: str, date: WarcDate, serial: 
 
 
 def is_gzip(name: Path | str, asked: bool | None = None) -> bool:
-    """Whether what is written under *name* is compressed: where that ends so, or as *asked*.
+    """Return whether what is written under *name* is compressed: where that ends so, or as *asked*.
 
     ``BadValue`` where the name is that of a compression that is read and not written.
     """

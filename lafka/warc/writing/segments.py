@@ -10,18 +10,17 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 
-from lafka.warc.errors import BadHttp, BadValue, BadWarc, MissingSegment
-from lafka.warc.format import bodies, http
-from lafka.warc.format.described import teller
-from lafka.warc.format.digests import Digest, hashed
-from lafka.warc.format.fields import Fields
-from lafka.warc.format.records import Record
-from lafka.warc.format.sources import CHUNK, Part, Source
-from lafka.warc.problems import Problem
-from lafka.warc.reading.stored import StoredRecord
-from lafka.warc.writing.builders import Builder, Place
-from lafka.warc.writing.encoding import added_size
-from lafka.warc.writing.sizes import parse_size
+from ..errors import BadHttp, BadValue, BadWarc, MissingSegment
+from ..format import http
+from ..format.base import teller
+from ..format.digests import Digest, hashed
+from ..format.fields import Fields
+from ..format.records import Record
+from ..format.sources import CHUNK, Source, SourceSlice
+from ..problems import Problem
+from ..reading.stored import StoredRecord
+from .builders import Builder, Place, parse_size
+from .encoding import added_size
 
 Find = Callable[[str, int], StoredRecord | None]
 """The segment of that number of the record whose first one has that id; None: there is none."""
@@ -64,7 +63,7 @@ def _written(builder: Builder, record: Record, most: int) -> Iterator[Place]:
         if is_last and number == 1:
             yield from builder.append(record)
             return
-        block = Part(record.source, start, length)
+        block = SourceSlice(record.source, start, length)
         if number == 1:
             made = replace(first, block=block)
         else:
@@ -76,7 +75,7 @@ def _written(builder: Builder, record: Record, most: int) -> Iterator[Place]:
 
 
 def _origin(record: Record, builder: Builder) -> Record:
-    """What the first segment says, but for its block."""
+    """Return the first segment, but for its block."""
     fields = record.fields.copy()
     for name in ("WARC-Block-Digest", "Content-Length", "WARC-Truncated"):
         fields.remove(name)
@@ -134,7 +133,7 @@ def _digested(segment: Record) -> Record:
 # Reading -----------------------------------------------------------------------------------
 
 
-def join(segment: StoredRecord, find: Find, *, eager: bool = False) -> Joined:
+def join(segment: StoredRecord, find: Find, *, eager: bool = False) -> SegmentedRecord:
     """The record that *segment* is one of, its other segments found by *find*.
 
     They are looked for when they are reached; *eager*: now. ``MissingSegment`` where one is in no
@@ -146,7 +145,7 @@ def join(segment: StoredRecord, find: Find, *, eager: bool = False) -> Joined:
         if first is None:
             raise MissingSegment(f"the first segment of {origin} is missing")
         segment = first
-    joined = Joined(segment, find)
+    joined = SegmentedRecord(segment, find)
     if eager:
         _ = joined.block_length
     return joined
@@ -179,7 +178,7 @@ def finder(records: Iterable[StoredRecord]) -> Find:
     return find
 
 
-class Joined:
+class SegmentedRecord:
     """A logical record: what its segments are together.
 
     ``block`` and ``payload`` find segments as they reach them. ``fields`` and ``block_length``
@@ -193,7 +192,7 @@ class Joined:
         self._whole = not first.fields.first(_NUMBER)
 
     def __repr__(self) -> str:
-        return f"<Joined {self.first.type} {self.first.id}>"
+        return f"<SegmentedRecord {self.first.type} {self.first.id}>"
 
     @property
     def segments(self) -> Iterator[StoredRecord]:
@@ -255,7 +254,7 @@ class Joined:
         return fields
 
     def block(self) -> Source:
-        return _Blocks(self)
+        return _JoinedBlocks(self)
 
     @cached_property
     def http(self) -> http.Head | None:
@@ -278,19 +277,19 @@ class Joined:
             read = http.entity if decoded else http.payload
             return read(self.block(), head, to_end=to_end)
         tell = teller(self.first, problems)
-        return bodies.payload(self.block(), head, tell, decoded=decoded, to_end=to_end)
+        return http.lenient_payload(self.block(), head, tell, decoded=decoded, to_end=to_end)
 
     def record(self) -> Record:
         """The whole as a record to be written; its block is read from the segments then."""
         return Record(fields=self.fields, block=self.block(), version=self.first.version)
 
 
-class _Blocks:
+class _JoinedBlocks:
     """The blocks of all segments as one."""
 
     __slots__ = ("_joined",)
 
-    def __init__(self, joined: Joined) -> None:
+    def __init__(self, joined: SegmentedRecord) -> None:
         self._joined = joined
 
     @property

@@ -13,7 +13,7 @@ from lafka.keeping.contents import chained
 from lafka.papers.archive.contents import PaperContents, PaperScanner, paper_ids
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import Record, start, uuid_urn
-from lafka.warc.reading.tails import begins_record
+from lafka.warc.reading.framing import begins_record
 from lafka.warc.reading.volumes import Volume
 from tests.stores import (
     FUTLI,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import brotli
 
-from lafka.warc.format.codings import zstd
+from lafka.warc.format.compression import zstd
 from tests.sites.hostile.behaviours import (
     CLOSE,
     PDF,

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from warcio.checker import Checker
 
-from lafka.warc.alike.arc import ArcVolume
-from lafka.warc.alike.archeaders import unescaped
 from lafka.warc.converting.arc2warc import arc2warc, legal_url
+from lafka.warc.foreign.arc import ArcVolume
+from lafka.warc.foreign.archeaders import unescaped
 from lafka.warc.format.fields import Fields
 from lafka.warc.reading.volumes import Volume
 from lafka.witness.problems import FileProblem

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.warc import Volume, attach
-from lafka.warc.alike.wacz import WaczVolume
 from lafka.warc.converting import packing
 from lafka.warc.converting.packing import Package, Piece, pack, stream
 from lafka.warc.errors import BadValue, TornWarc
+from lafka.warc.foreign.wacz import WaczVolume
 from lafka.warc.indexes.base import Entry
 from tests.warc import captures
 

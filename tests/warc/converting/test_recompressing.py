@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lafka.warc.converting.recompressing import recompress
+from lafka.warc.converting.repairing import recompress
 from lafka.warc.errors import BadValue, BadWarc
 from lafka.warc.reading.volumes import Volume
 from tests.warc.converting.test_repairing import plain_records, written

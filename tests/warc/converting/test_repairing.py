@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lafka.warc.alike import open_volume
-from lafka.warc.converting.repairing import LOST, Repaired, repair
+from lafka.warc.converting.repairing import LOST, RepairResult, repair
+from lafka.warc.foreign import open_volume
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import Record
 from lafka.warc.reading.volumes import Volume
@@ -43,7 +43,7 @@ def plain_records(path: Path) -> list[bytes]:
         return [b"".join(record.pieces()) for record in volume]
 
 
-def kept(repaired: Repaired, damaged: bytes) -> list[tuple[int, int]]:
+def kept(repaired: RepairResult, damaged: bytes) -> list[tuple[int, int]]:
     """Where what was kept aside stood, once that was seen to be so."""
     for aside in repaired.asides:
         held = aside.path.read_bytes()[aside.at : aside.at + aside.length]
@@ -57,7 +57,7 @@ def test_a_sound_volume_comes_out_as_it_was(tmp_path: Path) -> None:
         data = written(source, **how)
         repaired = repair(source, into, **how)
         assert into.read_bytes() == data
-        assert repaired == Repaired(into=into, records=5, asides=(), problems=())
+        assert repaired == RepairResult(into=into, records=5, asides=(), problems=())
     assert len(list(tmp_path.iterdir())) == 4
 
 

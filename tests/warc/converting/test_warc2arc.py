@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
-from lafka.warc.alike.arc import ArcVolume
 from lafka.warc.converting.arc2warc import arc2warc, legal_url
 from lafka.warc.converting.warc2arc import warc2arc
 from lafka.warc.errors import BadWarc
+from lafka.warc.foreign.arc import ArcVolume
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import Record
 from lafka.warc.reading.volumes import Volume

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lafka.warc.errors import BadHttp
-from lafka.warc.format.codings import decode, opening, zstd
+from lafka.warc.format.codings import decode, opening
+from lafka.warc.format.compression import zstd
 
 
 def raw_deflate(data: bytes) -> bytes:

@@ -9,7 +9,7 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
 
 from lafka.warc.errors import BadValue
-from lafka.warc.format.described import body_length
+from lafka.warc.format.base import body_length
 from lafka.warc.format.digests import Digest
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import Record, header, sha256, start, uuid_urn, warcinfo

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lafka.warc.format.sources import FileSource, MemorySource, Part, Source
+from lafka.warc.format.sources import FileSource, MemorySource, Source, SourceSlice
 
 DATA = bytes(range(256)) * 5
 
@@ -17,7 +17,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Source]:
         yield MemorySource(DATA)
         return
     if request.param == "part":
-        yield Part(MemorySource(b"before" + DATA + b"after"), len(b"before"), len(DATA))
+        yield SourceSlice(MemorySource(b"before" + DATA + b"after"), len(b"before"), len(DATA))
         return
     path = tmp_path / "data"
     path.write_bytes(b"before" + DATA + b"after")
@@ -54,7 +54,7 @@ def test_a_file_that_is_too_short_is_an_error(tmp_path: Path) -> None:
 @given(st.binary(max_size=60), st.integers(0, 70), st.integers(1, 70))
 @settings(deadline=None)
 def test_chunks_are_a_split(data: bytes, start: int, size: int) -> None:
-    for source in (MemorySource(data), Part(MemorySource(b"x" + data + b"y"), 1, len(data))):
+    for source in (MemorySource(data), SourceSlice(MemorySource(b"x" + data + b"y"), 1, len(data))):
         chunks = list(source.chunks(start, size))
         assert b"".join(chunks) == data[start:]
         assert all(len(chunk) == size for chunk in chunks[:-1])

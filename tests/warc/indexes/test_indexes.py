@@ -18,7 +18,7 @@ from lafka.warc.errors import BadIndex, BadValue
 from lafka.warc.format.dates import WarcDate
 from lafka.warc.indexes import Entry, Query, attach, builder, kind_of
 from lafka.warc.indexes.base import Index, digest_key
-from lafka.warc.indexes.lines import Inflated
+from lafka.warc.indexes.lines import InflatedText
 from lafka.warc.indexes.sorting import LineSorter
 from lafka.warc.indexes.surts import surt
 
@@ -586,7 +586,7 @@ def test_digest_keys() -> None:
 def test_members_end_lines(texts: list[list[bytes]], padding: bytes, size: int) -> None:
     members = [b"".join(parts) for parts in texts]
     packed = io.BytesIO(b"".join(gzip.compress(member) for member in members) + padding)
-    inflated, read = Inflated(packed), b""
+    inflated, read = InflatedText(packed), b""
     while text := inflated.read(size):
         read += text
     ended = [m + b"\n" if m and not m.endswith(b"\n") else m for m in members]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from lafka.warc import Volume, check
-from lafka.warc.alike.arc import ArcVolume
-from lafka.warc.alike.mhtml import MhtmlVolume
-from lafka.warc.alike.wacz import WaczVolume
+from lafka.warc.foreign.arc import ArcVolume
+from lafka.warc.foreign.mhtml import MhtmlVolume
+from lafka.warc.foreign.wacz import WaczVolume
 from tests.warc.arcs import FILEDESC, PAGE
 from tests.warc.captures import response
 

@@ -15,7 +15,7 @@ from typing import IO
 import pytest
 
 from lafka.warc import Volume, check, open_volume
-from lafka.warc.reading.readables import Kept, Sought, source_of
+from lafka.warc.reading.handles import KeptStream, SeekableSource, source_of
 from tests.warc.arcs import FILEDESC, PAGE
 from tests.warc.captures import request, response
 
@@ -159,10 +159,10 @@ def test_a_range_of_bytes_over_http_is_a_volume() -> None:
 
 
 def test_what_comes_once_is_kept_and_what_can_be_sought_is_not() -> None:
-    assert isinstance(source_of(io.BytesIO(b"x")), Sought)
+    assert isinstance(source_of(io.BytesIO(b"x")), SeekableSource)
     with over_a_pipe(b"hello, world") as file:
         source = source_of(file)
-        assert isinstance(source, Kept)
+        assert isinstance(source, KeptStream)
         assert source.read(7, 100) == b"world"
         assert (source.read(0, 5), source.read(12, 1), source.size) == (b"hello", b"", 12)
         assert b"".join(source.chunks(5, 3)) == b", world"

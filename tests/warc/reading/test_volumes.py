@@ -18,7 +18,7 @@ from lafka.warc.errors import BadWarc, TornWarc, WarcError
 from lafka.warc.format.records import Record, start, uuid_urn
 from lafka.warc.format.sources import MemorySource
 from lafka.warc.problems import CODES
-from lafka.warc.reading.framing import Limits
+from lafka.warc.reading.framing import HeaderLimits
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.reading.volumes import Volume
 
@@ -358,7 +358,7 @@ def test_zstd_with_a_dictionary(write: Write, compressed: bool) -> None:
 
 def test_limits_are_the_callers(write: Write) -> None:
     path = write(resource(b"a"))
-    assert read(path, limits=Limits(header=80)) == ([], ["long-header"])
+    assert read(path, limits=HeaderLimits(header=80)) == ([], ["long-header"])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lafka.errors import BadWarc, TornWarc
+from lafka.warc.errors import BadWarc, TornWarc
 from lafka.warc.format.dates import WarcDate
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import Record, start, uuid_urn, warcinfo

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from warcio.cli import main as warcio
 
-from lafka.warc.alike import open_volume
 from lafka.warc.errors import BadValue, TornWarc
+from lafka.warc.foreign import open_volume
 from lafka.warc.format.dates import WarcDate
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import Record

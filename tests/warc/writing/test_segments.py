@@ -16,7 +16,7 @@ from lafka.warc.format.sources import MemorySource
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.reading.volumes import Volume
 from lafka.warc.writing.builders import Builder
-from lafka.warc.writing.segments import Joined, finder, join, write_segmented
+from lafka.warc.writing.segments import SegmentedRecord, finder, join, write_segmented
 from tests.warc.proofs import proved
 
 URL = "http://x.example/big"
@@ -220,7 +220,7 @@ def test_segments_that_do_not_go_together(tmp_path: Path, stack: ExitStack) -> N
     with pytest.raises(BadWarc, match="bytes, not 7"):
         join(first, finder([second]), eager=True)
     with pytest.raises(BadWarc, match="not segment 2"):
-        Joined(first, lambda _origin, _number: first).block().read(0, 1000)
+        SegmentedRecord(first, lambda _origin, _number: first).block().read(0, 1000)
 
 
 def test_a_bare_record_is_given_what_it_lacks(tmp_path: Path, stack: ExitStack) -> None:

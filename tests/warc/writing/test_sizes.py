@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.warc.errors import BadValue
-from lafka.warc.writing.sizes import UNITS, parse_size
+from lafka.warc.writing.builders import UNITS, parse_size
 
 
 @pytest.mark.parametrize(
