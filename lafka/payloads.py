@@ -85,7 +85,7 @@ class Payload:
 
     @property
     def is_unended(self) -> bool:
-        """Whether all that was sent came, and is a PDF without its end."""
+        """True where all that was sent came, and is a PDF without its end."""
         return self.whole and not self.ended
 
     @property
@@ -95,7 +95,7 @@ class Payload:
 
 
 def has_end(tail: bytes) -> bool:
-    """Whether a PDF ends in *tail*, its last 64 KiB or all of it.
+    """Return whether a PDF ends in *tail*, its last 64 KiB or all of it.
 
     The end is the last ``%%EOF``, or ``startxref`` with its number where that was left out (PDF
     1.7, 7.5.5); no object begins behind it. What else follows is junk, and common: readers look
@@ -109,7 +109,7 @@ def has_end(tail: bytes) -> bool:
 
 
 def pdf_start(prefix: bytes) -> int:
-    """Where ``%PDF-`` stands in the first 1,024 bytes of *prefix*, or -1.
+    """Return where ``%PDF-`` stands in the first 1,024 bytes of *prefix*, or -1.
 
     A page that begins as HTML and speaks of ``%PDF-`` is a page.
     """
@@ -206,7 +206,7 @@ class _Entity:
 
 
 def decoded_max(size: int, most: int = 0) -> int:
-    """How many bytes a coding of an answer of *size* bytes may make, undone; more is a bomb.
+    """Return how many bytes a coding of an answer of *size* bytes may make, undone; more is a bomb.
 
     Honest codings make up to ten times as many, and much more of little. Never over *most* bytes
     (0: no other bound).

@@ -18,7 +18,7 @@ _BATCH = 500
 
 
 def is_known(records: Records, archive: str) -> bool:
-    """Whether anything of the RePEc archive *archive* was ever seen."""
+    """Return whether anything of the RePEc archive *archive* was ever seen."""
     if records.history(f"RePEc:{archive}") or any(True for _ in records.problems(archive)):
         return True
     return next(records.walk(Kind.TOBI, f"RePEc:{archive}:"), None) is not None

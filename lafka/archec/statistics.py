@@ -83,7 +83,7 @@ def as_of(records: Records) -> int:
 
 
 def statistics(records: Records, scope: Scope) -> Statistics:
-    """What *records* add up to; ``RecordsAway``."""
+    """Return what *records* add up to; ``RecordsAway``."""
     told = Statistics(as_of=as_of(records))
     prefix = f"RePEc:{scope.archive}:" if scope.archive else ""
     own = records.history(f"RePEc:{scope.archive}") if scope.archive else None
@@ -157,7 +157,7 @@ def _add(group: Tally, tally: list[tuple[str, int]], refipos: int) -> None:
 
 
 def _tally(obi: Obi, now: int) -> list[tuple[str, int]]:
-    """What one fobi adds to each group that it is in; what is nothing is left out."""
+    """Return what one fobi adds to each group that it is in; what is nothing is left out."""
     held = obi.noted is not None
     told: dict[str, int] = {
         "fobis": 1,
@@ -187,7 +187,9 @@ def _count_rot(told: Statistics, obi: Obi) -> None:
 
 
 def is_live(obi: Obi, then: int) -> bool:
-    """Whether *obi* was there at the tist *then*, as far as the store knew; soft is not there."""
+    """Return whether *obi* was there at the tist *then*, as far as the store knew; soft is not
+    there.
+    """
     events = [one for one in incidences(obi) if one[0] <= then]
     if not events or events[-1][1] == "deletion":
         return False

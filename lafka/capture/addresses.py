@@ -117,7 +117,7 @@ def _number(part: str) -> int | None:
 
 
 def is_allowed(ip: str | Address, allowed: Sequence[Network] = ()) -> bool:
-    """Whether a connection to *ip* may be made.
+    """Return whether a connection to *ip* may be made.
 
     True for globally routable unicast addresses and those in one of the *allowed* networks. An
     IPv6 address that carries an IPv4 address (mapped, compatible, translated, 6to4, NAT64, Teredo,

@@ -20,7 +20,9 @@ def warc_settings(settings: BaseSettings) -> dict[str, Any]:
 
 
 def raw_config(settings: BaseSettings) -> dict[str, Any]:
-    """What goes into the raw WARCs' warcinfo: a scrapy-warcio settings file over our defaults."""
+    """Return what goes into the raw WARCs' warcinfo: a scrapy-warcio settings file over our
+    defaults.
+    """
     defaults = {
         "operator": settings.get("LAFKA_CONTACT") or "",
         "collection": settings.get("LAFKA_COLLECTION") or "",

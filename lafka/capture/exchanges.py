@@ -65,7 +65,7 @@ class Spool:
         self.size += len(data)
 
     def _memory(self) -> bytes:
-        """What is in memory, as one piece."""
+        """Return what is in memory, as one piece."""
         if len(self._pieces) != 1:
             self._pieces = [b"".join(self._pieces)]
         return self._pieces[0]
@@ -235,7 +235,7 @@ def without_secrets(request: bytes, more: tuple[bytes, ...] = ()) -> bytes:
 
 
 def kind_of_opening(opening: bytes | None, content_type: str = "") -> OpeningKind:
-    """What an entity is by *opening*, its first 1,024 bytes (see :func:`decoded_opening`).
+    """Return what an entity is by *opening*, its first 1,024 bytes (see :func:`decoded_opening`).
 
     ``pdf``: as :func:`lafka.payloads.pdf_start` has it; ``text``: it reads as text, or its
     Content-Type says so; ``unknown``: None was given, for it could not be decoded; ``binary``:

@@ -39,7 +39,7 @@ _BY_TYPE: tuple[tuple[tuple[type[BaseException], ...], Outcome], ...] = (
 
 
 def is_bug(error: BaseException) -> bool:
-    """Whether *error* tells of a mistake in the code rather than of a site."""
+    """Return whether *error* tells of a mistake in the code rather than of a site."""
     foreign = isinstance(error, OSError | ValueError)
     return type(error).__module__ == "builtins" and not foreign
 

@@ -193,7 +193,7 @@ class ExactDownloadHandler:
         await maybe_deferred_to_future(over)
 
     def _response(self, url: str, tap: Tap, terms: DownloadTerms) -> Response:
-        """What Scrapy gets; ``StopDownload`` where somebody's signal wants that."""
+        """Return what Scrapy gets; ``StopDownload`` where somebody's signal wants that."""
         head, beginning = tap.head, tap.beginning
         assert head is not None
         tap.close("length" if tap.stopped else None)
@@ -269,7 +269,7 @@ def _raise_what_it_is(error: BaseException, tap: Tap, request: Request) -> NoRet
 
 
 def _is_handshake_cut(cause: BaseException, tap: Tap) -> bool:
-    """Whether a connection was there and is gone before TLS was agreed upon."""
+    """Return whether a connection was there and is gone before TLS was agreed upon."""
     if not tap.exchange.tls or tap.exchange.secured is not None:
         return False
     if isinstance(cause, ConnectError):  # reset so early that we have not seen it connected
@@ -278,7 +278,7 @@ def _is_handshake_cut(cause: BaseException, tap: Tap) -> bool:
 
 
 def _is_no_head(exchange: Exchange) -> bool:
-    """Whether what came is more than the beginning of a head: no HTTP, or an interim answer."""
+    """Return whether what came is more than the beginning of a head: no HTTP, or an interim answer."""
     opening = exchange.response.read(0, HEAD_LIMIT)
     begins = b"HTTP/".startswith(opening[:5].upper())
     return bool(opening) and (not begins or re.search(rb"\n\r?\n", opening) is not None)

@@ -164,7 +164,9 @@ def _leftover(path: Path) -> Leftover:
 
 
 def _is_own(folder: int, name: str) -> bool:
-    """Whether *name* is the lock, the mark or the queue of a run, which hold nothing to be read."""
+    """Return whether *name* is the lock, the mark or the queue of a run, which hold nothing to be
+    read.
+    """
     try:
         state = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -175,7 +177,7 @@ def _is_own(folder: int, name: str) -> bool:
 
 
 def _begins_as_ours(folder: int, name: str) -> bool:
-    """Whether the file *name* begins with the warcinfo that Lafka begins it with.
+    """Return whether the file *name* begins with the warcinfo that Lafka begins it with.
 
     So does, as far as it goes, what a kill or a power cut left of one: nothing, zeros, a piece.
     """

@@ -52,7 +52,7 @@ class LegacyMiddleware:
 
 
 def _response(request: Request, pulled: Pulled) -> Response:
-    """What a spider sees of it: of a page all, of anything else how it begins."""
+    """Return what a spider sees of it: of a page all, of anything else how it begins."""
     is_page = kind_of(pulled.body.read(0, SNIFF), pulled.media_type) is Kind.HTML
     body = pulled.body.read(0, _PAGE_MAX if is_page else SNIFF)
     headers = Headers({"Content-Type": pulled.media_type})

@@ -93,7 +93,7 @@ class RawWarcMiddleware:
 
 
 def _spool(exchange: Exchange | Pulled) -> Spool:
-    """Where the bytes that came are."""
+    """Return where the bytes that came are."""
     return exchange.body if isinstance(exchange, Pulled) else exchange.response
 
 

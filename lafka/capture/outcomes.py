@@ -37,12 +37,12 @@ class Outcome(StrEnum):
 
     @property
     def is_stored(self) -> bool:
-        """Whether a capture with this outcome can go into a paper WARC."""
+        """True where a capture with this outcome can go into a paper WARC."""
         return self in (Outcome.FUT, Outcome.SPLAP_ONLY, Outcome.OTHER_TYPE)
 
     @property
     def may_pass(self) -> bool:
-        """Whether it is trouble on the way, so that the site has not said anything yet."""
+        """True where it is trouble on the way, so that the site has not said anything yet."""
         return self in _PASSING
 
     @property

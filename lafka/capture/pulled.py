@@ -107,7 +107,7 @@ class GatewayClient:
             raise GatewayAway(f"{self.base}: a TimeMap that is no JSON") from None
 
     def pull(self, url: str, time: datetime) -> Pulled:
-        """What was there of *url* at *time*.
+        """Return what was there of *url* at *time*.
 
         ``NotKept``, ``TakenDown``; ``BadHttp`` where it is not what its digest says;
         ``GatewayAway``; ``StorageTrouble``.
@@ -218,7 +218,7 @@ def _time(text: str) -> datetime:
 
 
 def _is_other(stated: str, digest: bytes) -> bool:
-    """Whether the Repr-Digest *stated* names another SHA-256 (RFC 9530)."""
+    """Return whether the Repr-Digest *stated* names another SHA-256 (RFC 9530)."""
     algorithm, _, value = stated.partition("=")
     with suppress(ValueError):
         return algorithm.strip() == "sha-256" and b64decode(value.strip(" :")) != digest

@@ -204,7 +204,9 @@ def _payload(record: StoredRecord, budget: Budget) -> Payload | None:
 
 
 def _is_whole(record: StoredRecord) -> bool:
-    """Whether a power cut left all of *record*; the block of a response is looked at by itself."""
+    """Return whether a power cut left all of *record*; the block of a response is looked at by
+    itself.
+    """
     if b"\0" in record.header:
         return False
     stated = record.fields.first("WARC-Block-Digest")

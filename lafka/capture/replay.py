@@ -225,7 +225,7 @@ class WarcDownloaderMiddleware:
 
 
 def _methods(request: Request) -> tuple[str, ...]:
-    """What may have been asked for, so that the answer is one to *request*."""
+    """Return what may have been asked for, so that the answer is one to *request*."""
     return ("HEAD", "GET") if request.method == "HEAD" else (request.method,)
 
 
@@ -247,7 +247,8 @@ def _request_of(collection: Collection, record: StoredRecord) -> StoredRecord | 
 
 
 def _leads_back(record: StoredRecord, url: str) -> bool:
-    """Whether *record* is a capture of another URL, of the same key, that redirects to *url*.
+    """Return whether *record* is a capture of another URL, of the same key, that redirects to
+    *url*.
 
     As http://x.example/ does to https://x.example/: it would be found again and again.
     """

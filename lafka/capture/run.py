@@ -71,7 +71,7 @@ class RawWriter:
         return await self._keeping.commit(key, begin, what)
 
     def as_json(self) -> dict[str, Any]:
-        """What the run's report says of it: files, bytes, whether some are left."""
+        """Return what the run's report says of it: files, bytes, whether some are left."""
         log = self._log
         if log is None:
             return {"files": 0, "bytes": 0, "left": False}

@@ -16,7 +16,7 @@ class BodySink(Protocol):
     """What takes a body, transfer coding undone; all of it is called in the reactor's thread."""
 
     def wants(self, status: int, fields: Fields) -> bool:
-        """Whether the body behind this head is to come here; else it goes the usual way."""
+        """Return whether the body behind this head is to come here; else it goes the usual way."""
 
     def begin(self, pause: Callable[[], object], resume: Callable[[], object]) -> None:
         """The body begins: *pause* and *resume* stop and go on reading, in this thread."""

@@ -485,7 +485,9 @@ class Tap:
 
 
 def _as_fields(head: AnswerHead) -> Fields:
-    """What a sink is told: the fields without those of the connection, and the body's length."""
+    """Return what a sink is told: the fields without those of the connection, and the body's
+    length.
+    """
     fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in head.fields]
     if head.length is not None:
         fields.append(("Content-Length", str(head.length)))

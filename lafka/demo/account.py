@@ -12,8 +12,8 @@ from lafka.runs.terminals import program
 
 
 def account(archive: Archive, listed: Path, pid: str) -> Iterator[str]:
-    """How each line of the list *listed* ended, the tree, how the fut of *pid* is read, and how to
-    look at all of it in a browser.
+    """Yield how each line of the list *listed* ended, the tree, how the fut of *pid* is read, and
+    how to look at all of it in a browser.
     """
     yield f"The list, {listed}, and how each line ended:\n"
     yield from _outcomes(archive.root)
@@ -56,7 +56,7 @@ def _looking(root: Path) -> Iterator[str]:
 
 
 def account_of_filesets(filesets: Filesets, listed: Path) -> Iterator[str]:
-    """What came of each request of *listed*, the tree, and how a file is read."""
+    """Yield what came of each request of *listed*, the tree, and how a file is read."""
     yield f"The requests, {listed}, and what came of each:\n"
     results = [
         json.loads(line)

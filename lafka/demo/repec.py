@@ -98,7 +98,7 @@ class Example:
         return self.folder / "archive"
 
     def told(self) -> Iterator[str]:
-        """What is done, and what came of it; ``Failed``."""
+        """Yield what is done, and what came of it; ``Failed``."""
         yield f"In {self.folder}:"
         pages: dict[str, Page] = {}
         with serving(pages) as base:

@@ -57,7 +57,7 @@ class Asked:
 
 
 def read(path: str, query: str = "") -> Asked | None:
-    """What *path*, not unescaped, and *query* name; None for no address of a gateway.
+    """Return what *path*, not unescaped, and *query* name; None for no address of a gateway.
 
     ``BadArgument`` where the id is no text in UTF-8.
     """

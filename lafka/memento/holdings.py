@@ -68,7 +68,9 @@ class Holdings(Protocol):
         """The id that *text* means; ``BadArgument`` where it can be none."""
 
     def history(self, name: str, *, full: bool = False) -> History | None:
-        """What there is of an id; None where nothing ever was. *full*: with facts of versions."""
+        """Return what there is of an id; None where nothing ever was. *full*: with facts of
+        versions.
+        """
 
     def held(self, name: str, tist: int) -> Held:
         """The version that was noted at *tist*; ``NotHeld``."""
@@ -80,7 +82,7 @@ class Holdings(Protocol):
         """Lines of a list for a crawl, without line ends; None where there is none."""
 
     def about(self) -> Mapping[str, Any]:
-        """What this is, and how much; for people."""
+        """Return what this is, and how much; for people."""
 
     def health(self) -> Mapping[str, Any]:
         """That it can be read; cheap."""

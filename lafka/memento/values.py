@@ -72,7 +72,7 @@ class Page:
 
 
 def pages(count: int) -> int:
-    """How many pages the TimeMap of *count* mementos has."""
+    """Return how many pages the TimeMap of *count* mementos has."""
     return max(1, -(-count // PAGE))
 
 
@@ -110,7 +110,7 @@ def read_http_date(text: str) -> datetime:
 
 
 def as_of(mementos: Sequence[Memento], time: datetime | None) -> Memento:
-    """What was there at *time*: the last memento not after it; before the first, the first.
+    """Return what was there at *time*: the last memento not after it; before the first, the first.
 
     Without a time the newest.
     """

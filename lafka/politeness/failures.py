@@ -63,7 +63,7 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def not_the_sites(error: BaseException) -> StorageTrouble | Stopped | None:
-    """What led to *error*, where that is our own: a disk that refuses, a crawl that stops.
+    """Return what led to *error*, where that is our own: a disk that refuses, a crawl that stops.
 
     No outcome may be made of it: the site has nothing to do with it, and the next run asks again.
     """
@@ -76,7 +76,9 @@ def not_the_sites(error: BaseException) -> StorageTrouble | Stopped | None:
 
 
 def is_tls(error: BaseException) -> bool:
-    """Whether the TLS layer refused: protocol, cipher, certificate. A mere hang-up is not that."""
+    """Return whether the TLS layer refused: protocol, cipher, certificate. A mere hang-up is not
+    that.
+    """
     return any(_refuses_tls(cause) for cause in causes(error))
 
 
@@ -88,12 +90,12 @@ def _refuses_tls(cause: BaseException) -> bool:
 
 
 def is_bad_http(error: BaseException) -> bool:
-    """Whether the answer was no HTTP: ``ParseError``, or for a bad length ``ValueError``."""
+    """Return whether the answer was no HTTP: ``ParseError``, or for a bad length ``ValueError``."""
     return any(isinstance(cause, BadHttp | ParseError | ValueError) for cause in causes(error))
 
 
 def is_connection_failure(error: BaseException) -> bool:
-    """Whether the host gave no answer at all, in time or ever: what the breaker counts."""
+    """Return whether the host gave no answer at all, in time or ever: what the breaker counts."""
     if isinstance(error, IgnoreRequest) or is_bad_http(error):
         return False
     if isinstance(error, _connection_failures()):
@@ -104,7 +106,7 @@ def is_connection_failure(error: BaseException) -> bool:
 
 
 def is_final(error: BaseException) -> bool:
-    """Whether asking again cannot help."""
+    """Return whether asking again cannot help."""
     refused = any(isinstance(cause, IgnoreRequest) for cause in causes(error))
     return refused or is_tls(error) or is_bad_http(error)
 

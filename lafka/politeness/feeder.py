@@ -133,7 +133,7 @@ class HostFeeder(Generic[AnyLine]):
 
     @property
     def exhausted(self) -> bool:
-        """Whether the list is loaded and each of its lines was taken."""
+        """True where the list is loaded and each of its lines was taken."""
         return self.loaded and not self.waiting_lines
 
     def load(self, lines: Iterable[AnyLine]) -> bool:
@@ -189,7 +189,7 @@ class HostFeeder(Generic[AnyLine]):
             return lines
 
     def answers(self, line: AnyLine) -> bool:
-        """Whether the host of a line that was taken is known to answer."""
+        """Return whether the host of a line that was taken is known to answer."""
         return hash(line.host) in self._answering
 
     def release(self, line: AnyLine, *, answered: bool | None = None) -> None:
@@ -245,7 +245,7 @@ class HostFeeder(Generic[AnyLine]):
         self._answering_turns += self._added("answering", known)
 
     def _added(self, table: str, hosts: Iterable[int]) -> int:
-        """How many of *hosts* have a turn now that had none."""
+        """Return how many of *hosts* have a turn now that had none."""
         added = self._db.executemany(
             f"INSERT INTO {table} SELECT ?, ?"  # noqa: S608  # one of our own two
             " WHERE NOT EXISTS (SELECT 1 FROM waiting WHERE host = ?)",

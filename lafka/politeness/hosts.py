@@ -100,7 +100,9 @@ class Hosts:
         return self._set_aside.get(slot)
 
     def as_json(self) -> dict[str, Any]:
-        """What the run's report says: who asked to wait, who was set aside, who fails just now."""
+        """Return what the run's report says: who asked to wait, who was set aside, who fails just
+        now.
+        """
         parked = [
             {
                 "host": slot,

@@ -171,7 +171,9 @@ class HostQueue(DownloaderAwarePriorityQueue):
         return live.lastseen + live.delay - monotonic()
 
     def _is_crowded(self, slot: str) -> bool:
-        """Whether hosts of that standing have all the places that they may have; it waits then."""
+        """Return whether hosts of that standing have all the places that they may have; it waits
+        then.
+        """
         if self._hosts.set_aside(slot) is not None:
             return False
         standing = self._standings.standing(slot)

@@ -40,7 +40,7 @@ class RedirectLoop(SiteError, IgnoreRequest):
 
 
 def hop(request: Request) -> Hop:
-    """What the server is asked: method, URL without fragment, Cookie header."""
+    """Return what the server is asked: method, URL without fragment, Cookie header."""
     cookies = b"; ".join(request.headers.getlist("Cookie"))
     return request.method, urldefrag(request.url).url, cookies
 

@@ -122,12 +122,12 @@ class Standings:
 
     @property
     def full(self) -> bool:
-        """Whether no request may go, to whomever."""
+        """True where no request may go, to whomever."""
         self._look()
         return bool(self._places) and self._held >= self._places
 
     def room(self, standing: Standing) -> float:
-        """How many requests to hosts of that standing may go now."""
+        """Return how many requests to hosts of that standing may go now."""
         self._look()
         if not self._places:
             return math.inf

@@ -132,7 +132,9 @@ class OutcomeFeedStorage:
 
 
 def has_plain(options: Mapping[str, Any]) -> bool:
-    """Whether a feed of these *options* has each item, and as JSON in the form of ``OPTIONS``."""
+    """Return whether a feed of these *options* has each item, and as JSON in the form of
+    ``OPTIONS``.
+    """
     unusual = ("postprocessing", "item_classes", "item_filter", "item_export_kwargs")
     as_ours = all(options.get(name) == value for name, value in OPTIONS.items())
     return as_ours and not any(options.get(name) for name in unusual)
@@ -217,7 +219,7 @@ class SyncedLines(io.RawIOBase):
             self._drained.set()
 
     def _batch(self) -> tuple[bytes, bool]:
-        """What waits, at least one piece; and whether the file is closed behind it."""
+        """Return what waits, at least one piece; and whether the file is closed behind it."""
         pieces = [self._waiting.get()]
         if pieces[0] is not None:
             time.sleep(GATHERING)

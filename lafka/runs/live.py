@@ -53,7 +53,7 @@ class Moment:
     aim: Aim = PAPERS
 
     def parts(self) -> Iterator[str]:
-        """What is told, the most wanted first, for a narrow terminal has not all of it."""
+        """Yield what is told, the most wanted first, for a narrow terminal has not all of it."""
         of = "" if self.total is None else f" of {self.total:,}{'' if self.loaded else '+'}"
         yield f"{self.done:,}{of} lines"
         yield f"{self.futs:,} {self.aim.name}"

@@ -106,7 +106,9 @@ class TrailStats:
 
 
 def outcome_of(item: Any) -> str | None:
-    """How the line of *item* ended, of whatever kind the item is; None where it is none of ours."""
+    """Return how the line of *item* ended, of whatever kind the item is; None where it is none of
+    ours.
+    """
     if not ItemAdapter.is_item(item):
         return None
     outcome = ItemAdapter(item).get("outcome")
@@ -114,7 +116,9 @@ def outcome_of(item: Any) -> str | None:
 
 
 def ended_as(item: Any) -> str | None:
-    """How the line of *item* ended, of a fileset by its status; None where *item* ends no line."""
+    """Return how the line of *item* ended, of a fileset by its status; None where *item* ends no
+    line.
+    """
     if not ItemAdapter.is_item(item) or getattr(item, "beside", False):
         return None
     status = ItemAdapter(item).get("status")
@@ -185,7 +189,7 @@ class Progress:
 
 
 def names_a_contact(user_agent: str) -> bool:
-    """Whether a user agent tells site owners whom to write to: an address, or a URL that is
+    """Return whether a user agent tells site owners whom to write to: an address, or a URL that is
     neither Scrapy's nor Lafka's own.
     """
     return "@" in user_agent or any(
@@ -218,7 +222,7 @@ class ContactCheck:
 
 
 def is_counted_alone(crawler: Crawler) -> bool:
-    """Whether nobody of *crawler* takes items but the outcome feed and who counts them.
+    """Return whether nobody of *crawler* takes items but the outcome feed and who counts them.
 
     Lines can then be told past the engine. Else there is another feed, a pipeline, a spider
     middleware or an extension (as CLOSESPIDER_ITEMCOUNT has) that is not ours.
@@ -242,5 +246,5 @@ def _module(part: object) -> str:
 
 
 def is_new_fut(entry: dict[str, Any]) -> bool:
-    """Whether an entry of ``futs`` was stored just now, and is thought to be a fut."""
+    """Return whether an entry of ``futs`` was stored just now, and is thought to be a fut."""
     return bool(entry["new"]) and not entry.get("label")

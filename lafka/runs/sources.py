@@ -61,7 +61,9 @@ class Outside:
 
 
 def outside(environ: Mapping[str, str], files: Iterable[str | Path]) -> Outside:
-    """What *environ* and *files*, the strongest last, say; ``BadArgument`` for a damaged file."""
+    """Return what *environ* and *files*, the strongest last, say; ``BadArgument`` for a damaged
+    file.
+    """
     settings: dict[str, Setting] = {}
     unknown: list[str] = []
     for said in [*_of_files(files), *_of_environment(environ)]:
@@ -73,7 +75,7 @@ def outside(environ: Mapping[str, str], files: Iterable[str | Path]) -> Outside:
 
 
 def here() -> Outside:
-    """What is said to this process in its folder; ``BadArgument``."""
+    """Return what is said to this process in its folder; ``BadArgument``."""
     return outside(os.environ, files())
 
 
@@ -100,7 +102,7 @@ def apply(settings: BaseSettings, said: Outside) -> None:
 
 
 def source_of(settings: BaseSettings, name: str, said: Outside) -> str:
-    """Where the value of *name*, which *said* was applied to, came from."""
+    """Return where the value of *name*, which *said* was applied to, came from."""
     priority = settings.getpriority(name) or 0
     if priority >= PRIORITIES["cmdline"]:
         return OPTION

@@ -55,7 +55,7 @@ class Terminal:
 
     @property
     def has_log(self) -> bool:
-        """Whether what is logged at INFO is seen in it."""
+        """True where what is logged at INFO is seen in it."""
         return any(handler.level <= logging.INFO for handler in self._handlers)
 
     def attach(self) -> None:
@@ -84,7 +84,7 @@ class Terminal:
         self.write(f"{text}\n")
 
     def write(self, text: str) -> int:
-        """What a log handler writes: whole lines."""
+        """Return what a log handler writes: whole lines."""
         with self._turn:
             self._put(f"{ERASE}{text}{self._line}" if self._line else text)
         return len(text)

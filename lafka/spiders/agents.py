@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def user_agent(settings: BaseSettings) -> str:
-    """What a scrapy-warcio settings file says, else Lafka and whom to turn to."""
+    """Return what a scrapy-warcio settings file says, else Lafka and whom to turn to."""
     own = None
     with suppress(BadArgument):  # told by check
         own = warc_settings(settings).get("user_agent")

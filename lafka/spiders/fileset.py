@@ -147,14 +147,16 @@ class FilesetSpider(Spider):
         )
 
     def told(self) -> dict[str, Any]:
-        """What the run's report says of this crawl."""
+        """Return what the run's report says of this crawl."""
         given = {name: self.__dict__[name] for name in ARGUMENTS if name in self.__dict__}
         return {"job": self.__dict__.get(GUESTS[0]), "arguments": given}
 
     # The input --------------------------------------------------------------------------
 
     async def start(self) -> AsyncIterator[Any]:
-        """What is to be stored and told, as ingests come to it; their requests go by the engine."""
+        """Yield what is to be stored and told, as ingests come to it; their requests go by the
+        engine.
+        """
         self._meet_brokers()
         reading = asyncio.ensure_future(self._read())
         counting = asyncio.ensure_future(self._count_lines())
@@ -287,7 +289,7 @@ class FilesetSpider(Spider):
         self._brokers.start()
 
     def _following(self) -> Callable[[], Awaitable[RequestLine | None]]:
-        """What gives one line of the input after the other; None behind the last."""
+        """Return what gives one line of the input after the other; None behind the last."""
         if self._brokers is not None and self._brokers.inbox is not None:
             return self._brokers.inbox.next
         return partial(self.wire.aside, next, self.arguments.lines(), None)

@@ -239,7 +239,7 @@ def _header(response: Response, name: str) -> str:
 
 
 def _is_elsewhere(got: Got) -> bool:
-    """Whether what was asked for is not there, so that another form of its URL may be."""
+    """Return whether what was asked for is not there, so that another form of its URL may be."""
     if got.error or not got.exchanges:
         return False
     return judge(got.exchanges[-1].payload) in _ELSEWHERE

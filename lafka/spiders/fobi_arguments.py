@@ -21,7 +21,9 @@ _YES = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": 
 
 
 def choice_of(settings: BaseSettings, given: Mapping[str, str]) -> Choice:
-    """Which fobis are wanted; ``BadArgument`` or ``BadList``, one sentence, for what cannot be."""
+    """Return which fobis are wanted; ``BadArgument`` or ``BadList``, one sentence, for what cannot
+    be.
+    """
     for name in given:
         if name not in (*ARGUMENTS, *GUESTS):
             known = ", ".join(ARGUMENTS)
@@ -86,7 +88,7 @@ def _ids(path: str) -> tuple[str, ...]:
 
 
 def _excluded(path: str) -> Callable[[str], bool]:
-    """Whether a handle is among the pids and patterns of the file *path*, the main crawl's."""
+    """Return whether a handle is among the pids and patterns of the file *path*, the main crawl's."""
     from lafka.papers.lists.excludes import Excludes  # noqa: PLC0415
     from lafka.pids import SCHEMES  # noqa: PLC0415
 

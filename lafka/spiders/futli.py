@@ -181,7 +181,7 @@ class FutliSpider(RoadSpider[Line]):
         return started
 
     def _verdict(self, line: Line) -> _Verdict | None:
-        """How a line ends that is not asked; None where it is asked."""
+        """Return how a line ends that is not asked; None where it is asked."""
         if line.outcome:
             return _Verdict(line.outcome, line.problem)
         assert line.futli is not None
@@ -238,7 +238,7 @@ class FutliSpider(RoadSpider[Line]):
         self._heard.add(item)
 
     def summary(self, values: Mapping[str, Any]) -> Summary:
-        """What came of the run whose closing report is *values*."""
+        """Return what came of the run whose closing report is *values*."""
         return Summary.of(values, self._heard, self.archive.root)
 
     @staticmethod

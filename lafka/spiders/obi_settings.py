@@ -54,7 +54,7 @@ def the_records(
 
 
 def fobi_rules(settings: BaseSettings) -> FobiRules:
-    """How fobis are judged, and when they are asked for again; ``BadArgument``."""
+    """Return how fobis are judged, and when they are asked for again; ``BadArgument``."""
     import time  # noqa: PLC0415
 
     from lafka.archec.files.fobi_store import FobiRules  # noqa: PLC0415

@@ -61,7 +61,8 @@ class Children:
         self.is_cut = False
 
     def ask(self, name: str, question: dict[str, Any], data: bytes = b"", *, seconds: int) -> Any:
-        """What the task *name* answers to *question* and *data*, after *seconds* of CPU at most.
+        """Return what the task *name* answers to *question* and *data*, after *seconds* of CPU at
+        most.
 
         ``ChildDied`` where there is no answer, and after ``cut``.
         """

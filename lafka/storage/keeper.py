@@ -79,7 +79,7 @@ class _Going:
         return self.commits[0].key
 
     def joined(self, commit: Commit[Any]) -> bool:
-        """Whether *commit* goes with these; they have not begun."""
+        """Return whether *commit* goes with these; they have not begun."""
         fits = len(self.commits) < JOINED_MAX and commit.begin == self.commits[0].begin
         if fits:
             self.commits.append(commit)

@@ -40,14 +40,14 @@ def lock_file(path: Path, flags: int, *, wait: bool = True) -> int | None:
 
 
 def is_at(fd: int, path: Path) -> bool:
-    """Whether *path* still names the file that *fd* is: another process may have renamed it."""
+    """Return whether *path* still names the file that *fd* is: another process may have renamed it."""
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(fd), path.stat())
     return False
 
 
 def is_locked(fd: int) -> bool:
-    """Whether another process has the lock of *fd*, which then is shared until it is closed."""
+    """Return whether another process has the lock of *fd*, which then is shared until it is closed."""
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -56,7 +56,7 @@ def is_locked(fd: int) -> bool:
 
 
 def is_locked_at(path: Path) -> bool:
-    """Whether a process has the lock of the file at *path*; False where none is there."""
+    """Return whether a process has the lock of the file at *path*; False where none is there."""
     try:
         # Not waiting: a named pipe would have us wait for who writes to it.
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -89,7 +89,7 @@ class FileLock(Step):
         self._flock(fcntl.LOCK_EX)
 
     def tried(self) -> bool:
-        """Whether it could be had at once."""
+        """Return whether it could be had at once."""
         try:
             self._flock(fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -82,7 +82,8 @@ def stopping_for(crawler: Crawler) -> str:
 
 
 def is_closing(crawler: Crawler) -> bool:
-    """Whether the spider of *crawler* closes, by Scrapy's own reasons too, as CLOSESPIDER_TIMEOUT.
+    """Return whether the spider of *crawler* closes, by Scrapy's own reasons too, as
+    CLOSESPIDER_TIMEOUT.
 
     No public way to it; where the name is gone, a crawl that closes still begins its waiting lines.
     """

@@ -33,7 +33,8 @@ class Threads:
         self._executor = ThreadPoolExecutor(count, thread_name_prefix=name)
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What *work* returns or raises, done in a thread, with the caller's context variables.
+        """Return what *work* returns or raises, done in a thread, with the caller's context
+        variables.
 
         It is done even where its caller is cancelled meanwhile. ``RuntimeError`` after ``stop``.
         """
@@ -78,7 +79,7 @@ class Keeping:
         self._from_thread: Callable[..., object] | None = None
 
     async def call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What *work* returns or raises, done after all calls that came before it.
+        """Return what *work* returns or raises, done after all calls that came before it.
 
         It is done even where its caller is cancelled meanwhile. ``RuntimeError`` after ``stop``.
         """
@@ -88,7 +89,8 @@ class Keeping:
     async def commit(
         self, key: Hashable, begin: Callable[[Sequence[W]], Steps[Sequence[T]]], what: W
     ) -> T:
-        """What comes of the steps that *begin* gives for *what*, side by side with other keys'.
+        """Return what comes of the steps that *begin* gives for *what*, side by side with other
+        keys'.
 
         *begin* may be given several that go as one: see :class:`lafka.storage.keeper.Commit`.
         Else as for :meth:`call`.
@@ -171,7 +173,7 @@ class Room:
 
 
 async def run_aside(name: str, work: Callable[[], T]) -> T:
-    """What *work* returns or raises, done in a thread that nothing waits for at the end.
+    """Return what *work* returns or raises, done in a thread that nothing waits for at the end.
 
     For what can block for ever, as reading a pipe does: the standard library's executor would wait
     for it when the interpreter exits.
@@ -191,7 +193,7 @@ async def run_aside(name: str, work: Callable[[], T]) -> T:
 
 
 def awaited(future: Future[T]) -> Awaitable[T]:
-    """What comes of *future*, told in the thread of the loop; its work cannot be called off."""
+    """Return what comes of *future*, told in the thread of the loop; its work cannot be called off."""
     if is_asyncio_available():
         return asyncio.shield(asyncio.wrap_future(future))
     from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late

@@ -140,7 +140,7 @@ class Captures:
             yield found
 
     def _referred(self, volume: Volume, record: StoredRecord) -> StoredRecord | None:
-        """What *record*, a revisit, had: by id, else by digest, in the same WARC."""
+        """Return what *record*, a revisit, had: by id, else by digest, in the same WARC."""
         wanted = record.fields.first("WARC-Refers-To")
         digest = record.fields.first("WARC-Payload-Digest")
         for other in volume.records(("response", "resource")):

@@ -116,7 +116,7 @@ def _place(captured: Captured) -> tuple[str, int, str]:
 
 
 def _match(url: str, kind: str) -> dict[str, str]:
-    """What the index is asked by."""
+    """Return what the index is asked by."""
     if url.endswith("*") and kind == "exact":
         url, kind = url[:-1], "prefix"
     if kind == "exact":

@@ -183,7 +183,7 @@ class PatientProtocol(HttpToolsProtocol):
                 await send({"type": "http.response.body"})
 
     async def _file_sent(self, fd: int, offset: int, count: int) -> int:
-        """How many of *count* bytes of the file *fd* were sent."""
+        """Return how many of *count* bytes of the file *fd* were sent."""
         self.flow.pause_reading()  # until the answer is out: whoever is gone shows by the sending
         await self.flow.drain()  # nothing is in the transport's hands then
         sent = 0

@@ -274,12 +274,12 @@ class Pieces(StreamingResponse):
 
 
 def can_zero_copy(scope: Scope) -> bool:
-    """Whether the server sends files by the kernel."""
+    """Return whether the server sends files by the kernel."""
     return ZERO_COPY in scope.get("extensions", ())
 
 
 def _may_stall(response: Response) -> bool:
-    """Whether it is more than the system takes off our hands at once."""
+    """Return whether it is more than the system takes off our hands at once."""
     return isinstance(response, StreamingResponse) or len(response.body) > _AT_ONCE
 
 

@@ -44,7 +44,9 @@ def serve(
 
 
 def is_loopback(bind: str) -> bool:
-    """Whether nobody from elsewhere can reach *bind*; ``BadArgument`` for what is no address."""
+    """Return whether nobody from elsewhere can reach *bind*; ``BadArgument`` for what is no
+    address.
+    """
     try:
         return ip_address(bind).is_loopback
     except ValueError:
@@ -66,7 +68,7 @@ def config(
     protocol: type[PatientProtocol] = PatientProtocol,
     connections: int = CONNECTIONS_MAX,
 ) -> uvicorn.Config:
-    """How uvicorn is to serve *app*; who asks where *connections* others are open gets 503."""
+    """Return how uvicorn is to serve *app*; who asks where *connections* others are open gets 503."""
     return uvicorn.Config(
         app,
         http=protocol,

@@ -140,7 +140,7 @@ def _differs(fd: int, fut: Fut) -> str:
 
 
 def sent(request: Request, stretch: Stretch, headers: dict[str, str]) -> Response:
-    """What *request* gets of *stretch*, whose descriptor is closed whatever comes of it."""
+    """Return what *request* gets of *stretch*, whose descriptor is closed whatever comes of it."""
     answer = ranges.answer(request.headers, stretch.etag, stretch.size)
     headers |= {"ETag": stretch.etag, "Accept-Ranges": "bytes"}
     if answer.content_range:

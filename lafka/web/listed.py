@@ -86,7 +86,7 @@ class ListHoldings:
         self._listed[f"{row.pid}\t{row.url}"] = None
 
     def _row(self, number: int, line: bytes) -> Row | None:
-        """What a line says, None for a blank one and for a head; ``Refused``."""
+        """Return what a line says, None for a blank one and for a head; ``Refused``."""
         try:
             text = line.decode().rstrip("\r\n")
         except UnicodeDecodeError:

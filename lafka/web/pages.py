@@ -156,7 +156,7 @@ class Pages:
 
 
 def asked(request: Request) -> Question:
-    """What a search asks for; ``BadArgument`` comes from the search itself."""
+    """Return what a search asks for; ``BadArgument`` comes from the search itself."""
     query = request.query_params
     return Question(
         text=query.get("q", ""),

@@ -32,7 +32,8 @@ class Answer:
 
 
 def answer(headers: Mapping[str, str], etag: str, size: int) -> Answer:
-    """What a request with *headers*, names in lower case, gets of *size* bytes tagged *etag*.
+    """Return what a request with *headers*, names in lower case, gets of *size* bytes tagged
+    *etag*.
 
     304 where the client has them, 206 for a range that can be sent, 416 for one that cannot, else
     200. *etag* is strong, with its quotes. What is no range by the grammar is passed over.
@@ -57,5 +58,5 @@ def answer(headers: Mapping[str, str], etag: str, size: int) -> Answer:
 
 
 def _names(tags: str, etag: str) -> bool:
-    """Whether the list *tags* of If-None-Match has *etag*, weakly compared, or is ``*``."""
+    """Return whether the list *tags* of If-None-Match has *etag*, weakly compared, or is ``*``."""
     return tags.strip() == "*" or any(tag == etag for _, tag in _TAG.findall(tags))

@@ -60,7 +60,7 @@ class Scripts:
 
     @classmethod
     def of(cls, folder: Path) -> Scripts:
-        """What was unpacked in *folder*; ``BadArgument`` where it is not there."""
+        """Return what was unpacked in *folder*; ``BadArgument`` where it is not there."""
         scripts = {}
         for name in NAMES:
             path = folder / f"{name}.js"
@@ -145,7 +145,7 @@ class ReplayWeb:
         return pid
 
     def frame(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
-        """What the program's own worker answers in its frame, where that is not at work yet."""
+        """Return what the program's own worker answers in its frame, where that is not at work yet."""
         _check_framed(request)
         return Response(_FRAME, media_type="text/html")
 

@@ -78,7 +78,9 @@ def serve(make: Callable[[Origins], Site], where: Where, begun: Callable[[Origin
 
 
 def origins_of(where: Where, ports: Sequence[int]) -> Origins:
-    """How browsers reach what listens on *ports*: pages, bytes, ReplayWeb.page if it is there."""
+    """Return how browsers reach what listens on *ports*: pages, bytes, ReplayWeb.page if it is
+    there.
+    """
     names = (_checked("LAFKA_WEB_ORIGIN", where.origin),
              _checked("LAFKA_WEB_REPLAY_ORIGIN", where.replay_origin),
              _checked("LAFKA_WEB_REPLAYWEB_ORIGIN", where.replayweb_origin))  # fmt: skip

@@ -85,7 +85,7 @@ class Site:
         return self._kept("captures", self.captures, SqliteIndex)
 
     def _kept(self, name: str, path: Path, opened: Callable[[Path], _T]) -> _T:
-        """What *opened* gave this thread for *path*, as long as the file is the same."""
+        """Return what *opened* gave this thread for *path*, as long as the file is the same."""
         held = getattr(self._local, name, None)
         now = _identity(path)
         if held is not None and held[0] == now:
@@ -110,7 +110,7 @@ class Site:
         return pid
 
     def is_withheld(self, pid: Pid) -> bool:
-        """Whether *pid* is in the file of those withheld, as it is now; ``BadList``."""
+        """Return whether *pid* is in the file of those withheld, as it is now; ``BadList``."""
         if self.withheld is None:
             return False
         stat = self.withheld.stat()
@@ -165,7 +165,7 @@ class Site:
             os.close(fd)
 
     def piece(self, pid: Pid) -> list[Piece]:
-        """What is packed of *pid*; ``NotHeld``, ``BadSuwaf``, ``ShortWarc``."""
+        """Return what is packed of *pid*; ``NotHeld``, ``BadSuwaf``, ``ShortWarc``."""
         os.close(self.warc(pid, self.suwaf(pid).end))
         return list(pieces(self.archive, [pid]))
 

@@ -127,7 +127,7 @@ def _indexed(site: Site, pid: Pid) -> Row | None:
 
 
 def _asks(site: Site, row: Row | None, suwaf: Suwaf | None) -> Iterator[Asks]:
-    """What is known of each futli: the index's word, else what the suwaf shows."""
+    """Yield what is known of each futli: the index's word, else what the suwaf shows."""
     if row is not None:
         yield from _futlis(site, row["id"])
     elif suwaf is not None:
@@ -255,7 +255,7 @@ def run(site: Site, name: str) -> Row:
 
 
 def host(site: Site, name: str) -> Row:
-    """What came of a host's futlis; ``NotHeld``."""
+    """Return what came of a host's futlis; ``NotHeld``."""
     found = rows(site, "SELECT id, name FROM host WHERE name = ?", name.lower())
     if not found:
         raise NotHeld(f"{name}: no futli is at this host")

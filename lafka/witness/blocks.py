@@ -69,12 +69,12 @@ class HttpEntity:
 
     @property
     def chunked(self) -> bool:
-        """Whether any transfer coding was applied."""
+        """True where any transfer coding was applied."""
         return bool(self.transfer)
 
     @property
     def coded(self) -> bool:
-        """Whether the bytes may be other than the server's file."""
+        """True where the bytes may be other than the server's file."""
         return bool(self.transfer or self.content)
 
 
@@ -152,7 +152,9 @@ def _codings(value: bytes) -> tuple[str, ...]:
 
 
 def pdf_offset(kind: str, block: Block, entity: HttpEntity | None) -> int | None:
-    """Where in the file a PDF begins literally; None where the record, of type *kind*, has none."""
+    """Return where in the file a PDF begins literally; None where the record, of type *kind*, has
+    none.
+    """
     if kind not in ("response", "resource", "conversion"):
         return None
     if entity is not None and entity.transfer:
@@ -168,7 +170,7 @@ def pdf_offset(kind: str, block: Block, entity: HttpEntity | None) -> int | None
 
 
 def _is_bare(junk: bytes, codings: tuple[str, ...]) -> bool:
-    """Whether codings that a server names were not applied to a body of *junk* and a PDF.
+    """Return whether codings that a server names were not applied to a body of *junk* and a PDF.
 
     No coded body begins with the mark of a PDF; one that cannot be compressed can hold it as it is
     behind a first few bytes, by which only gzip and Zstandard can be told.
@@ -181,7 +183,7 @@ def _is_bare(junk: bytes, codings: tuple[str, ...]) -> bool:
 def is_whole(
     fields: Mapping[str, str], block: Block, entity: HttpEntity | None, place: int, end: int
 ) -> bool:
-    """Whether nothing speaks against a PDF at ``file[place:end]`` having come whole."""
+    """Return whether nothing speaks against a PDF at ``file[place:end]`` having come whole."""
     if "warc-truncated" in fields or "lafka-truncated" in fields:
         return False
     if entity is not None:

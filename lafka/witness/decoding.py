@@ -28,7 +28,8 @@ _UNDONE = frozenset(("gzip", "x-gzip", "deflate"))
 
 
 def difference(fd: int, entity: HttpEntity, place: int, length: int) -> str:
-    """How the PDF in *entity* differs from ``file[place:place+length]``; empty where it does not.
+    """Return how the PDF in *entity* differs from ``file[place:place+length]``; empty where it does
+    not.
 
     Empty too where it is coded in a way that is not undone here.
     """

@@ -55,7 +55,7 @@ def canonical_digest(value: str) -> str | None:
 
 
 def _bytes_of(text: str, size: int) -> bytes | None:
-    """What *text* is in hex, where it is as long as *size* bytes are, else in base32."""
+    """Return what *text* is in hex, where it is as long as *size* bytes are, else in base32."""
     try:
         if _HEX.fullmatch(text) and len(text) == 2 * size:
             return bytes.fromhex(text)
@@ -117,7 +117,7 @@ def _stated(name: str, fields: Mapping[str, str], faults: list[Fault]) -> str:
 
 
 def _is_elsewhere(fields: Mapping[str, str]) -> bool:
-    """Whether the payload is, wholly or in part, in other records."""
+    """Return whether the payload is, wholly or in part, in other records."""
     return fields.get("warc-type") in _PARTIAL or "warc-segment-number" in fields
 
 

@@ -87,7 +87,7 @@ def _decoded(head: bytes, faults: list[Fault]) -> str:
 
 
 def has_plain_lines(head: bytes) -> bool:
-    """Whether every line ends in CR LF, and neither stands elsewhere."""
+    """Return whether every line ends in CR LF, and neither stands elsewhere."""
     return head.count(b"\r\n") == head.count(b"\n") == head.count(b"\r")
 
 

@@ -104,7 +104,7 @@ def problem(path: Path | str, code: str, sentence: str, offset: int | None = Non
 
 
 def drained(problems: list[FileProblem]) -> list[FileProblem]:
-    """What is in *problems*, which is empty then."""
+    """Return what is in *problems*, which is empty then."""
     found = problems[:]
     problems.clear()
     return found

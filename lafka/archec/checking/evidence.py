@@ -15,7 +15,7 @@ _HEAD_MAX = 1 << 20
 
 
 def check_evidence(folder: Path, gatherings: Collection[int]) -> Iterator[Problem]:
-    """What is wrong with the WARCs in *folder*; *gatherings* have a journal."""
+    """Yield what is wrong with the WARCs in *folder*; *gatherings* have a journal."""
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
         if _KEPT.fullmatch(path.name):
             continue
@@ -28,7 +28,7 @@ def check_evidence(folder: Path, gatherings: Collection[int]) -> Iterator[Proble
 
 
 def _torn(path: Path) -> int | None:
-    """Where the records of *path* end before the file does; None where they do not."""
+    """Return where the records of *path* end before the file does; None where they do not."""
     size, place = path.stat().st_size, 0
     with path.open("rb") as file:
         while place < size:

@@ -112,7 +112,7 @@ class Facts:
         return [row[0] for row in self._db.execute(asked, [obi])]
 
     def ids(self) -> int:
-        """How many obis were ever stored."""
+        """Return how many obis were ever stored."""
         return int(self._db.execute("SELECT count(DISTINCT id) FROM version").fetchone()[0])
 
 
@@ -146,7 +146,7 @@ def _line(data: bytes, *, first: bool, tist: int) -> tuple[dict[str, Any], str]:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process holds the lock of *path*."""
+    """Return whether a process holds the lock of *path*."""
     with path.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -27,7 +27,7 @@ def check_store(
     root: Path, *, quick: bool = False, ids: Collection[str] = (),
     rows: Iterable[Mapping[str, Any]] | None = None,
 ) -> Iterator[Problem]:  # fmt: skip
-    """What is wrong with the store at *root*, or with the obis *ids* of it.
+    """Yield what is wrong with the store at *root*, or with the obis *ids* of it.
 
     *quick*: no digests. *rows*: obis of the records, with ``id``, ``versions``, ``past``, ``lost``
     and ``noted``, to be held against the journals. ``BadStore`` where no store is there.
@@ -59,7 +59,7 @@ def _marker(root: Path) -> str:
 
 
 def _check_tree(root: Path, facts: Facts) -> Iterator[Problem]:
-    """What stands where nothing of the store stands, and folders without a journal."""
+    """Yield what stands where nothing of the store stands, and folders without a journal."""
     for path in sorted(root.iterdir()):
         if re.fullmatch("[0-9]{3}", path.name) and path.is_dir() and not path.is_symlink():
             yield from _check_shard(path, (path.name,), facts)
@@ -150,7 +150,7 @@ def _check_bytes(path: Path, place: Path, fact: Fact) -> Iterator[Problem]:
 
 
 def _followed(root: Path, path: Path) -> tuple[Path, str]:
-    """What *path* leads to, and the code of what is wrong with the way."""
+    """Return what *path* leads to, and the code of what is wrong with the way."""
     place, top = path, os.path.normpath(root)
     for _ in range(_LINKS_MAX + 1):
         if not place.is_symlink():

@@ -77,7 +77,7 @@ class Choice:
 
     @property
     def is_anew(self) -> bool:
-        """Whether what is there counts for nothing: no server is asked whether it has changed."""
+        """True where what is there counts for nothing: no server is asked whether it has changed."""
         return self.age == 0
 
 
@@ -126,7 +126,7 @@ class DueFobis:
             page = self._records.due(self._now, _PAGE, (last.due or 0, last.id))
 
     def _left_out(self, obi: Obi) -> str:
-        """Why *obi* is not asked for; empty where it is."""
+        """Return why *obi* is not asked for; empty where it is."""
         if obi.state is State.WITHDRAWN:
             return "withdrawn"
         if uris.is_ftp(obi.id):
@@ -206,7 +206,7 @@ class InheritedRestrictions:
         return True
 
     def _restricts(self, handle: str) -> bool:
-        """Whether the template of a series or archive says anything of restrictions."""
+        """Return whether the template of a series or archive says anything of restrictions."""
         if handle not in self._read:
             templates = list(self._templates(handle))
             for template in templates:

@@ -106,7 +106,7 @@ class Obis:
 
 
 def _answers(log: DeadLog) -> Iterator[Got]:
-    """What was asked and answered, in the order of the log."""
+    """Yield what was asked and answered, in the order of the log."""
     for bound in log.bound.values():
         try:
             exchanges = log.exchanges(bound, log.known)
@@ -136,7 +136,7 @@ def _names(names: Names, answers: list[Got]) -> Iterator[tuple[str, str]]:
 
 
 def _is_stored(last: LoggedExchange) -> bool:
-    """Whether the answer was, or would have been, stored; what it is not is asked for again."""
+    """Return whether the answer was, or would have been, stored; what it is not is asked for again."""
     if last.payload is None or last.response is None:
         return False
     outcome = judge(last.payload, truncated=last.truncated, too_big=last.too_big)

@@ -53,8 +53,8 @@ class FobiThread:
         return self._keeper is not None
 
     def keep(self, got: Got, owner: int) -> Awaitable[Kept | None]:
-        """What became of it, when that is acknowledged; None where it could not be kept, which is
-        told, and its raw log stays. ``StorageTrouble``, ``RecordsAway``.
+        """Return what became of it, when that is acknowledged; None where it could not be kept,
+        which is told, and its raw log stays. ``StorageTrouble``, ``RecordsAway``.
         """
         waiting = _Waiting(got=got, owner=owner)
         self._queue.put(waiting)
@@ -81,7 +81,7 @@ class FobiThread:
         self._close()
 
     def _batch(self) -> tuple[list[_Waiting], bool]:
-        """What came together, and whether nothing follows."""
+        """Return what came together, and whether nothing follows."""
         first = self._queue.get()
         batch = [] if first is None else [first]
         until = time.monotonic() + WAIT

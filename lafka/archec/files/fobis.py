@@ -99,7 +99,8 @@ class Asked(Protocol):
 
 
 def is_trusted(asked: Asked, url: str, etag: str) -> bool:
-    """Whether a 304 of *url* with that *etag* (empty for none) says that the content is as it was.
+    """Return whether a 304 of *url* with that *etag* (empty for none) says that the content is as
+    it was.
 
     It has to have been asked for, to come from who had given the validators, and not to name
     another version (RFC 9110, 13.1.2, 15.4.5).
@@ -118,7 +119,7 @@ def _strong(etag: str) -> str:
 
 
 def event_of(last: Last | None, text_sha256: str) -> Incidence:
-    """What the sight of a text is to an obi with the version *last*."""
+    """Return what the sight of a text is to an obi with the version *last*."""
     if last is None or last.noted is None or last.lost is not None:
         return Incidence.APPEARANCE
     return Incidence.VISIT if last.text_sha256 == text_sha256 else Incidence.CHANGE
@@ -137,7 +138,7 @@ def stored_line(
 
 
 def was_pdf(obi: Obi) -> bool:
-    """Whether its last version was a PDF, or a page that stood in for one already."""
+    """Return whether its last version was a PDF, or a page that stood in for one already."""
     return obi.payload == PDF or obi.soft
 
 
@@ -177,7 +178,8 @@ def lines_of_miss(answer: Answer, obis: Mapping[str, Obi], tist: int) -> Iterato
 def links(
     way: Sequence[str], stored: Collection[str], content: ObiFile, tist: int
 ) -> dict[str, ObiFile | None]:
-    """Where the symlink of each hop leads that is *stored* at *tist*; None where it has none.
+    """Return where the symlink of each hop leads that is *stored* at *tist*; None where it has
+    none.
 
     *way* ends with who answered; *content* is where the bytes lie. A hop leads to the next one that
     has a place at this tist, but over at most ten links; two neighbours that differ by a slash at

@@ -41,7 +41,7 @@ class Sighting:
         return self.template.line
 
     def line_values(self) -> dict[str, Any]:
-        """What a journal line says of it beside id, checksums and times."""
+        """Return what a journal line says of it beside id, checksums and times."""
         offset = self.template.offset
         told: dict[str, Any] = {"type": self.template.type, "file": self.file, "offset": offset}
         if offset is None:
@@ -98,7 +98,7 @@ def _of_file(file: SourceFile, tell: Tell, passing: Passing) -> Iterator[Sightin
 def _sighting(
     file: SourceFile, template: redif.Template, passing: Passing, draft: int
 ) -> Sighting | None:
-    """What *template* is a sighting of, and a row for it; None for what is not stored."""
+    """Return what *template* is a sighting of, and a row for it; None for what is not stored."""
     odd = [Oddity(one.line - template.line, one.code, one.sentence) for one in template.problems]
     if template.handle is None or template.type in _STORED_NOT:
         passing.put_other(draft, template, odd)
@@ -152,7 +152,9 @@ def _refipos(template: redif.Template) -> Iterator[dict[str, Any]]:
 
 
 def read_tobi(data: bytes) -> dict[str, Any] | None:
-    """What a journal line says of the tobi with these bytes, ``id`` too; None for another file."""
+    """Return what a journal line says of the tobi with these bytes, ``id`` too; None for another
+    file.
+    """
     try:
         for template in redif.read(data, ""):
             if template.handle is not None and template.type not in _STORED_NOT:

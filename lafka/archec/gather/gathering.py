@@ -196,7 +196,7 @@ class Gathering:
         return None, f"{checksums.md5}-{len(found) + 1}" if found else checksums.md5
 
     def _is_there(self, content: Content) -> bool:
-        """Whether its file is: where somebody took it away, it is stored anew."""
+        """Return whether its file is: where somebody took it away, it is stored anew."""
         return self._store.path(content.tist, content.id).is_file()
 
     def _remember(self, line: Line) -> Content:

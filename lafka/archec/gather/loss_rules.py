@@ -67,7 +67,7 @@ def _deletions(
 
 
 def covered(source: Source, code: str, rule: LossRule) -> bool:
-    """Whether a tobi of the archive *code* that was not seen is gone indeed.
+    """Return whether a tobi of the archive *code* that was not seen is gone indeed.
 
     In ``all/`` stand copies of archive and series templates, so that has to be read as well.
     """

@@ -167,7 +167,7 @@ def _rolled_fobi(records: Records, path: Path, obi: str, tist: int) -> dict[str,
 
 
 def event_of(last: Last | None) -> str:
-    """What the sight of an obi is whose text is not the last one."""
+    """Return what the sight of an obi is whose text is not the last one."""
     return "change" if last and last.noted is not None and last.lost is None else "appearance"
 
 

@@ -122,7 +122,7 @@ def _tist(last: int, plan: Plan, report: TobiReport) -> int:
 
 
 def _head(store: ObiStore, source: Source, plan: Plan, run: str) -> dict[str, Any]:
-    """What the first line of each journal of this run says."""
+    """Return what the first line of each journal of this run says."""
     return {
         "kind": str(Kind.TOBI),
         "source": {} if plan.dry else told_source(source, store),
@@ -145,7 +145,9 @@ def _beginner(
 
 
 def told_source(source: Source, store: ObiStore) -> str | dict[str, str]:
-    """How a journal names *source*: below the home where it is there; a tarball by its SHA-256."""
+    """Return how a journal names *source*: below the home where it is there; a tarball by its
+    SHA-256.
+    """
     home = store.root.resolve().parent
     within = source.path.is_relative_to(home)
     name = str(source.path.relative_to(home) if within else source.path)

@@ -107,7 +107,7 @@ class Source(ABC):
     def close(self) -> None: ...
 
     def covers(self, archive: str) -> bool:
-        """Whether what is not there of *archive* is gone indeed, and not only unread."""
+        """Return whether what is not there of *archive* is gone indeed, and not only unread."""
         return self.whole and not self._unread & {archive.lower(), ""}
 
     def _unreadable(self, path: str, place: str, reason: str) -> None:

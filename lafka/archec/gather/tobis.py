@@ -63,7 +63,7 @@ class Seen:
                 places[number] = base + line
 
     def place(self, number: int) -> int:
-        """Where it was seen; 0 where it was not."""
+        """Return where it was seen; 0 where it was not."""
         return self._places[number] & ~_STORED if number < len(self._places) else 0
 
     def pack(self, file: str, line: int) -> int:

@@ -63,5 +63,5 @@ def withdraw(
 
 
 def _having(records: Records, kind: Kind, key: str) -> int:
-    """How many versions have the content with that MD5 key."""
+    """Return how many versions have the content with that MD5 key."""
     return sum(md5 == key for obi in records.walk(kind) for _, md5 in obi.versions)

@@ -61,7 +61,7 @@ class Choice:
 
     @classmethod
     def of(cls, opts: Any) -> Choice:
-        """What the options of a command ask for; ``BadArgument``."""
+        """Return what the options of a command ask for; ``BadArgument``."""
         types = frozenset(opts.type.lower().split(",") if opts.type else DEFAULT_TYPES)
         if wrong := sorted(types - redif.ITEMS):
             raise BadArgument(f"--type {wrong[0]!r} is none of {', '.join(sorted(redif.ITEMS))}")
@@ -73,7 +73,7 @@ class Choice:
         )
 
     def takes(self, template: redif.Template, handle: Handle) -> bool:
-        """Whether futlis of *template* are wanted."""
+        """Return whether futlis of *template* are wanted."""
         return (
             template.type in self.types
             and self.archive in (None, handle.archive)
@@ -81,7 +81,7 @@ class Choice:
         )
 
     def takes_file(self, file: redif.File) -> bool:
-        """Whether *file* is, or may be, a full text."""
+        """Return whether *file* is, or may be, a full text."""
         function = (file.function or "").strip().lower()
         return self.all_functions or not function.startswith(NO_FULL_TEXT)
 

@@ -54,7 +54,9 @@ class StoreFutliList:
         self.whole = not self.problems
 
     def _is_left_out(self, obi: Obi) -> bool:
-        """Whether it neither has files that are wanted nor restricts any; it is not even read."""
+        """Return whether it neither has files that are wanted nor restricts any; it is not even
+        read.
+        """
         of_other = obi.type in redif.ITEMS and self._choice.series not in (None, obi.series)
         return (
             of_other

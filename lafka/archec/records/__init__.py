@@ -169,7 +169,7 @@ class Records(Protocol):
         """Take in *lines*, which end at byte *upto* of the journal; twice is once."""
 
     def applied(self, journal: int) -> int:
-        """How many bytes of that journal are in; 0 for one that is unknown."""
+        """Return how many bytes of that journal are in; 0 for one that is unknown."""
 
     def last(self, kind: Kind, obi: str) -> Last | None: ...
 

@@ -55,7 +55,7 @@ def opened(head: Line) -> Gathering:
 
 
 def fold(gathering: Gathering, upto: int, lines: Sequence[Line], known: Known) -> Changes:
-    """What *lines*, which end at byte *upto*, do to *known*, which is not changed.
+    """Return what *lines*, which end at byte *upto*, do to *known*, which is not changed.
 
     Done twice, it is as done once: a database without transactions applies again after a kill.
     """
@@ -135,7 +135,7 @@ def _stored(changes: Changes, line: Line, known: Known) -> None:
 
 
 def _answered(line: Line) -> str | None:
-    """Who answered, where that is not whom the line is about."""
+    """Return who answered, where that is not whom the line is about."""
     *_, last = line.get("way") or [line["id"]]
     return None if last == line["id"] else str(last)
 

@@ -35,7 +35,7 @@ def _is_there(error: Document) -> bool:
 
 
 def _over(document: Document) -> Any:
-    """What makes the document that is there have all that *document* has."""
+    """Return what makes the document that is there have all that *document* has."""
     values = {name: value for name, value in document.items() if name not in ("_id", "t", "past")}
     values |= {f"t.{tist}": md5 for tist, md5 in document.get("t", {}).items()}
     write = {"$set": values}

@@ -87,6 +87,6 @@ def _is_of(path: Path, gathering: Gathering) -> bool:
 
 
 def _is_here(store: ObiStore, gathering: Gathering) -> bool:
-    """Whether the store has the gathering, by its journal or by its folder alone."""
+    """Return whether the store has the gathering, by its journal or by its folder alone."""
     path = store.journal(gathering.tist)
     return _is_of(path, gathering) if path.exists() else store.folder(gathering.tist).is_dir()

@@ -60,7 +60,9 @@ def after_miss(obi: Obi) -> int | None:
 
 
 def why_lost(obi: Obi, outcome: str, tist: int) -> str:
-    """Why *obi*, which was there, is gone by an *outcome* at *tist*; empty where it may be back."""
+    """Return why *obi*, which was there, is gone by an *outcome* at *tist*; empty where it may be
+    back.
+    """
     if obi.noted is None or obi.lost is not None:
         return ""
     if outcome == "gone":

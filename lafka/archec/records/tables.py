@@ -75,7 +75,7 @@ def row_of_obi(obi: Obi) -> tuple[Any, ...]:
 
 
 def is_only_pointed_at(obi: Obi) -> bool:
-    """Whether *obi* is a fobi of which ``POINTED`` tells all."""
+    """Return whether *obi* is a fobi of which ``POINTED`` tells all."""
     return obi.kind is Kind.FOBI and obi.noted is None and obi.seen is None
 
 
@@ -84,7 +84,7 @@ def row_of_pointed(obi: Obi) -> tuple[Any, ...]:
 
 
 def has_only_appeared(obi: Obi) -> bool:
-    """Whether *obi* is a tobi of which ``APPEARED`` tells all."""
+    """Return whether *obi* is a tobi of which ``APPEARED`` tells all."""
     is_there = obi.noted is not None and obi.lost is None
     return is_there and obi.kind is Kind.TOBI and obi.seen is None and obi.due is None
 

@@ -123,7 +123,7 @@ class Reader:
 
     @property
     def is_told_whole(self) -> bool:
-        """Whether no problem was left out because there were so many."""
+        """True where no problem was left out because there were so many."""
         return self._told <= MOST_PROBLEMS
 
     def _before_the_first(self, block: Block) -> None:
@@ -187,7 +187,7 @@ def _shown(text: str) -> str:
 
 
 def _opening(line: str) -> str:
-    """What the first line of a template has behind the name of its field."""
+    """Return what the first line of a template has behind the name of its field."""
     name, colon, value = line.partition(":")
     if colon:
         return value.strip()
@@ -326,7 +326,7 @@ class _Parsing:
         return None
 
     def _begins(self, name: vocabulary.Name, line: str, number: int) -> bool:
-        """Whether *line*, which is odd, begins a field; told."""
+        """Return whether *line*, which is odd, begins a field; told."""
         verdict, known = name
         shown = repr(_shown(line.partition(":")[0]))
         within = self.names[-1]

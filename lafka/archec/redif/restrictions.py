@@ -27,7 +27,7 @@ class Restrictions:
                 self._said.setdefault(template.handle.text, said)
 
     def of(self, handle: Handle, file: File) -> str | None:
-        """What restricts *file* of the template with *handle*; None for nothing.
+        """Return what restricts *file* of the template with *handle*; None for nothing.
 
         The nearest that says anything counts: the file, the template, the series, the archive;
         ``none`` says that nothing does.

@@ -37,7 +37,7 @@ class Shape(NamedTuple):
     in_order: bool
 
     def of(self, name: str) -> Sequence[int]:
-        """Where the fields of that name, in any case, stand."""
+        """Return where the fields of that name, in any case, stand."""
         if name in self.places:
             return self.places[name]
         lower = name.lower()

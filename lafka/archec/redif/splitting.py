@@ -68,7 +68,7 @@ _Start = tuple[int, int, str]
 
 
 def slices(data: bytes) -> Iterator[Slice]:
-    """What stands in the bytes of a file between two lines that are as most templates begin.
+    """Yield what stands in the bytes of a file between two lines that are as most templates begin.
 
     One whose bytes are those of a block that was whole and began ``plain``, here or in another
     file, is such a block here too: where a template begins is told by its own line, and that one
@@ -196,7 +196,7 @@ def line_ends(data: bytes) -> int:
 
 
 def _line_start(window: bytes, least: int, place: int) -> int:
-    """Where the line of *place* begins, 0 where it does so before *least*."""
+    """Return where the line of *place* begins, 0 where it does so before *least*."""
     return max(window.rfind(b"\n", least, place), window.rfind(b"\r", least, place)) + 1
 
 
@@ -208,7 +208,7 @@ def _hits(low: bytes, word: bytes) -> Iterator[int]:
 
 
 def _starts(window: bytes, looked: int, reach: int, before: bytes) -> Iterator[_Start]:
-    """Where templates begin in *window*, by names from *looked* up to *reach*.
+    """Yield where templates begin in *window*, by names from *looked* up to *reach*.
 
     *before* is what the line began with in which the window begins, if that is not its start.
     """
@@ -237,7 +237,7 @@ def _starts(window: bytes, looked: int, reach: int, before: bytes) -> Iterator[_
 
 
 def _names(low: bytes) -> list[int]:
-    """Where a template may begin by its name, or by the value that makes any name sure."""
+    """Return where a template may begin by its name, or by the value that makes any name sure."""
     places = list(_hits(low, _NAME))
     # Nearly always each value has its name before it, and need not be looked at.
     if low.count(_VALUE) > sum(low.startswith(_NAME_AND_VALUE, place) for place in places):
@@ -246,7 +246,7 @@ def _names(low: bytes) -> list[int]:
 
 
 def _begun(low: bytes, place: int, *, blank: bool, after: bytes) -> str:
-    """How a template begins by the name at *place*; empty where it does not."""
+    """Return how a template begins by the name at *place*; empty where it does not."""
     if blank and _COLON.match(low, place):
         return "plain"
     if not _SURE.match(low, place):
@@ -257,7 +257,7 @@ def _begun(low: bytes, place: int, *, blank: bool, after: bytes) -> str:
 
 
 def _meant(window: bytes, line: int, hit: int) -> str:
-    """Whether the line is a misspelt name before ReDIF- at *hit*."""
+    """Return whether the line is a misspelt name before ReDIF- at *hit*."""
     if hit - line > _LONGEST_MEANT or not _MEANT.fullmatch(window, line, hit):
         return ""
     return "" if _NAME in window[line:hit].lower() else "meant"

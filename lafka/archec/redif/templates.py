@@ -138,7 +138,7 @@ class Template:
         return list(_clusters(self.fields, prefix))
 
     def files(self) -> tuple[File, ...]:
-        """What the template says of files, in its order."""
+        """Return what the template says of files, in its order."""
         files = self._shape.files
         said = next(filter(None, self.all("Restriction")), "") if files else ""
         return tuple(_file(self, n, cluster, said) for n, cluster in enumerate(files, 1))
@@ -217,7 +217,7 @@ def restricting(value: str | None) -> str | None:
 
 
 def size_in_bytes(value: str) -> int | None:
-    """What a File-Size says: a bare number is of kilobytes (ReDIF 1); None for prose."""
+    """Return what a File-Size says: a bare number is of kilobytes (ReDIF 1); None for prose."""
     size = _SIZE.fullmatch(value.strip())
     if not size or len(size[1]) > 18:
         return None

@@ -60,17 +60,17 @@ class FileUri:
 
     @property
     def is_ftp(self) -> bool:
-        """Whether this is of the class that is counted and never asked for."""
+        """True where this is of the class that is counted and never asked for."""
         return is_ftp(self.uri)
 
 
 def is_ftp(uri: str) -> bool:
-    """Whether a normal form is of the class that is counted and never asked for."""
+    """Return whether a normal form is of the class that is counted and never asked for."""
     return uri.startswith("ftp:")
 
 
 def is_normal(url: str) -> bool:
-    """Whether *url* is seen at once to be its own normal form; False leaves that open."""
+    """Return whether *url* is seen at once to be its own normal form; False leaves that open."""
     return len(url) <= _LONGEST_LOOKED_AT and _NORMAL.match(url) is not None and "/." not in url
 
 

@@ -190,7 +190,9 @@ def _shorter(name: str) -> set[str]:
 
 @lru_cache(maxsize=16)
 def _neighbours(kind: str) -> dict[str, set[str]]:
-    """What is left of each long name of a type when one character goes -> the names it is of."""
+    """Return what is left of each long name of a type when one character goes -> the names it is
+    of.
+    """
     found: dict[str, set[str]] = {}
     for name in known(kind):
         if len(name.replace("-", "")) > 4:
@@ -200,7 +202,7 @@ def _neighbours(kind: str) -> dict[str, set[str]]:
 
 
 def one_edit(name: str, other: str) -> bool:
-    """Whether two names are at most one edit apart (Damerau-Levenshtein)."""
+    """Return whether two names are at most one edit apart (Damerau-Levenshtein)."""
     if name == other:
         return True
     if len(name) > len(other):
@@ -228,7 +230,7 @@ def misspelt(kind: str, name: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def judged(kind: str, text: str) -> Name:
-    """What *text*, the beginning of a line up to its colon, is in a template of type *kind*."""
+    """Return what *text*, the beginning of a line up to its colon, is in a template of type *kind*."""
     name = text.rstrip(" \t")
     if not name or not _NAME_CHARACTERS.issuperset(name):
         return Name(Verdict.NONE, "")

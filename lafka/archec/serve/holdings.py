@@ -49,7 +49,7 @@ class StoreHoldings:
         return self._opened
 
     def _stamp(self) -> tuple[int, int]:
-        """Which file the database is, where it is one of the store."""
+        """Return which file the database is, where it is one of the store."""
         try:
             state = self._path.stat()
         except FileNotFoundError:
@@ -97,7 +97,7 @@ class StoreHoldings:
         raise KeeperError(path, f"{file.size} bytes, and not the {content.length} of its journal")
 
     def _way(self, records: Records, name: str, tist: int) -> Elsewhere | None:
-        """Where a URL that redirected led to; None where it gave the bytes itself."""
+        """Return where a URL that redirected led to; None where it gave the bytes itself."""
         if not self._store.path(tist, name).is_symlink():
             return None  # a file of its own, or the slash exception, which find() follows
         way = (self._line(name, tist) or {}).get("way") or [name]

@@ -71,7 +71,7 @@ class Looking:
         return [json.dumps(_timed(one)) for one in told]
 
     def _told(self, tist: int) -> dict[str, Any]:
-        """What else the journal says of the version."""
+        """Return what else the journal says of the version."""
         for _, line in read(self._store.journal(tist)):
             if line.get("id") == self._id and "md5" in line:
                 names = ("sha256", "length", "found", "held", "time", "file", "recovered")
@@ -79,7 +79,8 @@ class Looking:
         return {}
 
     def diff(self, one: int, other: int) -> Iterator[str]:
-        """What changed from the version at *one* to that at *other*: lines, as ``diff -u`` has.
+        """Return what changed from the version at *one* to that at *other*: lines, as ``diff -u``
+        has.
 
         Of templates and pages their text; of anything else digests and lengths.
         """
@@ -120,7 +121,7 @@ def _lost(obi: Obi, noted: int, at: int | None) -> list[int]:
 
 
 def incidences(obi: Obi) -> list[tuple[int, str]]:
-    """What became of *obi*, oldest first: tists with appearance, change or deletion."""
+    """Return what became of *obi*, oldest first: tists with appearance, change or deletion."""
     if not obi.past:  # of most obis there is one version, and that is all
         return [(tist, "change" if n else "appearance") for n, (tist, _) in enumerate(obi.versions)]
     events = [(tist, "deletion") for tist in obi.past]

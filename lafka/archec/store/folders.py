@@ -78,7 +78,9 @@ class ObiStore:
 
     @staticmethod
     def is_to_be_made(root: Path | str) -> bool:
-        """Whether no store is at *root*; ``BadStore`` where none can be made, as for ``create``."""
+        """Return whether no store is at *root*; ``BadStore`` where none can be made, as for
+        ``create``.
+        """
         root = Path(root)
         if _marked(root / MARKER) is not None:
             return False
@@ -111,7 +113,7 @@ class ObiStore:
         return self.folder(tist) / self.names.file_name(obi)
 
     def link(self, tist: int, held: tuple[int, str]) -> str:
-        """What a symlink in the folder of *tist* says to lead to what is *held*, relative."""
+        """Return what a symlink in the folder of *tist* says to lead to what is *held*, relative."""
         name = self.names.file_name(held[1])
         return name if held[0] == tist else f"../../../{tists.folder(held[0])}/{name}"
 
@@ -207,7 +209,7 @@ def _holder(path: Path) -> str:
 
 
 def _marked(path: Path) -> Names | None:
-    """How the store writes names; None where there is no marker."""
+    """Return how the store writes names; None where there is no marker."""
     try:
         values = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
@@ -257,7 +259,7 @@ def _names_for(root: Path) -> Names:
 
 
 def _is_blind(root: Path) -> bool:
-    """Whether the disk takes names that differ by case alone for one."""
+    """Return whether the disk takes names that differ by case alone for one."""
     (root / _CASE_PROBE).touch()
     try:
         return (root / _CASE_PROBE.upper()).exists()

@@ -119,7 +119,9 @@ class Journal:
 
 
 def draft_of(journal: Path, kind: str) -> Path:
-    """What a journal of that kind is called until it has its name: one, for one run makes it."""
+    """Return what a journal of that kind is called until it has its name: one, for one run makes
+    it.
+    """
     return journal.with_name(f"{DRAFT}{kind}")
 
 
@@ -162,7 +164,9 @@ def _parsed(data: bytes, place: int, path: Path) -> Line:
 
 
 def _is_overwritten(data: bytes) -> bool:
-    """Whether the last line is whole but for its line end: a kill puts nothing in that place."""
+    """Return whether the last line is whole but for its line end: a kill puts nothing in that
+    place.
+    """
     text = data.decode("utf-8", "ignore")
     try:
         _, end = _decode(text)
@@ -252,7 +256,7 @@ def whole(path: Path, start: int = 0) -> Iterator[tuple[int, Line]]:
 
 
 def is_ended(path: Path) -> bool:
-    """Whether its last line is an ``end``: the gathering is over, or its recovery."""
+    """Return whether its last line is an ``end``: the gathering is over, or its recovery."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - _TAIL))

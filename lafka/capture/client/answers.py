@@ -80,7 +80,7 @@ class AnswerReader:
 
     @property
     def until_close(self) -> bool:
-        """Whether the end of the connection is the end of the answer."""
+        """True where the end of the connection is the end of the answer."""
         return self.head is not None and self._left is None and not self.ended
 
     def feed(self, data: bytes) -> Sequence[Piece]:
@@ -146,7 +146,7 @@ class AnswerReader:
         return self._read_plain(data, begin)
 
     def _framing(self, own: list[Field]) -> int | None:
-        """How the body is delimited: its length, None for the close; 0 where it is chunked."""
+        """Return how the body is delimited: its length, None for the close; 0 where it is chunked."""
         codings = [value.lower() for name, value in own if name == b"transfer-encoding"]
         codings = [
             coding for coding in codings if coding != b"identity"

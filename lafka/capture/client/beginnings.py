@@ -46,7 +46,7 @@ class Beginning:
         return b"".join(self._pieces)
 
     def take(self, piece: Piece) -> bytes:
-        """What is kept of *piece*, the next of the body."""
+        """Return what is kept of *piece*, the next of the body."""
         if self._opening is not None:
             self._look(self._opening + bytes(piece[:BODY_HANDED_ON]))
         size, left = len(piece), self._left

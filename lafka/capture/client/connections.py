@@ -155,13 +155,13 @@ class Connection(Protocol):
             tap.finish(None)
 
     def has_news(self) -> bool:
-        """Whether bytes that were not read yet have come, or the end."""
+        """Return whether bytes that were not read yet have come, or the end."""
         polled = poll()
         polled.register(self.transport.fileno(), POLLIN)
         return bool(polled.poll(0))
 
     def has_unread(self) -> bool:
-        """Whether bytes have come that were not read yet."""
+        """Return whether bytes have come that were not read yet."""
         with fromfd(self.transport.fileno(), AF_INET, SOCK_STREAM) as same:
             try:
                 return bool(same.recv(1, MSG_PEEK | MSG_DONTWAIT))

@@ -65,7 +65,7 @@ class Asked:
 
 
 def asked(request: Request, bind: Any = None, group: Hashable = None) -> Asked:
-    """What is written for *request*; *bind* is the setting DOWNLOAD_BIND_ADDRESS.
+    """Return what is written for *request*; *bind* is the setting DOWNLOAD_BIND_ADDRESS.
 
     ``ValueError`` for what cannot be written, ``UnsupportedURLSchemeError`` for schemes but http
     and https, ``NotImplementedError`` for https through a proxy that is asked by https.

@@ -84,7 +84,7 @@ def completion(shell: str) -> str:
 
 
 def _words(verb: Verb) -> str:
-    """What may follow *verb*: verbs below it, then options."""
+    """Return what may follow *verb*: verbs below it, then options."""
     below = [one.name.partition(" ")[2] for one in verb.below]
     return " ".join([*below, *(name for option in verb.options for name in option.names)])
 

@@ -98,7 +98,7 @@ def _made(name: str) -> ScrapyCommand:
 
 
 def overview() -> str:
-    """What ``lafka`` says without a command."""
+    """Return what ``lafka`` says without a command."""
     own = _names(ours)
     told = {verb: f"  {verb:<13} {command(verb).short_desc()}" for verb in verbs()}
     return "\n".join((
@@ -159,7 +159,7 @@ def _act(made: ScrapyCommand, args: list[str], opts: Namespace) -> None:
 
 
 def _process(settings: Settings) -> CrawlerProcessBase:
-    """What runs crawls, as Scrapy chooses it."""
+    """Return what runs crawls, as Scrapy chooses it."""
     from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess  # noqa: PLC0415
 
     asyncio = settings["TWISTED_REACTOR"] == _ASYNCIO

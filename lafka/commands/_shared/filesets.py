@@ -58,7 +58,7 @@ def ingest(process: CrawlerProcessBase | None, args: list[str], opts: Namespace)
 
 
 def _ingested(process: CrawlerProcessBase, given: Mapping[str, str]) -> list[dict[str, Any]]:
-    """What a crawl with these arguments yields: results, or what a dry run found."""
+    """Return what a crawl with these arguments yields: results, or what a dry run found."""
     from scrapy import signals  # noqa: PLC0415
 
     from lafka.items import ResultItem  # noqa: PLC0415
@@ -132,7 +132,7 @@ def _files(filesets: Filesets, fileset_id: str, name: str | None) -> Iterator[di
 
 
 def check(settings: BaseSettings | None, *, quick: bool) -> Iterator[FilesetProblem]:
-    """What is wrong with the filesets and items of the archive."""
+    """Return what is wrong with the filesets and items of the archive."""
     from lafka.filesets.checking.filesets import check_filesets  # noqa: PLC0415
     from lafka.filesets.crawling.targets import target_of  # noqa: PLC0415
     from lafka.filesets.targets.folder import FolderTarget  # noqa: PLC0415

@@ -41,7 +41,7 @@ def call_ourselves(settings: BaseSettings) -> None:
 
 
 def of_a_list(spider: type[Spider]) -> bool:
-    """Whether *spider* works on a list, so that a single address is nothing to it."""
+    """Return whether *spider* works on a list, so that a single address is nothing to it."""
     from lafka.spiders.fileset import FilesetSpider  # noqa: PLC0415
     from lafka.spiders.road import RoadSpider  # noqa: PLC0415
 

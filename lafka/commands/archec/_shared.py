@@ -20,8 +20,8 @@ __all__ = ["said", "the_records", "the_store", "to_be_filled", "warn_of_inodes"]
 
 
 def _is_unfilled(settings: BaseSettings) -> bool:
-    """Whether the obi store that is set has no gathering, or is yet to be made; ``BadStore`` where
-    it cannot be.
+    """Return whether the obi store that is set has no gathering, or is yet to be made; ``BadStore``
+    where it cannot be.
     """
     from lafka.archec.store.folders import ObiStore  # noqa: PLC0415
 

@@ -51,7 +51,7 @@ def _tobis(store: ObiStore, records: Records) -> int:
 
 
 def _fobis(store: ObiStore, records: Records, settings: BaseSettings) -> tuple[int, int]:
-    """How many gatherings were ended, how many problems there are."""
+    """Return how many gatherings were ended, how many problems there are."""
     from lafka.archec.files.fobi_recovery import Obis, recover_fobis  # noqa: PLC0415
     from lafka.spiders.obi_settings import fobi_rules  # noqa: PLC0415
 

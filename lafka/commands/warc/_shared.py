@@ -22,7 +22,7 @@ def print_json(values: dict[str, object]) -> None:
 
 
 def described(record: StoredRecord) -> dict[str, object]:
-    """What is printed of a record: where it stands, what it is."""
+    """Return what is printed of a record: where it stands, what it is."""
     from lafka.warc.indexes.base import Entry  # noqa: PLC0415
 
     entry = Entry.of(record, str(record.path))

@@ -57,7 +57,7 @@ def _plain(local: str) -> str:
 
 
 def _in_bundle(stored: StoredFile) -> tuple[str, int, int]:
-    """What sorts the members of each gzipped bundle so that it is unpacked once."""
+    """Return what sorts the members of each gzipped bundle so that it is unpacked once."""
     packed = stored.packed
     return (str(stored.place), packed.s, packed.at) if packed else ("", 0, 0)
 

@@ -165,7 +165,7 @@ class FilesetScanner(Scanner[FilesetContents]):
 
 
 def place_of(record: StoredRecord, offset: int) -> RecordPlace:
-    """Where *record* stands, its first byte at *offset*."""
+    """Return where *record* stands, its first byte at *offset*."""
     return RecordPlace(
         offset=offset,
         length=record.length,

@@ -96,7 +96,7 @@ class Unpacked:
         self._stream: GzipFile | None = None
 
     def stream(self, stored: StoredFile, packed: PackedPlace) -> GzipFile:
-        """What unpacks the bundle of *stored*, which stands as *packed* says."""
+        """Return what unpacks the bundle of *stored*, which stands as *packed* says."""
         what = (stored.place, packed.s, packed.l)
         if self._stream is None or self._what != what:
             self._open.close()

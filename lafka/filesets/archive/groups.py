@@ -107,7 +107,7 @@ class FilesetGroup(Group):
         return held, self.place(record.id), False
 
     def place(self, record_id: str) -> RecordPlace | None:
-        """Where a record stands that is here, or is to be."""
+        """Return where a record stands that is here, or is to be."""
         return self.places.get(record_id) or self._fileset.places.get(record_id)
 
     def note(self, values: Mapping[str, Any], url: str, date: str) -> None:

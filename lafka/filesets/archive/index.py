@@ -88,7 +88,7 @@ class HitIndex:
         )
 
     def _is_held(self, fileset: str, version: str) -> bool:
-        """Whether every file of the version stands where the summary says."""
+        """Return whether every file of the version stands where the summary says."""
         try:
             held = self._filesets.summary(fileset).versions.get(version)
             if held is None or not held.complete:

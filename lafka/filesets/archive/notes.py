@@ -87,7 +87,7 @@ def note(values: Mapping[str, Any], url: str, date: str) -> Record:
 
 
 def read_note(block: bytes) -> dict[str, Any] | None:
-    """What a metadata record says; None where it is none of a fileset's."""
+    """Return what a metadata record says; None where it is none of a fileset's."""
     try:
         values = json.loads(block)
     except (ValueError, RecursionError):

@@ -51,7 +51,7 @@ class ItemPlace:
 
 
 def held_version(version: FilesetVersion) -> HeldVersion:
-    """What a strategy is told of *version*: its files, and what its result said of them."""
+    """Return what a strategy is told of *version*: its files, and what its result said of them."""
     told = version.told or {}
     file, bundle = told.get("fileset_file") or {}, told.get("fileset_bundle") or {}
     result = ArchiveStrategyResult(
@@ -146,7 +146,7 @@ class Storing:
         return versions[self._latest]
 
     def known(self) -> FilesetVersion | None:
-        """What the summary says of the version that is stored."""
+        """Return what the summary says of the version that is stored."""
         return self._warc.summary.versions.get(self._entry)
 
     # ---- Files

@@ -51,7 +51,7 @@ class BadBundle(LafkaError):
 
 
 def read_bundle(file: BinaryIO, limits: BundleLimits, others: Iterable[str] = ()) -> BundleContents:
-    """What the seekable *file* holds; what is wrong with it stands in ``trouble``.
+    """Return what the seekable *file* holds; what is wrong with it stands in ``trouble``.
 
     *others*: further digests to compute, of ``types.OTHER_DIGESTS``.
     """

@@ -55,7 +55,7 @@ def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def gunzipped(packed: Iterator[bytes]) -> Iterator[bytes]:
-    """What *packed* unpacks to, be it one gzip or many (RFC 1952, 2.2); ``zlib.error``."""
+    """Yield what *packed* unpacks to, be it one gzip or many (RFC 1952, 2.2); ``zlib.error``."""
     undo = zlib.decompressobj(zlib.MAX_WBITS | 16)
     for piece in packed:
         data = piece

@@ -33,7 +33,7 @@ _Trouble = tuple[str, str] | None
 def check_filesets(
     root: Path, items: Path | None = None, bucket: Bucket | None = None, *, quick: bool = False
 ) -> Iterator[FilesetProblem]:
-    """What is wrong with the filesets of the archive at *root*, whose items are in the folder
+    """Yield what is wrong with the filesets of the archive at *root*, whose items are in the folder
     *items*, or in *bucket*; *quick*: sizes and names only.
     """
     held = Items(items or root / "items", bucket)
@@ -54,12 +54,12 @@ def fileset_paths(root: Path) -> Iterator[tuple[Path, Path]]:
 def check_fileset(
     warc: Path, suwaf: Path, items: Items, *, quick: bool = False
 ) -> Iterator[FilesetProblem]:
-    """What is wrong with one fileset."""
+    """Return what is wrong with one fileset."""
     return _Fileset(warc, suwaf, items).check(quick=quick)
 
 
 def check_around(root: Path, items: Items) -> Iterator[FilesetProblem]:
-    """What is wrong beside the filesets: results without their files, parts."""
+    """Yield what is wrong beside the filesets: results without their files, parts."""
     yield from _results(root)
     for part in items.on_their_way():
         yield problem(part, "item-part", "a file on its way: the same request goes on with it")
@@ -213,7 +213,7 @@ class _Fileset:
     def _descriptions(
         self, versions: Iterable[dict[str, Any]], *, quick: bool
     ) -> Iterator[FilesetProblem]:
-        """What is wrong with the ``item.json`` of each item that has a whole version."""
+        """Yield what is wrong with the ``item.json`` of each item that has a whole version."""
         names: defaultdict[str, list[set[str]]] = defaultdict(list)
         for version in versions:
             entries = [entry for entry in version["files"].values() if entry.get("item")]
@@ -233,14 +233,14 @@ class _Fileset:
         return self._items.place(item, name) if item and name else self._warc
 
     def _stretch(self, entry: dict[str, Any]) -> Stretch:
-        """What gives bytes of the file that holds *entry*'s."""
+        """Return what gives bytes of the file that holds *entry*'s."""
         item, name = entry.get("item"), entry.get("name")
         if item and name:
             return partial(self._items.stretch, item, name)
         return partial(stretch, self._warc)
 
     def _looked_into(self, files: dict[str, dict[str, Any]], *, quick: bool) -> dict[str, _Trouble]:
-        """What is wrong with each of *files*: one, or members of one gzipped bundle."""
+        """Return what is wrong with each of *files*: one, or members of one gzipped bundle."""
         try:
             missing = self._missing(next(iter(files.values())))
             if missing or quick:
@@ -287,7 +287,7 @@ def _at(entry: dict[str, Any]) -> int:
 
 
 def _judged(entry: dict[str, Any], found: Found, why: str = "") -> _Trouble:
-    """What is wrong with a file of which *found* was read, and no more because of *why*."""
+    """Return what is wrong with a file of which *found* was read, and no more because of *why*."""
     size, digests = found
     wanted = entry["size"] if entry.get("size") is not None else entry["l"]
     if size != wanted:

@@ -23,7 +23,7 @@ class Bucket(Protocol):
         """A file of an item, to read and to seek; ``OSError``."""
 
     def place(self, item: str, name: str) -> Path | str:
-        """Where a file of an item stands."""
+        """Return where a file of an item stands."""
 
 
 class Items:
@@ -49,7 +49,8 @@ class Items:
             yield from stretch_of(file, start, length)
 
     def ill_described(self, item: str, versions: Iterable[set[str]]) -> str:
-        """What is wrong with the item's ``item.json``; empty where whoever uploads it can use it.
+        """Return what is wrong with the item's ``item.json``; empty where whoever uploads it can
+        use it.
 
         *versions*: the names of each whole version's files, all of which it has to name of one.
         """

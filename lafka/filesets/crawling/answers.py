@@ -96,7 +96,7 @@ def _beginning(pieces: Iterator[bytes], most: int) -> bytes:
 
 
 def answer_of(ask: Ask, came: Came, bases: PlatformBases) -> Answer:
-    """What is sent for *ask*."""
+    """Return what is sent for *ask*."""
     word, sentence = came.trouble
     last = came.last
     if last is None or (word and word != "too-big"):
@@ -173,7 +173,9 @@ def fetched_of(
     bases: PlatformBases,
     limits: BundleLimits,
 ) -> Fetched:
-    """What is sent for *want*, whose bytes lie in the raw log; digests in one pass over them."""
+    """Return what is sent for *want*, whose bytes lie in the raw log; digests in one pass over
+    them.
+    """
     last = came.last
     url = bases.told(last.url) if last else want.url
     word, sentence = came.trouble
@@ -202,7 +204,7 @@ def fetched_of(
 
 
 def _framing_trouble(last: LoggedExchange | None, word: str) -> str:
-    """What contradicts itself in a transfer coding; empty for a body that is merely cut."""
+    """Return what contradicts itself in a transfer coding; empty for a body that is merely cut."""
     payload = last.payload if last is not None else None
     if payload is None or not payload.chunked or word not in ("bad-http", "truncated"):
         return ""

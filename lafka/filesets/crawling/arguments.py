@@ -104,7 +104,7 @@ class Arguments:
         return self.input if is_there and Path(self.input).is_file() else ""  # no pipe
 
     def lines(self) -> Iterator[RequestLine]:
-        """What is to be done; ``BadList`` where the input cannot be read on."""
+        """Return what is to be done; ``BadList`` where the input cannot be read on."""
         if self.request is not None:
             return iter((RequestLine(number=1, request=self.request),))
         return request_lines(self.input)

@@ -42,7 +42,7 @@ class PlatformBases:
 
 
 def _target(url: str) -> str:
-    """What stands behind the authority, char by char."""
+    """Return what stands behind the authority, char by char."""
     rest = url.partition("://")[2]
     place = min((rest.find(char) for char in "/?#" if char in rest), default=len(rest))
     return rest[place:]

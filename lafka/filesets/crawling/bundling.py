@@ -31,13 +31,13 @@ class BundleReader:
     folder: Path
 
     def at(self, path: Path, *, start: int = 0, length: int | None = None) -> BundleContents:
-        """What stands in *length* bytes from byte *start* of the file *path*."""
+        """Return what stands in *length* bytes from byte *start* of the file *path*."""
         return self.children.bundle(
             path, self.limits, start=start, length=length, others=self.want.others
         )
 
     def copied(self, pieces: Iterable[bytes]) -> tuple[BundleContents, FileFacts]:
-        """What stands in *pieces*, and the facts of them all; ``StorageTrouble``."""
+        """Return what stands in *pieces*, and the facts of them all; ``StorageTrouble``."""
         seen = Digester(self.want.others)
         with _nameless(self.folder) as fd:
             for piece in pieces:

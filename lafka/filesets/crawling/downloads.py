@@ -117,7 +117,7 @@ class PartSink:
                 self._written(len(piece))
 
     def _pieces(self) -> Iterator[bytes | Part]:
-        """What comes, until the end is told; an empty piece where nothing comes for a while."""
+        """Yield what comes, until the end is told; an empty piece where nothing comes for a while."""
         while True:
             try:
                 piece = self._waiting.get(timeout=SYNC_SECONDS / 2)
@@ -246,7 +246,7 @@ def _trouble(came: Came, sink: PartSink) -> tuple[str, str]:
 
 
 def _is_final(came: Came, sink: PartSink) -> bool:
-    """Whether asking again cannot help."""
+    """Return whether asking again cannot help."""
     if came.error is not None:
         return is_final(came.error)
     refused = 400 <= sink.status < 500 and sink.status not in _AGAIN

@@ -56,7 +56,7 @@ def _by_type(error: BaseException) -> str | None:
 
 
 def framing_trouble(error: BaseException | None) -> str:
-    """What contradicts itself in the chunks of a body; empty for one that is merely cut."""
+    """Return what contradicts itself in the chunks of a body; empty for one that is merely cut."""
     for cause in causes(error) if error is not None else ():
         if isinstance(cause, BrokenCoding):
             return f"the chunked coding is broken: {printable(str(cause))}"

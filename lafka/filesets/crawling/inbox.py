@@ -136,7 +136,7 @@ class Inbox:
 
 
 def line_of(value: bytes, types: frozenset[str]) -> RequestLine | None:
-    """What a message asks for; None for an ingest type that others do.
+    """Return what a message asks for; None for an ingest type that others do.
 
     Of one that is no request, ``said`` is what it says, empty where that names no type and URL.
     """

@@ -183,5 +183,5 @@ def _item_folder(shop: Shop, claim: Claim) -> TargetItem:
 
 
 def _same(final: Path, want: Keep) -> bool:
-    """Whether the file at *final* is that of *want*."""
+    """Return whether the file at *final* is that of *want*."""
     return facts_on_disk(final).digests["sha256"] == want.file.sha256

@@ -53,7 +53,7 @@ class LineCount:
 
 
 def bad_result(line: RequestLine) -> dict[str, Any]:
-    """What is told of *line*, which is no request."""
+    """Return what is told of *line*, which is no request."""
     where = line.message or f"line {line.number}"
     return {
         "hit": False,
@@ -122,7 +122,7 @@ def request_line(number: int, data: bytes) -> RequestLine:
 
 
 def _said(data: bytes) -> dict[str, Any]:
-    """What a bad request says, as far as it is JSON, for the result that tells of it."""
+    """Return what a bad request says, as far as it is JSON, for the result that tells of it."""
     try:
         values = json.loads(data)
     except (ValueError, RecursionError):

@@ -35,13 +35,13 @@ class Wire(Protocol):
     """How an ingest asks and stores: by Scrapy's scheduler and pipeline."""
 
     async def get(self, owner: int, wanted: Wanted) -> Came:
-        """What came of a request, recorded for *owner*."""
+        """Return what came of a request, recorded for *owner*."""
 
     async def store(self, fileset: str, work: Callable[[], Any]) -> Any:
-        """What *work*, done by the pipeline in a thread, gives."""
+        """Return what *work*, done by the pipeline in a thread, gives."""
 
     async def aside(self, work: Callable[..., Any], *args: Any) -> Any:
-        """What *work* gives, done in a thread."""
+        """Return what *work* gives, done in a thread."""
 
     def call(self, work: Callable[[], object]) -> object:
         """Have *work* done in the reactor's thread."""

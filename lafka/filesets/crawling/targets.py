@@ -17,7 +17,7 @@ WORK = ".work"
 
 
 def target_of(settings: BaseSettings) -> Target:
-    """Where items are kept; ``BadArgument`` where that cannot be."""
+    """Return where items are kept; ``BadArgument`` where that cannot be."""
     named, folder = settings.get("LAFKA_ITEMS"), Path(settings["LAFKA_ARCHIVE"]) / "items"
     if not str(named or "").startswith("s3://"):
         return FolderTarget(Path(named) if named else folder)

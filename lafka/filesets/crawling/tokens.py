@@ -116,7 +116,7 @@ class TokensMiddleware:
 
 
 def is_safe(url: str) -> bool:
-    """Whether nobody on the way reads what is sent: TLS, or this machine itself."""
+    """Return whether nobody on the way reads what is sent: TLS, or this machine itself."""
     parts = urlsplit(url)
     if parts.scheme == "https":
         return True

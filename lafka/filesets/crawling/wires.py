@@ -123,7 +123,7 @@ class CrawlWire:
         self._run.raw.log().note(owner, fileset, {BOUND: fileset, "captures": captures})
 
     async def aside(self, work: Callable[..., Any], *args: Any) -> Any:
-        """What *work* gives, done in a thread."""
+        """Return what *work* gives, done in a thread."""
         return await self._threads.run(work, *args)
 
     def stop(self) -> None:
@@ -132,5 +132,5 @@ class CrawlWire:
 
 
 def _streamed(sink: PartSink) -> dict[str, Any]:
-    """What a request's meta says of a body that goes past the raw WARC, as long as it comes."""
+    """Return what a request's meta says of a body that goes past the raw WARC, as long as it comes."""
     return {SINK_KEY: sink, "download_timeout": NO_TIMEOUT, "dont_retry": True}

@@ -128,7 +128,7 @@ def _folders(path: str) -> Iterator[str]:
 
 
 def path_trouble(path: str) -> str:
-    """Why *path* cannot be stored, empty where it can."""
+    """Return why *path* cannot be stored, empty where it can."""
     if not path:
         return "empty"
     if found := _FORBIDDEN.search(path):

@@ -94,7 +94,7 @@ class HtmlBiblio:
 
 
 def read_page(url: str, body: bytes, content_type: str, link_headers: list[str]) -> HtmlBiblio:
-    """What the page at *url* says; of a page that cannot be parsed, what its headers say."""
+    """Return what the page at *url* says; of a page that cannot be parsed, what its headers say."""
     tree = _tree(body, content_type)
     metas, nodes, links = _Metas(), [], [*_header_links(url, link_headers)]
     for element in () if tree is None else tree.iter("meta", "link", "script", "a"):

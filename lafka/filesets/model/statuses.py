@@ -109,7 +109,7 @@ class FileStatus(StrEnum):
 
 
 def is_known(status: str) -> bool:
-    """Whether *status* may stand in a result that is read."""
+    """Return whether *status* may stand in a result that is read."""
     return status in _KNOWN
 
 

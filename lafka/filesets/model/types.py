@@ -35,17 +35,17 @@ class IngestStrategy(StrEnum):
 
     @property
     def is_web(self) -> bool:
-        """Whether the bytes go to the fileset WARC; else to an item."""
+        """True where the bytes go to the fileset WARC; else to an item."""
         return self.startswith("web-")
 
     @property
     def is_file(self) -> bool:
-        """Whether the fileset is told as a single file."""
+        """True where the fileset is told as a single file."""
         return self.endswith("-file")
 
     @property
     def is_bundled(self) -> bool:
-        """Whether one enclosing file is stored for all."""
+        """True where one enclosing file is stored for all."""
         return self.endswith("-bundled")
 
 
@@ -118,7 +118,7 @@ _TEXTS = ("md5", "sha1", "sha256", "mimetype", "status", "platform_url", "termin
 
 
 def is_digest(algorithm: str, value: object) -> bool:
-    """Whether *value* has the form of a digest by *algorithm*: lower-case hex of its length."""
+    """Return whether *value* has the form of a digest by *algorithm*: lower-case hex of its length."""
     length = _DIGEST_LENGTHS.get(algorithm)
     if length is None or not isinstance(value, str) or len(value) != length:
         return False

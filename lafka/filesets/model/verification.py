@@ -148,7 +148,7 @@ def _unpromised_page(file: FilesetManifestFile, facts: FileFacts) -> bool:
 
 
 def is_unverified(file: FilesetManifestFile) -> bool:
-    """Whether the platform says nothing that bytes could be held against."""
+    """Return whether the platform says nothing that bytes could be held against."""
     return file.size is None and not file.digests
 
 

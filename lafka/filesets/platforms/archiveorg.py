@@ -158,7 +158,7 @@ def _described(value: Value, item: FilesetPlatformItem) -> FilesetPlatformItem:
 
 
 def _is_wanted(row: Value, item_name: str) -> bool:
-    """Whether a file is the uploader's own: the original-only rule."""
+    """Return whether a file is the uploader's own: the original-only rule."""
     name = row["name"].name() or ""
     own = {base + end for base in (item_name, item_name.lower()) for end in _OWN}
     if item_name.startswith("academictorrents_"):

@@ -102,7 +102,7 @@ class _Place:
 
 
 def _place(url: str, page: bytes) -> _Place | None:
-    """What *url* says, None where it is no URL of a Dataverse."""
+    """Return what *url* says, None where it is no URL of a Dataverse."""
     parts = split_url(url)
     host, path = host_of(parts), parts.path
     if parts.scheme not in ("http", "https") or not host:

@@ -68,7 +68,7 @@ class FilesetPlatformHelper:
     def process_request(
         self, request: IngestRequest, resource: Resource, html_biblio: HtmlBiblio
     ) -> Asking:
-        """What the platform says of the dataset; raises ``PlatformError`` and nothing else."""
+        """Return what the platform says of the dataset; raises ``PlatformError`` and nothing else."""
         raise NotImplementedError
 
     def chose_strategy(self, item: FilesetPlatformItem) -> IngestStrategy:
@@ -98,7 +98,7 @@ class FilesetPlatformHelper:
         return strategy
 
     def _is_small(self, files: tuple[FilesetManifestFile, ...]) -> bool:
-        """Whether *files* may go to the WARC."""
+        """Return whether *files* may go to the WARC."""
         limits = self.thresholds
         biggest = max(_or_endless(file.size) for file in files)
         if biggest > limits.web_max_file:
@@ -156,7 +156,7 @@ def authority_of(parts: SplitResult) -> str:
 
 
 def in_domain(host: str, *domains: str) -> bool:
-    """Whether *host* is one of *domains* or below one."""
+    """Return whether *host* is one of *domains* or below one."""
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
 

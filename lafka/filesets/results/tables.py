@@ -36,7 +36,7 @@ _SECONDS = 2.0
 
 
 def place_of(root: Path | str, database: str | None) -> str:
-    """Where results are kept: *database* as it is set, else a file of the archive at *root*."""
+    """Return where results are kept: *database* as it is set, else a file of the archive at *root*."""
     return database or str(Path(root) / DATABASE)
 
 
@@ -100,7 +100,7 @@ def _persisted(message: Read) -> Message:
 
 @contextmanager
 def _ending() -> Iterator[Callable[[], bool]]:
-    """Whether SIGINT or SIGTERM came: the first is noted, a second acts as it did before."""
+    """Return whether SIGINT or SIGTERM came: the first is noted, a second acts as it did before."""
     came: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
@@ -123,7 +123,7 @@ def dead_letters(root: Path | str, path: str | None) -> Iterator[Callable[[Dead]
 
 
 def burying(place: Path) -> Callable[[Dead], None]:
-    """What appends each dead letter, synced, to the file *place*.
+    """Return what appends each dead letter, synced, to the file *place*.
 
     A line has ``place``, ``reason`` and the message in base64 as ``data``. The file is made when
     it is needed. ``StorageTrouble``.

@@ -47,7 +47,7 @@ class Held(Protocol):
     """A read-only view of archive and target."""
 
     def version(self, item: FilesetPlatformItem) -> HeldVersion | None:
-        """What is held of *item* in its version; None for nothing."""
+        """Return what is held of *item* in its version; None for nothing."""
 
 
 class NothingHeld:
@@ -58,7 +58,9 @@ class NothingHeld:
 
 
 def agrees(file: FilesetManifestFile, held: FilesetManifestFile) -> bool:
-    """Whether *held* is what the platform says of *file*: its size and each digest both have."""
+    """Return whether *held* is what the platform says of *file*: its size and each digest both
+    have.
+    """
     if file.size is not None and held.size is not None and file.size != held.size:
         return False
     known = held.digests
@@ -91,7 +93,7 @@ def terminal(file: FilesetManifestFile, status: int = 200) -> dict[str, Any]:
 
 
 def verdict(file: FilesetManifestFile, fetched: Fetched) -> tuple[FileStatus, FileFacts, bool]:
-    """What comparing says, the facts it is of, and whether they are of the decoded bytes.
+    """Return what comparing says, the facts it is of, and whether they are of the decoded bytes.
 
     Content coding is undone only where the coded bytes do not match: some servers call the
     compression of a ``.gz`` file its content coding.
@@ -283,14 +285,14 @@ def _kept(good: FilesetManifestFile, fetched: Fetched, kept: Kept) -> Archived:
 
 
 def kept_by(got: Got) -> Kept:
-    """What a driver sent for a ``Keep``."""
+    """Return what a driver sent for a ``Keep``."""
     if not isinstance(got, Kept):
         raise TypeError(f"a Keep is answered by a Kept, not by {type(got).__name__}")
     return got
 
 
 def fetched_by(got: Got) -> Fetched:
-    """What a driver sent for a ``Fetch`` or a ``FetchBundle``."""
+    """Return what a driver sent for a ``Fetch`` or a ``FetchBundle``."""
     if not isinstance(got, Fetched):
         raise TypeError(f"a Fetch is answered by a Fetched, not by {type(got).__name__}")
     return got

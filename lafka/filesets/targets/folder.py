@@ -77,7 +77,7 @@ class ItemFolder:
 
     @property
     def is_described(self) -> bool:
-        """Whether ``item.json`` is there: the item was finished once."""
+        """True where ``item.json`` is there: the item was finished once."""
         return (self.path / DESCRIPTION).is_file()
 
     def make(self) -> None:
@@ -95,7 +95,9 @@ class ItemFolder:
         self._drop(entry for entry in self.path.iterdir() if _MARKER_DRAFT.fullmatch(entry.name))
 
     def _is_anothers(self) -> bool:
-        """Whether the folder, which has no marker, has more than a kill leaves of making one."""
+        """Return whether the folder, which has no marker, has more than a kill leaves of making
+        one.
+        """
         for entry in self.path.iterdir():
             made = entry.name == FILES and entry.is_dir() and not any(entry.iterdir())
             if not made and not _MARKER_DRAFT.fullmatch(entry.name):
@@ -122,7 +124,7 @@ class ItemFolder:
             return "nobody"
 
     def name_of(self, path: str) -> str:
-        """Where the file *path* of the manifest stands, below the item's folder."""
+        """Return where the file *path* of the manifest stands, below the item's folder."""
         return self.description.files[path]
 
     def final(self, path: str) -> Path:
@@ -253,11 +255,13 @@ class PartFile:
         return moment_of(self.path)
 
     def facts(self) -> FileFacts:
-        """What was written, digests and all."""
+        """Return what was written, digests and all."""
         return self._digester.facts()
 
     def undone(self, most: int = 0) -> Iterator[bytes]:
-        """What the answer's content coding hides; ``BadHttp``, also over *most* bytes (0: any)."""
+        """Return what the answer's content coding hides; ``BadHttp``, also over *most* bytes (0:
+        any).
+        """
         codings = tuple(filter(None, map(str.strip, (self.part.coding or "").split(","))))
         return decode(_pieces(self._fd, self.size), codings, most=decoded_max(self.size, most))
 

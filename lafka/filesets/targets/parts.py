@@ -113,7 +113,7 @@ def begun(url: str, status: int, headers: Fields) -> Part:
 
 
 def step_after(part: Part, status: int, headers: Fields) -> Step:
-    """What an answer to ``part.headers()`` means."""
+    """Return what an answer to ``part.headers()`` means."""
     if status == 200:
         return Step.BEGIN
     if status == 206:
@@ -126,7 +126,7 @@ def step_after(part: Part, status: int, headers: Fields) -> Step:
 
 
 def _follows(part: Part, headers: Fields) -> bool:
-    """Whether a 206 begins where *part* ends, and is of the same file."""
+    """Return whether a 206 begins where *part* ends, and is of the same file."""
     if not part.headers() or headers.first("Content-Encoding").strip().lower() not in _PLAIN:
         return False
     found = _CONTENT_RANGE.fullmatch(headers.first("Content-Range").strip())

@@ -180,7 +180,7 @@ class S3Target:
             raise TargetTrouble(f"{where}: {what}: {type(error).__name__}") from None
 
     def head(self, key: str) -> Mapping[str, Any] | None:
-        """What the store says of an object; None where there is none. ``TargetTrouble``."""
+        """Return what the store says of an object; None where there is none. ``TargetTrouble``."""
         with self.troubles("head"):
             found: Mapping[str, Any] | None = self._unless(_MISSING, "head_object", Key=key)
         return found
@@ -198,7 +198,7 @@ class S3Target:
         return done is not None
 
     def _unless(self, codes: tuple[str, ...], verb: str, **given: Any) -> Any:
-        """What the store answers; None where it answers with one of *codes*."""
+        """Return what the store answers; None where it answers with one of *codes*."""
         from botocore.exceptions import ClientError  # noqa: PLC0415
 
         try:

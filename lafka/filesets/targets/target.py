@@ -30,16 +30,16 @@ class TargetItem(Protocol):
 
     @property
     def is_described(self) -> bool:
-        """Whether ``item.json`` is there: the item was finished once."""
+        """True where ``item.json`` is there: the item was finished once."""
 
     def make(self) -> None:
         """Have the item's name; ``ForeignItem``, ``StorageTrouble``, ``TargetTrouble``."""
 
     def name_of(self, path: str) -> str:
-        """Where the file *path* of the manifest stands, below the item."""
+        """Return where the file *path* of the manifest stands, below the item."""
 
     def final(self, path: str) -> Path:
-        """Where the file *path* is whole on the disk."""
+        """Return where the file *path* is whole on the disk."""
 
     def finish(self) -> None:
         """Write ``item.json``, last of all, where it is not there."""
@@ -63,4 +63,4 @@ class Target(Protocol):
         """A file of an item, to read and to seek; ``OSError``, ``TargetTrouble``."""
 
     def place(self, item: str, name: str) -> Path | str:
-        """Where a file of an item stands: a path, or a URL."""
+        """Return where a file of an item stands: a path, or a URL."""

@@ -130,7 +130,7 @@ _WALL = re.compile(r"://[^/?#]+/(?:[^?#]*/)?(?:login|sign-?in|sso|idp)(?:[/?#.]|
 
 
 def _blocked(resource: Resource) -> Status | None:
-    """Where the way ended before a guard, as its last URL or Cloudflare's own field says."""
+    """Return where the way ended before a guard, as its last URL or Cloudflare's own field says."""
     url = resource.url
     if _COOKIE.search(url):
         return Status.BLOCKED_COOKIE
@@ -158,7 +158,7 @@ def _item(
     biblio: HtmlBiblio,
     rules: Rules,
 ) -> Generator[Ask, Answer, FilesetPlatformItem]:
-    """What the platform says; with restricted files where the rules can do with them."""
+    """Return what the platform says; with restricted files where the rules can do with them."""
     try:
         return (yield from helper.process_request(request, resource, biblio))
     except PlatformRestrictedError as error:
@@ -197,7 +197,7 @@ def _strategy(
 
 
 def is_anew(request: IngestRequest, rules: Rules, held: HeldVersion | None) -> bool:
-    """Whether a version of which *held* is there is fetched whatever of it is held."""
+    """Return whether a version of which *held* is there is fetched whatever of it is held."""
     is_old = held is not None and held.time < rules.refresh_before
     return request.force_recrawl or rules.refresh or is_old
 
@@ -209,7 +209,7 @@ def _archived(
     rules: Rules,
     held: Held,
 ) -> Generator[Want, Got, ArchiveStrategyResult]:
-    """What is held already, or what came of archiving.
+    """Return what is held already, or what came of archiving.
 
     ``refresh`` fetches anew what is held, but never past other content under the same version; that
     is for ``force_recrawl`` alone.

@@ -85,7 +85,7 @@ class PostgresDatabase:
             raise self._told(error) from error
 
     def _told(self, error: psycopg.Error) -> Exception:
-        """What *error* means; the connection goes where it may be broken."""
+        """Return what *error* means; the connection goes where it may be broken."""
         kinds = self._psycopg.errors
         sentence = " ".join(str(error).split())
         if isinstance(error, self._psycopg.IntegrityError | self._psycopg.DataError):
@@ -124,7 +124,7 @@ def _library() -> Any:
 
 
 def _source(table: Table) -> str:
-    """What gives a statement its rows: an array of texts a column, each cast to its type.
+    """Return what gives a statement its rows: an array of texts a column, each cast to its type.
 
     One statement for many rows costs the server and us a fraction of one a row.
     """

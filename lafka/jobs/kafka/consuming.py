@@ -27,7 +27,7 @@ SESSION = 10_000  # milliseconds after which the group takes a worker for dead
 def settings(
     servers: str, group: str, properties: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """What a consumer of *group* is made with; *properties* may say how brokers are reached."""
+    """Return what a consumer of *group* is made with; *properties* may say how brokers are reached."""
     return {
         **quiet(),
         "session.timeout.ms": SESSION,
@@ -83,7 +83,9 @@ class Consumer:
         self._thread.start()
 
     def is_ours(self, message: Message) -> bool:
-        """Whether *message* is still to be done here: its partition may have gone to another."""
+        """Return whether *message* is still to be done here: its partition may have gone to
+        another.
+        """
         return self._tokens.get((message.topic, message.partition)) == message.token
 
     def done(self, message: Message) -> None:

@@ -253,7 +253,7 @@ class Archive:
                 )
 
     def outcomes(self, *, problem: Callable[[Exception], object] | None = None) -> Iterator[Ended]:
-        """How each line of all runs ended at last, the oldest first; some 200 bytes a line.
+        """Return how each line of all runs ended at last, the oldest first; some 200 bytes a line.
 
         All feeds as one: of a pid and futli the last line alone. A line whose fut was held names
         it. Errors as of :meth:`papers`.
@@ -263,7 +263,7 @@ class Archive:
         return catalogue.outcomes(self.root, self.scheme, problem=problem)
 
     def has_fut(self, futli: Futli, since: datetime | None = None) -> bool:
-        """Whether *futli* has its fut, had not before *since*, and was not left open.
+        """Return whether *futli* has its fut, had not before *since*, and was not left open.
 
         ``BadSuwaf``, and ``ShortWarc`` where the WARC is missing or shorter than its suwaf says.
         """

@@ -82,7 +82,9 @@ class PaperCache:
         return suwaf
 
     def contents(self, suwaf: Suwaf, warc: os.stat_result) -> PaperContents | None:
-        """What the WARC of *suwaf* holds; None where that is not known, or it is another by now."""
+        """Return what the WARC of *suwaf* holds; None where that is not known, or it is another by
+        now.
+        """
         known = self._find(suwaf.pid)
         if known is None or known.contents is None or known.warc != _Stamp.of(warc):
             return None

@@ -203,7 +203,8 @@ class Ended:
 def outcomes(
     root: Path, scheme: Scheme, since: str = "", problem: Problem | None = None
 ) -> Iterator[Ended]:
-    """How each line of all runs ended at last, the oldest first: of a pid and futli the last line.
+    """Yield how each line of all runs ended at last, the oldest first: of a pid and futli the last
+    line.
 
     A line whose fut was held names that fut. *since*: of runs begun by that time or later, as
     their names have it, ``20261120T``.

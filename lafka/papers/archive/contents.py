@@ -279,7 +279,7 @@ def paper_ids(warc: Path) -> Iterator[str]:
 
 
 def literal_place(block: Source, payload: Payload) -> int:
-    """Where in the response *block* its fut stands as it is, -1 where it does not.
+    """Return where in the response *block* its fut stands as it is, -1 where it does not.
 
     A server may name a content coding that it has not applied.
     """

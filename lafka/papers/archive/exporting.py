@@ -20,7 +20,7 @@ _PAGES = ("text/html", "application/xhtml+xml")
 
 
 def pieces(archive: Archive, pids: Iterable[str | Pid]) -> Iterator[Piece]:
-    """What is packed of each of *pids*: its WARC up to where its suwaf knows it good.
+    """Yield what is packed of each of *pids*: its WARC up to where its suwaf knows it good.
 
     ``BadPid``, ``NotHeld``, ``BadSuwaf``; ``ShortWarc`` where the WARC is shorter than that.
     """
@@ -44,7 +44,7 @@ def name_of(pid: Pid) -> str:
 
 
 def package(title: str) -> Package:
-    """What a WACZ called *title* says of itself."""
+    """Return what a WACZ called *title* says of itself."""
     return Package(title=title, software=f"Lafka {lafka.__version__}")
 
 

@@ -39,7 +39,7 @@ class TrailRecord:
 
     @property
     def leaves_open(self) -> bool:
-        """Whether it has captures, and nothing among them is the site's last word."""
+        """True where it has captures, and nothing among them is the site's last word."""
         return bool(self.captures) and not any(c.outcome.is_stored for c in self.captures)
 
 
@@ -94,7 +94,7 @@ class PaperWarc(SummarisedWarc[PaperContents]):
         )  # fmt: skip
 
     def _is_paper(self, text: str) -> bool:
-        """Whether the Paper-Id *text*, in any spelling, is that of this paper."""
+        """Return whether the Paper-Id *text*, in any spelling, is that of this paper."""
         with suppress(BadPid):
             return self._scheme.pid(text).path == self.pid.path
         return False

@@ -90,7 +90,7 @@ class Papers:
         return self.archive.root
 
     def take_up(self, log: DeadLog, run: str) -> tuple[int, int]:  # noqa: ARG002
-        """How many trails were copied, and how many of them are left open."""
+        """Return how many trails were copied, and how many of them are left open."""
         copied, reopened = 0, 0
         with closing(_read_ahead(_Trails(log, self.archive).left())) as left:
             for trail, stored in chain.from_iterable(map(self._stored, left)):
@@ -102,7 +102,7 @@ class Papers:
         return copied, reopened
 
     def _stored(self, trails: Sequence[_Trail]) -> Iterator[tuple[_Trail, Stored | None]]:
-        """What came of each, stored side by side; raises what storing one of them did."""
+        """Yield what came of each, stored side by side; raises what storing one of them did."""
         commits = [Commit[Stored](key=t.pid.path, begin=self._storing, what=t) for t in trails]
         all_done(commits)
         for trail, commit in zip(trails, commits, strict=True):
@@ -209,7 +209,7 @@ def _ask(body: Fields, archive: Archive) -> Ask:
 
 
 def _belongs(capture: Capture) -> bool:
-    """Whether the capture of a trail without an end goes into the paper WARC."""
+    """Return whether the capture of a trail without an end goes into the paper WARC."""
     if capture.ask.origin.html_url:
         return capture.is_pdf or capture.is_unended
     return capture.is_kept

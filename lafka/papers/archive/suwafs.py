@@ -201,7 +201,7 @@ class Suwaf:
 
 
 def _labels(labels: Iterable[str]) -> str:
-    """What there is instead, for the end of a sentence; empty where there is nothing."""
+    """Return what there is instead, for the end of a sentence; empty where there is nothing."""
     counts = Counter(label or "fut" for label in labels)
     said = ", ".join(f"{count} labelled {label!r}" for label, count in sorted(counts.items()))
     return f", but PDFs are: {said}" if said else ""
@@ -254,7 +254,7 @@ def _futlis_of(futlis: Any) -> dict[str, dict[str, Fut]]:
 
 
 def begins_time(text: str) -> bool:
-    """Whether *text* is a time of a suwaf, or a beginning of one, with or without its Z."""
+    """Return whether *text* is a time of a suwaf, or a beginning of one, with or without its Z."""
     return _TIME_SHAPE.startswith(re.sub("[0-9]", "0", text.removesuffix("Z")))
 
 

@@ -53,7 +53,7 @@ def put_into(folder: Path, fut: StoredFut) -> tuple[Path, bool]:
 
 
 def _has(path: Path, fut: StoredFut) -> bool:
-    """Whether the file at *path* has the bytes of *fut*."""
+    """Return whether the file at *path* has the bytes of *fut*."""
     try:
         if not path.is_file() or path.stat().st_size != fut.length:
             return False

@@ -205,7 +205,9 @@ def _scheme(root: Path) -> Scheme:
 
 
 def _can_fork() -> bool:
-    """Whether this has one thread: a copy may wait for ever for a lock that another one held."""
+    """Return whether this has one thread: a copy may wait for ever for a lock that another one
+    held.
+    """
     try:
         return len(list(Path("/proc/self/task").iterdir())) == 1
     except OSError:  # not Linux

@@ -58,7 +58,7 @@ class FeedChain:
     _before: bytes = bytes(32)
 
     def fits(self, line: bytes) -> bool:
-        """Whether *line* carries what it has to: nothing only before any line that does."""
+        """Return whether *line* carries what it has to: nothing only before any line that does."""
         found = _CHAINED.fullmatch(line)
         if self.lost:
             return True

@@ -39,7 +39,7 @@ class Summary:
 
 
 def places_in(suwaf: Path) -> frozenset[Place]:
-    """What a suwaf names; nothing where it is missing or none."""
+    """Return what a suwaf names; nothing where it is missing or none."""
     try:
         values = json.loads(suwaf.read_bytes())
         papers = [futlis for key, futlis in values.items() if key != "_warc"]

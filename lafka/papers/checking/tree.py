@@ -59,7 +59,7 @@ def _entries(folder: Path, *, is_entry: bool) -> Iterator[os.DirEntry[str] | Fil
 
 
 def _wrong_with(entry: os.DirEntry[str], suffix: str) -> FileProblem | None:
-    """What keeps *entry* from being a folder to look into or a file of a paper."""
+    """Return what keeps *entry* from being a folder to look into or a file of a paper."""
     if entry.is_symlink():
         if not os.path.exists(entry.path):  # noqa: PTH110  a Path raises for a link to itself
             return _broken(entry.path)
@@ -89,7 +89,7 @@ def _is_paper(name: str, suffix: str) -> bool:
 
 
 def count_suwafs(root: Path) -> int:
-    """How many suwafs there are, by another way than that on which papers are found."""
+    """Return how many suwafs there are, by another way than that on which papers are found."""
     top = str((root / "suwaf").absolute())
     above = frozenset(os.path.realpath(folder) for folder in Path(top).parents)
     ways: dict[str, frozenset[str]] = {top: above}
@@ -104,7 +104,7 @@ def count_suwafs(root: Path) -> int:
 
 
 def raw_below(root: Path) -> Iterator[FileProblem]:
-    """What lies in ``raw/``, where no link is followed."""
+    """Yield what lies in ``raw/``, where no link is followed."""
     failed: list[OSError] = []
     for folder, folders, names in os.walk(root / "raw", onerror=failed.append):
         for name in sorted(names):

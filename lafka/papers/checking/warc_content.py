@@ -80,7 +80,7 @@ class Story:
     def read(
         self, end: int | None, progress: Callable[[int], None], pool: Executor | None
     ) -> Iterator[FileProblem]:
-        """What is wrong with the WARC; *end* is where the suwaf says that it ends."""
+        """Yield what is wrong with the WARC; *end* is where the suwaf says that it ends."""
         reader = StrictReader(self.warc, progress=progress, pool=pool)
         for record in reader:
             if reader.problems:
@@ -118,7 +118,7 @@ class Story:
             self.visits.append(visit)
 
     def _info_of(self, record: StrictRecord) -> dict[str, str] | None:
-        """What the warcinfo of *record* says: that it names, else the last before it."""
+        """Return what the warcinfo of *record* says: that it names, else the last before it."""
         info = self._infos.get(record.fields.get("warc-warcinfo-id", ""))
         return info if info is not None else next(reversed(self._infos.values()), None)
 
@@ -172,7 +172,7 @@ class Story:
             yield self._wrong(record, "payload-type", f"{kind[:60]!r} for a PDF")
 
     def _has_digest(self, seen: EarlierRecord, digest: str) -> bool:
-        """Whether *digest* is that of the payload of *seen*, by its bytes where need be."""
+        """Return whether *digest* is that of the payload of *seen*, by its bytes where need be."""
         held = {seen.digest, seen.pdf.digest if seen.pdf else None} - {None}
         algorithm = digest.partition(":")[0]
         if digest in held or not held or algorithm not in ALGORITHMS:

@@ -22,7 +22,9 @@ ASK_KEY = "lafka_ask"
 
 
 def capture_of(ask: Ask, hops: LoggedHops | None, error: BaseException | None = None) -> Capture:
-    """What came of *ask*: its *hops*, as they lie in the raw log, or the *error* that ended it."""
+    """Return what came of *ask*: its *hops*, as they lie in the raw log, or the *error* that ended
+    it.
+    """
     hops = hops or LoggedHops()
     if not hops.exchanges:
         return _unanswered(ask, hops.requests, error)

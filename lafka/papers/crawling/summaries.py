@@ -59,7 +59,7 @@ class Heard:
             self.hosts[name] += 1
 
     def ended_without(self, pid: str, futli: str) -> bool:
-        """Whether a line of *pid* and *futli* ended, and without a fut."""
+        """Return whether a line of *pid* and *futli* ended, and without a fut."""
         if not self._sorted:
             self._without, self._sorted = array("Q", sorted(self._without)), True
         key = _key(pid, futli)
@@ -67,7 +67,7 @@ class Heard:
         return place < len(self._without) and self._without[place] == key
 
     def lost(self, feed: Path) -> int | None:
-        """How many futlis of *feed*, which had their futs then, ended without one now.
+        """Return how many futlis of *feed*, which had their futs then, ended without one now.
 
         None where it cannot be said: it is too big, or cannot be read.
         """
@@ -230,7 +230,7 @@ class Summary:
         return f"{futs}, {told} since the last run of this list ({self.before.run})"
 
     def next(self) -> Iterator[str]:
-        """What to do, a sentence each, the most urgent first."""
+        """Yield what to do, a sentence each, the most urgent first."""
         count = {group: sum(self.group(group).values()) for group in Group}
         if not self.done:
             yield "go on: the same command asks for what is left"

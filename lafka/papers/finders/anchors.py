@@ -97,7 +97,7 @@ def _candidate(element: Element, url: str, found_by: str, score: Score) -> Candi
 
 
 def _meant(page: Page, href: str, candidate: Candidate) -> Iterator[Candidate]:
-    """What the author of a broken link meant: a lost scheme, a base that points elsewhere."""
+    """Yield what the author of a broken link meant: a lost scheme, a base that points elsewhere."""
     href = href.strip()
     if href[:4].lower() == "www.":
         made, name, score = page.absolute(f"http://{href}"), "scheme-less", weights.REWRITE
@@ -173,7 +173,7 @@ class Scorer:
         return score
 
     def _of_address(self, url: str) -> Score:
-        """What the address says; of one that no words can make a fut, the one reason for it."""
+        """Return what the address says; of one that no words can make a fut, the one reason for it."""
         text, host = urls.path_and_query(url), urls.host(url)
         score, tools = Score(), weights.SEGMENTS
         whose = self._page.identity.judge(text)
@@ -228,7 +228,7 @@ class Scorer:
             score.add("icon-pdf", weights.ICON_PDF)
 
     def _words_of(self, text: str, score: Score) -> dict[str, Words]:
-        """What the text of a link says, added to *score*."""
+        """Return what the text of a link says, added to *score*."""
         found = words.of_text(text) if text and not _URL_TEXT.match(text) else {}
         if self._page.identity.is_title(text):
             score.add("title-as-text", weights.TITLE_AS_TEXT)
@@ -284,7 +284,7 @@ class Scorer:
         return known
 
     def _nearby(self, node: etree._Element) -> tuple[tuple[str, float], ...]:
-        """What the row, item or paragraph says that the link stands in."""
+        """Return what the row, item or paragraph says that the link stands in."""
         block = node.getparent()
         for _ in range(5):
             if block is None or block.tag in _BLOCKS:
@@ -329,7 +329,7 @@ class Scorer:
         return outer + tuple(s for s in found if s not in outer)
 
     def _ancestors_of_title(self) -> frozenset[etree._Element]:
-        """What holds the paper's title holds the paper: no references, no neighbours."""
+        """Return what holds the paper's title holds the paper: no references, no neighbours."""
         around = {self._page.root}
         for element in [*self._page.elements.get("h1", ()), *self._page.elements.get("h2", ())][:8]:
             if element.node.tag == "h1" or self._page.identity.is_title(text_of(element.node)):
@@ -368,7 +368,7 @@ def _add_type(given: dict[str, str], score: Score) -> None:
 
 
 def _has_icon(node: etree._Element) -> bool:
-    """Whether a picture in the link is named for PDF."""
+    """Return whether a picture in the link is named for PDF."""
     for image in islice(node.iter("img", "i", "svg", "use", "span"), MAX_INSIDE):
         for name, value in image.items():
             if name in _ICON_NAMES and "pdf" in str(value).lower():
@@ -386,7 +386,7 @@ _IDENTITY = {
 
 
 def _said(node: etree._Element) -> str:
-    """What a reader sees of a link: its text, else what its images and labels say."""
+    """Return what a reader sees of a link: its text, else what its images and labels say."""
     text = text_of(node)
     if len(node):
         for image in islice(node.iter("img"), MAX_INSIDE):

@@ -127,7 +127,7 @@ _PAPER_METAS = (
 
 
 def describe(page: Page) -> PageVerdict:
-    """What kind of page this is. A page with the metas of a paper is a splap or its viewer."""
+    """Return what kind of page this is. A page with the metas of a paper is a splap or its viewer."""
     source = page.source[:400_000].lower()
     if not page.meta(*_PAPER_METAS):
         found = _challenge(page, source) or _login(page)
@@ -137,7 +137,7 @@ def describe(page: Page) -> PageVerdict:
 
 
 def _led_on(page: Page) -> str:
-    """Where a script of a page that says next to nothing sends a browser."""
+    """Return where a script of a page that says next to nothing sends a browser."""
     for element in page.every("script"):
         found = _LOCATION.search((element.node.text or "")[:_SCRIPT_MAX])
         if found and (url := page.absolute((found[1] or found[2]).replace("\\/", "/"))):
@@ -150,7 +150,7 @@ def _short(page: Page) -> bool:
 
 
 def _bare(page: Page) -> bool:
-    """Whether a page says next to nothing and links to no file."""
+    """Return whether a page says next to nothing and links to no file."""
     if len(page.visible) >= BARE or not _short(page):
         return False
     hrefs = [e.get("href").lower() for e in page.every("a")]
@@ -180,7 +180,7 @@ def _password(page: Page) -> bool:
 
 
 def _sells(page: Page) -> bool:
-    """Whether a page names a price and a way to log in: who denies access for money does so."""
+    """Return whether a page names a price and a way to log in: who denies access for money does so."""
     priced = _PRICE.search(page.visible)
     return bool(priced) and (_password(page) or bool(_LOGIN_TITLE.search(page.visible)))
 

@@ -32,7 +32,7 @@ _SCORE = 30.0  # weights.CITATION_PDF_URL, without the tables there
 
 
 def sure(page: Page) -> tuple[Candidate, ...]:
-    """What ``citation_pdf_url`` names, as ``find`` has it; cheap, for it reads metas only.
+    """Return what ``citation_pdf_url`` names, as ``find`` has it; cheap, for it reads metas only.
 
     The requirement paper has it asked first and its fut ends the trail, so on most pages the rest
     need never be looked for. None where it names nothing, or only a whole look would tell. Bounded
@@ -53,7 +53,7 @@ def sure(page: Page) -> tuple[Candidate, ...]:
 
 
 def _plainly_cited(tags: list[bytes], url: str) -> Candidate | None:
-    """What ``citation_pdf_url`` is in the page at *url* that has *tags*, without a parser.
+    """Return what ``citation_pdf_url`` is in the page at *url* that has *tags*, without a parser.
 
     None unless there is no base and one such meta in its usual spelling: then only parsing tells.
     """

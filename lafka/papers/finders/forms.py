@@ -52,7 +52,7 @@ def _sent_to(page: Page, form: Element) -> str | None:
 
 
 def _named(form: Element) -> bool:
-    """Whether the form's button says PDF."""
+    """Return whether the form's button says PDF."""
     inside = Selector(root=form.node)
     said = inside.css("button ::text, input[type=submit]::attr(value)").getall()
     return any("pdf" in text.lower() for text in said)

@@ -19,7 +19,7 @@ _PREVIEW = re.compile(r"/preview|thumbnail")
 
 
 def frames(page: Page) -> Iterator[Candidate]:
-    """What the page shows inside itself: PDFs first; other frames are kept, low."""
+    """Yield what the page shows inside itself: PDFs first; other frames are kept, low."""
     for element in page.every("iframe", "frame", "embed", "object"):
         mime = element.get("type").lower()
         for name in ("src", "data", "data-src", "href"):

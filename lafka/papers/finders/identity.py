@@ -98,7 +98,7 @@ class Identity:
         return ("own-number",) if self.slug and self.slug in text else ()
 
     def _named(self, text: str) -> str:
-        """What a spelled-out DOI, PII or arXiv id says."""
+        """Return what a spelled-out DOI, PII or arXiv id says."""
         if "10." in text:
             found = _DOI.findall(text)
             if found and self.dois:
@@ -120,7 +120,7 @@ class Identity:
         return "own-view" if _stem(text.partition("?")[0]) == self.stem else "own-identifier"
 
     def _has_own_stem(self, text: str) -> bool:
-        """Whether an address is the page's own but for the view that it names."""
+        """Return whether an address is the page's own but for the view that it names."""
         # What a stem leaves out is whole segments, or the end of one.
         last = self.stem.rpartition("/")[2]
         return bool(last) and last in text and _stem(text.partition("?")[0]) == self.stem
@@ -144,7 +144,7 @@ class Identity:
         return False
 
     def is_title(self, text: str) -> bool:
-        """Whether a link's text is the paper's title, or a title cut by an ellipsis."""
+        """Return whether a link's text is the paper's title, or a title cut by an ellipsis."""
         if len(text) < 12 or text[0].lower() not in self.initials:
             return False
         spelled = key(text)
@@ -153,7 +153,7 @@ class Identity:
         )
 
     def in_title(self, text: str) -> int:
-        """How many words of the paper's title make the last part of an address."""
+        """Return how many words of the paper's title make the last part of an address."""
         name = text.partition("?")[0].rpartition("/")[2]
         return sum(word in name for word in self.title_words)
 
@@ -228,7 +228,7 @@ def _signs_of(
 
 
 def _same_number(text: str, value: str) -> bool:
-    """Whether *text* begins with *value*, leading zeros aside, and its number ends there."""
+    """Return whether *text* begins with *value*, leading zeros aside, and its number ends there."""
     text, value = text.lstrip("0"), value.lstrip("0")
     return text.startswith(value) and not text[len(value) :][:1].isdigit()
 
@@ -320,7 +320,7 @@ def _last(segments: list[str]) -> list[str]:
 
 
 def _spells(segment: str) -> bool:
-    """Whether a segment without digits may be a paper's name, and no view of it."""
+    """Return whether a segment without digits may be a paper's name, and no view of it."""
     plain = segment.replace("-", "").replace("_", "")
     return len(plain) >= 5 and plain.isalpha() and segment not in _GENERIC
 
@@ -332,7 +332,7 @@ def _any(tokens: dict[str, None], after: str, before: str = "") -> re.Pattern[st
 
 
 def _is_id(name: str, value: str) -> bool:
-    """Whether a parameter of the page's address tells papers apart: ``id=12``, ``docId=7``."""
+    """Return whether a parameter of the page's address tells papers apart: ``id=12``, ``docId=7``."""
     if not _DIGIT.search(value) or "sess" in name or name in ("sid", "cfid", "uid", "userid"):
         return False
     return name.endswith(("id", "doi")) or name in ("article", "paper", "item", "doc", "art", "p")

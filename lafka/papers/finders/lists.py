@@ -134,7 +134,9 @@ def _is_in(node: etree._Element, row: etree._Element) -> bool:
 def _rows(
     files: list[tuple[Candidate, Element]],
 ) -> Iterator[tuple[Candidate, Element, str]]:
-    """What stands beside each file: the text of its row, of its line where the row has several."""
+    """Yield what stands beside each file: the text of its row, of its line where the row has
+    several.
+    """
     blocks = [_block(e.node) for _, e in files]
     count = Counter(blocks)
     for (candidate, element), block in zip(files, blocks, strict=True):
@@ -171,7 +173,7 @@ def _line(node: etree._Element) -> str:
 
 
 def _has_a_title(candidate: Candidate, element: Element, row: str) -> bool:
-    """Whether a file has a title of its own beside it: a paper has, a paper's file has not."""
+    """Return whether a file has a title of its own beside it: a paper has, a paper's file has not."""
     said = text_of(element.node)
     if _PART.match(said) or _PART.match(row):
         return False

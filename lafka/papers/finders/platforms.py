@@ -127,7 +127,7 @@ PLATFORMS: tuple[Platform, ...] = (
 
 
 def platforms(page: Page) -> Iterator[Candidate]:
-    """What the page's own address becomes on a platform that is known."""
+    """Yield what the page's own address becomes on a platform that is known."""
     for row in PLATFORMS:
         found = row.page.fullmatch(page.url)
         if found is None:

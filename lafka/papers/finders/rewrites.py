@@ -133,7 +133,7 @@ REWRITES: tuple[Rewrite, ...] = (
 
 
 def rewritten(page: Page, found: list[Candidate]) -> Iterator[Candidate]:
-    """What *found*, best first, leads to when its viewers are stepped over."""
+    """Yield what *found*, best first, leads to when its viewers are stepped over."""
     for candidate in found[:MAX_REWRITTEN]:
         if candidate.score < MIN_SCORE or "other-identifier" in candidate.reasons:
             continue

@@ -118,7 +118,7 @@ def site(name: str) -> str:
 
 
 def path_and_query(url: str) -> str:
-    """What follows the host, escapes read, in lower case: what rules look at."""
+    """Return what follows the host, escapes read, in lower case: what rules look at."""
     rest = url.partition("://")[2]
     slash = rest.find("/")
     text = rest[slash:] if slash >= 0 else "/"
@@ -130,7 +130,7 @@ def path_and_query(url: str) -> str:
 
 
 def same_page(url: str, other: str) -> bool:
-    """Whether two URLs differ by scheme and fragment at most."""
+    """Return whether two URLs differ by scheme and fragment at most."""
     return url.partition("#")[0].partition("://")[2] == other.partition("#")[0].partition("://")[2]
 
 

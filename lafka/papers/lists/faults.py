@@ -101,7 +101,7 @@ class Account:
 
     @property
     def all_bad(self) -> bool:
-        """Whether no line can be asked for; so it is with a list without lines."""
+        """True where no line can be asked for; so it is with a list without lines."""
         return self.bad == self.lines
 
     def told(self) -> list[str]:
@@ -160,7 +160,9 @@ def refuse_all_bad(name: str, lines: Iterable[Line]) -> None:
 
 
 def fault(line: Line) -> tuple[str, str] | None:
-    """What is wrong with *line* and what probably is meant ("" if nobody knows); None if sound."""
+    """Return what is wrong with *line* and what probably is meant ("" if nobody knows); None if
+    sound.
+    """
     if line.outcome not in _BAD:
         doubt = next((told for sign, told in _DOUBTS if sign.match(line.url_text)), None)
         return (doubt, "") if doubt else None

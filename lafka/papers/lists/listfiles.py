@@ -122,7 +122,7 @@ def read(
 
 
 def _format(path: Path) -> tuple[Rows | None, bool]:
-    """What reads the lines, None where the name does not tell; and whether it says gzip."""
+    """Return what reads the lines, None where the name does not tell; and whether it says gzip."""
     gzipped = path.suffix.lower() == ".gz"
     ending = Path(path.stem).suffix.lower() if gzipped else path.suffix.lower()
     if ending not in FORMATS and not gzipped:
@@ -181,7 +181,7 @@ def _iterate(
 
 
 def reason(error: Exception) -> str:
-    """Why a file could not be read, in the words that a sentence to its owner ends with."""
+    """Return why a file could not be read, in the words that a sentence to its owner ends with."""
     if isinstance(error, EOFError):
         return "gzip that is cut short"
     if isinstance(error, zlib.error):

@@ -85,14 +85,14 @@ class Capture:
 
     @property
     def is_unended(self) -> bool:
-        """Whether it is a PDF that came as it was sent, and has no end."""
+        """True where it is a PDF that came as it was sent, and has no end."""
         if self.payload is None or self.outcome is not Outcome.TRUNCATED:
             return False
         return self.payload.is_unended and not self.exchanges[-1].truncated
 
     @property
     def is_kept(self) -> bool:
-        """Whether its bytes go into the paper WARC: what was asked for, or a PDF without an end."""
+        """True where its bytes go into the paper WARC: what was asked for, or a PDF without an end."""
         return self.outcome.is_stored or self.is_unended
 
     @property

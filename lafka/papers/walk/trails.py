@@ -88,7 +88,9 @@ class Trail:
         return replace(begun, earlier=(*self.earlier, replace(self, earlier=(), later=())))
 
     def whole(self) -> Trail:
-        """What all versions together led to, as one trail: a fut where one did, else the last."""
+        """Return what all versions together led to, as one trail: a fut where one did, else the
+        last.
+        """
         trails = (*self.earlier, replace(self, earlier=()))
         if len(trails) == 1:
             return trails[0]
@@ -109,17 +111,17 @@ class Trail:
 
     @property
     def has_fut(self) -> bool:
-        """Whether a PDF that is not thought to be a supplement is among the captures."""
+        """True where a PDF that is not thought to be a supplement is among the captures."""
         return any(c.is_pdf and not c.ask.origin.label for c in self.captures)
 
     @property
     def has_last_word(self) -> bool:
-        """Whether it ended by what the site said, and not by trouble on the way."""
+        """True where it ended by what the site said, and not by trouble on the way."""
         return self.outcome is not None and not self.outcome.may_pass
 
     @property
     def wants_more(self) -> bool:
-        """Whether the rest of the splap's candidates is needed: see :meth:`widened`."""
+        """True where the rest of the splap's candidates is needed: see :meth:`widened`."""
         waits = self.asked or self.pending or self.viewer_pending
         return self.partly and self.outcome is None and not waits and not self.has_fut
 
@@ -180,7 +182,7 @@ class Trail:
         )
 
     def _goes_on_to(self, candidate: Candidate) -> bool:
-        """Whether *candidate* is asked for, after all that was found so far.
+        """Return whether *candidate* is asked for, after all that was found so far.
 
         The first for which it is so is next: promising ones go before others, wherever they stand,
         once there is a fut.
@@ -194,7 +196,7 @@ class Trail:
         return True
 
     def _citation_gave_it(self) -> bool:
-        """Whether a fut is had, and from ``citation_pdf_url`` or the viewer that it led to."""
+        """Return whether a fut is had, and from ``citation_pdf_url`` or the viewer that it led to."""
         asks = [c.ask for c in self.captures if c.is_pdf and not c.ask.origin.label]
         if any(ask.origin.found_by == CITATION_PDF_URL for ask in asks):
             return True
@@ -255,7 +257,9 @@ class Trail:
         return trail
 
     def _is_splap(self, capture: Capture) -> bool:
-        """Whether *capture* is the splap once more: what many sites show who may not have it."""
+        """Return whether *capture* is the splap once more: what many sites show who may not have
+        it.
+        """
         assert self.splap is not None
         if capture.url == self.splap.url:
             return True
@@ -323,7 +327,7 @@ class Trail:
 
 
 def _is_sure(candidate: Candidate) -> bool:
-    """Whether *candidate* promises the fut, and not a supplement."""
+    """Return whether *candidate* promises the fut, and not a supplement."""
     promising = candidate.promising or candidate.found_by == CITATION_PDF_URL
     return promising and candidate.label == "fut"
 
