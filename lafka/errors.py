@@ -75,6 +75,10 @@ class StorageTrouble(OperatorError):
         return type(self), (self.path, self.error)
 
 
+class MachineTrouble(StorageTrouble):
+    """The machine refused what a crawl needs, as a child process: no site is to blame for it."""
+
+
 class Stopped(OperatorError):
     """The crawl is being stopped and this was given up: nobody's fault, and nothing is told of it.
 

@@ -278,7 +278,9 @@ def _is_handshake_cut(cause: BaseException, tap: Tap) -> bool:
 
 
 def _is_no_head(exchange: Exchange) -> bool:
-    """Return whether what came is more than the beginning of a head: no HTTP, or an interim answer."""
+    """Return whether what came is more than the beginning of a head: no HTTP, or an
+    interim answer.
+    """
     opening = exchange.response.read(0, HEAD_LIMIT)
     begins = b"HTTP/".startswith(opening[:5].upper())
     return bool(opening) and (not begins or re.search(rb"\n\r?\n", opening) is not None)

@@ -210,7 +210,9 @@ class RunReports:
                 live.terminal.say(warning)
 
     def _warning(self, summed: Summed | None) -> str:
-        """Return what *summed* warns of; nothing where the disk stopped the crawl, which was told."""
+        """Return what *summed* warns of; nothing where the disk stopped the crawl, which
+        was told.
+        """
         assert self._crawler.stats is not None
         if summed is None or self._crawler.stats.get_value(TROUBLE_STAT):
             return ""

@@ -88,7 +88,9 @@ def _ids(path: str) -> tuple[str, ...]:
 
 
 def _excluded(path: str) -> Callable[[str], bool]:
-    """Return whether a handle is among the pids and patterns of the file *path*, the main crawl's."""
+    """Return whether a handle is among the pids and patterns of the file *path*, the main
+    crawl's.
+    """
     from lafka.papers.lists.excludes import Excludes  # noqa: PLC0415
     from lafka.pids import SCHEMES  # noqa: PLC0415
 

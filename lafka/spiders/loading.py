@@ -51,7 +51,9 @@ class LoaderByName:
 
 
 def _is_there(place: str) -> bool:
-    """Return whether there is a module *place*; what is above it may be no package, or not there."""
+    """Return whether there is a module *place*; what is above it may be no package, or
+    not there.
+    """
     try:
         return find_spec(place) is not None
     except ModuleNotFoundError:

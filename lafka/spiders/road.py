@@ -118,7 +118,9 @@ class RoadSpider(Spider, Generic[AnyLine]):
 
     @abstractmethod
     async def started(self, lines: list[AnyLine]) -> list[Request | Any]:
-        """Return what each of *lines* begins with: requests, or items of those that are not asked."""
+        """Return what each of *lines* begins with: requests, or items of those that are
+        not asked.
+        """
 
     @abstractmethod
     def number_of(self, meta: Mapping[str, Any]) -> int | None:
@@ -126,7 +128,9 @@ class RoadSpider(Spider, Generic[AnyLine]):
 
     @abstractmethod
     def told(self) -> dict[str, Any]:
-        """Return what the run's report says of this crawl (docs/formats.md, "The report of a run")."""
+        """Return what the run's report says of this crawl (docs/formats.md, "The report
+        of a run").
+        """
 
     def cut_slow(self) -> None:
         """The crawl stops: break off what would take long."""
@@ -208,7 +212,9 @@ class RoadSpider(Spider, Generic[AnyLine]):
             self.places.sent_on(number)
 
     def is_ours(self, error: BaseException) -> bool:
-        """Return whether *error* is no site's, so that the next run asks again; the disk's is told."""
+        """Return whether *error* is no site's, so that the next run asks again; the
+        disk's is told.
+        """
         trouble = not_the_sites(error)
         if isinstance(trouble, StorageTrouble):
             stop_for_storage(self.crawler, trouble)

@@ -4,6 +4,7 @@ A child runs ``serve()`` of a module, which hands its tasks to :func:`serve` her
 question at a time and is started anew when it dies. A question is a name, a JSON object and bytes;
 an answer is JSON: a child has read what a site wrote, so nothing of it is unpickled. On the pipe, a
 question is two lengths of eight bytes, its JSON and its bytes; an answer a length and its JSON.
+The first answer of a child says that it has begun, or the number and text of what prevented that.
 
 The methods of :class:`Children` block: a crawl calls them in its threads.
 """
@@ -25,13 +26,18 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, BinaryIO
 
-from lafka.errors import LafkaError
+from lafka.errors import LafkaError, MachineTrouble
 from lafka.warc.format.sources import write_all
 
 MEMORY = 1 << 30
 """Bytes of address space of a child."""
 PATIENCE = 6
 """Seconds of the clock for a second of work: a machine has other things to do, too."""
+BEGIN_SECONDS = 120
+"""Seconds in which a child has to begin, however busy the machine is."""
+
+CHILD = "a child process"
+"""The name of a child in sentences."""
 
 Task = Callable[[dict[str, Any], bytes], Any]
 """A question and its bytes -> what ``json.dumps`` takes."""
@@ -47,7 +53,7 @@ _LENGTH = struct.Struct(">Q")
 
 
 class ChildDied(LafkaError):
-    """A child took too long or died over what it was asked; ``str`` says which."""
+    """A child that had begun took too long or died over what it was asked; ``str`` says which."""
 
 
 class Children:
@@ -64,7 +70,8 @@ class Children:
         """Return what the task *name* answers to *question* and *data*, after *seconds* of CPU at
         most.
 
-        ``ChildDied`` where there is no answer, and after ``cut``.
+        ``ChildDied`` where there is no answer, and after ``cut``; ``MachineTrouble`` where no child
+        can begin, for which what was asked is not to blame.
         """
         child = self._idle.get()
         try:
@@ -98,7 +105,7 @@ class _Child:
         head = json.dumps(question).encode()
         process = self._process
         if process is None or process.poll() is not None:
-            process = self._process = started(self._module)
+            process = self._begun()
         if self._given_up:
             process.kill()
         deadline = monotonic() + PATIENCE * seconds
@@ -108,6 +115,29 @@ class _Child:
             return json.loads(_message(process, deadline))
         except (BrokenPipeError, EOFError, TimeoutError) as error:
             raise ChildDied(self._ended(error, seconds)) from None
+
+    def _begun(self) -> subprocess.Popen[bytes]:
+        """Start a process and wait until it takes questions; ``MachineTrouble``."""
+        process = self._process = started(self._module)
+        if self._given_up:
+            process.kill()
+        try:
+            number, text = json.loads(_message(process, monotonic() + BEGIN_SECONDS))
+        except EOFError:
+            self._process = None
+            code = closed(process)
+            if self._given_up:
+                raise ChildDied("not begun") from None
+            number, text = 0, f"it ended with {code} before it began"
+        except TimeoutError:
+            self._process = None
+            process.kill()
+            closed(process)
+            number, text = 0, f"it did not begin within {BEGIN_SECONDS} seconds"
+        if text:
+            self.stop()
+            raise MachineTrouble(CHILD, OSError(number, text))
+        return process
 
     def _ended(self, error: Exception, seconds: int) -> str:
         process, self._process = self._process, None
@@ -135,9 +165,17 @@ class _Child:
 
 
 def started(module: str) -> subprocess.Popen[bytes]:
-    """A process that runs ``serve()`` of *module*; its standard input does not block."""
+    """Start a process that runs ``serve()`` of *module*; its standard input does not block.
+
+    ``MachineTrouble`` where the system refuses one.
+    """
     command = [sys.executable, "-c", _CODE, json.dumps(sys.path), module]
-    process = subprocess.Popen(command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603  our own code
+    try:
+        process = subprocess.Popen(  # noqa: S603  our own code
+            command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+    except OSError as error:
+        raise MachineTrouble(CHILD, error) from error
     assert process.stdin is not None
     os.set_blocking(process.stdin.fileno(), False)
     return process
@@ -200,19 +238,45 @@ def serve(tasks: Mapping[str, Task]) -> None:
         # A terminal and systemd send them to us, too. The crawl ends us when it has its answer;
         # were we to end before, what it asked for would be told as what cannot be read.
         signal.signal(number, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     answers = os.dup(1)
+    with suppress(BrokenPipeError):  # who asked was killed
+        trouble = _trouble_of_settling()
+        write_all(answers, _framed(trouble or (0, "")))
+        while not trouble and (asked := _next_asked(sys.stdin.buffer)):
+            question = json.loads(asked[0])
+            _allow(question["seconds"])
+            write_all(answers, _framed(tasks[question["task"]](question, asked[1])))
+
+
+def _trouble_of_settling() -> tuple[int, str] | None:
+    """Settle; the number and text of what the system refused, None where it did not."""
+    try:
+        _settle()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        return error.errno or 0, f"{error.filename}: {reason}" if error.filename else reason
+    return None
+
+
+def _settle() -> None:
+    """Bound this process, and let what libraries print go nowhere; ``OSError``."""
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_AS, MEMORY)
     with Path(os.devnull).open("wb") as nothing:
         os.dup2(nothing.fileno(), 1)
-    while asked := _next_asked(sys.stdin.buffer):
-        question = json.loads(asked[0])
-        _allow(question["seconds"])
-        answer = json.dumps(tasks[question["task"]](question, asked[1])).encode()
-        try:
-            write_all(answers, _LENGTH.pack(len(answer)) + answer)
-        except BrokenPipeError:  # who asked was killed
-            return
+
+
+def _limit(which: int, most: int) -> None:
+    """Set the limit *which*; one that is lower already, as batch systems set it, stays."""
+    hard = resource.getrlimit(which)[1]
+    least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(which, (least, least))
+
+
+def _framed(answer: Any) -> bytes:
+    """Return *answer* as it goes through the pipe."""
+    data = json.dumps(answer).encode()
+    return _LENGTH.pack(len(data)) + data
 
 
 def _next_asked(source: BinaryIO) -> tuple[bytes, bytes] | None:
@@ -228,4 +292,6 @@ def _next_asked(source: BinaryIO) -> tuple[bytes, bytes] | None:
 def _allow(seconds: int) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     limit = int(used.ru_utime + used.ru_stime) + seconds + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))

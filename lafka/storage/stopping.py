@@ -1,14 +1,15 @@
-"""How a crawl stops before its list has ended, and what it says when the disk is why."""
+"""How a crawl stops before its list has ended, and its sentence where disk or machine is why."""
 
 from __future__ import annotations
 
+import errno
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lafka.errors import StorageTrouble
+from lafka.errors import MachineTrouble, StorageTrouble
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -31,6 +32,14 @@ LIST_STAT = "lafka/list/error"
 HOPELESS_STAT = "lafka/list/hopeless"
 """Stat: there where no line of the list can be asked for."""
 
+LIMITS = {
+    errno.EMFILE: "the number of open files (ulimit -n)",
+    errno.ENFILE: "the number of open files of the system (fs.file-max)",
+    errno.ENOMEM: "the memory (ulimit -v)",
+    errno.EAGAIN: "the number of processes (ulimit -u)",
+    errno.EFBIG: "the size of a file (ulimit -f)",
+}
+"""What an operator can raise where the system refuses something by such an error."""
 _AGAIN = 0.02  # seconds until it is looked again whether a spider that opens is open
 
 logger = logging.getLogger(__name__)
@@ -51,7 +60,17 @@ def note_storage_trouble(crawler: Crawler, error: StorageTrouble) -> bool:
     if crawler.stats.get_value(TROUBLE_STAT):
         return False
     crawler.stats.set_value(TROUBLE_STAT, str(error))
-    logger.error("The disk stopped the crawl: %s. The same command goes on afterwards.", error)
+    if limit := LIMITS.get(error.error.errno or 0):
+        logger.error(
+            "A limit of this machine stopped the crawl: %s; raise %s."
+            " The same command goes on afterwards.", error, limit,
+        )  # fmt: skip
+    elif isinstance(error, MachineTrouble):
+        logger.error(
+            "This machine stopped the crawl: %s. The same command goes on afterwards.", error
+        )
+    else:
+        logger.error("The disk stopped the crawl: %s. The same command goes on afterwards.", error)
     return True
 
 

@@ -193,7 +193,9 @@ async def run_aside(name: str, work: Callable[[], T]) -> T:
 
 
 def awaited(future: Future[T]) -> Awaitable[T]:
-    """Return what comes of *future*, told in the thread of the loop; its work cannot be called off."""
+    """Return what comes of *future*, told in the thread of the loop; its work cannot be
+    called off.
+    """
     if is_asyncio_available():
         return asyncio.shield(asyncio.wrap_future(future))
     from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late

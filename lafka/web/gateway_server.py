@@ -68,7 +68,9 @@ def config(
     protocol: type[PatientProtocol] = PatientProtocol,
     connections: int = CONNECTIONS_MAX,
 ) -> uvicorn.Config:
-    """Return how uvicorn is to serve *app*; who asks where *connections* others are open gets 503."""
+    """Return how uvicorn is to serve *app*; who asks where *connections* others are open
+    gets 503.
+    """
     return uvicorn.Config(
         app,
         http=protocol,

@@ -145,7 +145,9 @@ class ReplayWeb:
         return pid
 
     def frame(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
-        """Return what the program's own worker answers in its frame, where that is not at work yet."""
+        """Return what the program's own worker answers in its frame, where that is not at
+        work yet.
+        """
         _check_framed(request)
         return Response(_FRAME, media_type="text/html")
 

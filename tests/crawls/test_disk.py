@@ -21,11 +21,11 @@ def site() -> Iterator[SmallSite]:
         yield site
 
 
-def assert_stopped(run: Run) -> None:
+def assert_stopped(run: Run, sentence: str = SENTENCE) -> None:
     assert run.code == 1, run.log
     troubles = run.troubles()
     assert len(troubles) == 1, troubles
-    assert SENTENCE in troubles[0]
+    assert sentence in troubles[0]
     assert "The same command goes on afterwards" in troubles[0]
 
 
@@ -49,7 +49,7 @@ def test_files_that_cannot_grow(site: SmallSite, tmp_path: Path, kib: int) -> No
         assert run.code == 2
         assert "cannot be written" in run.log.splitlines()[-1]
     else:
-        assert_stopped(run)
+        assert_stopped(run, "A limit of this machine stopped the crawl: ")
     again = crawl(archive, list_)
     assert again.code == 0
     assert not again.troubles()
@@ -100,3 +100,41 @@ def test_a_full_disk(site: SmallSite, tmp_path: Path, size: str) -> None:
     assert run("room").code == 0
     assert not run("room").troubles()
     assert_complete(tmp_path / "disk.kept" / "a", site)
+
+
+def test_a_limit_of_memory_that_is_there_already_is_lived_with(
+    site: SmallSite, tmp_path: Path
+) -> None:
+    """Batch systems set one; the children that read pages must not ask for more."""
+    archive, list_ = tmp_path / "a", tmp_path / "list.tsv"
+    list_.write_text(site.list())
+    with Crawl(archive, "-a", f"input={list_}", limit="ulimit -v 1000000") as going:
+        run = going.ended()
+    assert run.code == 0, run.log
+    assert not run.troubles()
+    assert_complete(archive, site)
+
+
+def test_children_that_cannot_begin_stop_the_crawl_and_blame_no_site(
+    site: SmallSite, tmp_path: Path
+) -> None:
+    """No process more than there are: the first page that needs a child ends the crawl."""
+    archive, list_ = tmp_path / "a", tmp_path / "list.tsv"
+    list_.write_text(site.list())
+    broken = tmp_path / "sitecustomize.py"
+    broken.write_text(
+        "import subprocess\n"
+        "def refused(*_, **__):\n    raise BlockingIOError(11, 'Try again')\n"
+        "subprocess.Popen = refused\n"
+    )
+    with Crawl(archive, "-a", f"input={list_}", limit=f"export PYTHONPATH={tmp_path}") as going:
+        run = going.ended()
+    assert run.code == 1, run.log
+    [trouble] = run.troubles()
+    assert "A limit of this machine stopped the crawl: a child process: " in trouble
+    assert "raise the number of processes (ulimit -u)" in trouble
+    told = {line["outcome"] for feed in outcomes(archive) for line in feed}
+    assert told <= {p.outcome for p in site.papers} - {"splap-only"}
+    again = crawl(archive, list_)
+    assert again.code == 0, again.log
+    assert_complete(archive, site)

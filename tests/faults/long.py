@@ -443,7 +443,8 @@ def small_disk(kib: int) -> Figures:
         codes = Path(folder, "disk.code").read_text().split()
         log = Path(folder, "disk.log").read_text()
         troubles = [] if codes[1] == "0" and codes[0] in "012" else [f"{kib}: {codes} {log[-900:]}"]
-        said = len(re.findall(r"The disk stopped the crawl: |^scrapy crawl: ", log, re.M))
+        stopped = r"(?:The disk|A limit of this machine) stopped the crawl: |^scrapy crawl: "
+        said = len(re.findall(stopped, log, re.M))
         if codes[0] != "0" and said != 1:
             troubles.append(f"{kib} KiB: said {said} times")
         try:

@@ -17,7 +17,8 @@ ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EMFILE, errno.EDQUOT)
 GROWING = ("open", "write", "pwrite", "sendfile", "mkdir", "link", "rename")
 """Calls that a full disk refuses; until there is room again all of them."""
 _STOPPED = re.compile(
-    r"The disk stopped the crawl: .+ The same command goes on afterwards\.|The list ends early: .+"
+    r"(?:The disk|A limit of this machine) stopped the crawl: .+"
+    r" The same command goes on afterwards\.|The list ends early: .+"
 )
 _REFUSED = re.compile(r"^scrapy crawl: .+")
 _KNOWN = re.compile(r"neither PDF nor HTML|a torn record stays at byte")

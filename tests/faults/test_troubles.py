@@ -15,7 +15,7 @@ from tests.faults.crawls import Crawls
 from tests.faults.kills import Ordeal
 from tests.faults.sites import FaultSite
 
-SENTENCE = "The disk stopped the crawl: "
+SENTENCE = "(?:The disk|A limit of this machine) stopped the crawl: "
 ROOMS = (
     "politeness", "capture", "papers/crawling", "runs", "spiders", "pipelines.py",
     "storage/children.py",
@@ -80,6 +80,12 @@ BY_OTHERS = {
     "capture/leftovers.py remove": "another recovery has its lock there",
     "capture/rawfiles.py load_settings": "before a crawl: a bad argument",
     "storage/children.py closed": "a pipe to a child that has gone",
+    "storage/children.py started": "tests/crawls/test_disk.py",
+    "storage/children.py _trouble_of_settling": "tests/storage/test_children.py",
+    "capture/client/connections.py has_unread": "tests/capture/test_connections.py",
+    "runs/sources.py _section": "before a crawl: a bad argument",
+    "spiders/fobi_arguments.py _ids": "before a crawl: a bad list",
+    "spiders/obi_settings.py _guard_of": "a page that cannot be read is no guard's",
     "capture/pulled.py __exit__": "the gateway's socket, no file",
     "capture/pulled.py _asked": "the gateway's socket, no file",
     "capture/pulled.py _body": "the gateway's socket; what a spool raises passes",

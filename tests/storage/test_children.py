@@ -10,11 +10,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from lafka.errors import MachineTrouble
 from lafka.storage import children as module
 from lafka.storage.children import ChildDied, Children
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -141,3 +145,48 @@ def test_a_child_whose_crawl_is_killed_ends_without_a_word(cut: int) -> None:
     finally:
         os.close(write)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def ask_under(limits: str) -> str:
+    """What a child answers to a process that begins under *limits* of a shell, or its trouble."""
+    program = (
+        "from lafka.errors import LafkaError\n"
+        "from lafka.storage.children import Children\n"
+        "children = Children('tests.storage.served', 1)\n"
+        "try:\n    print(children.ask('echo', {'text': 'a'}, b'', seconds=5)['asked'])\n"
+        "except LafkaError as error:\n    print(type(error).__name__, error)\n"
+        "children.stop()\n"
+    )
+    done = subprocess.run(
+        ["bash", "-c", f'{limits} && exec "$0" -c "$1"', sys.executable, program],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return done.stdout.strip() or done.stderr
+
+
+@pytest.mark.parametrize("limits", ["ulimit -v 700000", "ulimit -Hc 0", "ulimit -t 60", "true"])
+def test_a_limit_that_is_there_already_is_lived_with(limits: str) -> None:
+    assert ask_under(limits) == "a"
+
+
+def test_a_child_that_cannot_begin_is_the_machines_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, said in [("no.such.module", "it ended with 1 before it began")]:
+        children = Children(name, 1)
+        with pytest.raises(MachineTrouble, match=f"a child process: {said}"):
+            children.ask("echo", {}, seconds=1)
+        children.stop()
+    monkeypatch.setattr(module.sys, "executable", "/no/such/python")
+    with pytest.raises(MachineTrouble, match="a child process: No such file"):
+        Children("tests.storage.served", 1).ask("echo", {}, seconds=1)
+
+
+def test_without_dev_null_no_child_begins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The child is told of another path: nobody takes the real one away."""
+    code = module._CODE.replace(
+        "from importlib", f"import os; os.devnull = {str(tmp_path)!r}\nfrom importlib"
+    )
+    monkeypatch.setattr(module, "_CODE", code)
+    children = Children("tests.storage.served", 1)
+    with pytest.raises(MachineTrouble, match=f"a child process: {tmp_path}: Is a directory"):
+        children.ask("echo", {"text": "a"}, seconds=5)
+    children.stop()

@@ -14,7 +14,7 @@ from scrapy.signalmanager import SignalManager
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.test import get_crawler
 
-from lafka.errors import StorageTrouble
+from lafka.errors import MachineTrouble, StorageTrouble
 from lafka.storage.stopping import (
     SHUTDOWN,
     STOPPING,
@@ -73,6 +73,26 @@ def test_the_first_trouble_stops_the_crawl_and_is_told_once(
     [told] = [r.getMessage() for r in caplog.records if r.levelno == logging.ERROR]
     sentence = "The disk stopped the crawl: a/1.warc: No space left on device."
     assert told == f"{sentence} The same command goes on afterwards."
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (StorageTrouble("a/1.warc", OSError(24, "Too many open files")), "(ulimit -n)"),
+        (MachineTrouble("a child process", OSError(11, "Try again")), "(ulimit -u)"),
+        (MachineTrouble("a child process", OSError(12, "Cannot allocate memory")), "(ulimit -v)"),
+        (StorageTrouble("a/1.warc", OSError(27, "File too large")), "(ulimit -f)"),
+        (MachineTrouble("a child process", OSError(0, "it ended with 1")), "This machine stopped"),
+    ],
+)
+def test_what_the_machine_refused_is_not_called_the_disk(
+    crawler: Any, caplog: pytest.LogCaptureFixture, error: StorageTrouble, said: str
+) -> None:
+    assert stopped(crawler, error) == [STORAGE_TROUBLE]
+    [told] = [r.getMessage() for r in caplog.records if r.levelno == logging.ERROR]
+    assert said in told
+    assert str(error) in told
+    assert "disk" not in told
 
 
 def test_a_crawl_that_scrapy_closes_is_closing(crawler: Any) -> None:

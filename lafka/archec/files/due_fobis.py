@@ -77,7 +77,9 @@ class Choice:
 
     @property
     def is_anew(self) -> bool:
-        """True where what is there counts for nothing: no server is asked whether it has changed."""
+        """True where what is there counts for nothing: no server is asked whether it has
+        changed.
+        """
         return self.age == 0
 
 

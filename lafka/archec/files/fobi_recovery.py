@@ -136,7 +136,9 @@ def _names(names: Names, answers: list[Got]) -> Iterator[tuple[str, str]]:
 
 
 def _is_stored(last: LoggedExchange) -> bool:
-    """Return whether the answer was, or would have been, stored; what it is not is asked for again."""
+    """Return whether the answer was, or would have been, stored; what it is not is asked
+    for again.
+    """
     if last.payload is None or last.response is None:
         return False
     outcome = judge(last.payload, truncated=last.truncated, too_big=last.too_big)

@@ -98,7 +98,9 @@ def _id(store: ObiStore, path: Path) -> str | None:
 
 
 def _line(store: ObiStore, path: Path, obi: str, tist: int) -> dict[str, Any] | None:
-    """Return what a journal line says of the file or link *path*; None where it leads to no file."""
+    """Return what a journal line says of the file or link *path*; None where it leads to
+    no file.
+    """
     held: dict[str, Any] = {}
     place = path
     if path.is_symlink():

@@ -230,7 +230,9 @@ def misspelt(kind: str, name: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def judged(kind: str, text: str) -> Name:
-    """Return what *text*, the beginning of a line up to its colon, is in a template of type *kind*."""
+    """Return what *text*, the beginning of a line up to its colon, is in a template of
+    type *kind*.
+    """
     name = text.rstrip(" \t")
     if not name or not _NAME_CHARACTERS.issuperset(name):
         return Name(Verdict.NONE, "")

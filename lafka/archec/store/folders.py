@@ -113,7 +113,9 @@ class ObiStore:
         return self.folder(tist) / self.names.file_name(obi)
 
     def link(self, tist: int, held: tuple[int, str]) -> str:
-        """Return what a symlink in the folder of *tist* says to lead to what is *held*, relative."""
+        """Return what a symlink in the folder of *tist* says to lead to what is *held*,
+        relative.
+        """
         name = self.names.file_name(held[1])
         return name if held[0] == tist else f"../../../{tists.folder(held[0])}/{name}"
 

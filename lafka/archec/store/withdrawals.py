@@ -29,7 +29,9 @@ class Withdrawals:
         self._why: dict[tuple[str, int | None], str] = {}
 
     def why(self, obi: str, tist: int) -> str:
-        """Return why the version of *obi* noted at *tist* was taken down; empty where it was not."""
+        """Return why the version of *obi* noted at *tist* was taken down; empty where it
+        was not.
+        """
         self._look()
         return self._why.get((obi, tist)) or self._why.get((obi, None), "")
 

@@ -146,7 +146,9 @@ class AnswerReader:
         return self._read_plain(data, begin)
 
     def _framing(self, own: list[Field]) -> int | None:
-        """Return how the body is delimited: its length, None for the close; 0 where it is chunked."""
+        """Return how the body is delimited: its length, None for the close; 0 where it is
+        chunked.
+        """
         codings = [value.lower() for name, value in own if name == b"transfer-encoding"]
         codings = [
             coding for coding in codings if coding != b"identity"

@@ -13,7 +13,9 @@ from lafka.papers.archive.archives import Archive, StoredFut
 
 
 def offers(archive: Archive, problems: list[str]) -> Iterator[Offer]:
-    """Yield what each futli itself led to; a fut that was found on a page is not what it points at."""
+    """Yield what each futli itself led to; a fut that was found on a page is not what it
+    points at.
+    """
     for warc in archive.warcs(lambda path: problems.append(f"{path}: leads nowhere")):
         try:
             found = list(archive.futs_of(archive.pid_at(warc)))

@@ -117,7 +117,9 @@ class PartSink:
                 self._written(len(piece))
 
     def _pieces(self) -> Iterator[bytes | Part]:
-        """Yield what comes, until the end is told; an empty piece where nothing comes for a while."""
+        """Yield what comes, until the end is told; an empty piece where nothing comes for
+        a while.
+        """
         while True:
             try:
                 piece = self._waiting.get(timeout=SYNC_SECONDS / 2)

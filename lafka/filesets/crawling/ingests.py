@@ -119,7 +119,9 @@ class Ingest:
         return {**hit.result, "request": dict(self._request.raw), "lafka": lafka}
 
     def _is_owed(self, hit: Hit) -> bool:
-        """Return whether nobody will tell of *hit*: the run that had it was killed before it did."""
+        """Return whether nobody will tell of *hit*: the run that had it was killed before
+        it did.
+        """
         return not hit.told and hit.result.get("lafka", {}).get("run") != self._shop.run
 
     # ---- The walk
@@ -348,7 +350,9 @@ class Ingest:
         return stored
 
     def _owed(self) -> dict[str, Any] | None:
-        """Return what another worker stored and did not live to tell, while this one waited for it."""
+        """Return what another worker stored and did not live to tell, while this one
+        waited for it.
+        """
         with suppress(TargetTrouble):
             hit = self._shop.index.former(self._request.ingest_type, self._request.base_url)
             return self._again(hit) if hit is not None and self._is_owed(hit) else None
@@ -383,7 +387,9 @@ class Ingest:
 
 
 def _step(steps: Walking, got: Any) -> tuple[Any, IngestResult | None]:
-    """Return what the walk wants next, or its result: a StopIteration cannot come out of a thread."""
+    """Return what the walk wants next, or its result: a StopIteration cannot come out of
+    a thread.
+    """
     try:
         return steps.send(got), None
     except StopIteration as end:

@@ -132,5 +132,7 @@ class CrawlWire:
 
 
 def _streamed(sink: PartSink) -> dict[str, Any]:
-    """Return what a request's meta says of a body that goes past the raw WARC, as long as it comes."""
+    """Return what a request's meta says of a body that goes past the raw WARC, as long as
+    it comes.
+    """
     return {SINK_KEY: sink, "download_timeout": NO_TIMEOUT, "dont_retry": True}

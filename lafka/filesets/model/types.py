@@ -118,7 +118,9 @@ _TEXTS = ("md5", "sha1", "sha256", "mimetype", "status", "platform_url", "termin
 
 
 def is_digest(algorithm: str, value: object) -> bool:
-    """Return whether *value* has the form of a digest by *algorithm*: lower-case hex of its length."""
+    """Return whether *value* has the form of a digest by *algorithm*: lower-case hex of
+    its length.
+    """
     length = _DIGEST_LENGTHS.get(algorithm)
     if length is None or not isinstance(value, str) or len(value) != length:
         return False

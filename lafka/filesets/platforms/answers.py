@@ -40,7 +40,9 @@ class Value:
         self.where = where
 
     def __getitem__(self, key: str) -> Value:
-        """Return what stands under *key*; None's value where this is no object or has no such key."""
+        """Return what stands under *key*; None's value where this is no object or has no
+        such key.
+        """
         where = f"{self.where}.{key}" if self.where else key
         return Value(self.raw.get(key) if isinstance(self.raw, dict) else None, where)
 

@@ -68,7 +68,9 @@ class FilesetPlatformHelper:
     def process_request(
         self, request: IngestRequest, resource: Resource, html_biblio: HtmlBiblio
     ) -> Asking:
-        """Return what the platform says of the dataset; raises ``PlatformError`` and nothing else."""
+        """Return what the platform says of the dataset; raises ``PlatformError`` and
+        nothing else.
+        """
         raise NotImplementedError
 
     def chose_strategy(self, item: FilesetPlatformItem) -> IngestStrategy:

@@ -36,7 +36,9 @@ _SECONDS = 2.0
 
 
 def place_of(root: Path | str, database: str | None) -> str:
-    """Return where results are kept: *database* as it is set, else a file of the archive at *root*."""
+    """Return where results are kept: *database* as it is set, else a file of the archive
+    at *root*.
+    """
     return database or str(Path(root) / DATABASE)
 
 

@@ -27,7 +27,9 @@ SESSION = 10_000  # milliseconds after which the group takes a worker for dead
 def settings(
     servers: str, group: str, properties: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return what a consumer of *group* is made with; *properties* may say how brokers are reached."""
+    """Return what a consumer of *group* is made with; *properties* may say how brokers
+    are reached.
+    """
     return {
         **quiet(),
         "session.timeout.ms": SESSION,

@@ -173,7 +173,9 @@ class Scorer:
         return score
 
     def _of_address(self, url: str) -> Score:
-        """Return what the address says; of one that no words can make a fut, the one reason for it."""
+        """Return what the address says; of one that no words can make a fut, the one
+        reason for it.
+        """
         text, host = urls.path_and_query(url), urls.host(url)
         score, tools = Score(), weights.SEGMENTS
         whose = self._page.identity.judge(text)

@@ -127,7 +127,9 @@ _PAPER_METAS = (
 
 
 def describe(page: Page) -> PageVerdict:
-    """Return what kind of page this is. A page with the metas of a paper is a splap or its viewer."""
+    """Return what kind of page this is. A page with the metas of a paper is a splap or
+    its viewer.
+    """
     source = page.source[:400_000].lower()
     if not page.meta(*_PAPER_METAS):
         found = _challenge(page, source) or _login(page)
@@ -180,7 +182,9 @@ def _password(page: Page) -> bool:
 
 
 def _sells(page: Page) -> bool:
-    """Return whether a page names a price and a way to log in: who denies access for money does so."""
+    """Return whether a page names a price and a way to log in: who denies access for
+    money does so.
+    """
     priced = _PRICE.search(page.visible)
     return bool(priced) and (_password(page) or bool(_LOGIN_TITLE.search(page.visible)))
 

@@ -332,7 +332,9 @@ def _any(tokens: dict[str, None], after: str, before: str = "") -> re.Pattern[st
 
 
 def _is_id(name: str, value: str) -> bool:
-    """Return whether a parameter of the page's address tells papers apart: ``id=12``, ``docId=7``."""
+    """Return whether a parameter of the page's address tells papers apart: ``id=12``,
+    ``docId=7``.
+    """
     if not _DIGIT.search(value) or "sess" in name or name in ("sid", "cfid", "uid", "userid"):
         return False
     return name.endswith(("id", "doi")) or name in ("article", "paper", "item", "doc", "art", "p")

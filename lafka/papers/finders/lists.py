@@ -173,7 +173,9 @@ def _line(node: etree._Element) -> str:
 
 
 def _has_a_title(candidate: Candidate, element: Element, row: str) -> bool:
-    """Return whether a file has a title of its own beside it: a paper has, a paper's file has not."""
+    """Return whether a file has a title of its own beside it: a paper has, a paper's file
+    has not.
+    """
     said = text_of(element.node)
     if _PART.match(said) or _PART.match(row):
         return False

@@ -153,7 +153,9 @@ class Page:
 
     @cached_property
     def base_is_elsewhere(self) -> bool:
-        """True where relative URLs count from another site, as in pages that were saved or moved."""
+        """True where relative URLs count from another site, as in pages that were saved
+        or moved.
+        """
         return self.base is not self.url and urls.site(urls.host(self.base)) != self.site
 
     @cached_property
@@ -268,7 +270,9 @@ def _governed(heading: etree._Element) -> etree._Element | None:
 
 
 def _goes_on(node: etree._Element) -> bool:
-    """Return whether a container says something after *node*: a link, or more than a word or two."""
+    """Return whether a container says something after *node*: a link, or more than a word
+    or two.
+    """
     if node.tail and len(node.tail.strip()) > MAX_BAR:
         return True
     for after in islice(node.itersiblings(), MAX_PIECES):

@@ -140,7 +140,9 @@ def promised(ranked: list[Candidate]) -> list[Candidate]:
 
 
 def _sure(ranked: list[Candidate], rank: int) -> bool:
-    """Return whether nothing before it is promising and this is: by its score, or as the only one."""
+    """Return whether nothing before it is promising and this is: by its score, or as the
+    only one.
+    """
     candidate = ranked[rank]
     if candidate.label != "fut":
         return False
@@ -154,7 +156,9 @@ def _sure(ranked: list[Candidate], rank: int) -> bool:
 
 
 def _sibling(candidate: Candidate, asked: list[Candidate]) -> bool:
-    """Return whether *candidate* is another file of the paper that the first of *asked* belongs to."""
+    """Return whether *candidate* is another file of the paper that the first of *asked*
+    belongs to.
+    """
     if candidate.score < weights.PROMISING or candidate.label != "fut":
         return False
     if candidate.found_by.startswith(PLATFORM) or len(asked) >= weights.MAX_SIBLINGS:

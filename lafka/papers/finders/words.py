@@ -74,7 +74,9 @@ def of_text(text: str) -> dict[str, Words]:
 
 @lru_cache(maxsize=512)
 def of_heading(text: str) -> tuple[Words, ...]:
-    """Return what a heading says of the links under it; long headings are titles and say nothing."""
+    """Return what a heading says of the links under it; long headings are titles and say
+    nothing.
+    """
     words = split(text)
     return tuple(HEADINGS.find(words).values()) if len(words) <= 6 else ()
 

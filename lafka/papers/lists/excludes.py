@@ -92,7 +92,9 @@ class _Pattern:
         self._compiled: re.Pattern[str] | None = None
 
     def matches(self, text: str) -> bool:
-        """Return whether *text*, which has the literal beginning of the pattern, matches it whole."""
+        """Return whether *text*, which has the literal beginning of the pattern, matches
+        it whole.
+        """
         if self._only_beginning:
             return True
         # Compiled when first met: to compile a hundred thousand would take half a minute.

@@ -92,7 +92,9 @@ class Capture:
 
     @property
     def is_kept(self) -> bool:
-        """True where its bytes go into the paper WARC: what was asked for, or a PDF without an end."""
+        """True where its bytes go into the paper WARC: what was asked for, or a PDF
+        without an end.
+        """
         return self.outcome.is_stored or self.is_unended
 
     @property

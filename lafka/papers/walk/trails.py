@@ -196,7 +196,9 @@ class Trail:
         return True
 
     def _citation_gave_it(self) -> bool:
-        """Return whether a fut is had, and from ``citation_pdf_url`` or the viewer that it led to."""
+        """Return whether a fut is had, and from ``citation_pdf_url`` or the viewer that
+        it led to.
+        """
         asks = [c.ask for c in self.captures if c.is_pdf and not c.ask.origin.label]
         if any(ask.origin.found_by == CITATION_PDF_URL for ask in asks):
             return True
