@@ -14,6 +14,7 @@ import pytest
 
 from lafka.archec.records.sqlite import NAME
 from lafka.archec.store import ObiStore
+from tests import starts
 from tests.archec.stores import Home, objects, template
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +31,7 @@ class Operator:
         (home.root / "scrapy.cfg").write_text(f"{text}object_store = archive\n")
 
     def gives(self, *args: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        return starts.run(
             [sys.executable, "-m", "scrapy", *map(str, args)],
             cwd=self.home.root,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
