@@ -1,38 +1,168 @@
-"""Shell lines with ``lafka`` and ``scrapy`` in them, without the second that each start costs.
+"""``python -m scrapy`` and ``python -m lafka``, without the second that each start costs.
 
-A process that has imported what commands need becomes one, in a child, when a program asks: with
-its arguments, environment, folder and files 0, 1 and 2. The program has the child's exit code.
-Sites are ours here, so crawls do without AutoThrottle.
+``Popen`` and ``run`` are those of ``subprocess``, but that such a line becomes a fork of a process
+that has imported what commands need (``tests.warm``). It is a child of this process all the same:
+its pid, its signals, its exit code and what it used are those of any process. What a fork cannot
+be, another interpreter with other variables of Python's or with limits, is started as ever.
 """
 
 from __future__ import annotations
 
+import atexit
+import ctypes
 import json
 import os
-import select
-import signal
+import shutil
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
 NAMES = ("lafka", "scrapy")
+Before = tuple[str, str, Any]
+"""A module, a function in it and, as JSON, what it is called with before the program begins."""
+
 ASKS = """\
 #!{python} -IS
 import json, os, socket, sys
 server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 server.connect({address!r})
-asked = {{"argv": sys.argv, "folder": os.getcwd(), "environment": dict(os.environ)}}
+asked = {{
+    "argv": sys.argv, "folder": os.getcwd(), "environment": dict(os.environ),
+    "session": False, "attended": True, "before": {before!r},
+}}
 socket.send_fds(server, [json.dumps(asked).encode()], [0, 1, 2])
 sys.exit(int(server.recv(9)))
 """
-_LARGEST = 1 << 20
+_SET_CHILD_SUBREAPER = 36  # of prctl(2)
+_AT_START = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "MALLOC_")
+_LATER = {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONWARNINGS"}
+
+
+class Popen(subprocess.Popen):
+    """A process; *before* is called in a fork before its program begins."""
+
+    def __init__(self, args: Sequence[Any], *, before: Before | None = None, **how: Any) -> None:
+        self._before = before
+        super().__init__([os.fspath(arg) for arg in args], **how)
+
+    def _execute_child(
+        self, args, executable, preexec_fn, close_fds, pass_fds, cwd, env, startupinfo,
+        creationflags, shell, p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite,
+        restore_signals, gid, gids, uid, umask, start_new_session, process_group,
+    ):  # fmt: skip
+        env = os.environ if env is None else env
+        special = executable or preexec_fn or pass_fds or shell or process_group != -1
+        if special or not _can_fork(args, env):
+            assert not self._before
+            super()._execute_child(
+                args, executable, preexec_fn, close_fds, pass_fds, cwd, env, startupinfo,
+                creationflags, shell, p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite,
+                restore_signals, gid, gids, uid, umask, start_new_session, process_group,
+            )  # fmt: skip
+            return
+        asked = {
+            "argv": [find_spec(f"{args[2]}.__main__").origin, *args[3:]], "module": args[2],
+            "folder": os.fspath(cwd or Path.cwd()), "environment": dict(env),
+            "session": start_new_session, "attended": False, "before": self._before,
+        }  # fmt: skip
+        wanted = zip((p2cread, c2pwrite, errwrite), (0, 1, 2), strict=True)
+        self.pid = _server().forked(asked, [own if own != -1 else std for own, std in wanted])
+        self._child_created = True
+        self._close_pipe_fds(p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite)
+
+
+def run(
+    args: Sequence[Any], *, input: Any = None, capture_output: bool = False,  # noqa: A002
+    timeout: float | None = None, check: bool = False, **how: Any,
+) -> subprocess.CompletedProcess[Any]:  # fmt: skip
+    """Run *args* to the end, as ``subprocess.run`` does."""
+    if capture_output:
+        how |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    if input is not None:
+        how["stdin"] = subprocess.PIPE
+    with Popen(args, **how) as process:
+        try:
+            out, err = process.communicate(input, timeout)
+        except BaseException:
+            process.kill()
+            raise
+    done = subprocess.CompletedProcess(process.args, process.returncode, out, err)
+    if check:
+        done.check_returncode()
+    return done
+
+
+def _can_fork(args: list[str], env: Mapping[str, str]) -> bool:
+    """Whether a fork is as good as a start of its own."""
+    line = sys.platform == "linux" and len(args) > 2 and args[:2] == [sys.executable, "-m"]
+    return line and args[2] in NAMES and _at_start(env) == _server().environment
+
+
+def _at_start(env: Mapping[str, str]) -> dict[str, str]:
+    """Those variables that are looked at when an interpreter starts."""
+    return {k: v for k, v in env.items() if k.startswith(_AT_START) and k not in _LATER}
+
+
+class _Server:
+    """The process that becomes others; it ends with this one."""
+
+    def __init__(self) -> None:
+        self.environment = _at_start(os.environ)
+        self._folder = tempfile.mkdtemp(prefix="lafka-")  # addresses have to be short
+        self.address = str(Path(self._folder) / "starts")
+        self._turn = threading.Lock()
+        self._prctl = ctypes.CDLL(None, use_errno=True).prctl
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.warm", self.address], cwd=ROOT,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline() == b"ready\n"
+        self._pid = os.getpid()
+
+    def end(self) -> None:
+        if os.getpid() != self._pid:
+            return  # a fork of a test's
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+        shutil.rmtree(self._folder)
+
+    def forked(self, asked: dict[str, Any], files: list[int]) -> int:
+        """The pid of a child that becomes what is *asked* for.
+
+        The server forks twice, so that the child is an orphan: it falls to the nearest ancestor
+        that gathers them, which is this process for so long.
+        """
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server, self._turn:
+            server.connect(self.address)
+            self._gather_orphans(True)
+            try:
+                socket.send_fds(server, [json.dumps(asked).encode()], files)
+                return int(server.recv(20))
+            finally:
+                self._gather_orphans(False)
+
+    def _gather_orphans(self, gathers: bool) -> None:
+        if self._prctl(_SET_CHILD_SUBREAPER, int(gathers), 0, 0, 0):
+            raise OSError(ctypes.get_errno(), "prctl")
+
+
+@cache
+def _server() -> _Server:
+    server = _Server()
+    atexit.register(server.end)
+    return server
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,83 +207,20 @@ class Shell:
 
 @contextmanager
 def programs() -> Iterator[Path]:
-    """A folder with the programs, which work until the context is left."""
-    with tempfile.TemporaryDirectory(prefix="lafka-") as folder:  # addresses have to be short
-        address, bin_ = Path(folder) / "starts", Path(folder) / "bin"
-        bin_.mkdir()
+    """A folder with the programs ``lafka`` and ``scrapy``, which start at once."""
+    with tempfile.TemporaryDirectory(prefix="lafka-") as folder:
         for name in NAMES:
-            (bin_ / name).write_text(ASKS.format(python=sys.executable, address=str(address)))
-            (bin_ / name).chmod(0o755)
-        with _server(address):
-            yield bin_
+            asks = ASKS.format(
+                python=sys.executable, address=_server().address,
+                before=("tests.starts", "without_throttle", None),
+            )  # fmt: skip
+            (Path(folder) / name).write_text(asks)
+            (Path(folder) / name).chmod(0o755)
+        yield Path(folder)
 
 
-@contextmanager
-def _server(address: Path) -> Iterator[None]:
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.starts", address], cwd=ROOT,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-    ) as server:  # fmt: skip
-        assert server.stdout is not None
-        try:
-            assert server.stdout.readline() == b"ready\n"
-            yield
-        finally:
-            server.terminate()
-
-
-def serve(address: str) -> None:
-    """Become whatever is asked for at *address*, until a signal."""
+def without_throttle(_: None) -> None:
+    """Do without AutoThrottle: sites are ours here."""
     import lafka.settings
-    from tests.faults.zygote import warm
 
-    warm()
     lafka.settings.AUTOTHROTTLE_ENABLED = False
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
-        listening.bind(address)
-        listening.listen(64)
-        print("ready", flush=True)
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-        while True:
-            asker, _ = listening.accept()
-            if os.fork() == 0:
-                break
-            asker.close()
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    asked, files, *_ = socket.recv_fds(asker, _LARGEST, 3)
-    child = os.fork()
-    if child:
-        for file in (*files, 0, 1, 2):
-            os.close(file)
-        _attend(child, asker)
-    asker.close()
-    _become(json.loads(asked), files)
-
-
-def _attend(child: int, asker: socket.socket) -> None:
-    """Tell *asker* how *child* ends; end it where the asker is no more."""
-    ended = os.pidfd_open(child)
-    if ended not in select.select([ended, asker], [], [])[0]:
-        os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
-    asker.send(str(code if code >= 0 else 128 - code).encode())
-    os._exit(0)
-
-
-def _become(asked: dict[str, Any], files: list[int]) -> None:
-    """Be the command from here on."""
-    for number, file in enumerate(files):
-        os.dup2(file, number)
-        os.close(file)
-    os.chdir(asked["folder"])
-    os.environ.clear()
-    os.environ.update(asked["environment"])
-    sys.argv = asked["argv"]
-    from lafka.__main__ import main
-
-    sys.exit(main())
-
-
-if __name__ == "__main__":
-    serve(sys.argv[1])

@@ -20,6 +20,7 @@ import pytest
 
 from lafka.demo.site import PAPERS, list_of, pdf, serving
 from lafka.papers.archive.archives import Archive
+from tests import starts
 from tests.stores import PID as STORED
 from tests.stores import Store, page
 from tests.stores import pdf as stored_pdf
@@ -31,7 +32,7 @@ LOOPBACK = ("-s", "LAFKA_ALLOWED_NETWORKS=127.0.0.0/8", "-s", "AUTOTHROTTLE_ENAB
 
 
 def scrapy(*args: str | Path, **env: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
+    return starts.run(
         [sys.executable, "-m", "scrapy", *map(str, args)],
         cwd=ROOT,
         env={**os.environ, **env},
@@ -221,7 +222,7 @@ def test_fut_ends_quietly_where_nobody_reads_on(demo):
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "wb") as closed:
-        done = subprocess.run(
+        done = starts.run(
             [sys.executable, "-m", "scrapy", "fut", PID, "-s", f"LAFKA_ARCHIVE={demo[0]}"],
             cwd=ROOT,
             stdout=closed,

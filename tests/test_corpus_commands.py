@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import starts
 from tests.stores import FUTLI, PID, Store, pdf
 
 ROOT = Path(__file__).parents[1]
@@ -20,7 +21,7 @@ OTHER = "RePEc:abc:wpaper:2"
 
 def lafka(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
     line = [sys.executable, "-m", "lafka", *args]
-    return subprocess.run(
+    return starts.run(
         line, cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip

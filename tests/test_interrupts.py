@@ -12,6 +12,7 @@ import pytest
 
 from lafka import __main__ as program
 from lafka.commands._shared.base import INTERRUPTED, attempt
+from tests import starts
 from tests.stores import Store, pdf
 
 ROOT = Path(__file__).parents[1]
@@ -34,9 +35,9 @@ def heeding() -> None:
 
 def begun(root: Path, verb: str, **how: int) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "scrapy", verb, "-s", f"LAFKA_ARCHIVE={root}"]
-    return subprocess.Popen(
+    return starts.Popen(
         command, cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True,
-        preexec_fn=heeding,  # noqa: PLW1509  no thread is about
+        preexec_fn=heeding,
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how},
     )  # fmt: skip
 

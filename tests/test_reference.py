@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +18,7 @@ from lafka.papers.walk.outcomes import Group, Outcome
 from lafka.papers.walk.trails import Links
 from lafka.runs.feed import FIELDS
 from lafka.spiders import fobi_arguments as fobis
+from tests import starts
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "reference.md").read_text("utf-8")
@@ -151,7 +151,7 @@ def test_each_verb_of_a_group_is_there_with_its_options(group):
 
 @pytest.mark.parametrize("verb", verbs())
 def test_scrapy_knows_the_command_and_its_options(verb):
-    done = subprocess.run(
+    done = starts.run(
         [sys.executable, "-m", "scrapy", verb, "-h"],
         cwd=ROOT,
         capture_output=True,

@@ -12,6 +12,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests import starts
 from tests.sites.papers import MAIN, OTHER, SmallSite, as_pdf
 from tests.starts import ROOT, Shell
 from tests.stores import pdf
@@ -84,7 +85,7 @@ def test_the_python_lines_do_what_they_say(page: str, shell: Shell) -> None:
 def test_the_pages_are_served_until_they_are_stopped(shell: Shell) -> None:
     """As the README has it; another program may have its port, which is told."""
     assert "lafka serve" in all_lines("README.md")
-    serving = subprocess.Popen(
+    serving = starts.Popen(
         [sys.executable, "-m", "lafka", "serve"], cwd=shell.folder, env=shell.environment,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip

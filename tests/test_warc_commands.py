@@ -16,6 +16,7 @@ from scrapy.settings import Settings
 from lafka.commands.warc import VERBS, Command
 from lafka.warc.format.records import Record
 from lafka.warc.writing.builders import Builder
+from tests import starts
 from tests.warc.arcs import DNS, FILEDESC, FILEDESC_BODY, PAGE
 
 ROOT = Path(__file__).parents[1]
@@ -236,7 +237,7 @@ def test_foreign_text_cannot_drive_a_terminal(warc, tmp_path):
 
 def scrapy(*args: str | Path, **kw: object) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "scrapy", "warc", *map(str, args)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=-1, stderr=-1, stdin=-3, **kw)
+    return starts.Popen(command, cwd=ROOT, stdout=-1, stderr=-1, stdin=-3, **kw)
 
 
 def test_scrapy_runs_the_verbs_and_a_reader_may_go_away(path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -13,8 +12,9 @@ from typing import Any
 
 from lafka.archec.checking import check_store
 from lafka.warc import Volume
+from tests import lastruns, starts
 from tests.archec.stores import Home
-from tests.crawls.running import ROOT, SETTINGS, Run
+from tests.crawls.running import LIMIT, ROOT, Run, scrapy
 
 EVERY_RUN: dict[str, Any] = {"LAFKA_REFRESH_MIN": 0, "LAFKA_REFRESH_MAX": 0}
 """What was got is due again at once."""
@@ -29,11 +29,10 @@ def template(number: object, *urls: str, series: str = "wpaper", more: str = "")
 
 
 def command(home: Home, *arguments: str, **settings: Any) -> list[str]:
-    given = SETTINGS | EVERY_RUN | {"LAFKA_OBJECT_STORE": home.archive} | settings
+    given = EVERY_RUN | {"LAFKA_OBJECT_STORE": home.archive} | settings
     if home.database:
         given["LAFKA_CACHING_DATABASE"] = home.database
-    named = [part for name, value in given.items() for part in ("-s", f"{name}={value}")]
-    return [sys.executable, "-m", "scrapy", "crawl", "fobi", *named, *arguments]
+    return scrapy(("crawl", "fobi"), arguments, given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +50,12 @@ class Fobi:
 def crawl(home: Home, *arguments: str, expected: int = 0, **settings: Any) -> Fobi:
     """A crawl to its end; its journals are as of now, whatever clock the home has."""
     before = set((home.archive / "runs").glob("*.jsonl"))
-    done = subprocess.run(
+    done = starts.run(
         command(home, *arguments, **settings), cwd=ROOT, env=os.environ, capture_output=True,
-        text=True, timeout=100, check=False,
+        text=True, timeout=LIMIT,
     )  # fmt: skip
     run = Run(code=done.returncode, out=done.stdout, log=done.stderr)
+    lastruns.note(done.args, run.code, run.log)
     assert run.code == expected, run.log
     feeds = set((home.archive / "runs").glob("*.jsonl")) - before
     feeds = {feed for feed in feeds if not feed.name.endswith(".problems.jsonl")}
@@ -79,9 +79,9 @@ def sound(home: Home) -> None:
     assert found == []
     assert list((home.archive / "raw").iterdir()) == []
     for path in sorted((home.archive / "evidence").glob("*.warc")):
-        done = subprocess.run(
+        done = starts.run(
             [sys.executable, "-m", "scrapy", "warc", "check", str(path)], cwd=ROOT,
-            capture_output=True, text=True, check=False,
+            capture_output=True, text=True,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
 

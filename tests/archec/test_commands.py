@@ -15,6 +15,7 @@ import pytest
 
 from lafka.archec.records.sqlite import NAME
 from lafka.archec.store.folders import ObiStore
+from tests import starts
 from tests.archec.stores import Home, objects, template
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +32,7 @@ class Operator:
         (home.root / "scrapy.cfg").write_text(f"{text}object_store = archive\n")
 
     def gives(self, *args: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        return starts.run(
             [sys.executable, "-m", "scrapy", *map(str, args)],
             cwd=self.home.root,
             env={**os.environ, "PYTHONPATH": str(ROOT)},

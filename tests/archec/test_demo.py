@@ -5,18 +5,18 @@ from __future__ import annotations
 import csv
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 from lafka.archec.checking import check_store
 from lafka.papers.archive.archives import Archive
 from lafka.papers.checking import Verifier
+from tests import starts
 from tests.sites.gateways import ROOT
 
 
 def test_the_example_goes_its_whole_way(tmp_path: Path) -> None:
-    done = subprocess.run(
+    done = starts.run(
         [sys.executable, "-m", "lafka", "demo", "--archec"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},

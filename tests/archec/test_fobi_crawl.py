@@ -17,6 +17,7 @@ from lafka.archec.records import Kind
 from lafka.archec.serve.queries import Looking, listed
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.tists import LAST
+from tests import starts
 from tests.archec.crawling import (
     EVERY_RUN,
     command,
@@ -180,7 +181,7 @@ def test_the_history_that_is_told_is_the_one_that_was_made(home):
         assert len(everything["noted"]) == sum(
             event != "deletion" for events in made.values() for event, _ in events
         )
-        done = subprocess.run(
+        done = starts.run(
             [sys.executable, "-m", "scrapy", "obi", "--versions", url["b.pdf"], "-s",
              f"LAFKA_OBJECT_STORE={home.archive}"], cwd=ROOT, capture_output=True, text=True,
             check=True,
@@ -360,7 +361,7 @@ def test_a_crawl_that_is_killed_is_taken_up_by_the_next(home):
         site.routes |= {f"/{n}.pdf": as_pdf(pdf(str(n))) for n in range(12)}
         put(home, *urls)
         site.pause_after(8)
-        with subprocess.Popen(command(home), cwd=ROOT, stderr=subprocess.DEVNULL) as process:
+        with starts.Popen(command(home), cwd=ROOT, stderr=subprocess.DEVNULL) as process:
             assert site.paused.wait(60)
             process.kill()
         site.resume()
@@ -385,11 +386,11 @@ def test_recover_takes_up_what_a_killed_crawl_left(home):
         site.routes |= {f"/{n}.pdf": as_pdf(pdf(str(n))) for n in range(6)}
         put(home, *(f"{at}/{n}.pdf" for n in range(6)))
         site.pause_after(5)
-        with subprocess.Popen(command(home), cwd=ROOT, stderr=subprocess.DEVNULL) as process:
+        with starts.Popen(command(home), cwd=ROOT, stderr=subprocess.DEVNULL) as process:
             assert site.paused.wait(60)
             process.kill()
         site.resume()
-        done = subprocess.run(
+        done = starts.run(
             [sys.executable, "-m", "scrapy", "archec", "recover", "-s",
              f"LAFKA_OBJECT_STORE={home.archive}"], cwd=ROOT, capture_output=True, text=True,
             check=False,

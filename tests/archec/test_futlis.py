@@ -15,6 +15,7 @@ from lafka.archec.lists.futlis import Choice, FutliList, lines_of, tsv
 from lafka.errors import BadSource, StorageTrouble
 from lafka.papers.lists import listfiles
 from lafka.pids import SCHEMES
+from tests import starts
 from tests.crawls.running import check, crawl, futs, outcomes
 from tests.sites.hosts import Answer, hosts
 from tests.stores import pdf
@@ -208,7 +209,7 @@ def test_claims_say_it_where_there_is_no_room(monkeypatch) -> None:
 
 
 def scrapy(*args: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return starts.run(
         [sys.executable, "-m", "scrapy", *args],
         cwd=cwd,
         capture_output=True,

@@ -40,6 +40,7 @@ from lafka.web import gateway as app
 from lafka.web import gateway_server as gateways
 from lafka.web.connections import PatientProtocol
 from lafka.web.gateway import Gateway
+from tests import starts
 from tests.archec.fobis import gather
 from tests.archec.stores import DAY, START, Home, template
 from tests.gateway.linkformat import by_rel
@@ -505,7 +506,7 @@ def test_the_extra_that_is_missing_is_named(tmp_path: Path) -> None:
     (tmp_path / "starlette" / "__init__.py").write_text(
         "raise ModuleNotFoundError(\"No module named 'starlette'\", name='starlette')"
     )
-    done = subprocess.run(
+    done = starts.run(
         [
             sys.executable,
             "-m",
@@ -551,7 +552,7 @@ def test_a_gathering_that_lives_shows(holdings: tuple[Home, StoreHoldings]) -> N
 def test_records_that_were_made_again_are_read(holdings: tuple[Home, StoreHoldings]) -> None:
     home, made = holdings
     assert made.history(PAGE) is not None
-    subprocess.run(
+    starts.run(
         [
             sys.executable,
             "-m",

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from lafka.archec.checking import check_store
+from tests import starts
 from tests.archec.fobis import gather
 from tests.archec.stores import DAY, START, Home, objects, template
 from tests.sites.gateways import ROOT
@@ -38,7 +39,7 @@ def lines(verb: str) -> list[str]:
 
 def rebuilt(store: Path) -> None:
     for verb in ("rebuild", "check"):
-        done = subprocess.run(
+        done = starts.run(
             [sys.executable, "-m", "lafka", "archec", verb, "-s", f"LAFKA_OBJECT_STORE={store}"],
             cwd=store.parent,
             env={**os.environ, "PYTHONPATH": str(ROOT)},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from lafka.archec.checking import check_store
 from lafka.archec.records import Kind
 from lafka.archec.store.folders import ObiStore
+from tests import starts
 from tests.archec.fobis import gather
 from tests.archec.stores import DAY, START, Home, template
 from tests.sites.gateways import ROOT
@@ -32,7 +32,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def pulled(home: Home, archive: Path, code: int = 0) -> dict[str, object]:
-    done = subprocess.run(
+    done = starts.run(
         [
             sys.executable,
             "-m",
@@ -161,7 +161,7 @@ def test_a_damaged_fut_is_told_and_the_others_are_taken(home: Home, tmp_path: Pa
 
 
 def test_what_is_no_archive_is_told(home: Home, tmp_path: Path) -> None:
-    done = subprocess.run(
+    done = starts.run(
         [
             sys.executable,
             "-m",

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from w3lib.url import safe_url_string
 
 from lafka.archec.redif import uris
 from lafka.errors import BadUrl
+from tests import starts
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_the_normal_form_is_what_scrapy_puts_on_the_wire(request_lines, tmp_path
         "        'TELNETCONSOLE_ENABLED': False, 'LOG_LEVEL': 'ERROR'}\n"
         "    def parse(self, response): pass\n"
     )
-    done = subprocess.run(
+    done = starts.run(
         [sys.executable, "-m", "scrapy", "runspider", str(spider)],
         cwd=tmp_path,
         capture_output=True,

@@ -13,6 +13,7 @@ from scrapy.settings import Settings
 from lafka.capture import Addon
 from lafka.errors import BadArgument
 from lafka.warc import Volume
+from tests import starts
 from tests.sites.papers import MAIN, SmallSite
 from tests.sites.server import reply
 
@@ -66,7 +67,7 @@ def test_a_project_of_its_own_gets_whole_responses_and_their_warcs(project: Path
         site.routes["/big.pdf"] = reply(BIG, "application/pdf")
         site.routes["/moved"] = reply(b"", "", "Location: /big.pdf", status="302 Found")
         urls = f"{site.at(MAIN)}/moved {site.at(MAIN)}/none"
-        done = subprocess.run(
+        done = starts.run(
             [sys.executable, "-m", "scrapy", "crawl", "one", "-a", f"urls={urls}",
              "-o", "items.jsonl"],
             cwd=project, env=os.environ | {"PYTHONPATH": str(ROOT)},

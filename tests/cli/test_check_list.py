@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from tests import starts
+
 ROOT = Path(__file__).parents[2]
 GOOD = "RePEc:abc:wpaper:1\thttps://example.org/1.pdf\n"
 BAD = "RePEc:abc:wpaper:2;https://example.org/2.pdf\n"
 
 
 def called(*args: str | Path, folder: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return starts.run(
         [sys.executable, "-m", "lafka", *map(str, args)],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": str(ROOT), "HOME": str(folder)},

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import lafka
+from tests import starts
 from tests.sites.papers import MAIN, SmallSite, link, page
 from tests.sites.server import reply
 
@@ -35,7 +36,7 @@ def done(
 ) -> subprocess.CompletedProcess[str]:
     env = {name: text for name, text in os.environ.items() if not name.startswith("LAFKA_")}
     env |= {"LAFKA_ALLOWED_NETWORKS": allowed, "LAFKA_CONTACT": "you@example.org"}
-    return subprocess.run(
+    return starts.run(
         [sys.executable, "-m", program, *args], cwd=ROOT, env=env, stdin=subprocess.DEVNULL,
         capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip

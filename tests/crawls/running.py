@@ -8,15 +8,16 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from warcio.archiveiterator import ArchiveIterator
 
 from lafka.papers.archive.archives import Archive
 from lafka.papers.checking import Verifier
+from tests import lastruns, starts
 
 ROOT = Path(__file__).parents[2]
 SETTINGS: dict[str, Any] = {
@@ -26,6 +27,9 @@ SETTINGS: dict[str, Any] = {
     "LAFKA_PROGRESS_INTERVAL": 0,
     "STATS_DUMP": 1,  # for Run.stats
 }
+
+LIMIT = 250.0
+"""Seconds after which a crawl that has not ended is taken for one that never will."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,19 +55,33 @@ class Run:
 
 def command(archive: Path, *arguments: str, **settings: Any) -> list[str]:
     """The command line of a crawl."""
-    given = SETTINGS | {"LAFKA_ARCHIVE": archive} | settings
+    return scrapy(("crawl", "futli"), arguments, {"LAFKA_ARCHIVE": archive} | settings)
+
+
+def scrapy(
+    words: Sequence[str], arguments: Sequence[str], settings: Mapping[str, Any]
+) -> list[str]:
+    """A command line of Scrapy's; *settings* are added to ``SETTINGS``."""
+    given = {**SETTINGS, **settings}
     named = [part for name, value in given.items() for part in ("-s", f"{name}={value}")]
-    return [sys.executable, "-m", "scrapy", "crawl", "futli", *named, *arguments]
+    return [sys.executable, "-m", "scrapy", *words, *named, *arguments]
 
 
 class Crawl:
-    """A crawl that is going on; a context manager that ends it at the latest."""
+    """A crawl that is going on; a context manager that ends it at the latest.
 
-    def __init__(self, archive: Path, *arguments: str, limit: str = "", **settings: Any) -> None:
-        line = command(archive, *arguments, **settings)
+    With a *limit*, or where it is to be *fresh*, it is a process that begins from nothing.
+    """
+
+    command = staticmethod(command)
+
+    def __init__(
+        self, archive: Path, *arguments: str, limit: str = "", fresh: bool = False, **settings: Any
+    ) -> None:
+        line = self.command(archive, *arguments, **settings)
         if limit:  # what a shell says before it becomes the crawl
             line = ["bash", "-c", f'{limit} && exec "$0" "$@"', *line]
-        self.process = subprocess.Popen(
+        self.process = (subprocess.Popen if fresh else starts.Popen)(
             line,
             cwd=ROOT,
             env=os.environ | {"PYTHONWARNINGS": "default::DeprecationWarning"},
@@ -73,7 +91,7 @@ class Crawl:
             text=True,
         )
 
-    def __enter__(self) -> Crawl:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -82,8 +100,10 @@ class Crawl:
             self.process.communicate()
 
     def ended(self, stdin: str = "") -> Run:
-        out, log = self.process.communicate(stdin, timeout=100)
-        return Run(code=self.process.returncode, out=out, log=log)
+        out, log = self.process.communicate(stdin, timeout=LIMIT)
+        run = Run(code=self.process.returncode, out=out, log=log)
+        lastruns.note(self.process.args, run.code, log)
+        return run
 
     def kill(self) -> Run:
         self.process.kill()

@@ -16,6 +16,7 @@ import pytest
 
 from lafka.runs.signals import STOPPED
 from lafka.runs.terminals import ERASE
+from tests import starts
 from tests.crawls.running import ROOT, Crawl, command, crawl
 from tests.sites.papers import MAIN, OTHER, SmallSite
 
@@ -95,7 +96,7 @@ def on_a_terminal(archive: Path, list_: Path, *args: str, **settings: Any) -> st
     """What a crawl writes to the terminal that its standard error is."""
     ours, theirs = pty.openpty()
     line = command(archive, "-a", f"input={list_}", *args, LAFKA_PROGRESS_INTERVAL=30, **settings)
-    with subprocess.Popen(
+    with starts.Popen(
         line, cwd=ROOT, env=os.environ | {"TERM": "xterm"}, stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=theirs,
     ) as going:  # fmt: skip

@@ -18,6 +18,7 @@ from lafka.runs.reporting import settings_told
 from lafka.spiders.fileset import FilesetSpider
 from lafka.spiders.futli import FutliSpider
 from lafka.spiders.road import MIDDLEWARES, OFF
+from tests import starts
 from tests.crawls.running import ROOT, command
 from tests.sites.papers import SmallSite
 
@@ -95,7 +96,7 @@ def test_a_crawl_imports_nothing_of_what_is_off(tmp_path: Path) -> None:
     line = command(tmp_path / "archive", "-a", "input=-")
     line[1:1] = ["-X", "importtime"]
     with SmallSite(count=4) as site:
-        done = subprocess.run(
+        done = starts.run(
             line, cwd=ROOT, input=site.list(), capture_output=True, text=True, timeout=100,
             check=False,
         )  # fmt: skip

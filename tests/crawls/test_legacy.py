@@ -19,6 +19,7 @@ import pytest
 from lafka.papers.archive.archives import Archive
 from lafka.papers.checking import Verifier
 from lafka.warc.reading.volumes import WarcVolume
+from tests import starts
 from tests.archec.fobis import gather
 from tests.archec.stores import DAY, START, Home
 from tests.crawls.running import Crawl, Run, check, crawl, outcomes
@@ -338,7 +339,7 @@ def told_futs(archive: Path) -> dict[str, list[tuple[str, str, str]]]:
 
 
 def lafka(pulled: Pulled, *args: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
+    return starts.run(
         [sys.executable, "-m", "lafka", *args, "-s", f"LAFKA_ARCHIVE={pulled.archive}"],
         cwd=pulled.archive.parent,
         env={**os.environ, "PYTHONPATH": str(ROOT)},

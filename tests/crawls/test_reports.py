@@ -18,6 +18,7 @@ import pytest
 import lafka
 from lafka.runs.reports import Report
 from lafka.runs.signals import STOPPED
+from tests import starts
 from tests.crawls.running import ROOT, Crawl, crawl, outcomes
 from tests.sites.papers import MAIN, OTHER, SmallSite, as_pdf, pdf
 from tests.sites.server import reply
@@ -51,7 +52,7 @@ def listed(archive: Path) -> list[str]:
 
 
 def runs(archive: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return starts.run(
         [sys.executable, "-m", "scrapy", "runs", *args, "-s", f"LAFKA_ARCHIVE={archive}"],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 import re
@@ -10,15 +9,14 @@ import select
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
-import threading
 from base64 import b64encode
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from tests.crawls.running import ROOT, SETTINGS
+from tests import lastruns, starts
+from tests.crawls.running import ROOT, scrapy
 from tests.faults.storecalls import Call, Plan, told
 
 LIMIT = 120.0
@@ -50,10 +48,13 @@ class Run:
 class Going:
     """A crawl that is going on."""
 
-    pid: int
+    process: starts.Popen
     plan: Plan | None
     log: Path
-    crawls: Crawls
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
 
     def kill(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
@@ -93,50 +94,39 @@ class Going:
         hung = not self.ends_within(LIMIT)
         if hung:
             self.kill()
-        reply = self.crawls.ask({"wait": self.pid})
+        _, status, usage = os.wait4(self.pid, 0)
+        self.process.returncode = os.waitstatus_to_exitcode(status)
         log = self.log.read_text(errors="replace") if self.log.exists() else ""
         assert not hung, f"the crawl hung:\n{log}"
-        return Run(code=reply["code"], log=log, calls=tuple(self.calls()), kib=reply["kib"])
+        lastruns.note(self.process.args, self.process.returncode, log)
+        return Run(
+            code=self.process.returncode, log=log, calls=tuple(self.calls()), kib=usage.ru_maxrss
+        )
 
 
 @dataclass(slots=True)
 class Crawls:
     """Starts crawls; a context manager. Archives, logs and calls lie in a folder of its own."""
 
-    _process: Any = None
     _folder: Path = field(default_factory=Path)
     _number: int = 0
-    _turn: Any = field(default_factory=threading.Lock)
+    _going: list[starts.Popen] = field(default_factory=list)
 
     def __enter__(self) -> Self:
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self._folder = Path(tempfile.mkdtemp(prefix="lafka-faults-", dir=memory))
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.faults.zygote"],
-            cwd=ROOT,
-            env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.stdin.close()
-        self._process.wait()
-        self._process.stdout.close()
+        for process in self._going:
+            process.kill()
+            process.wait()
         shutil.rmtree(self._folder)
 
     def clean(self) -> None:
         """Remove what no crawl needs any more: all archives, logs and calls so far."""
         for path in self._folder.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        with self._turn:
-            self._process.stdin.write(json.dumps(request) + "\n")
-            self._process.stdin.flush()
-            return json.loads(self._process.stdout.readline())
 
     def folder(self) -> Path:
         """A new empty folder, in memory where there is room for it."""
@@ -167,17 +157,17 @@ class Crawls:
         log, calls = self._folder / f"{self._number}.log", self._folder / f"{self._number}.calls"
         if plan is not None:
             plan = replace(plan, told=str(calls))
-        given = SETTINGS | {"LAFKA_ARCHIVE": archive, "STATS_DUMP": 1} | settings
-        named = [part for name, value in given.items() for part in ("-s", f"{name}={value}")]
-        reply = self.ask(
-            {
-                "arguments": [*arguments, *named],
-                "plan": b64encode(pickle.dumps(plan)).decode() if plan else "",
-                "log": str(log),
-                "hold": hold,
-            }
-        )
-        return Going(reply["pid"], plan, log, self)
+        line = scrapy(arguments, (), {"LAFKA_ARCHIVE": archive, "STATS_DUMP": 1} | settings)
+        planned = b64encode(pickle.dumps(plan)).decode() if plan else ""
+        self._going = [process for process in self._going if process.returncode is None]
+        with log.open("ab") as file:
+            process = starts.Popen(
+                line, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+                env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+                before=("tests.faults.planned", "install", [hold, planned]),
+            )  # fmt: skip
+        self._going.append(process)
+        return Going(process, plan, log)
 
     def run(self, archive: Path, list_: Path, plan: Plan | None = None, **settings: Any) -> Run:
         """Crawl *list_* to the end, whatever that is."""

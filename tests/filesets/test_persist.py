@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import starts
 from tests.filesets.test_persisting import result
 from tests.services.postgresqls import Postgres, started
 
@@ -30,9 +31,7 @@ def persist(
 ) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-m", "scrapy", "persist", *map(str, args)]
     archive = ["-s", f"LAFKA_ARCHIVE={root}"]
-    return subprocess.run(
-        [*command, *archive], cwd=ROOT, input=stdin, capture_output=True, check=False
-    )
+    return starts.run([*command, *archive], cwd=ROOT, input=stdin, capture_output=True, check=False)
 
 
 def urls(place: Path) -> list[str]:

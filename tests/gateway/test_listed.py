@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from lafka.errors import BadArgument, BadList, KeeperError
 from lafka.papers.archive.archives import Archive
 from lafka.web.listed import ListHoldings
+from tests import starts
 from tests.crawls.running import check, crawl, outcomes
 from tests.gateway.linkformat import by_rel
 from tests.sites.gateways import ROOT, get, serving
@@ -172,7 +172,7 @@ def test_wrong_options_are_one_sentence(
 ) -> None:
     listed(tmp_path, line())
     (tmp_path / "empty.tsv").touch()
-    done = subprocess.run(
+    done = starts.run(
         [sys.executable, "-m", "lafka", "gateway", *args],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},

@@ -15,6 +15,7 @@ import pytest
 from lafka.errors import ArchiveBusy, BadArchive
 from lafka.papers import Archive
 from lafka.papers.checking import Verifier
+from tests import starts
 from tests.index.histories import History, at, futli_of, line, pid_of
 
 ROOT = Path(__file__).parents[2]
@@ -284,7 +285,7 @@ def test_an_index_alone_is_no_folder_of_something_else(history: History, tmp_pat
 
 
 def command(*args: str, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return starts.run(
         [sys.executable, "-m", "scrapy", "index", *args], cwd=ROOT, env={**os.environ, **env},
         capture_output=True, text=True, check=False,
     )  # fmt: skip

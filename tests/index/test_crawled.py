@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from lafka.demo.site import PAPERS, list_of, serving
+from tests import starts
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = {
@@ -23,7 +23,7 @@ def test_an_archive_is_crawled_indexed_mended_and_told_of(tmp_path: Path) -> Non
     env = {**os.environ, **SETTINGS, "LAFKA_ARCHIVE": str(archive)}
 
     def scrapy(*args: str) -> str:
-        done = subprocess.run([sys.executable, "-m", "scrapy", *args], cwd=ROOT, env=env,
+        done = starts.run([sys.executable, "-m", "scrapy", *args], cwd=ROOT, env=env,
                               capture_output=True, text=True, check=False)  # fmt: skip
         assert done.returncode == 0, done.stderr
         return done.stdout

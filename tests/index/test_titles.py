@@ -16,6 +16,7 @@ from lafka.index import tables, titles
 from lafka.index.build import Place, refresh
 from lafka.index.papers import Account
 from lafka.index.titles import LONGEST, PAGE_BYTES, Redif, Titled, Titles, clean, title_of
+from tests import starts
 from tests.stores import PID, START, Store, answer, pdf
 
 ROOT = Path(__file__).parents[2]
@@ -145,7 +146,7 @@ def test_the_command_takes_titles_from_pages_and_from_the_obi_store(
            "LAFKA_OBJECT_STORE": str(tmp_path / "obis")}  # fmt: skip
 
     def scrapy(*args: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, "-m", "scrapy", *args], cwd=ROOT, env=env,
+        return starts.run([sys.executable, "-m", "scrapy", *args], cwd=ROOT, env=env,
                               capture_output=True, text=True, check=False)  # fmt: skip
 
     done = scrapy("index", "--titles", "--captures")

@@ -24,6 +24,7 @@ from lafka.jobs.kafka.places import Place, properties
 from lafka.jobs.kafka.producing import LARGEST, Producer, TooLarge
 from lafka.jobs.kafka.reading import Reader
 from lafka.jobs.kafka.topics import Topic, create, differences
+from tests import starts
 from tests.filesets.test_persist import urls
 from tests.filesets.test_persisting import result
 from tests.services.kafkas import Kafka, started
@@ -98,7 +99,7 @@ def test_topics_are_made_once_and_differences_told(kafka: Kafka) -> None:
 def test_the_command_makes_all_topics_of_ingest(kafka: Kafka) -> None:
     def topics(*args: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "scrapy", "topics", f"kafka://{kafka.servers}", *args]
-        return subprocess.run(
+        return starts.run(
             [*command, "-s", "LAFKA_KAFKA_ENV=test"],
             cwd=ROOT, capture_output=True, text=True, check=False,
         )  # fmt: skip
@@ -240,7 +241,7 @@ def test_results_on_topics_are_persisted_until_a_signal(kafka: Kafka, tmp_path: 
             producer.send(names[n % 2], str(n), result(n)).result(WAIT)
         producer.send(names[0], "x", b"poison").result(WAIT)
     command = [sys.executable, "-m", "scrapy", "persist", f"kafka://{kafka.servers}"]
-    worker = subprocess.Popen(
+    worker = starts.Popen(
         [*command, "-s", f"LAFKA_ARCHIVE={tmp_path}", "-s", f"LAFKA_KAFKA_ENV={env}"],
         cwd=ROOT, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip

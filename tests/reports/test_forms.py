@@ -24,6 +24,7 @@ from lafka.reports import plots, render_csv, render_html, render_json, render_te
 from lafka.reports.maintainers import CITEC
 from lafka.reports.told import Table, bound
 from lafka.reports.whole import BY, QUESTIONS, Whole, report
+from tests import starts
 from tests.index.histories import History, at, futli_of, line, pid_of, run_of
 
 ROOT = Path(__file__).parents[2]
@@ -295,7 +296,7 @@ def test_the_recheck_list_takes_hosts_in_turn(db: Any) -> None:
 
 
 def command(history: History, *args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return starts.run(
         [sys.executable, "-m", "scrapy", "report", *args], cwd=ROOT, capture_output=True,
         text=True, check=False, env={**os.environ, "LAFKA_ARCHIVE": str(history.root)},
     )  # fmt: skip
@@ -313,7 +314,7 @@ def test_the_command_writes_each_form(history: History, tmp_path: Path) -> None:
     assert shown.stdout.startswith("Outcomes:")
     listed = tmp_path / "list.tsv"
     assert command(history, "--recheck", "2026-01-15", "-o", str(listed)).returncode == 0
-    checked = subprocess.run(
+    checked = starts.run(
         [sys.executable, "-m", "scrapy", "check-list", str(listed)], cwd=ROOT, capture_output=True,
         text=True, check=False,
     )  # fmt: skip

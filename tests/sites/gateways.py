@@ -12,13 +12,15 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from tests import starts
+
 ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
 def serving(*args: str, folder: Path) -> Iterator[str]:
     """``lafka *args`` in *folder*, which prints its address first; that address."""
-    process = subprocess.Popen(
+    process = starts.Popen(
         [sys.executable, "-m", "lafka", *args],
         cwd=folder,
         text=True,

@@ -14,6 +14,7 @@ from lafka.errors import BadArchive, StorageTrouble
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.index import SuwafIndex
 from lafka.storage.folders import files_below
+from tests import starts
 from tests.stores import START, Store, cuts, files, pdf, problems
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +38,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def on(root: Path, verb: str, *args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return starts.run(
         [sys.executable, "-m", "scrapy", verb, *args, "-s", f"LAFKA_ARCHIVE={root}"],
         cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
     )  # fmt: skip

@@ -11,6 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from tests import starts
 from tests.stores import START, Store, page, pdf
 
 ROOT = Path(__file__).parents[2]
@@ -64,7 +65,7 @@ def serving(store: Store, withheld: Path, *args: str) -> Iterator[Served]:
 @contextmanager
 def answering(*args: str | Path, lines: int = 2) -> Iterator[tuple[Any, ...]]:
     """``scrapy serve`` with *args*: the addresses of its origins, *lines* many, and its process."""
-    server = subprocess.Popen(
+    server = starts.Popen(
         [sys.executable, "-m", "scrapy", "serve", *map(str, args)],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip

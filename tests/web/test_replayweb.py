@@ -7,7 +7,6 @@ import io
 import json
 import re
 import socket
-import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -20,6 +19,7 @@ import pytest
 
 from lafka.errors import NotHeld
 from lafka.web.tokens import LIFETIME, Tokens
+from tests import starts
 from tests.services import npms
 from tests.services.chromiums import browsing
 from tests.stores import Store
@@ -205,7 +205,7 @@ def test_an_address_is_escaped_or_refused(origins: tuple[str, str, str]) -> None
 
 def test_a_folder_without_it_is_told(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "empty", {"ui.js": b"x"})
-    done = subprocess.run(
+    done = starts.run(
         [sys.executable, "-m", "scrapy", "serve", *given(*store_of(tmp_path), folder)],
         cwd=ROOT, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip

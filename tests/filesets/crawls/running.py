@@ -3,61 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import zlib
 from pathlib import Path
 from typing import Any
 
 from warcio.archiveiterator import ArchiveIterator
 
-from tests.crawls.running import ROOT, SETTINGS, Run
+from tests.crawls.running import Crawl, Run, scrapy
 
 
 def command(archive: Path, *arguments: str, verb: str = "crawl", **settings: Any) -> list[str]:
-    given = SETTINGS | {"LAFKA_ARCHIVE": archive} | settings
-    named = [part for name, value in given.items() for part in ("-s", f"{name}={value}")]
     words = ["crawl", "fileset"] if verb == "crawl" else [verb]
-    return [sys.executable, "-m", "scrapy", *words, *named, *arguments]
+    return scrapy(words, arguments, {"LAFKA_ARCHIVE": archive} | settings)
 
 
-class FilesetCrawl:
-    """A crawl that is going on; a context manager that ends it at the latest."""
+class FilesetCrawl(Crawl):
+    """A crawl of filesets, or another *verb* on their archive, that is going on."""
 
-    def __init__(self, archive: Path, *arguments: str, limit: str = "", **options: Any) -> None:
-        line = command(archive, *arguments, **options)
-        if limit:  # what a shell says before it becomes the crawl
-            line = ["bash", "-c", f'{limit} && exec "$0" "$@"', *line]
-        self.process = subprocess.Popen(
-            line,
-            cwd=ROOT,
-            env=os.environ | {"PYTHONWARNINGS": "default::DeprecationWarning"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def __enter__(self) -> FilesetCrawl:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.communicate()
-
-    def ended(self, stdin: str = "") -> Run:
-        out, log = self.process.communicate(stdin, timeout=100)
-        return Run(code=self.process.returncode, out=out, log=log)
-
-    def kill(self) -> Run:
-        self.process.kill()
-        return self.ended()
-
-    def interrupt(self) -> None:
-        self.process.send_signal(signal.SIGINT)
+    command = staticmethod(command)
 
 
 def crawl(archive: Path, *arguments: str, stdin: str = "", **options: Any) -> Run:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import subprocess
 import sys
 import zipfile
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from typing import Any
 
 import psycopg
 
+from tests import starts
 from tests.crawls.running import ROOT
 from tests.filesets.crawls.running import held
 from tests.filesets.playing import PlayedSet
@@ -117,7 +117,7 @@ def _zipped(dataset: PlayedSet) -> bytes:
 
 def persist(archive: Path, *arguments: str | Path) -> None:
     command = [sys.executable, "-m", "scrapy", "persist", *map(str, arguments)]
-    subprocess.run(
+    starts.run(
         [*command, "-s", f"LAFKA_ARCHIVE={archive}"],
         cwd=ROOT, capture_output=True, check=True, timeout=100,
     )  # fmt: skip

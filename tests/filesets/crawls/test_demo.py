@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 from lafka.demo.platforms import PLATFORMS, TABLE
+from tests import starts
 from tests.crawls.running import ROOT
 
 
 def test_the_demo_archives_a_dataset_of_each_platform(tmp_path: Path) -> None:
-    done = subprocess.run(
+    done = starts.run(
         [sys.executable, "-m", "scrapy", "demo", "--filesets"],
         cwd=ROOT, capture_output=True, text=True, timeout=100, check=False,
         env={"TMPDIR": str(tmp_path), "PATH": "/usr/bin:/bin"},

@@ -7,6 +7,7 @@ import sys
 import threading
 from pathlib import Path
 
+from tests import starts
 from tests.crawls.running import ROOT
 from tests.filesets.crawls.ingesting import WAIT, Ingest
 from tests.filesets.crawls.sixty import Sixty, persist, rows
@@ -56,7 +57,7 @@ def persisted(ingest: Ingest, database: str, sixty: Sixty) -> list[str]:
     command = [sys.executable, "-m", "scrapy", "persist", f"kafka://{ingest.kafka.servers}"]
     given = {"LAFKA_ARCHIVE": ingest.archive, "LAFKA_KAFKA_ENV": ingest.env}
     settings = [part for name, value in given.items() for part in ("-s", f"{name}={value}")]
-    worker = subprocess.Popen(
+    worker = starts.Popen(
         [*command, "--db", database, *settings], cwd=ROOT, stderr=subprocess.DEVNULL
     )
     over = threading.Event()

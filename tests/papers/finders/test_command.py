@@ -1,12 +1,12 @@
 """``scrapy finders`` as it is called: a process, its lines, its exit code."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import starts
 from tests.sites.hosts import Answer, hosts
 
 ROOT = Path(__file__).parents[3]
@@ -15,7 +15,7 @@ PAGE = b"<a href='/about'>About</a><a href='/f/5512.pdf'>Download PDF</a>"
 
 def finders(*arguments):
     command = [sys.executable, "-m", "scrapy", "finders", *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return starts.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def test_a_file_gives_its_candidates_best_first(tmp_path):
