@@ -54,7 +54,7 @@ class TrailItem:
 
 
 class ResultItem(dict[str, Any]):
-    """What came of an ingest request, as it is published: an ingest result, key by key.
+    """The outcome of an ingest request, as it is published: an ingest result, key by key.
 
     ``number`` is that of the request within its run; ``beside``: it is the result of a file, told
     beside its fileset's, and ends no request.

@@ -1,4 +1,4 @@
-"""What a payload is, decided by its bytes: a PDF, HTML, something else; whole or cut."""
+"""The kind of a payload, by its bytes: a PDF, HTML, something else; whole or cut."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DECODED_SPARE = 64 << 20
 
 
 class Kind(StrEnum):
-    """What the bytes of an entity are."""
+    """The kind of an entity, by its bytes."""
 
     PDF = "pdf"
     HTML = "html"

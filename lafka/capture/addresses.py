@@ -1,4 +1,4 @@
-"""Which addresses may be asked: public ones, and the networks that the operator names.
+"""The addresses that may be asked: public ones, and the networks that the operator names.
 
 A crawler that follows links can be led to the operator's own network (a redirect to
 ``http://169.254.169.254/``, a name that resolves to ``127.0.0.1``). So an address is judged where

@@ -52,7 +52,7 @@ class Spool:
 
     @property
     def in_memory(self) -> int:
-        """How many bytes of it are in memory."""
+        """The number of bytes of it that are in memory."""
         return self.size if self.file is None else 0
 
     def append(self, data: bytes) -> None:

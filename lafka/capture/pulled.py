@@ -84,7 +84,9 @@ class GatewayClient:
             raise BadArgument(f"legacy={self.base}: what answers there is no gateway")
 
     def times(self, url: str) -> list[datetime]:
-        """When the mementos of *url* were noted, oldest first; none where it is not kept."""
+        """The times when the mementos of *url* were noted, oldest first; none where it is
+        not kept.
+        """
         found: list[datetime] = []
         place: str | None = self._at.timemap("json", url)
         while place:

@@ -64,8 +64,8 @@ class CrawlStore(Protocol[Taken_co]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovered(Generic[Taken_co]):
-    """What came of one dead run; ``run`` is empty, ``taken`` None, where there are only problems:
-    folders in ``raw/`` that are no run's.
+    """The outcome of one dead run; ``run`` is empty, ``taken`` None, where there are only
+    problems: folders in ``raw/`` that are no run's.
     """
 
     run: str

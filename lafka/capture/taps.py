@@ -81,7 +81,7 @@ class BrokenCoding(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How long and how much is read. Sizes in bytes, times in seconds, 0 for no limit.
+    """Limits of time and bytes of a reading. Sizes in bytes, times in seconds, 0 for no limit.
 
     ``rate`` is in bytes a second, over ``RATE_WINDOW`` times ``stall``; ``whole`` bounds all of
     a download, from the name's resolution on.

@@ -1,4 +1,4 @@
-"""What came of the example, told in lines."""
+"""The outcome of the example, told in lines."""
 
 from __future__ import annotations
 

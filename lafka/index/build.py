@@ -374,7 +374,7 @@ class Builder:
         return int(row[0])
 
     def _known(self, folder: int, path: str) -> set[Found]:
-        """What is known of the suwafs in the folder at *path*."""
+        """The facts known of the suwafs in the folder at *path*."""
         return set(
             self._db.execute(
                 "SELECT substr(path, ?), mtime_ns, size, ino FROM paper WHERE folder = ?",

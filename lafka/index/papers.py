@@ -72,7 +72,7 @@ class Hosts:
 
 @dataclass(slots=True)
 class Account:
-    """What came of bringing an index up to date; ``told``: sentences about what could not be."""
+    """The outcome of bringing an index up to date; ``told``: sentences about what could not be."""
 
     papers: int = 0
     gone: int = 0

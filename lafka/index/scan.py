@@ -1,4 +1,4 @@
-"""Which suwafs changed since an index was made: by the times of their folders.
+"""The suwafs that changed since an index was made: by the times of their folders.
 
 A suwaf is replaced by a rename, so that its folder's mtime changes. What the clock's tick or a link
 could hide is looked at again the next time. No database: what was known comes in, what changed
@@ -67,7 +67,7 @@ class GoneFolder:
 
 
 class Seen(NamedTuple):
-    """What one look into a folder gave: suwafs, paths of folders, links that lead nowhere.
+    """The result of one look into a folder: suwafs, paths of folders, links that lead nowhere.
 
     ``unsure``: names whose changes the folder's own mtime would not tell, as those of links.
     """

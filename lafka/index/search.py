@@ -36,7 +36,7 @@ _LAST = "\U0010ffff"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is looked for; every part that is given narrows it.
+    """A question to the index; every part that is given narrows it.
 
     ``text``: a pid or the beginning of one, a URL or the beginning of one, a host, else words of
     title, pid or URL, the last of which may be cut short. ``archive``: a RePEc archive, ``abc``, or

@@ -22,7 +22,7 @@ NO_CHAIN = bytes(32)
 
 @dataclass(slots=True, kw_only=True)
 class Contents:
-    """What a WARC holds, grown record by record.
+    """The inventory of a WARC, grown record by record.
 
     ``ids`` are those of its records. ``end`` is the byte behind the last one, ``chain`` the running
     SHA-256 over the headers of all; both stand in the summary.

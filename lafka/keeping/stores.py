@@ -70,7 +70,7 @@ class SummarisedWarc(ABC, Generic[ContentsT]):
 
     @property
     def contents(self) -> ContentsT:
-        """What the WARC holds; read from its headers where that is not known yet."""
+        """The inventory of the WARC; read from its headers where that is not known yet."""
         if self._contents is None:
             done(self.reading_contents())
         assert self._contents is not None

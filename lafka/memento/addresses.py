@@ -45,7 +45,7 @@ _WHOLE = {str(place): place for place in (Place.ABOUT, Place.HEALTH, Place.LIST)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What was asked for; ``number`` is the tist of a memento, the page of a TimeMap from 1.
+    """The request to a gateway; ``number`` is the tist of a memento, the page of a TimeMap from 1.
 
     ``query`` is what stands behind the ``?`` where that is no part of the id.
     """

@@ -128,7 +128,7 @@ class HostFeeder(Generic[AnyLine]):
 
     @property
     def waiting_hosts(self) -> int:
-        """How many hosts have lines waiting, busy or not."""
+        """The number of hosts that have lines waiting, busy or not."""
         return self._turns + self._answering_turns + len(self._held)
 
     @property

@@ -16,7 +16,9 @@ NAMED_MAX = 1000
 
 @dataclass(slots=True, kw_only=True)
 class Parking:
-    """How often a host asked to wait, how long at most (seconds), until when, and why at last."""
+    """The times that a host asked to wait, how long at most (seconds), until when,
+    and why at last.
+    """
 
     times: int
     longest: float
@@ -74,7 +76,7 @@ class Hosts:
 
     @property
     def parked_now(self) -> int:
-        """How many hosts have to wait at this moment."""
+        """The number of hosts that have to wait at this moment."""
         now = self._clock()
         return sum(until > now for until in self._parked.values())
 

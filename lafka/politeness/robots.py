@@ -70,7 +70,7 @@ class RobotsUnreachable(SiteError, IgnoreRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What the robots.txt of one origin says.
+    """The rules in the robots.txt of one origin.
 
     ``parser`` is None where everything is allowed. ``status`` is that of the answer, ``delay``
     the seconds of Crawl-delay, ``expires`` monotonic seconds. A ``parked`` verdict is none yet:

@@ -27,7 +27,7 @@ REMEMBERED = 10_000
 
 
 class Standing(IntEnum):
-    """What is known of a host in this run.
+    """The facts known of a host in this run.
 
     ``NEW``: it has never answered. ``ANSWERING``: it has. ``SLOW``: the last request to it was
     kept waiting.

@@ -30,7 +30,7 @@ def share(part: Cell, whole: Cell) -> float | None:
 
 
 def summary(db: sqlite3.Connection, span: Span) -> Table:
-    """What the archive holds."""
+    """The holdings of the archive."""
     papers, with_fut, futs, size, damaged = _one(
         db, "SELECT count(*), coalesce(sum(futs > 0), 0), coalesce(sum(futs), 0),"
         " coalesce(sum(warc_bytes), 0), count(problem) FROM paper"
@@ -141,7 +141,7 @@ def flow(db: sqlite3.Connection, span: Span) -> Table:
 
 
 def finders(db: sqlite3.Connection, span: Span) -> Table:
-    """Which finders led to futs."""
+    """The finders that led to futs."""
     futs = "FROM fut WHERE label IS NULL AND time >= ?1 AND time <= ?2"
     # Digests that come again are looked for in their index: few are, and to sort them all is slow.
     again: dict[Cell, int] = dict(db.execute(

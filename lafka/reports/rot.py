@@ -1,5 +1,7 @@
 # ruff: noqa: S608 - statements are put together from texts of this file, never from values
-"""Which links are lost, by what they have in common; hosts that fail, wait, close, have moved."""
+"""The links that are lost, by what they have in common; hosts that fail, wait, close, have
+moved.
+"""
 
 from __future__ import annotations
 

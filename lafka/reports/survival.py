@@ -1,4 +1,4 @@
-"""How long links live: Kaplan and Meier's estimate (J. Am. Stat. Assoc. 53, 1958), pure.
+"""The survival of links: Kaplan and Meier's estimate (J. Am. Stat. Assoc. 53, 1958), pure.
 
 A link that was not asked since is censored: it counts among those at risk as long as it was known
 to live, and is never called alive or dead after.

@@ -27,7 +27,7 @@ class PlotKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """Which columns of a table are drawn: *x* across, *y* up, *color* tells lines apart.
+    """The columns of a table that are drawn: *x* across, *y* up, *color* tells lines apart.
 
     Where *y* has several columns each is a line, or a part of a bar.
     """
@@ -40,7 +40,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """What one question gave.
+    """The result of one question.
 
     ``key`` names it in JSON, ``title`` for people, ``note`` says how to read it; ``columns`` are
     names of the index or of the glossary. ``left_out``: rows that there are beyond these. A column

@@ -17,7 +17,9 @@ FORMS = (".html", ".csv", ".json")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What is asked for; made by :meth:`of`. ``output``: a file's name, empty for a terminal."""
+    """The options of a report; made by :meth:`of`. ``output``: a file's name, empty for a
+    terminal.
+    """
 
     output: str = ""
     since: str | None = None

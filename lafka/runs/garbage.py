@@ -1,4 +1,4 @@
-"""How often Python's collector looks for objects that only hold each other.
+"""The frequency at which Python's collector looks for objects that only hold each other.
 
 Left alone it looks whenever some hundreds of objects are more than before, and from time to time at
 all there are. A crawl makes few cycles and keeps much: looking cost it 5 % of its time.

@@ -35,7 +35,7 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What ``runs/<run>.json`` says, and whether its run lives.
+    """The content of ``runs/<run>.json``, and whether its run lives.
 
     ``reason`` is None while the report is open, ``killed`` where a later run found it so, else
     Scrapy's finish reason. ``done``: each line of the list has its outcome. ``values`` is the whole

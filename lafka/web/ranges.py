@@ -1,4 +1,4 @@
-"""Which bytes of a representation are asked for (RFC 9110, 13 and 14), and whether they changed.
+"""The bytes of a representation that are asked for (RFC 9110, 13 and 14), and whether they changed.
 
 Pure. One range is answered, several are not: then the whole is sent, as a server may.
 """

@@ -61,7 +61,7 @@ class Capture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asks:
-    """What came of a futli: the state and words of the index."""
+    """The outcome of a futli: the state and words of the index."""
 
     url: str
     state: str

@@ -1,4 +1,6 @@
-"""What WARC 1.1 (ISO 28500:2017) says of a record header: its fields, types and their syntax."""
+"""The rules of WARC 1.1 (ISO 28500:2017) for a record header: its fields, types and their
+syntax.
+"""
 
 from __future__ import annotations
 

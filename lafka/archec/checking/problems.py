@@ -1,4 +1,4 @@
-"""What can be wrong with an obi store: one table of codes."""
+"""The problems that there can be with an obi store: one table of codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which fobis a crawl asks for: those that are due, unless nothing points there, or may be had.
+"""The fobis that a crawl asks for: those that are due, unless nothing points there, or may be had.
 
 Lines come one by one; memory is flat but for a word on each archive and series that restricts.
 """
@@ -59,7 +59,7 @@ class FobiForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Which fobis are wanted.
+    """The fobis that are wanted.
 
     ``age``: those asked for last at least so many seconds ago; 0 for all, None for those that are
     due. ``ids``: these alone, due or not. ``archive``, ``series``: codes, in lower case, of tobis
@@ -184,7 +184,7 @@ class DueFobis:
 
 @dataclass(slots=True)
 class InheritedRestrictions:
-    """Which refipos may not be asked for: what the file, its template, series or archive says.
+    """The refipos that may not be asked for: what the file, its template, series or archive says.
 
     The templates of series and archives are read out of the *store*, each once.
     """

@@ -45,7 +45,7 @@ page, in place of what was asked for; empty texts for any other."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Got:
-    """What came of asking for the fobi *uri*: its exchanges in the raw log, hops first.
+    """The outcome of asking for the fobi *uri*: its exchanges in the raw log, hops first.
 
     ``error``: outcome and sentence of a download that gave no response. ``is_same``: the answer is
     a 304 to validators that belong to who answered.

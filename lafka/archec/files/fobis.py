@@ -33,7 +33,7 @@ class Incidence(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came of asking for the fobi *uri* at ``time``, ISO 8601 in UTC.
+    """The outcome of asking for the fobi *uri* at ``time``, ISO 8601 in UTC.
 
     ``way``: normal forms from ``uri`` to who answered. ``miss`` is an outcome where nothing came
     that could be stored, else empty. ``status`` 200 or 304; ``text`` what the text was made by.

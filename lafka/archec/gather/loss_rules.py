@@ -21,7 +21,7 @@ FEW = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossRule:
-    """When losses are believed.
+    """The rule by which losses are believed.
 
     More than ``FEW`` and more than *share* of an archive's tobis: only after *days*, or where the
     archive is *accepted*. *partial*: archives that the source does not have are not looked at.

@@ -44,7 +44,7 @@ class Offer:
 
 @dataclass(slots=True)
 class PullReport:
-    """What came of it: counts of lines by event, and of offers that were passed over."""
+    """The outcome of it: counts of lines by event, and of offers that were passed over."""
 
     tists: list[int] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)

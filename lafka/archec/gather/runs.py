@@ -48,7 +48,7 @@ class Plan:
 
 @dataclass(slots=True, kw_only=True)
 class TobiReport:
-    """What came of a run: ``counts`` of events, ``withheld`` archive -> losses not believed.
+    """The outcome of a run: ``counts`` of events, ``withheld`` archive -> losses not believed.
 
     ``tists`` of its gatherings; ``problems`` by code; ``whole`` whether the source was read to
     its end; ``moved`` by how many seconds the tist is later than the clock.

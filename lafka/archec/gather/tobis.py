@@ -35,7 +35,7 @@ _STORED = 1 << 63
 
 @dataclass(slots=True)
 class Seen:
-    """Which tobis this run has seen, by their numbers in the records, and where.
+    """The tobis that this run has seen, by their numbers in the records, and where.
 
     A place is a file and a line of it, and whether the tobi was stored by this run: 8 bytes in a
     file without a name.

@@ -83,7 +83,7 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class Entry:
-    """What a file had: columns of its templates, number 0 of what is no tobi.
+    """The content of a file: columns of its templates, number 0 of what is no tobi.
 
     ``slices`` are digests of 64 bits, which is enough as nobody knows the ``salt`` that they are
     keyed with: who writes RePEc data cannot make two templates that have the same.

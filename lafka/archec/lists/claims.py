@@ -1,4 +1,4 @@
-"""Which of several templates of one handle counts, whatever order they come in.
+"""The one template of several of a handle that counts, whatever order they come in.
 
 The one in its own folder does, else the first in byte order of path, then offset. What is claimed
 lies in a nameless database on disk, so memory is bounded however many templates there are.

@@ -52,7 +52,7 @@ class FutliLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Which templates and files are wanted; codes of archive and series in lower case."""
+    """The templates and files that are wanted; codes of archive and series in lower case."""
 
     archive: str | None = None
     series: str | None = None

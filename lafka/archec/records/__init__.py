@@ -45,7 +45,7 @@ class State(StrEnum):
 
 @dataclass(slots=True, kw_only=True)
 class Obi:
-    """What is known of an obi.
+    """The facts known of an obi.
 
     ``versions`` are tists and MD5 keys (hex, ``-2`` behind one that another text has), oldest
     first, ``past`` the tists lost; tists are seconds. ``length`` is that of the last version in

@@ -1,4 +1,6 @@
-"""How often Python looks for cycles of garbage while templates go by in their thousands."""
+"""The frequency at which Python looks for cycles of garbage while templates go by in their
+thousands.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a fobi is asked for again: pure rules of one obi and what came of asking for it.
+"""The rules by which a fobi is asked for again, pure: of one obi and what came of asking for it.
 
 Seconds throughout. A fobi that never changes is asked for ever less often, one that changes ever
 more, within bounds; what is missed soon again and then rarely; what is lost twice more.

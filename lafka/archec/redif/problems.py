@@ -1,4 +1,4 @@
-"""What is odd about RePEc data: a closed list of codes, each with its sentence (docs/redif.md)."""
+"""The oddities of RePEc data: a closed list of codes, each with its sentence (docs/redif.md)."""
 
 from __future__ import annotations
 

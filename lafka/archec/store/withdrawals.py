@@ -1,4 +1,6 @@
-"""Which versions an operator took down, and why: the lines of the journals that do nothing else."""
+"""The versions that an operator took down, and why: the lines of the journals that do
+nothing else.
+"""
 
 from __future__ import annotations
 

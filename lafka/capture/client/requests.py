@@ -28,7 +28,7 @@ _AUTHORIZATION = b"Proxy-Authorization"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """Which connections serve a request; requests of equal routes may share one.
+    """The connections that serve a request; requests of equal routes may share one.
 
     *host* is whom TLS is spoken with, where *secure*. With *tunnel*, a proxy's host and port, that
     is reached through it; *authorization* is the value of Proxy-Authorization. *proxied*: the host

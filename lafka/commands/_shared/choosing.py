@@ -1,4 +1,4 @@
-"""Which papers a command means: pids, a list of them, an archive of RePEc, a time."""
+"""The papers that a command means: pids, a list of them, an archive of RePEc, a time."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def rebuild(settings: BaseSettings | None, failed: Callable[[Exception, int], ob
 
 
 class Recovered(NamedTuple):
-    """How many runs were recovered whole, how many stay with problems, how many problems."""
+    """The numbers of runs that were recovered whole, of those that were not, of problems."""
 
     runs: int
     kept: int

@@ -29,7 +29,7 @@ _NOTE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What is asked for; made by :meth:`of`."""
+    """The options of a report; made by :meth:`of`."""
 
     form: str
     by: str

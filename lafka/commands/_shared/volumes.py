@@ -1,4 +1,4 @@
-"""Which volumes a verb means: files, those below folders, those of a list."""
+"""The volumes that a verb means: files, those below folders, those of a list."""
 
 from __future__ import annotations
 

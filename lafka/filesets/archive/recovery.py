@@ -26,7 +26,7 @@ _PLAIN = "".join(map(chr, range(0x21, 0x7F)))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesetRecovery:
-    """What one recovered run gave: captures stored, problems."""
+    """The result of one recovered run: captures stored, problems."""
 
     run: str
     captures: int

@@ -1,4 +1,4 @@
-"""What can be wrong with filesets, as data; docs/problems.md explains each code."""
+"""The problems that there can be with filesets, as data; docs/problems.md explains each code."""
 
 from __future__ import annotations
 

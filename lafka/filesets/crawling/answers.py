@@ -33,7 +33,7 @@ from lafka.warc.reading.volumes import WarcVolume
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Came:
-    """What came of a request: its exchanges in the raw log, and the error that ended it."""
+    """The outcome of a request: its exchanges in the raw log, and the error that ended it."""
 
     hops: LoggedHops
     error: BaseException | None = None
@@ -59,7 +59,7 @@ class Came:
         return "", ""
 
     def moment(self) -> str:
-        """When the last exchange began, 14 digits, UTC."""
+        """The time when the last exchange began, 14 digits, UTC."""
         assert self.hops.exchanges
         return self.hops.exchanges[-1].time.strftime("%Y%m%d%H%M%S")
 

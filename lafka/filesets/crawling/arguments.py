@@ -50,7 +50,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments:
-    """What a crawl of filesets is asked to do.
+    """The arguments of a crawl of filesets.
 
     ``topic`` is where requests are read from, None for another input; ``servers`` the brokers to
     which results are published, empty for none.

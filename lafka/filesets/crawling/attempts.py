@@ -1,4 +1,4 @@
-"""How often a message was begun without an end: one that kills its worker is given up.
+"""Counts of how often a message was begun without an end: one that kills its worker is given up.
 
 Whoever is killed beside such a message is counted too. So what was begun twice is done alone, and
 only what was killed alone then is given up at its next begin. Progress, the first file or byte that

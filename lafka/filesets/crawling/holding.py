@@ -1,4 +1,4 @@
-"""What is held of a fileset while its ingest has it, and how much more the disk takes."""
+"""The holdings of a fileset while its ingest has it, and how much more the disk takes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lafka.filesets.targets.target import TargetItem
 
 
 class HeldHere:
-    """What is held of the claimed fileset: by its summary, and, of items, by their folder."""
+    """The holdings of the claimed fileset: by its summary, and, of items, by their folder."""
 
     def __init__(self, store: Storing, filesets: Filesets, target: TargetItem | None) -> None:
         self._store = store

@@ -36,7 +36,7 @@ class RequestLine:
 
 
 class LineCount:
-    """How many requests an input has: ``total``, None while or where that is not known.
+    """The number of requests that an input has: ``total``, None while or where that is not known.
 
     ``loaded``: that is all of them.
     """

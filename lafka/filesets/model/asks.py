@@ -72,7 +72,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came of an :class:`Ask`; redirects were followed to ``url``.
+    """The outcome of an :class:`Ask`; redirects were followed to ``url``.
 
     ``status`` 0: no answer, and ``trouble`` says why. ``too_long``: the body went on beyond
     ``max_bytes``.
@@ -123,7 +123,7 @@ class FetchBundle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """What came of a :class:`Fetch` or a :class:`FetchBundle`; the bytes wait where they came.
+    """The outcome of a :class:`Fetch` or a :class:`FetchBundle`; the bytes wait where they came.
 
     ``status`` is ``success``, or why there are no bytes (``error-platform-download``,
     ``transfer-encoding-error``, ``too-large-file`` for more than ``max_bytes``), with a sentence in
@@ -164,7 +164,7 @@ class SetAside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What came of a :class:`Keep`.
+    """The outcome of a :class:`Keep`.
 
     ``status`` is ``success`` or ``error-archiveorg-upload`` with a sentence in ``trouble``;
     ``path`` is the item's, empty in a WARC; ``cdx`` or ``revisit_cdx`` name the WARC record.

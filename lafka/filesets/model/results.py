@@ -52,7 +52,7 @@ class Landing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestResult:
-    """What came of one request; ``request`` is the object as it came.
+    """The outcome of one request; ``request`` is the object as it came.
 
     ``file_count`` and ``total_size`` are of the whole manifest, also where ``manifest_truncated``.
     ``lafka`` has ``fileset, version, run, outcome, requests, bytes, seconds``, as far as known.

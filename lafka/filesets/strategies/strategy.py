@@ -109,7 +109,7 @@ def verdict(file: FilesetManifestFile, fetched: Fetched) -> tuple[FileStatus, Fi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archived:
-    """What came of one file: ``file`` with its status; where it was kept, and how it was had."""
+    """The outcome of one file: ``file`` with its status; where it was kept, and how it was had."""
 
     file: FilesetManifestFile
     trouble: str = ""

@@ -114,7 +114,7 @@ class ItemFolder:
 
     @property
     def marker_bytes(self) -> bytes:
-        """What the marker says."""
+        """The content of the marker."""
         return json.dumps({"fileset": self._fileset_id}).encode() + b"\n"
 
     def _marked(self) -> str:
@@ -251,7 +251,7 @@ class PartFile:
         drafts.replace(self._told, [self.part.to_bytes()])
 
     def moment(self) -> str:
-        """When it was written last, 14 digits, UTC."""
+        """The time when it was written last, 14 digits, UTC."""
         return moment_of(self.path)
 
     def facts(self) -> FileFacts:

@@ -25,7 +25,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{2,79}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemDescription:
-    """What an item's ``item.json`` says.
+    """The content of an item's ``item.json``.
 
     ``metadata``: text or lists of texts. ``files``: remote name, which is the file's path in the
     manifest, to its path relative to the item's folder.

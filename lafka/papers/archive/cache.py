@@ -24,7 +24,7 @@ ENTRIES_MAX = 100_000
 
 @dataclass(frozen=True, slots=True)
 class _Stamp:
-    """Which file it was, and as of when. Times are nanoseconds."""
+    """The identity of a file, and as of when. Times are nanoseconds."""
 
     device: int
     inode: int

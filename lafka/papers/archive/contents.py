@@ -32,7 +32,7 @@ _CAPTURED = frozenset(("request", "response", "resource", "revisit"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Info:
-    """What a capture's warcinfo says (requirement paper, section 4)."""
+    """The content of a capture's warcinfo (requirement paper, section 4)."""
 
     id: str
     pid_text: str

@@ -49,7 +49,7 @@ def package(title: str) -> Package:
 
 
 class _Pages:
-    """Which captures of a paper are pages: its futs, and the splaps that led to them."""
+    """The captures of a paper that are pages: its futs, and the splaps that led to them."""
 
     def __init__(self, pid: Pid, starts: frozenset[int]) -> None:
         self._pid = pid

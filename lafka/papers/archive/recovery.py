@@ -47,7 +47,7 @@ def end_of(trail: Trail) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """What one recovered run gave: trails copied, those of them left open, problems.
+    """The result of one recovered run: trails copied, those of them left open, problems.
 
     ``run`` is empty, and there are only problems, where folders in ``raw/`` are no run's.
     """

@@ -32,7 +32,7 @@ _KEYS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedFeed:
-    """What the report of a run says of its feed.
+    """The statements of a run's report about its feed.
 
     ``may_be_torn``: the run is at work, was killed, or the disk refused it something. ``chain`` is
     that of the last line and ``lines`` how many there are, None and 0 where the report does not say

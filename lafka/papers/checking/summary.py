@@ -1,4 +1,4 @@
-"""What a suwaf says, and what is wrong with it alone."""
+"""The content of a suwaf, and its faults by itself."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Place = tuple[str, int, int]  # digest, s, l
 
 @dataclass(slots=True, kw_only=True)
 class Summary:
-    """What the suwaf says; ``end`` and ``chain`` are None where it says nothing of them."""
+    """The content of the suwaf; ``end`` and ``chain`` are None where it says nothing of them."""
 
     pid: Pid
     entries: dict[tuple[str, str], dict[str, Any]]

@@ -1,4 +1,4 @@
-"""What a paper WARC says, and what is wrong with it alone."""
+"""The content of a paper WARC, and its faults by itself."""
 
 from __future__ import annotations
 

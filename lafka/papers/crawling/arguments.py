@@ -44,7 +44,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments:
-    """What a crawl is asked to do.
+    """The arguments of a crawl.
 
     ``since``: a fut that was had before it is asked for again; None asks for no fut again. Times
     are aware, UTC. ``legacy``: the gateway that is asked in place of the web.

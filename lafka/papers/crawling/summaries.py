@@ -128,7 +128,7 @@ class Before:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What came of a run. ``size`` is the bytes of new futs, ``total`` the list's lines, or None.
+    """The outcome of a run. ``size`` is the bytes of new futs, ``total`` the list's lines, or None.
 
     ``requests`` are those of trails; ``seconds``: how long the run took; ``refreshed``: whether it
     was to ask for held futs too.

@@ -1,4 +1,4 @@
-"""What is wrong with a list, kind by kind, and what probably was meant.
+"""The faults of a list, kind by kind, and their probable meaning.
 
 A fault is a line that cannot be asked for (its verdict says why), or one that can and hardly
 should: ``&amp;`` in its URL, two URLs in one column. Guesses are told, never acted upon.
@@ -67,7 +67,7 @@ class Kind:
 
 @dataclass(slots=True, kw_only=True)
 class Account:
-    """What a list holds; it costs some 70 bytes a line, for the duplicates."""
+    """The content of a list; it costs some 70 bytes a line, for the duplicates."""
 
     lines: int = 0
     bad: int = 0

@@ -60,7 +60,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capture:
-    """What came of an ask: its records in the raw WARC, redirect hops first, and the facts.
+    """The outcome of an ask: its records in the raw WARC, redirect hops first, and the facts.
 
     ``time`` is the WARC-Date of the last response. ``outcome`` judges this capture alone, ``fut``
     for a whole PDF and ``splap-only`` for a page; ``error`` is a sentence where there was trouble.

@@ -22,7 +22,7 @@ UNREADABLE = "the page could not be read"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageReading:
-    """What a page holds; ``partly`` where only its surest candidate was looked for."""
+    """The content of a page; ``partly`` where only its surest candidate was looked for."""
 
     candidates: tuple[Candidate, ...] = ()
     verdict: Outcome = Outcome.SPLAP_ONLY

@@ -1,4 +1,4 @@
-"""What a futli led to: trails and the walk (requirement paper, section 3).
+"""Trails, which a futli led to, and the walk (requirement paper, section 3).
 
 The walk is a state machine without I/O. ``Trail.begin`` makes one, ``next_ask`` says what to fetch,
 ``answered`` takes what came of it; both give values, nothing is changed in place. A trail is small
