@@ -4,8 +4,7 @@
 Lines of feeds first, into a table that is sorted by pid and then goes; then paper by paper what
 its suwaf and its lines say. What is known from before need not be looked for, no row is changed
 again, and nothing is read by chance: a million papers are made so in a fraction of the time that
-it takes to add them to what is there. What can be read by another process is (``beside``). Equal,
-row by row, to an index that was brought up to date.
+it takes to add them to what is there. Equal, row by row, to an index that was brought up to date.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from lafka.index.beside import Beside, Task
 from lafka.index.feeds import PUT_ASKED, FeedRows
 from lafka.index.lines import Days
 from lafka.index.papers import (
@@ -27,7 +25,7 @@ from lafka.index.papers import (
     Hosts,
     PaperRows,
 )
-from lafka.index.reading import COLUMNS, Futs, Paper
+from lafka.index.reading import COLUMNS, Futs, Paper, Reader
 from lafka.index.rows import AskedRow, Line, Named, folded, host_of
 from lafka.papers import Archive
 
@@ -76,7 +74,7 @@ class Anew:
 
     # Feeds ----------------------------------------------------------------------------------
 
-    def read_feeds(self, feeds: FeedRows, beside: Beside) -> None:
+    def read_feeds(self, feeds: FeedRows, reader: Reader) -> None:
         """Put the lines of all feeds where :meth:`take` finds them; count them by day."""
         for table in ("told", "alone"):
             self._db.execute(f"DROP TABLE IF EXISTS temp.{table}")
@@ -84,8 +82,8 @@ class Anew:
         names = feeds.read_reports()
         self._names, self._numbers, self._legacy = feeds.names, feeds.numbers, feeds.legacy
         days, ends = Days(self._db), dict[str, int]()
-        for (_, name, *_), told in beside.results(self._pieces(names)):
-            end, count, rows, counts, sentences = told
+        for name, number, start, stop in self._pieces(names):
+            end, count, rows, counts, sentences = reader.lines(name, number, start, stop)
             self._db.executemany(_ADD, rows)
             for day, run, host, archive, outcome, *values in counts:
                 days.put((day, run, self._hosts.number(host), archive, outcome), values)
@@ -99,13 +97,13 @@ class Anew:
                 feeds.read_to(name, end)
         self._db.execute(_SORT)
 
-    def _pieces(self, names: Sequence[str]) -> Iterator[Task]:
+    def _pieces(self, names: Sequence[str]) -> Iterator[tuple[str, int, int, int]]:
         """The feeds in order, some lines at a time."""
         for name in names:
             feed = self._archive.root / "runs" / f"{name}.jsonl"
             size = feed.stat().st_size if feed.exists() else 0
             for start in range(0, size, _PIECE):
-                yield "lines", name, self._numbers[name], start, min(size, start + _PIECE)
+                yield name, self._numbers[name], start, min(size, start + _PIECE)
 
     def _told(self, pid: str) -> Told:
         told: Told = {}

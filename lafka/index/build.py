@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
-from itertools import islice
 from pathlib import Path
 from time import time_ns
 from typing import Any
@@ -23,11 +21,10 @@ import lafka
 from lafka.errors import ArchiveBusy
 from lafka.index import tables
 from lafka.index.anew import Anew
-from lafka.index.beside import Beside, Task
 from lafka.index.feeds import FeedRows
 from lafka.index.papers import Account, Hosts, PaperRows
-from lafka.index.reading import read_papers
-from lafka.index.scan import ChangedFolder, FolderTimes, Found, GoneFolder, Scan, Seen
+from lafka.index.reading import Reader, read_papers
+from lafka.index.scan import ChangedFolder, FolderTimes, Found, GoneFolder, Scan
 from lafka.papers import Archive
 from lafka.storage import drafts
 from lafka.storage.folders import make_folders, put_in_place
@@ -40,10 +37,6 @@ BATCH = 5_000
 """Papers or lines of a feed in one transaction."""
 _TOGETHER = 250
 """Suwafs that are read in one go where all are."""
-_LOOKS = 8
-"""Folders that are looked into in one go where they changed."""
-_LOOKED_ALONE = 50
-"""Times that this is done before a second process is begun for it."""
 UNFINISHED = "unfinished"
 """A key of ``meta`` that is there while an index is brought up to date, and after a kill."""
 
@@ -275,22 +268,23 @@ class Builder:
     def _make_anew(self, began: int) -> None:
         """Fill an index that has no rows, in the one transaction that was begun."""
         anew = Anew(self._db, self._archive, self._hosts, self._papers, account=self._account)
-        with closing(Beside(self._archive)) as beside:
-            anew.read_feeds(self._feeds(lambda: None), beside)
-            for _, (papers, told) in beside.results(self._every(began)):
-                for paper in papers:
-                    anew.take(paper)
-                for sentence in told:
-                    self._account.tell(sentence)
+        reader = Reader(self._archive)
+        anew.read_feeds(self._feeds(lambda: None), reader)
+        for number, path, names in self._every(began):
+            papers, told = reader.papers(number, path, names)
+            for paper in papers:
+                anew.take(paper)
+            for sentence in told:
+                self._account.tell(sentence)
         anew.finish()
 
-    def _every(self, began: int) -> Iterator[Task]:
+    def _every(self, began: int) -> Iterator[tuple[int, str, list[str]]]:
         """All suwafs there are, some at a time; their folders are noted on the way."""
         for folder in self._scan({}, began, names_only=True):
             assert isinstance(folder, ChangedFolder)
             number, names = self._folder(folder), sorted(name for name, *_ in folder.suwafs)
             for start in range(0, len(names), _TOGETHER):
-                yield "papers", number, folder.path, names[start : start + _TOGETHER]
+                yield number, folder.path, names[start : start + _TOGETHER]
             self._looked_at(number, folder)
 
     def _step(self) -> None:
@@ -328,12 +322,11 @@ class Builder:
             path: FolderTimes(mtime_ns=mtime, ino=ino)
             for path, mtime, ino in self._db.execute("SELECT path, mtime_ns, ino FROM folder")
         }
-        with closing(Beside(self._archive, alone=_LOOKED_ALONE)) as beside:
-            for folder in self._scan(known, began, ahead=partial(_looks, beside)):
-                if isinstance(folder, GoneFolder):
-                    self._forget(folder)
-                else:
-                    self._read(folder)
+        for folder in self._scan(known, began):
+            if isinstance(folder, GoneFolder):
+                self._forget(folder)
+            else:
+                self._read(folder)
 
     def _scan(self, known: Mapping[str, FolderTimes], began: int, **how: Any) -> Scan:
         def lost(link: Path) -> None:
@@ -403,12 +396,3 @@ class Builder:
         self._waiting += 1
         if self._waiting >= self._batch:
             self._step()
-
-
-def _looks(beside: Beside, paths: Iterable[str]) -> Iterator[Seen]:
-    """What is in the folders at *paths*, some at a time."""
-    left = iter(paths)
-    some = iter(lambda: [*islice(left, _LOOKS)], [])
-    for _, found in beside.results(("looks", paths) for paths in some):
-        for seen in found:
-            yield Seen(*seen)

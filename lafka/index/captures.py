@@ -13,20 +13,18 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from lafka.index import tables
-from lafka.index.beside import Beside, Task
 from lafka.index.build import Place
 from lafka.index.papers import Account
-from lafka.index.reading import Part
+from lafka.index.records import rows_of
 from lafka.papers import Archive
 from lafka.warc.errors import BadIndex
 from lafka.warc.indexes.sqlite import SqliteBuilder, SqliteIndex
 
 BATCH = 1_000
 """WARCs in one transaction."""
-_TOGETHER = 50
-"""WARCs that are read in one go."""
 _LEADS = len("suwaf/")
 _ENDS = _LEADS + len(".json") - 1
 _NAME = f"? || 'warc/' || substr(path, {_LEADS + 1}, length(path) - {_ENDS + 1}) || '.warc'"
@@ -133,47 +131,36 @@ class Captures:
         together: Callable[[], AbstractContextManager[None]],
         committed: Callable[[], AbstractContextManager[None]],
     ) -> None:
-        with closing(Beside(self._archive)) as beside:
-            while batch := self._batch():
-                with together():
-                    tasks = self._tasks(builder, batch)
-                    read = [*self._add(builder, beside.results(tasks))]
-                with committed():
-                    self._db.executemany("UPDATE paper SET captured = ? WHERE id = ?", read)
+        while batch := self._batch():
+            with together():
+                read = [*self._add(builder, batch)]
+            with committed():
+                self._db.executemany("UPDATE paper SET captured = ? WHERE id = ?", read)
 
     def _batch(self) -> list[tuple[int, str, int, int | None]]:
         most = BATCH + len(self._passed)
         rows = self._db.execute(_CHANGED, (_LEADS + 1, _ENDS + 1, most)).fetchall()
         return [row for row in rows if row[0] not in self._passed]
 
-    def _tasks(
-        self, builder: SqliteBuilder, batch: list[tuple[int, str, int, int | None]]
-    ) -> Iterator[Task]:
-        """What is to be read of each WARC, some at a time."""
-        for first in range(0, len(batch), _TOGETHER):
-            parts = []
-            for number, name, end, captured in batch[first : first + _TOGETHER]:
-                start = captured or 0
-                if start > end:  # it is another one
-                    builder.drop([f"{self._way}warc/{name}.warc"])
-                    start = 0
-                parts.append((number, name, start, end))
-            yield "records", self._way, parts
-
     def _add(
-        self, builder: SqliteBuilder, results: Iterator[tuple[Task, list[Part]]]
+        self, builder: SqliteBuilder, batch: list[tuple[int, str, int, int | None]]
     ) -> Iterator[tuple[int, int]]:
-        """How far WARCs were read, and the numbers of their papers."""
-        for _, parts in results:
-            for number, end, rows, sentence in parts:
-                for row in rows:
-                    builder.add_row(row)
-                self._account.captures += len(rows)
-                if sentence:
-                    self._account.tell(sentence)
-                    self._passed.add(number)
-                else:
-                    yield end, number
+        """Add the records of WARCs; yield how far each was read, and the number of its paper."""
+        for number, name, end, captured in batch:
+            start = captured or 0
+            if start > end:  # it is another one
+                builder.drop([f"{self._way}warc/{name}.warc"])
+                start = 0
+            rows: list[tuple[Any, ...]] = []
+            sentence = rows_of(self._archive, name, self._way, (start, end), rows)
+            for row in rows:
+                builder.add_row(row)
+            self._account.captures += len(rows)
+            if sentence:
+                self._account.tell(sentence)
+                self._passed.add(number)
+            else:
+                yield end, number
 
     def _drop_gone(self, builder: SqliteBuilder) -> None:
         """Forget WARCs of papers that are no more in the index."""

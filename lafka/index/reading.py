@@ -1,7 +1,6 @@
 """Suwafs and lines of feeds -> what an index has of them, but for the numbers of its rows.
 
-No database: what is read here may be read by another process (``beside``), so that all that comes
-of it is of the types that ``marshal`` takes.
+No database is known here.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from lafka.index.rows import (
     host_of,
     stored,
 )
-from lafka.index.scan import SUFFIX, TOP, FileTimes, look
+from lafka.index.scan import SUFFIX, TOP, FileTimes
 from lafka.papers import Archive, Fut, Outcome, Pid, Suwaf
 
 COLUMNS = ("time", "outcome", "requests", "new", "digests", "found_by", "landing", "tried",
@@ -42,10 +41,6 @@ Paper = tuple[tuple[Any, ...], str, dict[str, Futs], list[str]]
 Told = tuple[int, int, list[tuple[Any, ...]], list[tuple[Any, ...]], list[str]]
 """Where the lines end and how many they are; rows of pid, futli, run and ``COLUMNS`` for those that
 say more than a count; counts by day; sentences about those that are none."""
-
-
-Part = tuple[int, int, list[tuple[Any, ...]], str]
-"""The number of a paper, how far its WARC was to be read, rows of records, why it was not read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,26 +110,6 @@ class Reader:
             if paper is not None
         ]
         return found, told
-
-    def looks(self, paths: Sequence[str]) -> list[tuple[list[Any], ...]]:
-        """What is in the folders at *paths*, each as the values of ``scan.Seen``."""
-        return [tuple(look(str(self._archive.root), path)) for path in paths]
-
-    # WARCs ----------------------------------------------------------------------------------
-
-    def records(self, way: str, parts: Sequence[tuple[int, str, int, int]]) -> list[Part]:
-        """The records of WARCs: each of *parts* is a number, a name, where to begin, where to end.
-
-        *way*: what leads from the index to the archive.
-        """
-        from lafka.index.records import rows_of  # noqa: PLC0415  most indexes have no captures
-
-        found = []
-        for number, name, start, end in parts:
-            rows: list[tuple[Any, ...]] = []
-            why = rows_of(self._archive, name, way, (start, end), rows)
-            found.append((number, end, rows, why))
-        return found
 
 
 def not_read(feed: str | Path, error: BadLine) -> str:

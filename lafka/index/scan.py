@@ -8,8 +8,8 @@ comes out.
 from __future__ import annotations
 
 import os
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISDIR
@@ -78,16 +78,11 @@ class Seen(NamedTuple):
     unsure: list[str]
 
 
-Ahead = Callable[[Iterable[str]], Iterator[Seen]]
-"""Looks into the folders at these paths, in this order, as :func:`look` does."""
-
-
 class Scan:
     """One walk over the suwafs of the archive at *root*.
 
     *known*: folders by path, as the last walk left them. *began_ns*: when this one began, since
-    1970. *lost* is told of each link that leads nowhere. *ahead* looks into those of the known
-    folders that changed before the walk comes to them. *names_only*: the times of suwafs are
+    1970. *lost* is told of each link that leads nowhere. *names_only*: the times of suwafs are
     zeros, for who reads them all. ``StorageTrouble`` where the disk does not read: what is there
     cannot be said then.
     """
@@ -99,7 +94,6 @@ class Scan:
         *,
         began_ns: int,
         lost: Callable[[Path], object],
-        ahead: Ahead | None = None,
         names_only: bool = False,
     ) -> None:
         self._base = str(root)
@@ -107,9 +101,6 @@ class Scan:
         self._began = began_ns
         self._lost = lost
         self._names_only = names_only
-        self._begun: deque[tuple[str, FolderTimes]] = deque()
-        self._ahead = ahead(self._changed()) if ahead else iter(())
-        self._next: tuple[str, FolderTimes, Seen] | None = None
         self._inner: dict[str, list[str]] = defaultdict(list)
         for path in known:
             self._inner[path.rpartition("/")[0]].append(path)
@@ -119,13 +110,13 @@ class Scan:
         return self._below(TOP)
 
     def _below(self, path: str) -> Iterator[ChangedFolder | GoneFolder]:
-        times, seen = self._taken(path) or (self._times(path), None)
+        times = self._times(path)
         if times is None:
             yield from self._gone(path)
             return
         inner = sorted(self._inner.get(path, ()))
-        if seen or self._known.get(path) != times or any(self._times(one) is None for one in inner):
-            seen = seen or look(self._base, path, names_only=self._names_only)
+        if self._known.get(path) != times or any(self._times(one) is None for one in inner):
+            seen = look(self._base, path, names_only=self._names_only)
             for link in seen.lost:
                 self._lost(Path(link))
             inner = sorted(seen.folders)
@@ -136,25 +127,6 @@ class Scan:
             yield ChangedFolder(path=path, times=times, suwafs=seen.suwafs)
         for one in inner:
             yield from self._below(one)
-
-    def _changed(self) -> Iterator[str]:
-        """Known folders that changed, in the order of the walk; when is noted before the look."""
-        for path in sorted(self._known, key=_place):
-            times = self._times(path)
-            if times is not None and times != self._known[path]:
-                self._begun.append((path, times))
-                yield path
-
-    def _taken(self, path: str) -> tuple[FolderTimes, Seen] | None:
-        """What was seen ahead at *path*: its times, from before the look, and what is in it."""
-        place = _place(path)
-        while self._next is None or _place(self._next[0]) < place:
-            seen = next(self._ahead, None)
-            if seen is None:
-                return None
-            self._next = (*self._begun.popleft(), seen)
-        one, times, seen = self._next
-        return (times, seen) if one == path else None
 
     def _gone(self, path: str) -> Iterator[GoneFolder]:
         for inner in sorted(self._inner.get(path, ())):
@@ -173,11 +145,6 @@ class Scan:
         if not S_ISDIR(status.st_mode):
             return None
         return FolderTimes(mtime_ns=status.st_mtime_ns, ino=status.st_ino)
-
-
-def _place(path: str) -> list[str]:
-    """What orders folders as they are walked through."""
-    return path.split("/")
 
 
 def look(base: str, path: str, *, names_only: bool = False) -> Seen:
