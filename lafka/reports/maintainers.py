@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 
 from lafka.papers import Outcome
-from lafka.reports.told import Span, Table
+from lafka.reports.tables import Span, Table
 
 _READY, _FORMAT, _DOWN, _RESTRICTED, _UNDONE = (
     "ready", "incompatibleformat", "downerror", "restricted", "undownloaded",

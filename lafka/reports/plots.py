@@ -13,7 +13,7 @@ from typing import Any
 
 from lafka.errors import BadArgument, printable
 from lafka.papers import Group
-from lafka.reports.told import Cell, Plot, PlotKind, Table
+from lafka.reports.tables import Cell, Plot, PlotKind, Table
 
 MOST = 40
 """Bars, or days, that are drawn; the table has the others."""

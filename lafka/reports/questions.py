@@ -7,7 +7,7 @@ import sqlite3
 
 from lafka.papers import Group, Outcome
 from lafka.reports.counting import BY_HOST, STORED, counted
-from lafka.reports.told import Cell, Plot, PlotKind, Span, Table
+from lafka.reports.tables import Cell, Plot, PlotKind, Span, Table
 
 Rows = tuple[tuple[Cell, ...], ...]
 _FORECAST_DAYS = 90

@@ -6,6 +6,9 @@ moved.
 from __future__ import annotations
 
 import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from lafka.index.links import STATES
 from lafka.papers import Group
@@ -19,8 +22,41 @@ from lafka.reports.counting import (
     counted,
 )
 from lafka.reports.questions import Rows, share
-from lafka.reports.survival import curve
-from lafka.reports.told import Cell, Plot, PlotKind, Span, Table
+from lafka.reports.tables import Cell, Plot, PlotKind, Span, Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """At an age of ``days``: how many were known to live until then, and were lost then.
+
+    ``share``: of all links, that is estimated to live longer.
+    """
+
+    days: int
+    at_risk: int
+    lost: int
+    share: float
+
+
+def curve(lives: Iterable[tuple[int, bool, int]]) -> list[Step]:
+    """The steps of the curve, at each age at which links were lost, youngest first.
+
+    *lives*: days lived, whether it was lost then, and of how many links that is so. What was
+    censored at an age was still at risk at that age.
+    """
+    lost: dict[int, int] = defaultdict(int)
+    ended: dict[int, int] = defaultdict(int)
+    for days, is_lost, count in lives:
+        ended[max(0, days)] += count
+        lost[max(0, days)] += count * is_lost
+    at_risk, share, steps = sum(ended.values()), 1.0, []
+    for days in sorted(ended):
+        if lost[days]:
+            share *= 1 - lost[days] / at_risk
+            steps.append(Step(days=days, at_risk=at_risk, lost=lost[days], share=share))
+        at_risk -= ended[days]
+    return steps
+
 
 _BY = {
     "archive": ("c.archive", BY_SERIES, ""),

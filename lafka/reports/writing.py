@@ -1,22 +1,25 @@
-"""A report as it was asked for: its form by the name of the file, and the file, whole or not."""
+"""A report in the format that the suffix of the output names, and the list of links to recheck."""
 
 from __future__ import annotations
 
+import re
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lafka.errors import BadArgument
-from lafka.reports import recheck, render_csv, render_html, render_json, render_text
-from lafka.reports.told import as_of, bound
-from lafka.reports.whole import BY, Whole, report
+from lafka.reports.html import as_html
+from lafka.reports.rendering import as_csv, as_json, as_text
+from lafka.reports.report import BY, Report, report
+from lafka.reports.tables import as_of, bound
 
 FORMS = (".html", ".csv", ".json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ReportOptions:
     """The options of a report; made by :meth:`of`. ``output``: a file's name, empty for a
     terminal.
     """
@@ -30,7 +33,7 @@ class Asked:
     recheck: str | None = None
 
     @classmethod
-    def of(cls, opts: Any) -> Asked:
+    def of(cls, opts: Any) -> ReportOptions:
         """The options of a command; ``BadArgument`` where they make no sense."""
         asked = cls(output=opts.output, since=opts.since, until=opts.until, by=opts.by,
                     archive=opts.archive, top=opts.top, recheck=opts.recheck)  # fmt: skip
@@ -56,12 +59,12 @@ class Asked:
         return Path(self.output).suffix.lower()
 
 
-def answer(db: sqlite3.Connection, asked: Asked) -> bytes:
+def answer(db: sqlite3.Connection, asked: ReportOptions) -> bytes:
     """The bytes of what is asked for; all of it is of one moment of the index."""
     db.execute("BEGIN")
     try:
         if asked.recheck is not None:
-            listed = recheck.lines(db, bound(as_of(db), asked.recheck))
+            listed = recheck_lines(db, bound(as_of(db), asked.recheck))
             return "".join(f"{pid}\t{futli}\n" for pid, futli in listed).encode()
         by = asked.by or ("archive" if asked.form == ".csv" and not asked.archive else "")
         whole = report(db, since=asked.since, until=asked.until, by=by, archive=asked.archive)
@@ -70,14 +73,32 @@ def answer(db: sqlite3.Connection, asked: Asked) -> bytes:
     return rendered(whole, asked)
 
 
-def rendered(whole: Whole, asked: Asked) -> bytes:
+def rendered(whole: Report, asked: ReportOptions) -> bytes:
     """*whole* in the form of the output's name."""
     if asked.form == ".html":
         from lafka.reports.plots import svg  # noqa: PLC0415  an extra
 
-        return render_html.render(whole, top=asked.top, plot=svg)
+        return as_html(whole, top=asked.top, plot=svg)
     if asked.form == ".csv":
-        return render_csv.render(whole.tables[0])
+        return as_csv(whole.tables[0])
     if asked.form == ".json":
-        return render_json.render(whole)
-    return render_text.render(whole).encode() + b"\n"
+        return as_json(whole)
+    return as_text(whole).encode() + b"\n"
+
+
+_BREAKS = re.compile(r"[\t\r\n]")
+
+
+def recheck_lines(db: sqlite3.Connection, before: str) -> Iterator[tuple[str, str]]:
+    """Return pid and futli of links that were last known before the time *before*, hosts in turn.
+
+    Oldest first within a host. What no line of a list can hold is left out.
+    """
+    rows = db.execute(
+        "SELECT p.pid, l.url FROM (SELECT *, max(had, coalesce(asked, '')) AS known,"
+        " row_number() OVER (PARTITION BY host ORDER BY max(had, coalesce(asked, '')), url, paper)"
+        " AS turn FROM futli WHERE had IS NOT NULL AND max(had, coalesce(asked, '')) < ?) l"
+        " JOIN paper p ON p.id = l.paper JOIN host h ON h.id = l.host"
+        " ORDER BY l.turn, h.name, p.pid, l.url", (before,)
+    )  # fmt: skip
+    return ((pid, futli) for pid, futli in rows if not _BREAKS.search(f"{pid}{futli}"))

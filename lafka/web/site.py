@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hmac
 import os
+import re
+import secrets
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -11,6 +14,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from stat import S_ISREG
+from time import time
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -21,7 +25,35 @@ from lafka.storage.folders import opened_below
 from lafka.warc import Volume
 from lafka.warc.converting.packing import Piece
 from lafka.warc.indexes.sqlite import SqliteIndex
-from lafka.web.tokens import Tokens
+
+LIFETIME = 3600
+"""Seconds: as long as somebody looks at a replayed page, whose worker reads it bit by bit."""
+_TOKEN = re.compile(r"([0-9]{1,12})-([0-9a-f]{64})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tokens:
+    """Makes and checks tokens, each for one paper."""
+
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    clock: Callable[[], float] = time
+
+    def token(self, pid: Pid) -> str:
+        """Return a token for *pid*, its end in front."""
+        end = int(self.clock()) + LIFETIME
+        return f"{end}-{self._digest(pid, end)}"
+
+    def check(self, pid: Pid, token: str) -> None:
+        """Raise ``NotHeld`` where *token* is not one for *pid*, or is past its end."""
+        found = _TOKEN.fullmatch(token)
+        if found is None or not hmac.compare_digest(found[2], self._digest(pid, int(found[1]))):
+            raise NotHeld("no such page")
+        if int(found[1]) < self.clock():
+            raise NotHeld("this address has ended: open the replay from the page of the paper")
+
+    def _digest(self, pid: Pid, end: int) -> str:
+        return hmac.new(self.secret, f"{end} {pid}".encode(), "sha256").hexdigest()
+
 
 _T = TypeVar("_T")
 

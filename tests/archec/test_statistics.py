@@ -12,7 +12,7 @@ import pytest
 from lafka.archec.letters import is_known, letter
 from lafka.archec.records import Kind, Obi, State
 from lafka.archec.statistics import YEAR, Scope, is_live, statistics
-from lafka.commands._shared.obi_reports import Asked, answer
+from lafka.commands._shared.obi_reports import ObiReportOptions, answer
 from lafka.errors import BadArgument
 from tests.archec.fobis import gather
 from tests.archec.stores import DAY, START, Home, template
@@ -63,7 +63,7 @@ class Opts:
 
 def told(home: Home, **opts: object) -> bytes:
     with home.records() as records:
-        return answer(records, Asked.of(Opts(**opts)))
+        return answer(records, ObiReportOptions.of(Opts(**opts)))
 
 
 def test_what_a_store_adds_up_to(home: Home) -> None:
@@ -136,9 +136,9 @@ def test_a_table_as_csv_runs_in_no_spreadsheet(home: Home) -> None:
 
 def test_a_form_that_is_none_is_refused() -> None:
     with pytest.raises(BadArgument, match=r"x\.pdf: ends with none of \.json, \.csv, \.html"):
-        Asked.of(Opts(output="x.pdf"))
+        ObiReportOptions.of(Opts(output="x.pdf"))
     with pytest.raises(BadArgument, match="--top 0: at least 1"):
-        Asked.of(Opts(top=0))
+        ObiReportOptions.of(Opts(top=0))
 
 
 def test_the_letter_names_file_line_and_link(home: Home) -> None:

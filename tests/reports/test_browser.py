@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lafka.reports.writing import Asked, answer
+from lafka.reports.writing import ReportOptions, answer
 from tests.index.histories import History, at, line
 from tests.services import npms
 from tests.services.chromiums import browsing
@@ -37,7 +37,7 @@ def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     history.report(1, started=at(0), finished=at(1), seconds=10.0, hosts={"parked": parked})
     history.report(4, started=at(40), reason="shutdown", done=False, lines=2)
     history.index()
-    asked = Asked(output="x.html", archive="" if request.param == "whole" else "abc")
+    asked = ReportOptions(output="x.html", archive="" if request.param == "whole" else "abc")
     path = folder / "report.html"
     with closing(history.open()) as db:
         path.write_bytes(answer(db, asked))

@@ -20,10 +20,12 @@ import pytest
 
 from lafka.errors import BadArgument
 from lafka.papers import Outcome
-from lafka.reports import plots, render_csv, render_html, render_json, render_text, writing
+from lafka.reports import plots, writing
+from lafka.reports.html import as_html
 from lafka.reports.maintainers import CITEC
-from lafka.reports.told import Table, bound
-from lafka.reports.whole import BY, QUESTIONS, Whole, report
+from lafka.reports.rendering import as_csv, as_json, as_text
+from lafka.reports.report import BY, QUESTIONS, Report, report
+from lafka.reports.tables import Table, bound
 from tests import starts
 from tests.index.histories import History, at, futli_of, line, pid_of, run_of
 
@@ -61,12 +63,12 @@ def db(history: History) -> Iterator[Any]:
 
 
 @pytest.fixture
-def whole(db: Any) -> Whole:
+def whole(db: Any) -> Report:
     return report(db)
 
 
-def values(whole: Whole) -> dict[str, Any]:
-    return json.loads(render_json.render(whole))
+def values(whole: Report) -> dict[str, Any]:
+    return json.loads(as_json(whole))
 
 
 def told(title: str) -> list[list[str]]:
@@ -76,7 +78,7 @@ def told(title: str) -> list[list[str]]:
     return [re.findall(r"`([^`]+)`", row) for row in rows]
 
 
-def test_the_keys_of_the_json_are_those_of_the_reference(db: Any, whole: Whole) -> None:
+def test_the_keys_of_the_json_are_those_of_the_reference(db: Any, whole: Report) -> None:
     pages = {words[0]: words[1:] for words in told("\n| table |") if words[0] not in CITEC.values()}
     tables = {table.key: table for table in (*whole.tables, *report(db, archive="abc").tables)}
     said = {key: [str(row[0]) for row in table.rows] if table.columns == ("what", "value")
@@ -89,13 +91,13 @@ def test_the_keys_of_the_json_are_those_of_the_reference(db: Any, whole: Whole) 
             assert list(row) == pages[key]
 
 
-def test_each_outcome_has_a_word_of_citec(whole: Whole) -> None:
+def test_each_outcome_has_a_word_of_citec(whole: Report) -> None:
     assert set(CITEC) == set(Outcome)
     rows = {words[0]: words[1:] for words in told("### CitEc's words")}
     assert {Outcome(word): citec for citec, words in rows.items() for word in words} == CITEC
 
 
-def test_the_summary_counts_what_is_there(whole: Whole) -> None:
+def test_the_summary_counts_what_is_there(whole: Report) -> None:
     found = values(whole)["summary"]
     assert found == {
         "as_of": found["as_of"], "papers": 16, "papers_with_fut": 12,
@@ -105,7 +107,7 @@ def test_the_summary_counts_what_is_there(whole: Whole) -> None:
     }  # fmt: skip
 
 
-def test_tables_say_what_became_of_links(whole: Whole) -> None:
+def test_tables_say_what_became_of_links(whole: Report) -> None:
     found = values(whole)
     assert [(row["outcome"], row["group"], row["futlis"]) for row in found["outcomes"]] == [
         ("fut", "held", 9), ("splap-only", "page only", 1), ("not-found", "not there", 2),
@@ -176,11 +178,11 @@ class Elements(HTMLParser):
 def page(history: History) -> str:
     with closing(history.open()) as db:
         whole = report(db)
-    return render_html.render(whole, plot=plots.svg).decode()
+    return as_html(whole, plot=plots.svg).decode()
 
 
 def test_the_html_has_no_script_and_fetches_nothing(page: str, db: Any) -> None:
-    mended = render_html.render(report(db, archive="abc"), plot=plots.svg).decode()
+    mended = as_html(report(db, archive="abc"), plot=plots.svg).decode()
     for text in (page, mended):
         elements = Elements(text)
         assert not {"script", "iframe", "object", "embed", "link", "base", "form", "img"} & {
@@ -209,12 +211,12 @@ def test_each_table_has_caption_and_scoped_heads_and_each_plot_its_table(page: s
 def test_same_index_same_bytes(history: History, page: str) -> None:
     with closing(history.open()) as db:
         again = report(db)
-    assert render_html.render(again, plot=plots.svg).decode() == page
-    assert render_json.render(again) == render_json.render(again)
+    assert as_html(again, plot=plots.svg).decode() == page
+    assert as_json(again) == as_json(again)
 
 
-def test_what_is_left_out_is_counted(whole: Whole) -> None:
-    page = render_html.render(whole, top=2, plot=lambda table: "").decode()
+def test_what_is_left_out_is_counted(whole: Report) -> None:
+    page = as_html(whole, top=2, plot=lambda table: "").decode()
     assert "5 more rows are left out here; the CSV has all." in page
     assert page.count("<tbody>") == page.count("<table")
 
@@ -222,7 +224,7 @@ def test_what_is_left_out_is_counted(whole: Whole) -> None:
 def test_a_cell_that_a_spreadsheet_would_run_gets_an_apostrophe() -> None:
     cells = ("=1", "+1", "-1", "@x", "\tx", "\rx", "x=1", "", None, -5, 0.25)
     table = Table(key="k", title="t", columns=tuple("abcdefghijk"), rows=(cells,))
-    data = render_csv.render(table).decode()
+    data = as_csv(table).decode()
     _, row = csv.reader(io.StringIO(data, newline=""))
     assert row == ["'=1", "'+1", "'-1", "'@x", "'\tx", "'\rx", "x=1", "", "", "-5", "0.25"]
     assert data.endswith("\r\n")
@@ -231,15 +233,15 @@ def test_a_cell_that_a_spreadsheet_would_run_gets_an_apostrophe() -> None:
 def test_every_table_of_by_comes_as_csv(db: Any) -> None:
     for by in BY:
         (table,) = report(db, by=by).tables
-        head, *rows = csv.reader(io.StringIO(render_csv.render(table).decode(), newline=""))
+        head, *rows = csv.reader(io.StringIO(as_csv(table).decode(), newline=""))
         assert head[0] == by
         assert len(rows) == len(table.rows) > 0
 
 
-def test_a_terminal_gets_forty_lines_at_most(db: Any, whole: Whole) -> None:
-    assert 20 < len(render_text.render(whole).splitlines()) <= 40
+def test_a_terminal_gets_forty_lines_at_most(db: Any, whole: Report) -> None:
+    assert 20 < len(as_text(whole).splitlines()) <= 40
     wide = Table(key="k", title="t", columns=("host", "share"), rows=(("x" * 99, 0.5),) * 99)
-    lines = render_text.render(Whole(span=whole.span, title="t", tables=(wide,))).splitlines()
+    lines = as_text(Report(span=whole.span, title="t", tables=(wide,))).splitlines()
     assert len(lines) <= 40
     assert max(map(len, lines)) < 80
     assert lines[-1].startswith("... and ")
@@ -277,18 +279,18 @@ def options(**more: Any) -> Any:
 )
 def test_options_that_make_no_sense_are_one_sentence(more: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadArgument, match=sentence):
-        writing.Asked.of(options(**more))
+        writing.ReportOptions.of(options(**more))
 
 
 def test_without_the_extra_it_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(BadArgument, match=r"pip install 'lafka\[report\]'"):
-        writing.Asked.of(options(output="x.html"))
-    assert writing.Asked.of(options(output="x.json")).form == ".json"
+        writing.ReportOptions.of(options(output="x.html"))
+    assert writing.ReportOptions.of(options(output="x.json")).form == ".json"
 
 
 def test_the_recheck_list_takes_hosts_in_turn(db: Any) -> None:
-    listed = writing.answer(db, writing.Asked(recheck="2026-01-15")).decode().splitlines()
+    listed = writing.answer(db, writing.ReportOptions(recheck="2026-01-15")).decode().splitlines()
     pids = [row.split("\t")[0] for row in listed]
     assert sorted(pids) == sorted(pid_of(n) for n in (0, 6, 7, 8, 9, 10, 11))
     hosts = [row.split("/")[2] for row in listed]
@@ -340,5 +342,5 @@ def test_every_question_has_an_answer_for_an_archive_with_nothing_in_it(tmp_path
     with closing(empty.open()) as db:
         whole = report(db)
     assert len(whole.tables) == len(QUESTIONS)
-    assert render_html.render(whole, plot=plots.svg).count(b"Nothing.") > 10
-    assert len(render_text.render(whole).splitlines()) > 10
+    assert as_html(whole, plot=plots.svg).count(b"Nothing.") > 10
+    assert len(as_text(whole).splitlines()) > 10

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.reports.survival import curve
+from lafka.reports.rot import curve
 
 
 def test_the_curve_is_what_is_worked_out_by_hand() -> None:

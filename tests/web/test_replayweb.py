@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from lafka.errors import NotHeld
-from lafka.web.tokens import LIFETIME, Tokens
+from lafka.web.site import LIFETIME, Tokens
 from tests import starts
 from tests.services import npms
 from tests.services.chromiums import browsing

@@ -12,9 +12,10 @@ from lafka.archec.redif.problems import CODES
 from lafka.archec.statistics import FOBI_COLUMNS, TOBI_COLUMNS, Scope, Statistics, statistics
 from lafka.archec.store import tists
 from lafka.errors import BadArgument
-from lafka.reports import render_csv, render_html, render_json
-from lafka.reports.told import Cell, Plot, PlotKind, Span, Table
-from lafka.reports.whole import Whole
+from lafka.reports.html import as_html
+from lafka.reports.rendering import as_csv, as_json
+from lafka.reports.report import Report
+from lafka.reports.tables import Cell, Plot, PlotKind, Span, Table
 
 if TYPE_CHECKING:
     from lafka.archec.records import Records
@@ -28,7 +29,7 @@ _NOTE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ObiReportOptions:
     """The options of a report; made by :meth:`of`."""
 
     form: str
@@ -37,7 +38,7 @@ class Asked:
     scope: Scope
 
     @classmethod
-    def of(cls, opts: Any) -> Asked:
+    def of(cls, opts: Any) -> ObiReportOptions:
         """The options of the command; ``BadArgument`` where they make no sense."""
         form = opts.format or Path(opts.output).suffix.lower().lstrip(".") or "json"
         if form not in FORMS:
@@ -54,12 +55,12 @@ class Asked:
         return cls(form=form, by=by, top=opts.top, scope=scope)
 
 
-def answer(records: Records, asked: Asked) -> bytes:
+def answer(records: Records, asked: ObiReportOptions) -> bytes:
     """The bytes of what is asked for; the same store gives the same."""
     told = statistics(records, asked.scope)
     archive = asked.scope.archive
     since = _time(asked.scope.since) if asked.scope.since else ""
-    whole = Whole(
+    whole = Report(
         span=Span(as_of=_time(told.as_of), since=since),
         title=f"Report on the obi store: {archive}" if archive else "Report on the obi store",
         source="the obi store",
@@ -69,8 +70,8 @@ def answer(records: Records, asked: Asked) -> bytes:
     if asked.form == "html":
         from lafka.reports.plots import svg  # noqa: PLC0415  an extra
 
-        return render_html.render(whole, top=asked.top, plot=svg)
-    return render_csv.render(whole.tables[0]) if asked.form == "csv" else render_json.render(whole)
+        return as_html(whole, top=asked.top, plot=svg)
+    return as_csv(whole.tables[0]) if asked.form == "csv" else as_json(whole)
 
 
 def _time(tist: int) -> str:

@@ -30,11 +30,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(opts: Namespace, settings: BaseSettings) -> int:
-    from lafka.commands._shared.obi_reports import Asked, answer  # noqa: PLC0415
+    from lafka.commands._shared.obi_reports import ObiReportOptions, answer  # noqa: PLC0415
 
     if opts.mail:
         return _mail(opts, settings)
-    asked = Asked.of(opts)  # what is wrong is told before anything is read
+    asked = ObiReportOptions.of(opts)  # what is wrong is told before anything is read
     with the_records(settings, the_store(settings)) as records:
         data = answer(records, asked)
     write_output(opts.output, [data])

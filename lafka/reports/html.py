@@ -6,9 +6,9 @@ from collections.abc import Callable
 from html import escape
 
 from lafka.errors import printable
-from lafka.reports.render_text import shown
-from lafka.reports.told import Cell, Table
-from lafka.reports.whole import Whole
+from lafka.reports.rendering import shown
+from lafka.reports.report import Report
+from lafka.reports.tables import Cell, Table
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 STYLE = """\
@@ -32,8 +32,8 @@ a { color: #0b4f8a; } a:focus-visible, .wide:focus-visible { outline: 3px solid 
 """
 
 
-def render(whole: Whole, *, top: int = 50, plot: Callable[[Table], str]) -> bytes:
-    """The page: at most *top* rows a table, with the number left out. *plot* draws a table."""
+def as_html(whole: Report, *, top: int = 50, plot: Callable[[Table], str]) -> bytes:
+    """Return the page: at most *top* rows a table, and how many are left out; *plot* draws one."""
     told = [_section(table, top, plot) for table in whole.tables]
     title = printable(whole.title)
     links = "".join(
@@ -54,7 +54,7 @@ def render(whole: Whole, *, top: int = 50, plot: Callable[[Table], str]) -> byte
     return "".join(parts).encode("utf-8", "backslashreplace")
 
 
-def _of(whole: Whole) -> str:
+def _of(whole: Report) -> str:
     span = whole.span
     bounds = [
         f"since {span.since}" if span.since else "",

@@ -9,7 +9,7 @@ from functools import partial
 
 from lafka.reports import maintainers, questions, rot
 from lafka.reports.counting import forget
-from lafka.reports.told import Span, Table, as_of
+from lafka.reports.tables import Span, Table, as_of
 
 Question = Callable[[sqlite3.Connection, Span], Table]
 QUESTIONS: tuple[Question, ...] = (
@@ -46,7 +46,7 @@ BY: dict[str, Question] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whole:
+class Report:
     """A report: its span, the archive that it is for (empty: all), its tables, whose word it is."""
 
     span: Span
@@ -63,7 +63,7 @@ def report(
     until: str | None = None,
     by: str = "",
     archive: str = "",
-) -> Whole:
+) -> Report:
     """All tables, or the one of *by*; for *archive* what its maintainer can mend.
 
     Same index, same arguments: the same. ``BadArgument`` where a time is none.
@@ -73,7 +73,7 @@ def report(
     forget(db)
     tables = tuple(_asked(db, span, by, archive))
     forget(db)
-    return Whole(span=span, title=title, archive=archive, tables=tables)
+    return Report(span=span, title=title, archive=archive, tables=tables)
 
 
 def _asked(db: sqlite3.Connection, span: Span, by: str, archive: str) -> Iterator[Table]:
