@@ -1,5 +1,7 @@
 # make demo   sets up and archives an example, offline
-# make test   sets up and runs the tests
+# make test   sets up and runs the short suite; TESTS=tests/papers for a room
+# make test-all  runs all tests: those that need a server, the long forms of faults, more examples
+# make test-beyond  runs what test-all has beyond test
 # make services  installs the servers that some tests start; without them these are skipped
 # make faults kills crawls by the thousand; FAULTS="--phases kills --kills 100" for less
 
@@ -15,13 +17,19 @@ COMPILED = $(VENV)/.compiled
 TESTED = $(VENV)/.tested
 PIP = $(BIN)/python -m pip --disable-pip-version-check install --quiet --retries 8 --timeout 30
 
-.PHONY: demo test services coverage lint types check format benchmarks faults clean
+.PHONY: demo test test-all test-beyond services coverage lint types check format benchmarks faults clean
 
 demo: $(COMPILED)
 	$(BIN)/lafka demo
 
 test: $(TESTED) $(COMPILED)
-	$(BIN)/python -m pytest -n $(WORKERS) --reruns 1 -rR $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) $(TESTS)
+
+test-all: $(TESTED) $(COMPILED)
+	$(BIN)/python -m pytest -n $(WORKERS) --suite all $(TESTS)
+
+test-beyond: $(TESTED) $(COMPILED)
+	$(BIN)/python -m pytest -n $(WORKERS) --suite beyond $(TESTS)
 
 services: $(TESTED)
 	$(PIP) -r requirements-services.txt || { sleep 10; $(PIP) -r requirements-services.txt; }

@@ -10,11 +10,13 @@ import random
 
 import pytest
 
+from tests import suites
 from tests.archec.faults import ordeals
 from tests.faults.storecalls import Which
 
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EMFILE, errno.EDQUOT)
 FOR_EVER = 1 << 30
+EACH = suites.DRAWN // ordeals.PHASES
 WRITES = ("write", "pwrite")
 
 
@@ -23,7 +25,9 @@ def test_tobi_killed_at_its_store_calls_loses_nothing(phase):
     rng = random.Random(phase)
     calls = ordeals.every_call(phase)
     first = [which for which in calls if which.nth == 1]
-    for which in {*first, *rng.sample(calls, 12)}:
+    for which in suites.few(
+        f"kills {phase}", sorted({*first, *rng.sample(calls, 12)}, key=str), EACH
+    ):
         hows = ("before", "half", "after") if which.kinds[0] in WRITES else ("before", "after")
         assert ordeals.killed(phase, which, rng.choice(hows)) == []
 
@@ -33,7 +37,9 @@ def test_a_disk_that_says_no_is_told_in_one_sentence_and_the_same_command_goes_o
     rng = random.Random(phase)
     calls = ordeals.every_call(phase)
     first = [which for which in calls if which.nth == 1]
-    for which in {*first, *rng.sample(calls, 12)}:
+    for which in suites.few(
+        f"refusals {phase}", sorted({*first, *rng.sample(calls, 12)}, key=str), EACH
+    ):
         times = rng.choice((1, 1, FOR_EVER))
         assert ordeals.refused(phase, which, rng.choice(ERRORS), times) == []
 

@@ -246,7 +246,7 @@ def one_trail(store: Store, what: tuple[str, int, int, int, int]) -> list[Captur
     ]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(trails=st.lists(ONE_TRAIL, min_size=1, max_size=8))
 def test_the_suwaf_that_is_kept_is_the_one_that_is_rebuilt(
     tmp_path_factory: pytest.TempPathFactory, trails: list[tuple[str, int, int, int, int]]

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lafka.warc.errors import BadWarc
@@ -142,7 +142,6 @@ def one_for_one(lines: tuple[str, ...], odd: tuple[str, ...]) -> st.SearchStrate
     return st.tuples(*map(st.sampled_from, own))
 
 
-@settings(max_examples=400)
 @given(
     st.one_of(changed(HEADER, ODD_HEADER), one_for_one(HEADER, ODD_HEADER)),
     st.one_of(changed(HEAD, ODD_HEAD), one_for_one(HEAD, ODD_HEAD)),
