@@ -1,5 +1,7 @@
 # make demo   sets up and archives an example, offline
-# make test   sets up and runs the tests
+# make test   sets up and runs the short suite; TESTS=tests/papers for a room
+# make test-all  runs all tests: those that need a server, the long forms of faults, more examples
+# make test-beyond  runs what test-all has beyond test
 # make warc-wheel  builds the WARC library alone into dist/, and runs its tests against it
 # make services  installs the servers that some tests start; without them these are skipped
 # make faults kills crawls by the thousand; FAULTS="--phases kills --kills 100" for less
@@ -16,13 +18,20 @@ COMPILED = $(VENV)/.compiled
 TESTED = $(VENV)/.tested
 PIP = $(BIN)/python -m pip --disable-pip-version-check install --quiet --retries 8 --timeout 30
 
-.PHONY: demo test warc-wheel services coverage lint types check format benchmarks faults clean
+.PHONY: demo test test-all test-beyond warc-wheel services coverage lint types check format \
+	benchmarks faults clean
 
 demo: $(COMPILED)
 	$(BIN)/lafka demo
 
 test: $(TESTED) $(COMPILED)
-	$(BIN)/python -m pytest -n $(WORKERS) --reruns 1 -rR $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) $(TESTS)
+
+test-all: $(TESTED) $(COMPILED)
+	$(BIN)/python -m pytest -n $(WORKERS) --suite all $(TESTS)
+
+test-beyond: $(TESTED) $(COMPILED)
+	$(BIN)/python -m pytest -n $(WORKERS) --suite beyond $(TESTS)
 
 warc-wheel: $(TESTED)
 	$(BIN)/python -m tests.warc.wheel -n $(WORKERS)

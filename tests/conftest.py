@@ -1,4 +1,4 @@
-"""For all tests: no deadlines, as machines are busy, and nothing foreign is touched."""
+"""For all tests: which there are, what a failure tells, and nothing foreign is touched."""
 
 from __future__ import annotations
 
@@ -6,13 +6,25 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
-from tests import lastruns, removals, starts
+from tests import lastruns, removals, starts, suites
 
-settings.register_profile("lafka", settings.default, deadline=None)
-settings.load_profile("lafka")
 removals.install()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--suite", choices=suites.SUITES, default=suites.SHORT)
+    parser.addoption("--order", type=int, metavar="SEED", help="a random order of files and tests")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    suites.choose(config.getoption("--suite"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    chosen = suites.chosen(items)
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    items[:] = suites.ordered(chosen, config.getoption("--order"))
 
 
 @pytest.fixture(autouse=True)

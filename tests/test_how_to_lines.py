@@ -99,7 +99,9 @@ def runs(line: str) -> bool:
 
 ALL = sorted((ROOT / "docs" / "how-to").glob("*.md"))
 RUN = [
-    page
+    pytest.param(
+        page, id=page.stem, marks=[pytest.mark.server("MongoDB")] * (page.stem == "use-mongodb")
+    )
     for page in ALL
     if f"docs/how-to/{page.name}" not in PAGES
     and page.stem not in WORD_BY_WORD
@@ -199,7 +201,7 @@ def mongod() -> Iterator[mongods.Mongod]:
     server.end()
 
 
-@pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", RUN)
 def test_the_shell_lines_of_a_how_to_do_what_they_say(page: Path, shell: Shell) -> None:
     given = [*BEFORE.get(page.stem, ()), *filter(runs, lines(page))]
     for program in PROGRAMS:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import brotli
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lafka.capture.exchanges import decoded_opening, kind_of_opening
@@ -139,13 +139,11 @@ def test_pdf_start_is_the_first_mark() -> None:
 
 
 @given(st.binary(max_size=1500), st.text(max_size=30))
-@settings(deadline=None)
 def test_anything_has_a_kind(prefix: bytes, content_type: str) -> None:
     assert (kind_of(prefix, content_type) is Kind.EMPTY) == (not prefix)
 
 
 @given(st.binary(max_size=1100), st.binary(max_size=40), st.sampled_from(["", *CODINGS]))
-@settings(deadline=None)
 def test_what_is_a_fut_is_never_dropped(junk: bytes, body: bytes, coding: str) -> None:
     entity = junk + b"%PDF-" + body
     coded = CODINGS[coding](entity) if coding else entity
@@ -215,7 +213,6 @@ def test_a_pdf_that_is_not_coded_as_its_fields_say(coding: str) -> None:
     st.sampled_from(["", *CODINGS]),
     st.one_of(st.none(), st.integers(1, 900)),
 )
-@settings(deadline=None, max_examples=150)
 @example(b"<html>", b"", "", None)
 def test_the_cut_out_is_the_pdf(junk: bytes, body: bytes, coding: str, size: int | None) -> None:
     entity = junk + b"%PDF-" + body
@@ -386,7 +383,6 @@ def test_big_blocks_need_little_memory(tmp_path: Path) -> None:
     st.integers(100, 600),
     st.integers(0, 300),
 )
-@settings(deadline=None, max_examples=300)
 def test_any_answer_has_facts(
     body: bytes, coding: str, transfer: bytes, length: bytes, status: int, most: int
 ) -> None:
@@ -403,7 +399,6 @@ def test_any_answer_has_facts(
 
 
 @given(st.binary(max_size=2000))
-@settings(deadline=None)
 def test_what_is_no_answer_is_bad_http_and_nothing_else(block: bytes) -> None:
     try:
         look(block)

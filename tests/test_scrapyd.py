@@ -12,7 +12,7 @@ import sys
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -30,6 +30,7 @@ from lafka.demo import site
 from lafka.papers.checking import Verifier
 from lafka.runs.reports import Report
 from lafka.runs.signals import BROKEN_OFF, STOPPED
+from tests import waiting
 from tests.archec.stores import Home, template
 from tests.sites.papers import MAIN, SmallSite, pdf
 from tests.sites.server import reply
@@ -87,7 +88,7 @@ class Daemon:
             finished = self.get("listjobs", project="lafka")["finished"]
             return set(jobs) <= {job["id"] for job in finished}
 
-        _wait(ended, f"jobs {jobs}")
+        waiting.until(ended)
 
     def log(self, job: str, spider: str = "futli") -> str:
         return (self.folder / "logs" / "lafka" / spider / f"{job}.log").read_text()
@@ -96,13 +97,6 @@ class Daemon:
 def _ok(answer: dict[str, Any]) -> dict[str, Any]:
     assert answer["status"] == "ok", answer
     return answer
-
-
-def _wait(happened: Callable[[], bool], what: str) -> None:
-    until = time.monotonic() + PATIENCE
-    while not happened():
-        assert time.monotonic() < until, f"still waiting for {what}"
-        time.sleep(0.1)
 
 
 def _environment(home: Path) -> dict[str, str]:
@@ -138,7 +132,7 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
         return False
 
     try:
-        _wait(answers, "scrapyd")
+        waiting.until(answers)
         yield daemon
     finally:
         process.terminate()
@@ -269,7 +263,7 @@ def test_a_job_that_is_cancelled_frees_its_slot(
     assert asked.wait(PATIENCE)
     deployed.cancel(job)
     if cancels > 1:
-        _wait(lambda: ": the crawl ends, in" in deployed.log(job), "the first cancel")
+        waiting.until(lambda: ": the crawl ends, in" in deployed.log(job))
         deployed.cancel(job)
     deployed.wait_for(job)
     assert deployed.get("daemonstatus")["running"] == 0

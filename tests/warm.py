@@ -130,7 +130,7 @@ def become(asked: dict[str, Any], files: list[int]) -> None:
     """Be the program from here on."""
     if asked["session"]:
         os.setsid()
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
@@ -186,7 +186,7 @@ def _open_standard_files() -> None:
 
 if __name__ == "__main__":
     warm()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it ends it
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # whoever started it ends it
     asked, files = serve(sys.argv[1])
     try:
         become(asked, files)

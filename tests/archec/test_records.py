@@ -435,6 +435,7 @@ class TestMongo(Conformance):
             self.opened(f"{place}x")
 
 
+@pytest.mark.server("MongoDB")
 def test_a_mongod_killed_in_the_middle_of_a_run_loses_nothing(tmp_path, monkeypatch):
     """Its own process is killed between two groups; the same command goes on."""
     own = started()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scrapy import Request
 from w3lib.url import safe_url_string
@@ -117,7 +117,6 @@ HOSTS = st.sampled_from(
 TAILS = st.text(alphabet="aZ09%2eE7./?#:@[]|~+&=; '\"\\éß\u0130中<>{}^`-_", max_size=30)
 
 
-@settings(deadline=None, max_examples=500)
 @given(st.sampled_from(["http://", "HTTPS://", "ftp://"]), HOSTS, TAILS)
 @example("http://", "x.example", "/%%34%31")
 @example("http://", "x.example", "/%c%31")
@@ -182,7 +181,6 @@ def test_prose_is_no_file_url(value: str) -> None:
         uris.file_uris(value)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=50) | TAILS.map("http://x.example/".__add__))
 def test_any_value_has_readings_or_is_refused(value: str) -> None:
     try:

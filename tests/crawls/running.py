@@ -8,7 +8,9 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -18,6 +20,7 @@ from warcio.archiveiterator import ArchiveIterator
 from lafka.papers.archive.archives import Archive
 from lafka.papers.checking import Verifier
 from tests import lastruns, starts
+from tests.waiting import LIMIT
 
 ROOT = Path(__file__).parents[2]
 SETTINGS: dict[str, Any] = {
@@ -27,9 +30,6 @@ SETTINGS: dict[str, Any] = {
     "LAFKA_PROGRESS_INTERVAL": 0,
     "STATS_DUMP": 1,  # for Run.stats
 }
-
-LIMIT = 250.0
-"""Seconds after which a crawl that has not ended is taken for one that never will."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +108,16 @@ class Crawl:
     def kill(self) -> Run:
         self.process.kill()
         return self.ended()
+
+    def sets_when_it_ends(self, event: threading.Event) -> None:
+        """Have *event* set once the crawl has ended, of itself or otherwise."""
+
+        def waits() -> None:
+            with suppress(ChildProcessError):  # waited for by another by now
+                os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOWAIT)
+            event.set()
+
+        threading.Thread(target=waits, daemon=True).start()
 
     def interrupt(self) -> None:
         self.process.send_signal(signal.SIGINT)

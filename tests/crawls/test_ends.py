@@ -20,7 +20,7 @@ from tests import starts
 from tests.crawls.running import ROOT, Crawl, command, crawl
 from tests.sites.papers import MAIN, OTHER, SmallSite
 
-WAIT = 20
+WAIT = 250
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.crawls.running import Crawl, check, crawl, outcomes
 from tests.sites.papers import BUSY, LATE, MAIN, OTHER, SmallSite, as_pdf, meta, page, pdf
 from tests.sites.server import Reply, Seen, redirect, reply
 
-WAIT = 20
+WAIT = 250
 
 
 def test_others_are_served_while_one_host_waits(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from tests.sites.papers import MAIN, OTHER, SmallSite, as_pdf, pdf
 from tests.sites.server import reply
 from tests.stores import Store
 
-WAIT = 20
+WAIT = 250
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from tests.sites.papers import MAIN, OTHER, SmallSite, page
 from tests.sites.server import Reply, reply
 from tests.stores import FUTLI, PID, Store, pdf
 
-WAIT = 20
+WAIT = 250
 
 
 @pytest.fixture

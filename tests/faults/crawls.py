@@ -18,9 +18,8 @@ from typing import Any, Self
 from tests import lastruns, starts
 from tests.crawls.running import ROOT, scrapy
 from tests.faults.storecalls import Call, Plan, told
+from tests.waiting import LIMIT
 
-LIMIT = 120.0
-"""Seconds after which a crawl that has not ended is taken for one that never will."""
 GO_ON = "The same command goes on afterwards"
 
 
@@ -70,10 +69,6 @@ class Going:
         """How many bytes it has told of its calls."""
         path = Path(self.plan.told if self.plan else "")
         return path.stat().st_size if path.is_file() else 0
-
-    def is_stopped(self) -> bool:
-        state = re.search(r"^State:\s+(\S)", Path(f"/proc/{self.pid}/status").read_text(), re.M)
-        return bool(state and state[1] == "T")
 
     def ends_within(self, seconds: float) -> bool:
         fd = os.pidfd_open(self.pid)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from tests.faults.crawls import LIMIT, Crawls, Run
+from tests import waiting
+from tests.faults.crawls import Crawls, Run
 from tests.faults.kills import Ordeal
 from tests.faults.storecalls import UNTOLD, Call
 
@@ -47,24 +47,23 @@ def can_trace() -> bool:
     )
 
 
+def attached(pid: int, tracer: subprocess.Popen[bytes]) -> None:
+    """Wait until *tracer* traces the process *pid*; fail where it ends instead."""
+    status, traced = Path(f"/proc/{pid}/status"), f"TracerPid:\t{tracer.pid}\n"
+    waiting.until(lambda: traced in status.read_text(), tracer.pid)
+
+
 def traced(crawls: Crawls, ordeal: Ordeal, *options: str, told: bool = False) -> Run:
     """Run the command of *ordeal* with strace attached to it from its first call on."""
     plan = ordeal.plan() if told else None
     # One writer, for strace counts the calls of each thread by themselves.
     going = crawls.start(ordeal.archive, ordeal.list_, plan, hold=True, LAFKA_WRITERS=1)
-    end = time.monotonic() + LIMIT
-    while not going.is_stopped():
-        assert time.monotonic() < end
-        time.sleep(0.002)
+    assert waiting.stops_itself(going.pid)
     tracer = subprocess.Popen(
         ["strace", "-f", "-qq", "--seccomp-bpf", *options, "-p", str(going.pid)],
         stderr=subprocess.DEVNULL,
     )
-    status = Path(f"/proc/{going.pid}/status")
-    while f"TracerPid:\t{tracer.pid}\n" not in status.read_text():
-        assert time.monotonic() < end
-        assert tracer.poll() is None
-        time.sleep(0.002)
+    attached(going.pid, tracer)
     going.go_on()
     try:
         return going.ended()

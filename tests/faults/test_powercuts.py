@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests import suites
 from tests.faults import powercuts
 from tests.faults.crawls import Crawls
 from tests.faults.disks import DROPPED, KEPT, TORN, ZEROS, Bytes, Disk, Tree, cuts
@@ -92,16 +93,16 @@ def test_fates_are_what_they_are_called() -> None:
 def test_no_power_cut_of_a_crawl_of_one_paper_loses_what_was_acknowledged(
     crawls: Crawls, site: FaultSite
 ) -> None:
-    found = powercuts.recorded(crawls, site, 1).cut(random.Random(1), most=256)
+    found = powercuts.recorded(crawls, site, 1).cut(random.Random(1), most=suites.amount(24, 256))
     assert found.losses == []
     assert found.moments > 15
-    assert found.disks > 1000
+    assert found.disks > suites.amount(100, 1000)
 
 
 def test_no_power_cut_of_a_crawl_of_many_papers_loses_what_was_acknowledged(
     crawls: Crawls, site: FaultSite
 ) -> None:
-    found = powercuts.recorded(crawls, site, 9).cut(random.Random(1), most=14)
+    found = powercuts.recorded(crawls, site, 9).cut(random.Random(1), most=suites.amount(4, 14))
     assert found.losses == []
     assert found.moments > 40
 
@@ -121,7 +122,9 @@ def test_a_power_cut_behind_a_kill_loses_nothing(
 ) -> None:
     """What the killed crawl had not synced is still not synced while the next one works."""
     plans: tuple[Mapping[str, Any], ...] = ({"kill": kill}, {})
-    found = powercuts.recorded(crawls, site, 1, *plans).cut(random.Random(1), most=24)
+    found = powercuts.recorded(crawls, site, 1, *plans).cut(
+        random.Random(1), most=suites.amount(6, 24)
+    )
     assert found.losses == []
 
 

@@ -18,7 +18,10 @@ def stopped() -> Iterator[StopSite]:
         yield site
 
 
-@pytest.mark.parametrize("first", [0, 4])
+OTHERS = pytest.mark.long("crawls wait for a stream that stands still until they are to end")
+
+
+@pytest.mark.parametrize("first", [0, pytest.param(4, marks=OTHERS)])
 def test_signals_at_any_moment_stop_the_crawl_and_lose_nothing(
     crawls: Crawls, stopped: StopSite, first: int
 ) -> None:

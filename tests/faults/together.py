@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Sequence
 
+from tests import waiting
 from tests.faults import invariants
 from tests.faults.crawls import LIMIT, Crawls, Going
 from tests.faults.invariants import Reader
@@ -16,12 +17,7 @@ from tests.faults.storecalls import KINDS, Plan, Site, Which
 
 def stopped(going: Going) -> bool:
     """Wait until *going* has stopped itself, as its plan says; False where it ended before."""
-    end = time.monotonic() + LIMIT
-    while not going.ends_within(0.01):
-        if going.is_stopped():
-            return True
-        assert time.monotonic() < end
-    return False
+    return waiting.stops_itself(going.pid)
 
 
 def waits(going: Going, path: str = "") -> bool:

@@ -133,7 +133,7 @@ def given_case(case: dict[str, Any]) -> tuple[Any, ...]:
     return helper, request, resource, biblio, answers
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_an_answer_with_something_missing_or_swapped(data: st.DataObject) -> None:
     case = data.draw(st.sampled_from(WHOLE))
@@ -180,7 +180,6 @@ URLS = {
 }
 
 
-@settings(max_examples=300)
 @given(st.sampled_from(sorted(URLS)), values, st.binary(max_size=20))
 def test_any_json_and_any_bytes(name: str, value: Any, other: bytes) -> None:
     (helper,) = helpers(names=[name])
@@ -192,7 +191,6 @@ def test_any_json_and_any_bytes(name: str, value: Any, other: bytes) -> None:
         ends_well(helper, request, resource, biblio, {}, default)
 
 
-@settings(max_examples=300)
 @given(st.sampled_from(sorted(URLS)), st.text(max_size=40))
 def test_any_address_is_matched_or_not(name: str, text: str) -> None:
     (helper,) = helpers(names=[name])

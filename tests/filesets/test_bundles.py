@@ -13,11 +13,16 @@ import zlib
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.filesets.bundles.slices import Slice
-from lafka.filesets.bundles.unpacking import BadBundle, member_pieces, read_bundle, unpacked_pieces
+from lafka.filesets.bundles.unpacking import (
+    BadBundle,
+    member_pieces,
+    read_bundle,
+    unpacked_pieces,
+)
 from lafka.filesets.model.bundles import BundleContents, BundleLimits, Member, match_members
 from lafka.filesets.model.types import FilesetManifestFile
 
@@ -330,7 +335,6 @@ def test_links_and_folders_of_a_tar_are_no_files() -> None:
     assert b"".join(member_pieces(out, contents.members[1])) == b"abc"
 
 
-@settings(max_examples=300)
 @given(st.sampled_from(sorted(WHOLE)), st.data())
 def test_a_changed_byte_is_told_or_harmless(name: str, data: st.DataObject) -> None:
     bundle = bytearray(WHOLE[name].getvalue())

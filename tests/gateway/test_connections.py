@@ -157,7 +157,7 @@ def test_what_is_no_request_is_told_at_once(echo: Echo, name: str) -> None:
     assert after.endswith(b"Invalid HTTP request received.")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(cuts=st.lists(st.integers(1, 200), max_size=12))
 def test_requests_can_be_cut_anywhere_and_are_answered_in_turn(echo: Echo, cuts: list[int]) -> None:
     data = get(b"/1") + get(b"/2?x") + get(b"/3", HOST + b"X: " + b"y" * 60 + b"\r\n") + LAST

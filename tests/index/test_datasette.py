@@ -48,6 +48,7 @@ def test_foreign_keys_hold_and_lead_to_numbers(history: History) -> None:
     assert ends == {("futli", "futli", "id"), ("run", "run", "id"), ("run", "last_run", "id")}
 
 
+@pytest.mark.server("Datasette")
 def test_datasette_opens_it_links_tables_and_searches(history: History, tmp_path: Path) -> None:
     database, metadata = history.place.database, history.place.folder / "metadata.yml"
 

@@ -115,7 +115,7 @@ class Player:
         assert self.history.differences() == []
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.lists(events, min_size=1, max_size=25))
 def test_after_any_history_an_index_equals_one_made_anew(history: list[tuple[Any, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -40,7 +40,9 @@ def fetched(place: str, query: str) -> list[dict[str, Any]]:
         return [dict(row) for row in base.execute(query)]
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(
+    params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server("PostgreSQL"))]
+)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "ingest.sqlite")

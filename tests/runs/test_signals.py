@@ -15,7 +15,7 @@ from lafka.runs.signals import BROKEN_OFF, STOPPED
 LIMIT = 30
 NUMBERS = [signal.SIGINT, signal.SIGTERM]
 BEGIN = """
-import logging, sys, threading, time
+import logging, signal, sys, threading
 from lafka.runs import signals
 logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
 shutdown = signals.Shutdown(float(sys.argv[1]))
@@ -33,11 +33,11 @@ sys.exit(signals.STOPPED)
 DEAF = """
 shutdown.attend(lambda: print("asked", flush=True))
 print("ready", flush=True)
-while True: time.sleep(60)
+while True: signal.pause()
 """
 LATE = """
 print("ready", flush=True)
-while not shutdown.asked: time.sleep(0.01)
+while not shutdown.asked: pass
 shutdown.attend(stopped.set)
 sys.exit(0 if stopped.is_set() else 5)
 """
@@ -45,12 +45,12 @@ FAILS = """
 def fail(): raise LookupError("nothing is there to stop")
 shutdown.attend(fail)
 print("ready", flush=True)
-while True: time.sleep(60)
+while True: signal.pause()
 """
 LINGERS = """
 signals.LINGER = 0.1
 def lingers():
-    time.sleep(600)
+    threading.Event().wait()
 shutdown.attend(stopped.set)
 print("ready", flush=True)
 assert stopped.wait(30)
@@ -59,11 +59,11 @@ shutdown.ended(signals.STOPPED)
 """
 STUCK_LOG = """
 class Stuck(logging.Handler):
-    def emit(self, record): time.sleep(600)
+    def emit(self, record): threading.Event().wait()
 signals.TELLING = 0.1
 shutdown.attend(lambda: logging.getLogger().addHandler(Stuck()))
 print("ready", flush=True)
-while True: time.sleep(60)
+while True: signal.pause()
 """
 CHILD = """
 import subprocess

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Self
 
+from tests.waiting import LIMIT
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
@@ -51,6 +53,7 @@ class Server:
         self._tls = tls or {}
         self._now: Counter[str] = Counter()
         self._lock = threading.Lock()
+        self._asked = threading.Condition(self._lock)
         self._open: set[socket.socket] = set()
         self._limit: int | None = None
         self._go_on = threading.Event()
@@ -96,6 +99,12 @@ class Server:
         self._watched = (hosts, targets, event)
         return event
 
+    def wait_until_asked(self, *targets: str) -> None:
+        """Wait until all *targets* have been asked for."""
+        with self._asked:
+            so = self._asked.wait_for(lambda: set(targets) <= set(self.targets()), LIMIT)
+        assert so, f"{targets} have not been asked for"
+
     def pause_after(self, count: int) -> None:
         """Answer *count* more requests, then set ``paused`` and hold all others."""
         with self._lock:
@@ -140,6 +149,7 @@ class Server:
             self._now[host] += 1
             self.most_at_once[host] = max(self.most_at_once[host], self._now[host])
             self._tell_watched()
+            self._asked.notify_all()
         try:
             self._await_turn()
             reply = self._reply(seen)

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.stores import cuts, pdf
@@ -199,7 +199,6 @@ def test_what_is_too_much_is_refused(pages: httpx.Client) -> None:
     assert pages.get("/", headers=many).status_code == 431
 
 
-@settings(max_examples=150)
 @given(st.text(st.sampled_from("/.%2eEfF\\0:~ab" + "\u00e9"), max_size=60))
 def test_no_path_leads_out_of_the_archive(served: Served, text: str) -> None:
     """Raw paths, as no client would send them: an answer of the closed set, and no foreign byte."""

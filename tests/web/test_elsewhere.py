@@ -33,6 +33,7 @@ def wacz(served: Served, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.server("wacz, of make services")
 def test_the_validator_is_content_with_a_wacz(wacz: Path, tmp_path: Path) -> None:
     done = apart.run("wacz", "validate", "-f", wacz, cwd=tmp_path)
     assert "Validation succeeded" in done.stdout + done.stderr, done.stdout + done.stderr
@@ -57,6 +58,7 @@ def files_of(folder: Path) -> Iterator[str]:
         server.server_close()
 
 
+@pytest.mark.server("Chromium")
 def test_replayweb_page_shows_a_page_of_a_wacz(wacz: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     (site / "replay").mkdir(parents=True)
@@ -109,6 +111,7 @@ def test_the_name_of_a_warc_is_escaped_once(served: Served) -> None:
     assert httpx.get(f"{served.bytes}/warc/{name}", headers=start).content == b"WARC/1.1"
 
 
+@pytest.mark.server("pywb")
 @pytest.mark.parametrize("way", ["by our mementos", "by our WARCs"])
 def test_pywb_replays_by_our_addresses(served: Served, tmp_path: Path, way: str) -> None:
     lines = ["collections:", "  lafka:", f"    index_paths: cdx+{served.bytes}/web/cdx"]

@@ -66,7 +66,7 @@ PARTS = (
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(data=st.data(), port=st.sampled_from((PAGES, BYTES, REPLAYWEB)))
 def test_nothing_else_is_opened(web: Web, store: Store, data: st.DataObject, port: int) -> None:
     """Raw paths: made of what leads out elsewhere, or of any bytes."""

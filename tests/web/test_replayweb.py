@@ -216,6 +216,7 @@ def test_a_folder_without_it_is_told(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.server("Chromium")
 def test_a_paper_is_replayed_and_its_scripts_reach_nobody(tmp_path: Path) -> None:
     scripts = {name: npms.member("replaywebpage@2.5.3", name) for name in ("ui.js", "sw.js")}
     folder = folder_of(tmp_path / "replayweb", scripts)

@@ -10,6 +10,7 @@ import signal
 
 import pytest
 
+from tests import suites
 from tests.archec.faults import fobis, ordeals
 from tests.archec.faults.test_kills import ERRORS, FOR_EVER, WRITES
 from tests.faults.storecalls import Which
@@ -39,7 +40,8 @@ def refused(phase: int, which: Which, number: int, times: int) -> list[str]:
 def some(phase: int, rng: random.Random, count: int = 10) -> list[Which]:
     calls = fobis.every_call(phase)
     first = [which for which in calls if which.nth == 1]
-    return sorted({*first, *rng.sample(calls, count)}, key=str)
+    every = sorted({*first, *rng.sample(calls, count)}, key=str)
+    return suites.few(f"{phase}", every, suites.DRAWN // fobis.PHASES)
 
 
 @pytest.mark.parametrize("phase", range(fobis.PHASES))

@@ -10,6 +10,7 @@ import random
 
 import pytest
 
+from tests import suites
 from tests.archec.faults import ordeals
 from tests.faults.storecalls import Which
 
@@ -18,12 +19,18 @@ FOR_EVER = 1 << 30
 WRITES = ("write", "pwrite")
 
 
+def some(kind: str, phase: int, rng: random.Random) -> list[Which]:
+    """Calls of a run: the first of each kind, and a dozen by chance; in the short suite a few."""
+    calls = ordeals.every_call(phase)
+    first = [which for which in calls if which.nth == 1]
+    every = sorted({*first, *rng.sample(calls, 12)}, key=str)
+    return suites.few(f"{kind} {phase}", every, suites.DRAWN // ordeals.PHASES)
+
+
 @pytest.mark.parametrize("phase", range(ordeals.PHASES))
 def test_tobi_killed_at_its_store_calls_loses_nothing(phase):
     rng = random.Random(phase)
-    calls = ordeals.every_call(phase)
-    first = [which for which in calls if which.nth == 1]
-    for which in {*first, *rng.sample(calls, 12)}:
+    for which in some("kills", phase, rng):
         hows = ("before", "half", "after") if which.kinds[0] in WRITES else ("before", "after")
         assert ordeals.killed(phase, which, rng.choice(hows)) == []
 
@@ -31,9 +38,7 @@ def test_tobi_killed_at_its_store_calls_loses_nothing(phase):
 @pytest.mark.parametrize("phase", range(ordeals.PHASES))
 def test_a_disk_that_says_no_is_told_in_one_sentence_and_the_same_command_goes_on(phase):
     rng = random.Random(phase)
-    calls = ordeals.every_call(phase)
-    first = [which for which in calls if which.nth == 1]
-    for which in {*first, *rng.sample(calls, 12)}:
+    for which in some("refusals", phase, rng):
         times = rng.choice((1, 1, FOR_EVER))
         assert ordeals.refused(phase, which, rng.choice(ERRORS), times) == []
 

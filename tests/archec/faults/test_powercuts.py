@@ -6,7 +6,6 @@ import os
 import random
 import signal
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -72,13 +71,9 @@ def a_living_run(mutant: Site | None, nth: Which) -> list[str]:
 
 def _stopped() -> int:
     """The child of this process that has stopped itself."""
-    while True:
-        for child in Path(f"/proc/{os.getpid()}/task").glob("*/children"):
-            for process in map(int, child.read_text().split()):
-                status = Path(f"/proc/{process}/status")
-                if status.exists() and "State:\tT" in status.read_text():
-                    return process
-        time.sleep(0.01)
+    found = os.waitid(os.P_ALL, 0, os.WSTOPPED | os.WNOWAIT)
+    assert found
+    return found.si_pid
 
 
 JOURNALLED = Which(nth=1, kinds=("rename",), path=r"/\.draft-\d+$")
@@ -107,6 +102,7 @@ def exempt(mutant: Site) -> str:
     return told[0] if told else ""
 
 
+@pytest.mark.forms
 @pytest.mark.parametrize("mutant", SITES, ids=str)
 def test_a_sync_or_lock_of_tobi_that_is_left_out_is_missed(mutant):
     if why := exempt(mutant):

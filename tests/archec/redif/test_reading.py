@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lafka.archec import redif
@@ -356,7 +356,6 @@ FILES = st.lists(st.tuples(LINES | st.binary(max_size=20), ENDS), max_size=30).m
 )
 
 
-@settings(deadline=None)
 @given(FILES | st.binary(max_size=200))
 @example(b"\xff\xfeT\x00")
 @example(b"\nTemplate-Type")
@@ -379,7 +378,6 @@ def test_whatever_the_bytes_templates_are_parts_of_them_in_order(data: bytes) ->
     assert all(str(problem).isprintable() for problem in reader.problems)
 
 
-@settings(deadline=None)
 @given(FILES, st.integers(1, 40))
 def test_however_the_bytes_come_the_templates_are_the_same(data: bytes, size: int) -> None:
     class Dripping(io.BytesIO):
@@ -400,7 +398,6 @@ def as_told(template: redif.Template) -> tuple[object, ...]:
     return template.data, odd
 
 
-@settings(deadline=None)
 @given(st.lists(PARTS, min_size=1, max_size=5), st.lists(st.integers(0, 9), max_size=8), PARTS)
 @example([b"xTemplate-Type: ReDIF-Paper 1.0\n"], [9, 0, 0], b"\n")
 @example([b"Template-Type: ReDIF-Paper 1.0\nA", b"Template-Type: x\n"], [0, 1, 0], b"")

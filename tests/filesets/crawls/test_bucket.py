@@ -21,10 +21,11 @@ from tests.filesets.crawls.running import (
     warcio_check,
 )
 from tests.filesets.crawls.test_bundled import MANY, NOISE, tarred
-from tests.filesets.crawls.test_items import items, wait_for
+from tests.filesets.crawls.test_items import items
 from tests.services.stores import ACCESS, SECRET, Store, serving
 from tests.sites.platforms import PlatformSite, file_target, played
 from tests.sites.server import reply
+from tests.waiting import until
 
 FILES = (("a.txt", b"first\n"), ("sub/b.bin", bytes(range(256)) * 300))
 AT = "a/b/played-4711"
@@ -54,7 +55,7 @@ def test_a_crawl_into_a_bucket_resumes_and_is_read_back(store: Store, tmp_path: 
         answer = site.routes[second]
         site.routes[second] = reply(b"half", "", 'ETag: "v1"', length=76_800, then="hold")
         with FilesetCrawl(archive, "-a", f"url={url}", **site.settings, **given) as going:
-            wait_for(lambda: second in site.targets())
+            until(lambda: second in site.targets())
             killed = going.kill()
         assert set(store.keys(bucket)) == {f"{AT}/.lafka.json", f"{AT}/files/a.txt"}
         site.routes[second] = answer

@@ -5,10 +5,9 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import time
-from collections.abc import Callable
 from pathlib import Path
 
+from tests import waiting
 from tests.filesets.crawls.running import (
     FilesetCrawl,
     crawl,
@@ -30,13 +29,9 @@ def items(archive: Path) -> list[str]:
                   if path.name != ".lafka.json")  # fmt: skip
 
 
-def wait_for(so: Callable[[], bool]) -> None:
-    """Look until *so* is true; a crawl that never comes there fails the test."""
-    for _ in range(6_000):
-        if so():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it never came to be so")
+def _offset(told: Path) -> int:
+    """How far the part is of which *told* tells."""
+    return int(json.loads(told.read_bytes())["offset"])
 
 
 def test_an_item_holds_what_its_description_names_and_the_warc_how_it_came(tmp_path: Path) -> None:
@@ -185,7 +180,7 @@ def test_a_kill_loses_no_byte_that_was_synced(tmp_path: Path) -> None:
         site.routes[target] = part
         with FilesetCrawl(archive, "-a", f"url={url}", **site.settings) as going:
             told = archive / "items/played-4711/files/.part-big.bin.json"
-            wait_for(lambda: told.exists() and json.loads(told.read_bytes())["offset"] == 600_000)
+            waiting.until(lambda: told.exists() and _offset(told) == 600_000, going.process.pid)
             assert json.loads(told.read_bytes())["length"] == len(BIG)
             going.kill()
         site.routes[target] = ranged(BIG)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
-import time
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -24,6 +23,7 @@ from tests.filesets.crawls.running import (
 )
 from tests.sites.platforms import PlatformSite, file_target, played
 from tests.sites.server import Reply, Seen, reply
+from tests.waiting import LIMIT
 
 FILES = tuple((f"f{n}.txt", b"file %d\n" % n * 100) for n in range(4))
 
@@ -37,10 +37,7 @@ def test_a_killed_crawl_asks_only_for_what_is_missing(tmp_path: Path) -> None:
         answer = site.routes[third]
         site.routes[third] = reply(b"", "", length=900, then="hold")
         with FilesetCrawl(archive, "-a", f"url={url}", **site.settings) as going:
-            for _ in range(6_000):
-                if third in site.targets():
-                    break
-                time.sleep(0.01)
+            site.wait_until_asked(third)
             going.kill()
         assert {path for *_, path in held(archive)} == {"f0.txt", "f1.txt"}
         assert list((archive / "fileset" / "raw").iterdir())
@@ -74,10 +71,8 @@ def test_kills_at_any_moment_leave_what_an_undisturbed_run_leaves(
         for _ in range(3):
             with FilesetCrawl(archive, "-a", f"input={listed}", **site.settings) as going:
                 site.pause_after(chance.randrange(2, 14))
-                for _ in range(1_500):
-                    if site.paused.is_set() or going.process.poll() is not None:
-                        break
-                    time.sleep(0.01)
+                going.sets_when_it_ends(site.paused)
+                assert site.paused.wait(LIMIT)
                 going.kill()
                 site.resume()
         run = crawl(archive, "-a", f"input={listed}", **site.settings)
@@ -230,10 +225,7 @@ def test_a_signal_stops_in_time_and_the_same_command_goes_on(tmp_path: Path) -> 
         listed = requests_file(tmp_path, *urls)
         given = {**site.settings, "LAFKA_SHUTDOWN_TIMEOUT": 2}
         with FilesetCrawl(archive, "-a", f"input={listed}", **given) as going:
-            for _ in range(6_000):
-                if set(held_up) <= set(site.targets()):
-                    break
-                time.sleep(0.01)
+            site.wait_until_asked(*held_up)
             going.interrupt()
             stopped = going.ended()
         assert stopped.code == 3, stopped.log

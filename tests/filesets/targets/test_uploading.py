@@ -86,6 +86,7 @@ def stand() -> Iterator[Stand]:
         thread.join()
 
 
+@pytest.mark.server("archive.org's library")
 def test_the_library_uploads_an_item_as_it_is(stand: Stand, tmp_path: Path) -> None:
     described = ItemDescription.of(ITEM, list(FILES), collection="datasets")
     item = FolderTarget(tmp_path).item(described, "fileset:zenodo:zenodo.org:4711")

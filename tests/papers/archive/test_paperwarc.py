@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -32,6 +31,7 @@ from lafka.storage.folders import make_folders
 from lafka.storage.locks import vacant
 from lafka.urls import LONGEST_URL, check_url
 from lafka.warc.reading.volumes import Volume
+from tests import waiting
 from tests.stores import (
     FUTLI,
     KINDS,
@@ -246,7 +246,7 @@ def one_trail(store: Store, what: tuple[str, int, int, int, int]) -> list[Captur
     ]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(trails=st.lists(ONE_TRAIL, min_size=1, max_size=8))
 def test_the_suwaf_that_is_kept_is_the_one_that_is_rebuilt(
     tmp_path_factory: pytest.TempPathFactory, trails: list[tuple[str, int, int, int, int]]
@@ -797,9 +797,9 @@ def test_a_kill_at_a_system_call_loses_nothing(store: Store, call: str, when: in
          "-e", f"inject={call}:signal=SIGKILL:when={when}", "-p", str(child)],
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
+    told = Path(f"/proc/{child}/status")
     traced = f"TracerPid:\t{tracer.pid}\n"
-    while tracer.poll() is None and traced not in Path(f"/proc/{child}/status").read_text():
-        time.sleep(0.01)
+    waiting.until(lambda: tracer.poll() is not None or traced in told.read_text())
     if tracer.poll() is not None:
         os.write(go, b"x")
         os.waitpid(child, 0)
@@ -837,9 +837,8 @@ def test_random_kills_of_a_busy_writer(tmp_path: Path) -> None:
                 work()
             finally:
                 os._exit(1)
-        while round_ == 11 and not acknowledged.stat().st_size:
-            time.sleep(0.01)  # a machine may have been too busy for any before
-        time.sleep(rng.uniform(0.005, 0.15))  # the kill's moment is what varies
+        size = acknowledged.stat().st_size + rng.randrange(200)  # the kill's moment varies
+        waiting.until(lambda: acknowledged.stat().st_size > size, child)  # noqa: B023
         os.kill(child, signal.SIGKILL)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
         archive = Archive(root)

@@ -85,7 +85,7 @@ def left(store: Store, what: tuple[str, int, int, int, bool]) -> TrailRecord:
     return TrailRecord(captures=[splap, fut], opened=opened)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(whats=st.lists(ONE, min_size=1, max_size=8))
 def test_they_make_what_they_make_one_by_one(
     tmp_path_factory: pytest.TempPathFactory, whats: list[tuple[str, int, int, int, bool]]

@@ -58,13 +58,12 @@ def all_of(page):
     return [c.url for c in ranked]
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.one_of(PIECES, st.binary(max_size=12)), max_size=40).map(b"".join))
 def test_any_bytes(body):
     all_of(Page(URL, body))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=60), st.text(max_size=40), st.text(max_size=60))
 def test_any_url_and_headers(href, content_type, link):
     body = f"<a href='{href}'>PDF</a><base href='{link}'>".encode("utf-8", "replace")

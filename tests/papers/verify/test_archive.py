@@ -991,7 +991,7 @@ CAPTURES = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(CAPTURES)
 def test_nothing_is_raised_on_any_sound_archive(tmp_path: Path, captures: list[Any]) -> None:
     writer = Writer()

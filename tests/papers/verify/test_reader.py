@@ -304,7 +304,7 @@ def test_a_header_without_end_is_given_up(path: Path) -> None:
     assert codes(path, long_line) == ["bad-header"]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(st.lists(st.binary(max_size=300)), st.binary(max_size=60))
 def test_sound_records_are_read_whatever_their_blocks(
     path: Path, blocks: list[bytes], junk: bytes
@@ -354,7 +354,6 @@ def test_a_plain_header_is_read_in_one_pass() -> None:
     assert parse_plain(HEAD).faults == []
 
 
-@settings(max_examples=500, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, len(HEAD)), st.integers(0, 3),
                           st.sampled_from([*BITS, *HEAD.split(b"\r\n")])), max_size=3))  # fmt: skip
 def test_one_pass_says_the_same_as_line_by_line_or_nothing(
@@ -367,7 +366,7 @@ def test_one_pass_says_the_same_as_line_by_line_or_nothing(
     assert parse_plain(head) in (None, parse_lines(head))
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(st.binary(max_size=400), st.integers(0, 600))
 def test_nothing_is_raised_on_any_bytes(path: Path, data: bytes, place: int) -> None:
     sound = record(b"one") + response(OK % len(PDF), PDF, PDF)

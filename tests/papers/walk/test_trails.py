@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.capture.logged import LoggedExchange
@@ -473,7 +473,6 @@ ANSWERS = st.tuples(
 
 
 @given(st.data(), st.sampled_from([*Links]), st.integers(1, 6))
-@settings(deadline=None, max_examples=400)
 def test_any_answers_end_the_trail(data: st.DataObject, links: Links, most: int) -> None:
     trail = Trail.begin(FUTLI, 1, Policy(links=links, links_max=most))
     asked: list[str] = []

@@ -237,7 +237,7 @@ class HostileSite:
 
     async def _end(self, end: End, writer: asyncio.StreamWriter) -> None:
         if end.how == "hold":
-            await asyncio.sleep(600)
+            await asyncio.Event().wait()
         if end.how == "reset":
             raw = writer.get_extra_info("socket")
             await asyncio.sleep(0.05)  # what was sent first shall have arrived

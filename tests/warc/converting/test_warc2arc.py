@@ -141,7 +141,7 @@ BLOCKS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(BLOCKS, st.text(st.characters(codec="utf-8"), max_size=12))
 def test_there_and_back_keeps_blocks(blocks, name):
     with tempfile.TemporaryDirectory() as folder:

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.warc.errors import BadWarc, TornWarc, WarcError
@@ -299,7 +299,6 @@ OFF = st.sampled_from([0, 0, 0, 1, -1, 2, 7, 300])
 
 
 @given(st.lists(st.tuples(ENTRIES, OFF, st.sampled_from([b"\n", b"", b"\r\n", b"\n\n"]))))
-@settings(deadline=None, max_examples=200)
 def test_what_is_given_can_be_had_again_at_its_offset(tmp_path_factory, parts):
     data = FILEDESC
     for (line, body), off, behind in parts:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import brotli
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.warc.errors import BadHttp
@@ -39,7 +39,6 @@ SPLITS = st.lists(st.integers(0, 40), max_size=12)
 
 @pytest.mark.parametrize("encoders", [ENCODERS, RAW])
 @given(st.binary(max_size=400), st.lists(st.sampled_from([*ENCODERS]), max_size=4), SPLITS)
-@settings(deadline=None, max_examples=60)
 def test_decoding_undoes_encoding(
     encoders: dict[str, Callable[[bytes], bytes]],
     data: bytes,
@@ -54,7 +53,6 @@ def test_decoding_undoes_encoding(
 
 @pytest.mark.parametrize("coding", ["gzip", "zstd"])
 @given(st.lists(st.binary(max_size=60), min_size=1, max_size=4), SPLITS, st.booleans())
-@settings(deadline=None, max_examples=50)
 def test_members_follow_each_other(
     coding: str, members: list[bytes], sizes: list[int], padded: bool
 ) -> None:
@@ -64,7 +62,6 @@ def test_members_follow_each_other(
 
 @pytest.mark.parametrize("coding", [*ENCODERS])
 @given(st.binary(min_size=1, max_size=300), st.data())
-@settings(deadline=None, max_examples=50)
 def test_a_coded_body_that_ends_early_is_told(
     coding: str, entity: bytes, data: st.DataObject
 ) -> None:
@@ -79,7 +76,6 @@ def test_a_coded_body_that_ends_early_is_told(
 @pytest.mark.parametrize("encoders", [ENCODERS, RAW])
 @pytest.mark.parametrize("coding", [*ENCODERS])
 @given(st.binary(max_size=120), st.binary(max_size=60), SPLITS)
-@settings(deadline=None, max_examples=50)
 def test_decoding_anything_gives_bytes_or_is_bad(
     coding: str,
     encoders: dict[str, Callable[[bytes], bytes]],
@@ -144,7 +140,6 @@ def test_a_zstd_window_is_bounded() -> None:
 
 @pytest.mark.parametrize("coding", [*ENCODERS])
 @given(st.binary(max_size=300), st.integers(0, 400), st.integers(1, 100))
-@settings(deadline=None, max_examples=50)
 def test_an_opening_is_the_beginning_of_the_entity(
     coding: str, entity: bytes, cut: int, size: int
 ) -> None:

@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lafka.warc.errors import BadValue
@@ -24,13 +24,11 @@ DATES = st.builds(
 
 
 @given(TIMES)
-@settings(deadline=None)
 def test_what_is_written_is_read_back(time: datetime) -> None:
     assert dates.parse(dates.to_text(time)) == time
 
 
 @given(TIMES)
-@settings(deadline=None)
 def test_less_precision_cuts(time: datetime) -> None:
     assert dates.parse(dates.to_seconds(time)) == time.replace(microsecond=0)
     cut = time.replace(microsecond=time.microsecond // 1000 * 1000)
@@ -38,7 +36,6 @@ def test_less_precision_cuts(time: datetime) -> None:
 
 
 @given(TIMES, TIMES)
-@settings(deadline=None)
 def test_texts_of_one_precision_sort_as_times(one: datetime, other: datetime) -> None:
     assert (dates.to_text(one) < dates.to_text(other)) == (one < other)
 
@@ -80,7 +77,6 @@ def test_now_is_aware() -> None:
 
 
 @given(DATES)
-@settings(deadline=None)
 def test_a_date_is_read_back_at_its_precision(date: WarcDate) -> None:
     assert WarcDate.parse(date.text) == date == WarcDate.parse(str(date))
     assert WarcDate.parse(date.digits) == date
@@ -88,7 +84,6 @@ def test_a_date_is_read_back_at_its_precision(date: WarcDate) -> None:
 
 
 @given(DATES, DATES)
-@settings(deadline=None)
 def test_dates_are_ordered_across_precisions(one: WarcDate, other: WarcDate) -> None:
     if one.datetime != other.datetime:
         assert (one < other) == (one.datetime < other.datetime)
@@ -99,7 +94,6 @@ def test_dates_are_ordered_across_precisions(one: WarcDate, other: WarcDate) -> 
 
 @given(DATES, PRECISIONS)
 @example(WarcDate("200012312359591"), 4)
-@settings(deadline=None)
 def test_a_date_covers_what_it_was_cut_from(date: WarcDate, precision: int) -> None:
     less = date.cut(precision)
     assert less.covers(date)
@@ -153,7 +147,6 @@ def test_what_is_no_date_is_refused(text: str) -> None:
 
 
 @given(st.text(max_size=30) | st.from_regex(r"[0-9:TZ.-]{0,30}"))
-@settings(deadline=None)
 def test_any_text_is_a_date_or_a_bad_value(text: str) -> None:
     try:
         date = WarcDate.parse(text)

@@ -4,7 +4,7 @@ import os
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.warc.errors import BadValue
@@ -16,7 +16,6 @@ ALGORITHMS = ["md5", "sha1", "sha256", "sha384", "sha512", "blake2b", "blake2s",
 
 
 @given(st.sampled_from(ALGORITHMS), st.binary(max_size=50))
-@settings(deadline=None)
 def test_a_digest_is_the_same_however_it_is_spelled(algorithm: str, data: bytes) -> None:
     value = hashlib.new(algorithm, data).digest()
     base32 = base64.b32encode(value).decode()
@@ -57,7 +56,6 @@ def test_sha1_is_written_in_base32_and_sha256_in_hex() -> None:
 
 
 @given(st.text())
-@settings(deadline=None)
 def test_any_text_is_a_digest_or_a_bad_value(text: str) -> None:
     with suppress(BadValue):
         assert Digest.parse(text).text
@@ -68,7 +66,6 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 @given(st.binary(max_size=300), st.integers(1, 40), st.booleans())
-@settings(deadline=None)
 def test_block_and_payload_are_hashed_in_one_pass(data: bytes, step: int, chunked: bool) -> None:
     block = PLAIN % len(data) + data + b"junk"
     if chunked:

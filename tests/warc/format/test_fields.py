@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.warc.errors import BadValue, NotFound
@@ -27,7 +27,6 @@ PARTS = [
 
 
 @given(st.lists(st.tuples(NAMES, TEXT.map(one_line).map(lambda v: v.strip(" \t"))), max_size=8))
-@settings(deadline=None)
 def test_what_is_written_is_read_back(items: list[tuple[str, str]]) -> None:
     fields = Fields(items)
     assert Fields.parse(fields.to_bytes()) == fields
@@ -35,7 +34,6 @@ def test_what_is_written_is_read_back(items: list[tuple[str, str]]) -> None:
 
 
 @given(st.text())
-@settings(deadline=None)
 def test_one_line_makes_any_text_fit_for_one_line(text: str) -> None:
     data = Fields([("A", one_line(text))]).to_bytes()
     assert data.count(b"\n") == data.count(b"\r") == 1
@@ -43,7 +41,6 @@ def test_one_line_makes_any_text_fit_for_one_line(text: str) -> None:
 
 
 @given(st.binary(max_size=200))
-@settings(deadline=None)
 def test_parsing_takes_anything(data: bytes) -> None:
     for name, value in Fields.parse(data):
         assert "\n" not in name + value
@@ -139,7 +136,6 @@ def test_what_is_wrong_is_named_once_and_strictly_refused(data: bytes, codes: li
 
 
 @given(st.binary(max_size=200) | st.lists(st.sampled_from(PARTS), max_size=12).map(b"".join))
-@settings(deadline=None)
 def test_the_short_way_reads_as_the_long_way_does(data: bytes) -> None:
     problems: list[Problem] = []
     fields = Fields.parse(data, problems=problems)
@@ -206,7 +202,6 @@ def test_encoded_words_are_decoded_on_request(value: str, decoded: str) -> None:
 
 
 @given(st.text(max_size=60).map(lambda text: f"=?{text}?="))
-@settings(deadline=None)
 def test_decoding_words_never_fails(value: str) -> None:
     assert isinstance(decoded_words(value), str)
 

@@ -3,7 +3,7 @@ import zlib
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.warc.errors import BadHttp
@@ -92,7 +92,6 @@ def test_what_is_no_head(block: bytes) -> None:
 
 
 @given(st.binary(max_size=300), st.sampled_from([b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 "]))
-@settings(deadline=None)
 def test_a_head_is_found_or_is_bad(data: bytes, lead: bytes) -> None:
     try:
         head = head_of(lead + data)
@@ -150,7 +149,6 @@ def chunked(draw: st.DrawFn) -> tuple[bytes, bytes]:
 
 
 @given(chunked(), SPLITS, st.binary(max_size=20))
-@settings(deadline=None)
 def test_dechunking_undoes_chunking(
     body: tuple[bytes, bytes], sizes: list[int], behind: bytes
 ) -> None:
@@ -162,7 +160,6 @@ def test_dechunking_undoes_chunking(
 
 
 @given(chunked(), st.data())
-@settings(deadline=None)
 def test_a_chunked_body_that_ends_early_is_told(
     body: tuple[bytes, bytes], data: st.DataObject
 ) -> None:
@@ -175,7 +172,6 @@ def test_a_chunked_body_that_ends_early_is_told(
 
 
 @given(st.binary(max_size=80), SPLITS)
-@settings(deadline=None)
 def test_dechunking_anything_gives_bytes_or_is_bad(data: bytes, sizes: list[int]) -> None:
     dechunker = Dechunker()
     try:
@@ -331,7 +327,6 @@ def test_a_head_keeps_its_bytes() -> None:
 
 
 @given(st.binary(max_size=120))
-@settings(deadline=None)
 def test_any_bytes_are_a_message_or_bad(data: bytes) -> None:
     for read in (http.head, http.request_head, http.message_head):
         source = MemorySource(data + b"\r\n\r\n")

@@ -3,7 +3,7 @@ import io
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
@@ -53,7 +53,6 @@ def test_a_foreign_value_cannot_write_a_header_line() -> None:
 
 
 @given(st.lists(st.binary(max_size=200), min_size=1, max_size=4))
-@settings(deadline=None)
 def test_others_read_what_is_written(blocks: list[bytes]) -> None:
     data = b"".join(
         Record(fields=start("resource", uuid_urn(), DATE, "urn:x"), block=block).to_bytes()

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.warc.format.sources import FileSource, MemorySource, Source, SourceSlice
@@ -52,7 +52,6 @@ def test_a_file_that_is_too_short_is_an_error(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=60), st.integers(0, 70), st.integers(1, 70))
-@settings(deadline=None)
 def test_chunks_are_a_split(data: bytes, start: int, size: int) -> None:
     for source in (MemorySource(data), SourceSlice(MemorySource(b"x" + data + b"y"), 1, len(data))):
         chunks = list(source.chunks(start, size))

@@ -144,7 +144,7 @@ UGLY = st.text(st.characters(), max_size=12)
 
 
 @given(st.lists(st.tuples(UGLY, UGLY, UGLY), max_size=6), st.sampled_from(KINDS))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_ugly_values_come_back(tmp_path_factory, values, name) -> None:
     path = tmp_path_factory.mktemp("ugly") / name
     made = [
@@ -224,7 +224,6 @@ def test_urls_of_one_hash_are_told_apart(tmp_path, monkeypatch) -> None:
     st.lists(st.tuples(st.integers(0, 60), st.booleans()), max_size=30, unique=True),
     st.none() | st.integers(0, 60),
 )
-@settings(deadline=None, max_examples=60)
 def test_sqlite_gives_what_sorting_all_would(tmp_path_factory, values, second) -> None:
     path = tmp_path_factory.mktemp("order") / "a.sqlite"
     made = [
@@ -317,7 +316,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     st.lists(st.tuples(st.floats(0, 1), st.binary(max_size=3), st.integers(0, 3)), max_size=4),
     st.floats(0.2, 1),
 )
-@settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_a_damaged_index_gives_what_it_can_or_says_that_it_is(
     tmp_path_factory, sound, name, damages, kept
 ) -> None:
@@ -582,7 +581,6 @@ def test_digest_keys() -> None:
     st.sampled_from([b"", bytes(600), bytes(70_000)]),
     st.integers(1, 70_000),
 )
-@settings(deadline=None, max_examples=60)
 def test_members_end_lines(texts: list[list[bytes]], padding: bytes, size: int) -> None:
     members = [b"".join(parts) for parts in texts]
     packed = io.BytesIO(b"".join(gzip.compress(member) for member in members) + padding)

@@ -8,7 +8,7 @@ URLRegexTransformerTest of iipc/webarchive-commons (Apache-2.0), surt.json of ii
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.warc.indexes.surts import Prefix, surt
@@ -165,14 +165,12 @@ UGLY = st.one_of(
 
 
 @given(UGLY)
-@settings(deadline=None, max_examples=400)
 def test_a_key_of_anything_is_printable_ascii_without_a_space(url: str) -> None:
     key = surt(url)
     assert re.fullmatch(r"[!-~]+", key)
 
 
 @given(UGLY)
-@settings(deadline=None, max_examples=200)
 def test_a_url_begins_with_itself(url: str) -> None:
     assert Prefix.of(url).matches(surt(url), url) or "*." in url
 

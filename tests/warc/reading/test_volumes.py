@@ -391,9 +391,7 @@ def test_an_offset_that_is_no_boundary_is_bad(write: Write) -> None:
 
 
 @given(st.lists(st.binary(max_size=300), max_size=5), st.booleans())
-@settings(
-    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_blocks_are_read_back(tmp_path: Path, blocks: list[bytes], zipped: bool) -> None:
     path = tmp_path / "y.warc"
     records = list(map(resource, blocks))
@@ -402,9 +400,7 @@ def test_blocks_are_read_back(tmp_path: Path, blocks: list[bytes], zipped: bool)
 
 
 @given(st.binary(min_size=1, max_size=400), st.integers(0, 3))
-@settings(
-    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_garbage_is_named_and_hides_nothing(tmp_path: Path, garbage: bytes, which: int) -> None:
     path = tmp_path / "z.warc"
     lead = (b"", b"WARC/1.1\r\n", b"WARC/1.0\r\nContent-Length: ", b"\x1f\x8b\x08\0")[which]

@@ -68,9 +68,7 @@ def test_records_in_order_with_their_places(write: Callable[[bytes], Path]) -> N
 
 
 @given(st.lists(st.binary(max_size=300), max_size=5))
-@settings(
-    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_blocks_are_read_back(tmp_path: Path, blocks: list[bytes]) -> None:
     path = tmp_path / "y.warc"
     path.write_bytes(b"".join(map(resource, blocks)))
@@ -92,9 +90,7 @@ def test_a_file_cut_anywhere_in_a_record_is_torn(tmp_path: Path) -> None:
 
 
 @given(st.binary(min_size=1, max_size=400))
-@settings(
-    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_garbage_is_bad_and_nothing_else(tmp_path: Path, garbage: bytes) -> None:
     path = tmp_path / "z.warc"
     for lead in (b"", b"WARC/1.1\r\n", b"WARC/1.0\r\nContent-Length: "):

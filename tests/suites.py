@@ -1,0 +1,129 @@
+"""Which tests a run has: the short suite of ``make test``, all of ``make test-all``, or the rest.
+
+The short suite has every behaviour, and of forms that only differ by a parameter a few. Those are
+drawn by a hash of the commit: the same in a checkout, others after the next commit. What is asked
+for alone, as ``tests/test_x.py::test_y[form]``, is not drawn from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import subprocess
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import groupby
+from typing import TypeVar
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.starts import ROOT
+
+T = TypeVar("T")
+SHORT, ALL, BEYOND = SUITES = ("short", "all", "beyond")
+DRAWN = 20
+"""Forms of each kind in the short suite."""
+EXAMPLES = {SHORT: 25, ALL: 200, BEYOND: 200}
+"""What hypothesis tries of a property."""
+SERVERS = {
+    "broker": "Kafka", "kafka": "Kafka", "ingest": "Kafka", "postgres": "PostgreSQL",
+    "mongod": "MongoDB", "browser": "Chromium", "chromium": "Chromium",
+}  # fmt: skip
+"""The servers that tests with these fixtures need."""
+_suite = SHORT
+
+
+def choose(suite: str) -> None:
+    """Have *suite* from here on; its profile of hypothesis is loaded."""
+    global _suite  # noqa: PLW0603
+    _suite = suite
+    # No deadlines, as machines are busy.
+    slow = [HealthCheck.too_slow]
+    settings.register_profile(
+        suite, deadline=None, max_examples=EXAMPLES[suite], suppress_health_check=slow
+    )
+    settings.load_profile(suite)
+
+
+@cache
+def commit() -> str:
+    """The commit of this checkout; empty where there is none."""
+    git = ["git", "-C", ROOT, "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(git, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return done.stdout.strip()
+
+
+def few(kind: str, forms: Iterable[T], count: int = DRAWN) -> list[T]:
+    """Draw *count* of the forms, as they are ordered; all of them in the long suites."""
+    given = list(forms)
+    if _suite != SHORT or len(given) <= count:
+        return given
+    places = sorted(range(len(given)), key=lambda place: _lot(kind, str(given[place])))
+    return [given[place] for place in sorted(places[:count])]
+
+
+def amount(short: int, long: int) -> int:
+    """How many forms of a kind are made where they come of chance."""
+    return short if _suite == SHORT else long
+
+
+def _lot(kind: str, form: str) -> bytes:
+    return hashlib.sha256(f"{commit()} {kind} {form}".encode()).digest()
+
+
+def chosen(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """What the suite has of *items*, in their order."""
+    for item in items:
+        names = {SERVERS[name] for name in getattr(item, "fixturenames", ()) if name in SERVERS}
+        for name in sorted(names):
+            item.add_marker(pytest.mark.server(name))
+    if _suite == ALL:
+        return list(items)
+    short = _short(items)
+    if _suite == SHORT:
+        return [item for item in items if item in short]
+    return [item for item in items if item not in short or _is_property(item)]
+
+
+def _short(items: Sequence[pytest.Item]) -> set[pytest.Item]:
+    usual = [item for item in items if not any(map(item.get_closest_marker, ("long", "server")))]
+    kinds: dict[str, list[pytest.Item]] = {}
+    for item in usual:
+        if item.get_closest_marker("forms"):
+            kinds.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    out: set[pytest.Item] = set()
+    for kind, forms in kinds.items():
+        mark = forms[0].get_closest_marker("forms")
+        assert mark
+        by_lot = sorted(forms, key=lambda item: _lot(kind, item.nodeid))
+        out.update(by_lot[mark.kwargs.get("count", DRAWN) :])
+    return set(usual) - out
+
+
+def _is_property(item: pytest.Item) -> bool:
+    """Whether hypothesis tries more examples of it in a longer suite."""
+    return bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
+
+
+def ordered(items: Sequence[pytest.Item], seed: int | None) -> list[pytest.Item]:
+    """Files with what is slow first, so that no worker ends long after the others; or by chance.
+
+    By *seed*, files are shuffled and the tests in each: its fixtures are made once all the same.
+    """
+    files = [(path, list(own)) for path, own in groupby(items, key=lambda item: item.path)]
+    if seed is None:
+        files.sort(key=lambda file: -sum(map(_is_slow, file[1])))
+    else:
+        chance = random.Random(seed)
+        chance.shuffle(files)
+        for _, own in files:
+            chance.shuffle(own)
+    return [item for _, own in files for item in own]
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    return any(map(item.get_closest_marker, ("slow", "long", "server")))
