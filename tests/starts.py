@@ -1,4 +1,4 @@
-"""``python -m scrapy`` and ``python -m lafka``, without the second that each start costs.
+"""``python -m scrapy``, ``lafka`` or a module of tests, without the second that a start costs.
 
 ``Popen`` and ``run`` are those of ``subprocess``, but that such a line becomes a fork of a process
 that has imported what commands need (``tests.warm``). It is a child of this process all the same:
@@ -37,7 +37,7 @@ import json, os, socket, sys
 server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 server.connect({address!r})
 asked = {{
-    "argv": sys.argv, "folder": os.getcwd(), "environment": dict(os.environ),
+    "argv": sys.argv, "module": "scrapy", "folder": os.getcwd(), "environment": dict(os.environ),
     "session": False, "attended": True, "before": {before!r},
 }}
 socket.send_fds(server, [json.dumps(asked).encode()], [0, 1, 2])
@@ -71,7 +71,7 @@ class Popen(subprocess.Popen):
             )  # fmt: skip
             return
         asked = {
-            "argv": [find_spec(f"{args[2]}.__main__").origin, *args[3:]], "module": args[2],
+            "argv": [_file_of(args[2]), *args[3:]], "module": args[2],
             "folder": os.fspath(cwd or Path.cwd()), "environment": dict(env),
             "session": start_new_session, "attended": False, "before": self._before,
         }  # fmt: skip
@@ -105,7 +105,16 @@ def run(
 def _can_fork(args: list[str], env: Mapping[str, str]) -> bool:
     """Whether a fork is as good as a start of its own."""
     line = sys.platform == "linux" and len(args) > 2 and args[:2] == [sys.executable, "-m"]
-    return line and args[2] in NAMES and _at_start(env) == _server().environment
+    ours = line and (args[2] in NAMES or args[2].startswith("tests."))
+    return ours and _at_start(env) == _server().environment
+
+
+def _file_of(module: str) -> str:
+    """What ``python -m`` puts before the arguments."""
+    spec = find_spec(f"{module}.__main__" if module in NAMES else module)
+    assert spec
+    assert spec.origin
+    return spec.origin
 
 
 def _at_start(env: Mapping[str, str]) -> dict[str, str]:

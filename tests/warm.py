@@ -149,9 +149,14 @@ def become(asked: dict[str, Any], files: list[int]) -> None:
         module, name, data = before
         getattr(import_module(module), name)(data)
     sys.argv = asked["argv"]
-    if asked["attended"]:
+    if asked["attended"] and not (asked["argv"][0].endswith("scrapy") and _in_a_project()):
         sys.exit(import_module("lafka.__main__").main())  # as the script that an install makes
     runpy.run_module(asked["module"], run_name="__main__", alter_sys=True)
+
+
+def _in_a_project() -> bool:
+    """Whether Scrapy finds a project; where it does not, its lines of the docs are Lafka's."""
+    return bool(import_module("scrapy.utils.conf").closest_scrapy_cfg())
 
 
 def end(code: object) -> None:

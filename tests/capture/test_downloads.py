@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +17,9 @@ from scrapy import Request
 from scrapy.exceptions import UnsupportedURLSchemeError
 
 from lafka.capture.client.requests import Route, asked
+from tests import starts
 from tests.sites.raw_bytes import Answer, RawSite, server_context
+from tests.waiting import LIMIT
 
 ROOT = Path(__file__).parents[2]
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -77,9 +78,9 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         RawSite(ANSWERS, context=context) as proxy,
     ):
         places = {"site": site.url, "tls": tls.url, "proxy": proxy.url}
-        run = subprocess.run(
+        run = starts.run(
             [sys.executable, "-m", "tests.capture.test_downloads", json.dumps(places)],
-            capture_output=True, text=True, cwd=ROOT, timeout=100, check=False,
+            capture_output=True, text=True, cwd=ROOT, timeout=LIMIT, check=False,
         )  # fmt: skip
     assert run.returncode == 0, run.stderr
     found: dict[str, Any] = json.loads(run.stdout)

@@ -7,11 +7,13 @@ standard input, a JSON report on standard output, the log on standard error.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests import starts
+from tests.waiting import LIMIT
 
 SETTINGS: dict[str, Any] = {
     "AUTOTHROTTLE_ENABLED": False,
@@ -51,12 +53,12 @@ def crawl(requests: list[dict[str, Any]], *, quiet: bool = True, **settings: Any
 
     With *quiet*, a WARNING or ERROR in the log is a failure.
     """
-    run = subprocess.run(
-        [sys.executable, __file__],
+    run = starts.run(
+        [sys.executable, "-m", "tests.sites.polite_crawl"],
         input=json.dumps({"settings": SETTINGS | settings, "requests": requests}),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LIMIT,
         check=True,
         cwd=Path(__file__).parents[2],
     )
@@ -82,7 +84,6 @@ class Item:
 
 
 def main() -> None:
-    sys.path.insert(0, str(Path(__file__).parents[2]))
     import scrapy
     from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import AsyncCrawlerProcess

@@ -8,7 +8,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import threading
 import uuid
 from collections.abc import Iterator
@@ -97,8 +96,9 @@ def capture(url: str, second: int, **info: str) -> bytes:
 
 
 @pytest.fixture
-def project(tmp_path: Path, site: str) -> Path:
+def project(tmp_path: Path, site: str, programs: Path) -> Path:
     """A project folder with what the page supposes: ``first`` and ``list.tsv``."""
+    (tmp_path / "bin").symlink_to(programs)
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = loopback\n")
     (tmp_path / "loopback.py").write_text(
         "from lafka.settings import *\n"
@@ -140,11 +140,7 @@ def put(path: Path, data: bytes) -> None:
 
 
 def run(project: Path, script: str) -> subprocess.CompletedProcess[str]:
-    (project / "bin").mkdir(exist_ok=True)
-    scrapy = project / "bin/scrapy"
-    scrapy.write_text(f'#!/bin/sh\nexec {sys.executable} -m scrapy "$@"\n')
-    scrapy.chmod(0o755)
-    env = {**os.environ, "PATH": f"{scrapy.parent}:{os.environ['PATH']}",
+    env = {**os.environ, "PATH": f"{project / 'bin'}:{os.environ['PATH']}",
            "PYTHONPATH": f"{project}:{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}  # fmt: skip
     return subprocess.run(
         ["sh", "-c", script], cwd=project, env=env, stdin=subprocess.DEVNULL, capture_output=True,
