@@ -30,7 +30,7 @@ WINGS = {"archec", "filesets", "index"}
 SHARED = {"filesets": "keeping"}
 """Wings whose store stands on a room of the main road's, and that room."""
 # A file that an operator names: the same command writes it again.
-_ASKED = {"commands", "reports"}
+_ASKED = {"commands", "reports", "outputs.py"}
 _HARMLESS = {("os", "open"), ("os", "close")}
 _MOVES = {"rename", "replace"}
 
@@ -168,7 +168,8 @@ def _wing(site: Site) -> str:
 
 
 def _room(site: Site) -> str:
-    return Path((site.by or site).file).relative_to(ROOT / "lafka").parts[0]
+    place = Path((site.by or site).file).relative_to(ROOT / "lafka")
+    return place.name if place.name in _ASKED else place.parts[0]
 
 
 def sites(wing: str = "") -> list[Site]:
