@@ -11,8 +11,7 @@ import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing, suppress
-from dataclasses import replace
+from contextlib import closing
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
@@ -50,7 +49,7 @@ def table(*, quick: bool, papers: int = PAPERS, keep: Path | None = None) -> str
                         log=log)  # fmt: skip
         measured = [
             ("every suwaf and line read by json, counted", scan, None),
-            ("index anew", _anew(root, log), (ANEW, MEMORY)),
+            ("index anew", _lafka(root, log, "index"), (ANEW, MEMORY)),
             ("index, nothing changed", _again(root, log), (NOTHING, MEMORY)),
         ]
         papers_made.touch(archive, count, CHANGED)
@@ -74,27 +73,6 @@ def table(*, quick: bool, papers: int = PAPERS, keep: Path | None = None) -> str
 def _lafka(root: Path, log: Path, *args: str) -> runs.Run:
     command = [sys.executable, "-m", "scrapy", *args, "-s", f"LAFKA_ARCHIVE={root}"]
     return runs.run(command, cwd=runs.ROOT, log=log)
-
-
-def _anew(root: Path, log: Path) -> runs.Run:
-    """The memory is that of both processes together, looked at once a second."""
-    command = [sys.executable, "-m", "scrapy", "index", "-s", f"LAFKA_ARCHIVE={root}"]
-    seen = [0]
-    run = runs.run(
-        command, cwd=runs.ROOT, log=log, each_second=lambda pid: seen.append(_together(pid))
-    )
-    return replace(run, peak=max(run.peak, *seen))
-
-
-def _together(process: int) -> int:
-    """Bytes of memory of *process* and its children; pages that they share count for each."""
-    size = 0
-    with suppress(OSError, ValueError):  # it ends meanwhile
-        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-        for one in (process, *children):
-            pages = int(Path(f"/proc/{one}/statm").read_text().split()[1])
-            size += pages * os.sysconf("SC_PAGE_SIZE")
-    return size
 
 
 def _again(root: Path, log: Path) -> runs.Run:
