@@ -71,6 +71,33 @@ def test_a_header_with_other_names_is_taken_for_one(tmp_path):
     assert "a header?" in told
 
 
+@pytest.mark.parametrize("blank", [" ", "   ", "\u00a0", "\u2003", " \u00a0"])
+@pytest.mark.parametrize("name", ["list.tsv", "list.csv"])
+def test_blanks_at_the_ends_are_no_part_of_a_pid(tmp_path, blank, name):
+    by = "\t" if name == "list.tsv" else ","
+    path = tmp_path / name
+    path.write_text(f"{PID}{blank}{by}{URL}\n{blank}{PID}{by}{URL}\n", "utf-8")
+    lines = list(read(path, SCHEMES["RePEc"]))
+    assert [(str(line.futli.pid), fault(line)) for line in lines] == [(PID, None)] * 2
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\u00a0"])
+@pytest.mark.parametrize("pid", ["RePEc:abc:wpaper", "repec:abc::1", "RePEc:abc:w\u00a0paper:1"])
+def test_no_other_collection_is_advised_for_a_broken_handle(tmp_path, pid, blank):
+    (told,) = account(tmp_path, f"{pid}{blank}\t{URL}\n").told()
+    assert "collection" not in told
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\u00a0"])
+def test_another_collection_that_is_advised_takes_the_line(tmp_path, blank):
+    path = tmp_path / "list.tsv"
+    path.write_text(f"thesis-7{blank}\t{URL}\n", "utf-8")
+    (told,) = Account.of(read(path, SCHEMES["Socionet"])).told()
+    assert told.endswith("a pid of another collection: -a collection=any takes it")
+    (line,) = read(path, SCHEMES["any"])
+    assert str(line.futli.pid) == "thesis-7"
+
+
 def test_tabs_in_a_csv_are_told(tmp_path):
     (told,) = account(tmp_path, f"{PID}\t{URL}\n", "list.csv").told()
     assert "separated by tabs: such a list is called .tsv" in told
