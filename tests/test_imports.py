@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 GROUND = ("errors", "pids", "urls", "payloads")
 SHARED = (*GROUND, "storage", "warc", "politeness", "memento", "capture", "runs", "jobs")
 WINGS = ("papers", "archec", "filesets")
-FACES_ONLY = {"index", "reports", "web"}
+FACES_ONLY = {"index", "web"}
 """Rooms that see of a wing what its face hands on."""
 RIM = {
     "",

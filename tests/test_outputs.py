@@ -123,3 +123,13 @@ def test_a_hyphen_is_standard_output(shell: Shell, verb: str) -> None:
     told = shell(f"{COMMANDS[verb].format('-')} | wc -c")
     assert int(told.stdout) > 0, told.stderr
     assert not (shell.folder / "-").exists()
+
+
+@pytest.mark.parametrize("output", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_what_is_appended_to_stays(shell: Shell, tmp_path: Path, output: str) -> None:
+    path = tmp_path / "all.jsonl"
+    path.write_text("before\n")
+    told = shell(f"{COMMANDS['futs'].format(output)} >> {path}")
+    assert told.returncode == 0, told.stderr
+    first, *rest = path.read_text().splitlines()
+    assert (first, len(rest)) == ("before", 1)

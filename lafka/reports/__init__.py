@@ -8,5 +8,6 @@
 ``report``       the tables of a report, in order
 ``rendering``    a report as CSV, as JSON, and for a terminal; ``html``: one file, without script
 ``writing``      a report in the format of its output, and the list of links to recheck
+``obi_report``   the report on an obi store, in the same forms
 ``plots``        tables -> SVG, by Altair: the extra ``lafka[report]``
 """

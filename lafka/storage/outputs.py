@@ -6,6 +6,8 @@ link is replaced and the link stays, and what is no file is written into, never 
 
 from __future__ import annotations
 
+import os
+import re
 import stat
 import sys
 import uuid
@@ -19,6 +21,7 @@ from lafka.storage import drafts
 from lafka.storage.folders import DRAFT
 
 STDOUT = "-"
+_DESCRIPTOR = re.compile(r"/dev/(?:(stdout)|(stderr)|fd/([0-9]+))|/proc/self/fd/([0-9]+)")
 
 
 def file_at(name: str) -> Path | None:
@@ -27,7 +30,7 @@ def file_at(name: str) -> Path | None:
     The file may be missing yet. None for standard output (``-``), a device, a pipe or a socket:
     such an output is written into. ``BadArgument`` for a folder, ``StorageTrouble``.
     """
-    if name == STDOUT:
+    if name == STDOUT or _DESCRIPTOR.fullmatch(name):
         return None
     path = Path(name)
     try:
@@ -72,7 +75,15 @@ def opened_stream(name: str) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     try:
-        with Path(name).open("wb") as stream:
+        with _opened(name) as stream:
             yield stream
     except OSError as error:
         raise StorageTrouble(name, error) from error
+
+
+def _opened(name: str) -> BinaryIO:
+    """Open the device or pipe *name*; an open descriptor as it is, for ``>>`` to go on behind."""
+    if not (found := _DESCRIPTOR.fullmatch(name)):
+        return Path(name).open("wb")
+    out, err, *numbers = found.groups()
+    return os.fdopen(os.dup(1 if out else 2 if err else int(next(filter(None, numbers)))), "wb")

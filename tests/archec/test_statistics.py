@@ -12,8 +12,8 @@ import pytest
 from lafka.archec.letters import is_known, letter
 from lafka.archec.records import Kind, Obi, State
 from lafka.archec.statistics import YEAR, Scope, is_live, statistics
-from lafka.commands._shared.obi_reports import ObiReportOptions, answer
 from lafka.errors import BadArgument
+from lafka.reports.obi_report import ObiReportOptions, answer
 from tests.archec.fobis import gather
 from tests.archec.stores import DAY, START, Home, template
 from tests.services.chromiums import browsing

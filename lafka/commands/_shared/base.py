@@ -1,8 +1,4 @@
-"""What Lafka's commands share: one sentence and an exit code for what cannot be done.
-
-This folder is no package with an ``__init__.py``, as Scrapy takes each class of a command that it
-finds in a package of ``COMMANDS_MODULE`` for a verb.
-"""
+"""The base of Lafka's commands: one sentence and an exit code for what cannot be done."""
 
 from __future__ import annotations
 
@@ -134,6 +130,8 @@ def place(text: str) -> int:
 class ArchiveCommand(PlainCommand):
     """A command that works on the archive of the settings, without a crawl."""
 
+    __module__ = __package__
+
     most_args: ClassVar[int | None] = None
     writes: ClassVar[bool] = False
     """Whether it writes to the archive: its first line then says to which."""
@@ -185,6 +183,7 @@ class GroupCommand(PlainCommand):
     It has ``HELP``, ``EXAMPLE``, ``add_arguments`` and a ``run`` that gives the exit code.
     """
 
+    __module__ = __package__
     verbs: ClassVar[tuple[str, ...]]
 
     @property

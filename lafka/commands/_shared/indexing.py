@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from lafka.commands.archec._shared import said, the_records, the_store
 from lafka.errors import BadId, LafkaError, NotHeld
-from lafka.index.build import More
-from lafka.index.captures import index_captures
-from lafka.index.titles import Redif, Titled, Titles
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
+
+    from lafka.index.build import More
+    from lafka.index.titles import Redif, Titled
 
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 
@@ -26,6 +26,10 @@ def more_of(
     settings: BaseSettings, *, captures: bool, titles: bool, anew: bool
 ) -> Iterator[list[More]]:
     """What ``build.refresh`` is to add; the obi store is open meanwhile. ``BadStore``."""
+    # Scrapy imports this module at the start of any command.
+    from lafka.index.captures import index_captures  # noqa: PLC0415
+    from lafka.index.titles import Titles  # noqa: PLC0415
+
     more: list[More] = [partial(index_captures, anew=anew)] if captures else []
     if not titles:
         yield more
@@ -56,6 +60,7 @@ def redif_titles(settings: BaseSettings) -> Iterator[Redif | None]:
 def in_template(data: bytes) -> Titled | None:
     """Title and year of the first template in *data*; None where it has no title."""
     from lafka.archec.redif.reading import read  # noqa: PLC0415
+    from lafka.index.titles import Titled  # noqa: PLC0415
 
     for template in read(data):
         title = template.first("Title")

@@ -6,16 +6,21 @@ from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
-from lafka.archec.gather.pulls import Offer
 from lafka.errors import BadPid, BadWarc, KeeperError, NotHeld
 from lafka.papers.archive.archives import Archive, StoredFut
+
+if TYPE_CHECKING:
+    from lafka.archec.gather.pulls import Offer
 
 
 def offers(archive: Archive, problems: list[str]) -> Iterator[Offer]:
     """Yield what each futli itself led to; a fut that was found on a page is not what it
     points at.
     """
+    from lafka.archec.gather.pulls import Offer  # noqa: PLC0415  Scrapy imports this at any start
+
     for warc in archive.warcs(lambda path: problems.append(f"{path}: leads nowhere")):
         try:
             found = list(archive.futs_of(archive.pid_at(warc)))

@@ -74,6 +74,7 @@ class PlainSettings:
 class PlainCommand(_Shape):
     """A command without a crawl, in the shape of ``scrapy.commands.ScrapyCommand``."""
 
+    __module__ = __package__
     requires_project = True
     requires_crawler_process = False
     crawler_process = None

@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(opts: Namespace, settings: BaseSettings) -> int:
-    from lafka.commands._shared.obi_reports import ObiReportOptions, answer  # noqa: PLC0415
+    from lafka.reports.obi_report import ObiReportOptions, answer  # noqa: PLC0415
 
     if opts.mail:
         return _mail(opts, settings)

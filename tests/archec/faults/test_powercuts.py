@@ -85,6 +85,7 @@ EXEMPT = {
     "replace(root / MARKER": "its name is synced with those of the folders that are made beside it",
     "replace(kept": "what was torn was never acknowledged; it is kept for whoever asks",
     "os.fsync(fd)": "of evidence that is cut: torn again, it is cut again",
+    "os.fdatasync(fd)  # what the dead": "the next line of the journal syncs the same file",
     "fdatasync(self._fd)": "of a journal that is cut: the line behind it syncs the same file",
     "lock_file(folder, os.O_RDONLY | os.O_DIRECTORY)": "two makers write the same marker",
 }

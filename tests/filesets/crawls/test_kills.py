@@ -268,7 +268,7 @@ def test_a_disk_that_refuses_stops_the_crawl_and_the_same_command_goes_on(
         limit = "ulimit -f 1500"  # kilobytes of a file
         run = crawl(archive, "-a", f"url={url}", limit=limit, **site.settings)
         assert run.code == 1, run.log
-        assert "The disk stopped the crawl: " in run.log
+        assert "A limit of this machine stopped the crawl: " in run.log
         assert "Traceback" not in run.log
         assert results(archive) == [[]]
         site.forget()
