@@ -187,6 +187,7 @@ def _read(question: dict[str, Any], data: bytes) -> dict[str, str]:
 
 def title_of(content_type: str, data: bytes) -> tuple[str, str]:
     """``citation_title``, else ``og:title``, else ``<title>`` of a page; else empty."""
+    from lxml.etree import ParserError  # noqa: PLC0415
     from lxml.html import HTMLParser, document_fromstring  # noqa: PLC0415
     from w3lib.encoding import html_to_unicode  # noqa: PLC0415
 
@@ -194,7 +195,10 @@ def title_of(content_type: str, data: bytes) -> tuple[str, str]:
     text = text.replace("\0", "")
     if not text.strip():
         return "", ""
-    tree = document_fromstring(text.encode(), parser=HTMLParser(encoding="utf-8"))
+    try:
+        tree = document_fromstring(text.encode(), parser=HTMLParser(encoding="utf-8"))
+    except ParserError:  # there is text, and none of it is a document's
+        return "", ""
     said: dict[str, str] = {}
     for meta in tree.iter("meta"):
         name = (meta.get("name") or meta.get("property") or "").strip().lower()

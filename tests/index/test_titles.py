@@ -83,6 +83,11 @@ def test_no_page_breaks_the_reader(data: bytes, content_type: str) -> None:
     assert bool(source) or not text
 
 
+@pytest.mark.parametrize("data", [b"\xef\xbb\xbf\xef\xbb\xbf", b"\x1c", b"<!---->", b"<!", b"\x01"])
+def test_a_page_without_a_document_has_no_title(data: bytes) -> None:
+    assert title_of("text/html", data) == ("", "")
+
+
 def test_the_newest_page_of_a_paper_gives_its_title(store: Store) -> None:
     splap = store.splap(html("<title>Old</title>"))
     store.put(splap, store.found(splap, "http://x.example/1.pdf", pdf(1)))
