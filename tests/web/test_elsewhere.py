@@ -66,6 +66,12 @@ def test_replayweb_page_shows_a_page_of_a_wacz(wacz: Path, tmp_path: Path) -> No
     (site / "ui.js").write_bytes(npms.member("replaywebpage@2.5.3", "ui.js"))
     for name in ("sw.js", "ui.js"):
         (site / "replay" / name).write_bytes(npms.member("replaywebpage@2.5.3", name))
+    # The frame asks the server where the service worker is not at work yet.
+    (site / "replay" / "index.html").write_text(
+        "<!DOCTYPE html><html><body><script src='./ui.js'></script>"
+        "<replay-app-main></replay-app-main></body></html>",
+        "utf-8",
+    )
     (site / "index.html").write_text(
         "<!DOCTYPE html><html><body><script src='/ui.js'></script>"
         f"<replay-web-page source='/x.wacz' url='{FUTLI}' embed='default' replayBase='/replay/'>"
