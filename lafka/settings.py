@@ -1,10 +1,13 @@
 """Every setting that Lafka has or changes; Scrapy's default stands beside what is changed.
 
-Change them as any Scrapy setting: here, with ``-s NAME=value``, or in scrapyd's schedule.json.
+Change them as any Scrapy setting: here, with ``-s NAME=value``, or in scrapyd's schedule.json; the
+environment and files called ``scrapy.cfg`` change Lafka's own, too (``lafka.runs.sources``).
 docs/reference.md lists Lafka's own with what reads them.
 """
 
 from typing import Any
+
+from lafka.runs.sources import values
 
 BOT_NAME = "lafka"
 SPIDER_MODULES = ["lafka.spiders"]
@@ -176,3 +179,7 @@ TELNETCONSOLE_ENABLED = False  # True
 REMOTE_CONTROL_ENABLED = False  # True; it runs Python that is posted to it
 COOKIES_DEBUG = False
 LOG_LEVEL = "INFO"  # DEBUG, which has a line for each request
+
+# From outside -------------------------------------------------------------------------------
+
+globals().update(values(globals()))
