@@ -194,6 +194,7 @@ _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_RAW_SIZE": positive,
     "LAFKA_MAX_PAYLOAD": _natural,
     "LAFKA_HOST_FAILURES_MAX": _natural,
+    "LAFKA_MACHINE_FAILURES_MAX": _natural,
     "LAFKA_STALL_TIMEOUT": _seconds,
     "LAFKA_MIN_RATE": _rate,
     "LAFKA_RETRY_AFTER_MAX": _seconds,

@@ -138,3 +138,29 @@ def test_children_that_cannot_begin_stop_the_crawl_and_blame_no_site(
     again = crawl(archive, list_)
     assert again.code == 0, again.log
     assert_complete(archive, site)
+
+
+def can_be_alone() -> bool:
+    tried = ["unshare", "-n", "true"]
+    return bool(shutil.which("unshare")) and not subprocess.call(tried, stderr=subprocess.DEVNULL)
+
+
+@pytest.mark.skipif(not can_be_alone(), reason="needs root, for a namespace without a network")
+@pytest.mark.parametrize(
+    ("host", "why"),
+    [
+        ("host{}.example.org", "names cannot be looked up: Temporary failure in name resolution"),
+        ("93.184.216.{}", "connections cannot be made: Network is unreachable"),
+    ],
+)
+def test_a_machine_without_a_network(tmp_path: Path, host: str, why: str) -> None:
+    archive, list_ = tmp_path / "a", tmp_path / "list.tsv"
+    lines = (f"RePEc:aaa:bbbbbb:{n}\thttp://{host.format(n)}/{n}.pdf\n" for n in range(1, 8))
+    list_.write_text("".join(lines))
+    line = command(archive, "-a", f"input={list_}")
+    done = subprocess.run(
+        ["unshare", "-n", *line], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    assert f"This machine stopped the crawl: 7 hosts in a row: {why}." in done.stderr
+    assert outcomes(archive) == [[]]
