@@ -56,6 +56,19 @@ def test_files_that_cannot_grow(site: SmallSite, tmp_path: Path, kib: int) -> No
     assert_complete(archive, site)
 
 
+def test_few_open_files_are_lived_with(tmp_path: Path) -> None:
+    hosts = tuple(f"127.0.0.{n}" for n in range(2, 42))
+    archive, list_ = tmp_path / "a", tmp_path / "list.tsv"
+    with SmallSite(hosts, 3) as site:
+        list_.write_text(site.list())
+        with Crawl(archive, "-a", f"input={list_}", limit="ulimit -n 64") as going:
+            run = going.ended()
+        assert run.code == 0, run.log
+        [told] = run.troubles()
+        assert "So few files may be open at once (ulimit -n) that 14 requests go side" in told
+        assert_complete(archive, site)
+
+
 def test_a_feed_that_cannot_be_written(site: SmallSite, tmp_path: Path) -> None:
     archive, list_ = tmp_path / "a", tmp_path / "list.tsv"
     list_.write_text(site.papers[0].line)
