@@ -63,7 +63,7 @@ class FobiAsk:
 
 
 class FobiSpider(RoadSpider[FobiLine]):
-    """``scrapy crawl fobi``; docs/reference.md has its arguments."""
+    """``lafka crawl fobi``; docs/reference.md has its arguments."""
 
     name = "fobi"
     store_setting = "LAFKA_OBJECT_STORE"

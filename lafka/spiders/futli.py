@@ -75,7 +75,7 @@ class _Verdict(NamedTuple):
 
 
 class FutliSpider(RoadSpider[Line]):
-    """``scrapy crawl futli -a input=list.tsv``; docs/reference.md has the other arguments."""
+    """``lafka crawl futli -a input=list.tsv``; docs/reference.md has the other arguments."""
 
     name = "futli"
 
