@@ -136,7 +136,7 @@ class PaperWarc(SummarisedWarc[PaperContents]):
                 plan.add_all(trail.captures)
                 ends.append(len(plan.added))
                 self._note(trail)
-            if plan.pieces or set(before) != set(self.suwaf.open):
+            if plan.pieces or before != self.suwaf.open:
                 yield from self.writing(plan)
                 self._name_visits(plan)
                 yield from self.committing()
@@ -158,8 +158,10 @@ class PaperWarc(SummarisedWarc[PaperContents]):
         if trail.captures:
             futli = trail.captures[0].ask.futli.url
         stays = futli in self.suwaf.open and trail.leaves_open
-        others = tuple(name for name in self.suwaf.open if name != futli)
-        self.suwaf.open = (*others, futli) if trail.opened or stays else others
+        if not (trail.opened or stays):
+            self.suwaf.open = tuple(name for name in self.suwaf.open if name != futli)
+        elif futli not in self.suwaf.open:
+            self.suwaf.open = (*self.suwaf.open, futli)
 
     def _name_visits(self, plan: Plan) -> None:
         for visit in plan.visits:
