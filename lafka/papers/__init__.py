@@ -4,7 +4,8 @@
 ``candidates``   what finders give and the walk takes
 ``origins``      where a capture's URL came from: the one table of what its warcinfo says
 ``finders``      a splap in, ranked candidates out; pure
-``walk``         asks, outcomes, trails, pages: a state machine without I/O
+``outcomes``     the one word that says how a trail ended
+``walk``         asks, trails, pages: a state machine without I/O
 ``crawling``     where walk and Scrapy meet: captures, failures, arguments, children that parse
 ``archive``      the root folder: paper WARCs, suwafs, plans, recovery, repairs
 ``verify``       the strict reader and the proof; shares no code with the above
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from lafka.papers.archive.suwafs import Fut as Fut
     from lafka.papers.archive.suwafs import Suwaf as Suwaf
     from lafka.papers.lists.excludes import Excludes as Excludes
-    from lafka.papers.walk.outcomes import Group as Group
-    from lafka.papers.walk.outcomes import Outcome as Outcome
+    from lafka.papers.outcomes import Group as Group
+    from lafka.papers.outcomes import Outcome as Outcome
     from lafka.pids import Pid as Pid
 
 _HOMES = {
@@ -41,8 +42,8 @@ _HOMES = {
     "Fut": "lafka.papers.archive.suwafs",
     "Suwaf": "lafka.papers.archive.suwafs",
     "Excludes": "lafka.papers.lists.excludes",
-    "Group": "lafka.papers.walk.outcomes",
-    "Outcome": "lafka.papers.walk.outcomes",
+    "Group": "lafka.papers.outcomes",
+    "Outcome": "lafka.papers.outcomes",
     "Pid": "lafka.pids",
 }
 

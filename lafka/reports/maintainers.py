@@ -8,39 +8,28 @@ from __future__ import annotations
 
 import sqlite3
 
-from lafka.papers import Outcome
+from lafka.papers import Group, Outcome
 from lafka.reports.tables import Span, Table
 
 _READY, _FORMAT, _DOWN, _RESTRICTED, _UNDONE = (
     "ready", "incompatibleformat", "downerror", "restricted", "undownloaded",
 )  # fmt: skip
-CITEC: dict[Outcome, str] = {
-    Outcome.FUT: _READY,
-    Outcome.SPLAP_ONLY: _FORMAT,
-    Outcome.OTHER_TYPE: _FORMAT,
-    Outcome.NOT_FOUND: _DOWN,
-    Outcome.GONE: _DOWN,
-    Outcome.SERVER_ERROR: _DOWN,
-    Outcome.TIMEOUT: _DOWN,
-    Outcome.TLS: _DOWN,
-    Outcome.BAD_CERTIFICATE: _DOWN,
-    Outcome.DNS: _DOWN,
-    Outcome.CONNECTION: _DOWN,
-    Outcome.BAD_HTTP: _DOWN,
-    Outcome.TRUNCATED: _DOWN,
-    Outcome.LOOP: _DOWN,
-    Outcome.BAD_URL: _DOWN,
-    Outcome.REFUSED: _RESTRICTED,
-    Outcome.ROBOTS: _RESTRICTED,
+_OF_GROUPS = {
+    Group.HELD: _READY,
+    Group.PAGE_ONLY: _FORMAT,
+    Group.NOT_THERE: _DOWN,
+    Group.CLOSED: _RESTRICTED,
+    Group.TROUBLE: _DOWN,
+    Group.OURS: _UNDONE,
+}
+CITEC = {outcome: _OF_GROUPS[outcome.group] for outcome in Outcome} | {
     Outcome.BOT_CHALLENGE: _RESTRICTED,
-    Outcome.LOGIN: _RESTRICTED,
-    Outcome.RESTRICTED: _RESTRICTED,
+    Outcome.BAD_CERTIFICATE: _DOWN,
+    Outcome.OTHER_TYPE: _FORMAT,
     Outcome.TOO_BIG: _UNDONE,
-    Outcome.BAD_PID: _UNDONE,
-    Outcome.EXCLUDED: _UNDONE,
     Outcome.DAMAGED: _UNDONE,
 }
-"""Each outcome's word of CitEc: total."""
+"""Each outcome's word of CitEc: that of its group, but for a few."""
 _OURS = (Outcome.FUT, Outcome.EXCLUDED, Outcome.DAMAGED, Outcome.BAD_PID)
 
 

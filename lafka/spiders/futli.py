@@ -39,8 +39,8 @@ from lafka.papers.finders import Page
 from lafka.papers.lists.faults import hopeful
 from lafka.papers.lists.feeder import Feeder
 from lafka.papers.lists.futlis import Line
+from lafka.papers.outcomes import Outcome
 from lafka.papers.walk.asks import Ask, Capture, Past
-from lafka.papers.walk.outcomes import Outcome
 from lafka.papers.walk.pages import read_first
 from lafka.papers.walk.trails import Trail
 from lafka.politeness.failures import not_the_sites

@@ -19,7 +19,7 @@ from typing import Any
 from lafka.errors import BadPid, BadSuwaf, CallerError, KeeperError, LafkaError, NotHeld
 from lafka.papers.archive.suwafs import Fut, Suwaf, begins_time
 from lafka.papers.lists.futlis import host_of
-from lafka.papers.walk.outcomes import Outcome
+from lafka.papers.outcomes import Outcome
 from lafka.pids import Pid, Scheme
 from lafka.storage.folders import names_below
 

@@ -9,7 +9,7 @@ from typing import Any
 from lafka.errors import printable
 from lafka.papers.candidates import Candidate
 from lafka.papers.finders import Page, sure
-from lafka.papers.walk.outcomes import Outcome
+from lafka.papers.outcomes import Outcome
 
 KEPT_MAX = 256 * 1024
 """Bytes of a page that wait for a second look beside each trail; longer ones get it at once."""

@@ -602,7 +602,8 @@ made.response.append(b"0\\r\\n\\r\\n")
 del piece
 before = peak()
 logged = store.raw.record(made, store.ask().provenance)
-capture = Capture(ask=store.ask(), url=FUTLI, time=START, outcome=judge(logged.payload),
+capture = Capture(ask=store.ask(), url=FUTLI, time=START,
+    outcome=Outcome.from_verdict(judge(logged.payload)),
     payload=logged.payload, exchanges=(logged,))
 [added] = store.append([capture])
 assert added.fut.l == 100 << 20

@@ -15,8 +15,8 @@ from lafka.papers.candidates import Candidate
 from lafka.papers.crawling import sandbox as parsing
 from lafka.papers.crawling.sandbox import Pages
 from lafka.papers.finders import Page
+from lafka.papers.outcomes import Outcome
 from lafka.papers.walk import pages as reading
-from lafka.papers.walk.outcomes import Outcome
 from lafka.papers.walk.pages import PageReading
 from lafka.pids import SCHEMES
 from lafka.storage.children import ChildDied
