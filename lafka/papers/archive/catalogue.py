@@ -88,6 +88,10 @@ class Wanted:
         return found[-1:] if self.latest else found
 
 
+LATEST = Wanted()
+"""The last fut of each futli that is thought to be one."""
+
+
 def papers(root: Path, scheme: Scheme, problem: Problem | None = None) -> Iterator[Paper]:
     """Every paper below *root* that has a suwaf, sorted within each folder.
 
@@ -270,7 +274,7 @@ def _ended(
 def _held(pid: Pid, futli: str, root: Path) -> tuple[FeedFut, ...]:
     """The fut that the archive has of *futli*; none where its paper is gone."""
     suwaf = Suwaf.load(Path(os.fspath(root), "suwaf", f"{pid.path}.json"), pid)
-    found = [*Wanted().of(suwaf.futlis.get(futli, {}))] if suwaf else []
+    found = [*LATEST.of(suwaf.futlis.get(futli, {}))] if suwaf else []
     return tuple(
         FeedFut(url=fut.url, digest=fut.digest, start=fut.s, length=fut.l, new=False)
         for _, fut in found
