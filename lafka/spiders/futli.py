@@ -33,7 +33,7 @@ from lafka.papers.archive.archives import Archive
 from lafka.papers.crawling.arguments import ARGUMENTS, GUESTS, Arguments
 from lafka.papers.crawling.captures import ASK_KEY, capture_of, page_of
 from lafka.papers.crawling.heldlines import HeldLines
-from lafka.papers.crawling.sandbox import Pages
+from lafka.papers.crawling.pages import Pages
 from lafka.papers.crawling.summaries import Heard, Summary
 from lafka.papers.finders import Page
 from lafka.papers.lists.faults import hopeful

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from lafka.papers import finders
 from lafka.papers.candidates import Candidate
-from lafka.papers.crawling import sandbox as parsing
-from lafka.papers.crawling.sandbox import serve
+from lafka.papers.crawling import pages as parsing
+from lafka.papers.crawling.pages import serve
 from lafka.papers.finders import Page, PageVerdict, describe, sure
 from lafka.papers.walk import pages as reading
 from lafka.spiders.futli import FutliSpider

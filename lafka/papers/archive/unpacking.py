@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lafka.errors import StorageTrouble
-from lafka.papers.archive.handing import hand_out
+from lafka.papers.archive.copy_out import hand_out
 from lafka.pids import LONGEST_COMPONENT
 
 if TYPE_CHECKING:

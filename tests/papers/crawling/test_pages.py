@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from lafka.errors import Stopped
 from lafka.papers.candidates import Candidate
-from lafka.papers.crawling import sandbox as parsing
-from lafka.papers.crawling.sandbox import Pages
+from lafka.papers.crawling import pages as parsing
+from lafka.papers.crawling.pages import Pages
 from lafka.papers.finders import Page
 from lafka.papers.outcomes import Outcome
 from lafka.papers.walk import pages as reading

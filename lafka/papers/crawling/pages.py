@@ -21,7 +21,7 @@ from lafka.storage import children
 from lafka.storage.children import ChildDied, Children
 from lafka.storage.threads import Threads
 
-MODULE = "lafka.papers.crawling.sandbox"
+MODULE = "lafka.papers.crawling.pages"
 """The module whose ``serve`` a child runs."""
 CHILDREN = 2
 CPU_SECONDS = 10
