@@ -42,7 +42,7 @@ class Command(ArchiveCommand):
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
         from lafka.index.build import Place  # noqa: PLC0415
         from lafka.index.tables import open_to_read, telling  # noqa: PLC0415
-        from lafka.reports.writing import ReportOptions, answer  # noqa: PLC0415
+        from lafka.reports.report import ReportOptions, answer  # noqa: PLC0415
 
         assert self.settings is not None
         asked = ReportOptions.of(opts)  # what is wrong is told before anything is read
