@@ -81,7 +81,7 @@ ONLY_IN = {
     "vl_convert": ("reports.plots",),
 }
 PURE = (
-    "index.links", "index.rows",
+    "index.rows",
     "memento", "web.ranges",
     "capture.verdicts",
     "papers.walk", "papers.finders", "papers.candidates", "papers.origins", "papers.outcomes",

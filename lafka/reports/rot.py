@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lafka.index.links import STATES
+from lafka.index.rows import STATES
 from lafka.papers import Group, Outcome
 from lafka.reports.questions import Rows, share
 from lafka.reports.tables import (

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from lafka.errors import BadArgument
-from lafka.index.links import STATES, moment
+from lafka.index.rows import STATES, moment
 
 Cell = str | int | float | None
 _SHAPE = "0000-00-00T00:00:00Z"
