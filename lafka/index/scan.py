@@ -1,6 +1,6 @@
-"""The suwafs that changed since an index was made, by the times of their folders, and what they say.
+"""The suwafs that changed since an index was made, and what they say.
 
-A suwaf is replaced by a rename, so that its folder's mtime changes. What the clock's tick or a link
+A suwaf is replaced by a rename, so its folder's mtime tells. What the clock's tick or a link
 could hide is looked at again the next time. No database: what was known comes in, what changed and
 the rows of it come out.
 """
