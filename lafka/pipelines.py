@@ -14,7 +14,7 @@ from lafka.items import FobiItem, StoreItem, TrailItem
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.paperwarc import Stored, StoredCapture, TrailRecord
 from lafka.papers.archive.recovery import end_of, recover
-from lafka.papers.walk.outcomes import Outcome
+from lafka.papers.outcomes import Outcome
 from lafka.papers.walk.trails import Trail
 from lafka.runs.reporting import RunReports
 from lafka.storage.steps import Steps

@@ -9,84 +9,40 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import zip_longest
 from pathlib import Path
 from time import time_ns
 from typing import Any
 
 import lafka
-from lafka.errors import ArchiveBusy
 from lafka.index import tables
-from lafka.index.anew import Anew
 from lafka.index.feeds import FeedRows
 from lafka.index.papers import Account, Hosts, PaperRows
-from lafka.index.reading import Reader, read_papers
-from lafka.index.scan import ChangedFolder, FolderTimes, Found, GoneFolder, Scan
+from lafka.index.scan import ChangedFolder, FolderTimes, Found, GoneFolder, Scan, read_papers
+from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
 from lafka.storage import drafts
-from lafka.storage.folders import make_folders, put_in_place
-from lafka.storage.locks import lock_file
+from lafka.storage.folders import put_in_place
 from lafka.warc.errors import BadIndex
 
-FOLDER = "index"
 METADATA = Path(__file__).with_name("metadata.yml")
 BATCH = 5_000
 """Papers or lines of a feed in one transaction."""
-_TOGETHER = 250
-"""Suwafs that are read in one go where all are."""
 UNFINISHED = "unfinished"
 """A key of ``meta`` that is there while an index is brought up to date, and after a kill."""
 
 
-More = Callable[[sqlite3.Connection, Account, Archive, "Place"], None]
+More = Callable[[sqlite3.Connection, Account, Archive, IndexFiles], None]
 """What else is brought up to date, with the open index and its account."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where the index of an archive lies: ``index/`` in its root, or a folder of its own."""
-
-    folder: Path
-
-    @classmethod
-    def of(cls, root: Path, setting: str | Path | None = None) -> Place:
-        """*setting* is ``LAFKA_INDEX``."""
-        return cls(folder=Path(setting) if setting else root / FOLDER)
-
-    @property
-    def database(self) -> Path:
-        return self.folder / tables.NAME
-
-    @property
-    def captures(self) -> Path:
-        return self.folder / "captures.sqlite"
-
-    @property
-    def draft(self) -> Path:
-        """An index that is made anew to be compared, or to take the other's place."""
-        return self.folder / f".draft-{tables.NAME}"
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """The right to write to it; ``ArchiveBusy`` where another process has it."""
-        make_folders(self.folder)
-        lock = self.folder / "lock"
-        with tables.telling(lock):
-            fd = lock_file(lock, os.O_RDWR | os.O_CREAT, wait=False)
-        if fd is None:
-            raise ArchiveBusy(f"{self.folder}: another process brings this index up to date")
-        try:
-            yield
-        finally:
-            os.close(fd)
 
 
 def refresh(
     archive: Archive,
-    place: Place,
+    place: IndexFiles,
     *,
     anew: bool = False,
     more: Sequence[More] = (),
@@ -114,7 +70,7 @@ class _Making:
     """What :func:`refresh` does, by the one process that may."""
 
     def __init__(
-        self, archive: Archive, place: Place, *, clock: Callable[[], int], batch: int
+        self, archive: Archive, place: IndexFiles, *, clock: Callable[[], int], batch: int
     ) -> None:
         self._archive = archive
         self._place = place
@@ -167,7 +123,7 @@ class _Making:
 
 
 @contextmanager
-def drafted(place: Place) -> Iterator[sqlite3.Connection]:
+def drafted(place: IndexFiles) -> Iterator[sqlite3.Connection]:
     """An empty index under the name of a draft; gone where it is left by an exception."""
     tables.remove(place.draft)
     with tables.telling(place.draft):
@@ -179,7 +135,7 @@ def drafted(place: Place) -> Iterator[sqlite3.Connection]:
             raise
 
 
-def describe(place: Place) -> None:
+def describe(place: IndexFiles) -> None:
     """Put what Datasette says of the tables beside the index, where it is not there already."""
     path, told = place.folder / "metadata.yml", METADATA.read_bytes()
     with tables.telling(path):
@@ -221,7 +177,7 @@ class Builder:
         self,
         db: sqlite3.Connection,
         archive: Archive,
-        place: Place,
+        place: IndexFiles,
         *,
         account: Account,
         clock: Callable[[], int] = time_ns,
@@ -241,12 +197,10 @@ class Builder:
         began = self._clock()
         self._db.execute("BEGIN IMMEDIATE")
         met = self._begin()
-        if met:
-            self._read_suwafs(began)
-            self._step()
-            self._feeds(self._step).refresh()
-        else:
-            self._make_anew(began)
+        self._read_suwafs(began)
+        self._step()
+        FeedRows(self._db, self._archive, self._hosts, self._papers,
+                 account=self._account, step=self._step, batch=self._batch).refresh()  # fmt: skip
         if not met or UNFINISHED in met or self._account.changed:
             self._note(began)
         self._db.execute("DELETE FROM meta WHERE key = ?", (UNFINISHED,))
@@ -260,32 +214,6 @@ class Builder:
         met = {key for (key,) in self._db.execute("SELECT key FROM meta")}
         self._db.execute("INSERT OR IGNORE INTO meta VALUES (?, '')", (UNFINISHED,))
         return met
-
-    def _feeds(self, step: Callable[[], None]) -> FeedRows:
-        return FeedRows(self._db, self._archive, self._hosts, self._papers,
-                        account=self._account, step=step, batch=self._batch)  # fmt: skip
-
-    def _make_anew(self, began: int) -> None:
-        """Fill an index that has no rows, in the one transaction that was begun."""
-        anew = Anew(self._db, self._archive, self._hosts, self._papers, account=self._account)
-        reader = Reader(self._archive)
-        anew.read_feeds(self._feeds(lambda: None), reader)
-        for number, path, names in self._every(began):
-            papers, told = reader.papers(number, path, names)
-            for paper in papers:
-                anew.take(paper)
-            for sentence in told:
-                self._account.tell(sentence)
-        anew.finish()
-
-    def _every(self, began: int) -> Iterator[tuple[int, str, list[str]]]:
-        """All suwafs there are, some at a time; their folders are noted on the way."""
-        for folder in self._scan({}, began, names_only=True):
-            assert isinstance(folder, ChangedFolder)
-            number, names = self._folder(folder), sorted(name for name, *_ in folder.suwafs)
-            for start in range(0, len(names), _TOGETHER):
-                yield number, folder.path, names[start : start + _TOGETHER]
-            self._looked_at(number, folder)
 
     def _step(self) -> None:
         """What was written so far is there for readers, and outlives a kill."""
@@ -322,17 +250,15 @@ class Builder:
             path: FolderTimes(mtime_ns=mtime, ino=ino)
             for path, mtime, ino in self._db.execute("SELECT path, mtime_ns, ino FROM folder")
         }
-        for folder in self._scan(known, began):
+        scan = Scan(self._archive.root, known, began_ns=began, lost=self._tell_lost)
+        for folder in scan:
             if isinstance(folder, GoneFolder):
                 self._forget(folder)
             else:
                 self._read(folder)
 
-    def _scan(self, known: Mapping[str, FolderTimes], began: int, **how: Any) -> Scan:
-        def lost(link: Path) -> None:
-            self._account.tell(f"{link}: a link that leads nowhere")
-
-        return Scan(self._archive.root, known, began_ns=began, lost=lost, **how)
+    def _tell_lost(self, link: Path) -> None:
+        self._account.tell(f"{link}: a link that leads nowhere")
 
     def _read(self, folder: ChangedFolder) -> None:
         number = self._folder(folder)
@@ -396,3 +322,95 @@ class Builder:
         self._waiting += 1
         if self._waiting >= self._batch:
             self._step()
+
+
+ROWS = {
+    "meta": "SELECT key, value FROM meta WHERE key NOT IN ('as_of', 'lafka') ORDER BY key",
+    "folder": "SELECT path, ino FROM folder ORDER BY path",
+    "run": "SELECT name, state, reason, started, finished, host, list, lines, requests, new, held,"
+    " bytes, seconds, legacy, feed_offset, feed_tail, report_mtime_ns, report_size FROM run"
+    " ORDER BY name",
+    "host": "SELECT name FROM host ORDER BY name",
+    "waits": "SELECT r.name, h.name, w.kind, w.times, w.longest, w.time, w.why FROM waits w"
+    " JOIN run r ON r.id = w.run JOIN host h ON h.id = w.host ORDER BY 1, 2, 3",
+    "paper": "SELECT pid, archive, series, p.year, f.path, p.path, p.mtime_ns, p.size, p.ino,"
+    " warc_bytes, futs, first, last, problem FROM paper p LEFT JOIN folder f ON f.id = p.folder"
+    " ORDER BY pid",
+    "futli": "SELECT p.pid, l.url, h.name, l.open, l.state, l.outcome, l.asked, l.asks,"
+    " l.requests, l.first_had, l.had, l.lost_since, l.lost_by, l.fails, l.back_since, d.name,"
+    " l.secure, l.reread"
+    " FROM futli l JOIN paper p ON p.id = l.paper JOIN host h ON h.id = l.host"
+    " LEFT JOIN host d ON d.id = l.final_host ORDER BY 1, 2",
+    "fut": "SELECT p.pid, l.url, f.time, f.s, f.l, f.digest, f.url, f.found_by, f.label FROM fut f"
+    " JOIN futli l ON l.id = f.futli JOIN paper p ON p.id = l.paper ORDER BY 1, 2, 3",
+    "asked": "SELECT p.pid, l.url, a.time, r.name, a.outcome, a.times, a.until, e.name, a.requests,"
+    " a.new, a.digests, a.found_by, a.landing, a.tried, a.first_right, a.capped, a.error"
+    " FROM asked a JOIN futli l ON l.id = a.futli JOIN paper p ON p.id = l.paper"
+    " JOIN run r ON r.id = a.run JOIN run e ON e.id = a.last_run ORDER BY 1, 2, 3, 4",
+    "daily": "SELECT d.day, r.name, h.name, d.archive, d.outcome, d.lines, d.held,"
+    " d.requests, d.new, d.bytes FROM daily d JOIN run r ON r.id = d.run"
+    " JOIN host h ON h.id = d.host ORDER BY 1, 2, 3, 4, 5",
+    "words": "SELECT p.pid, w.pid, w.url FROM words w LEFT JOIN paper p ON p.id = w.rowid"
+    " ORDER BY 1",
+}
+"""Each table's rows by names, not numbers, in a total order; titles apart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A row that only one of two indexes has: ``index`` or ``anew``."""
+
+    table: str
+    side: str
+    row: tuple[Any, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        row = [value.hex() if isinstance(value, bytes) else value for value in self.row]
+        return {"table": self.table, "only": self.side, "row": row}
+
+
+def differences(one: sqlite3.Connection, other: sqlite3.Connection) -> Iterator[Difference]:
+    """The rows in which two indexes differ; memory is that of the rows between two equal ones."""
+    for table, question in ROWS.items():
+        mine: dict[tuple[Any, ...], int] = {}
+        for here, there in zip_longest(one.execute(question), other.execute(question)):
+            if here == there and not mine:
+                continue
+            for row, step in ((here, 1), (there, -1)):
+                if row is not None and not (count := mine.get(row, 0) + step):
+                    del mine[row]
+                elif row is not None:
+                    mine[row] = count
+        for row, count in sorted(mine.items(), key=repr):
+            yield Difference(table=table, side="index" if count > 0 else "anew", row=row)
+
+
+def check(archive: Archive, place: IndexFiles) -> Iterator[Difference]:
+    """Where the index at *place* differs from one made anew of *archive*, as it is now.
+
+    ``BadIndex`` where a page of it is damaged, ``ArchiveBusy``, ``StorageTrouble``.
+    """
+    with place.locked():
+        try:
+            yield from _compared(archive, place)
+        finally:
+            tables.remove(place.draft)
+
+
+def _compared(archive: Archive, place: IndexFiles) -> Iterator[Difference]:
+    account = Account()
+    with drafted(place) as anew:
+        Builder(anew, archive, place, account=account).run()
+        index = tables.open_to_read(place.database)
+        with tables.telling(place.database):
+            try:
+                _sound(index, place.database)
+                yield from differences(index, anew)
+            finally:
+                index.close()
+
+
+def _sound(db: sqlite3.Connection, path: Path) -> None:
+    told = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if told != "ok":
+        raise BadIndex(path, told)

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from lafka.index import tables
-from lafka.index.build import Place
 from lafka.index.papers import Account
+from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
 from lafka.warc.errors import BadIndex, BadWarc
 from lafka.warc.indexes.base import Entry
@@ -68,7 +68,12 @@ _CHANGED = (
 
 
 def index_captures(
-    db: sqlite3.Connection, account: Account, archive: Archive, place: Place, *, anew: bool = False
+    db: sqlite3.Connection,
+    account: Account,
+    archive: Archive,
+    place: IndexFiles,
+    *,
+    anew: bool = False,
 ) -> None:
     """Bring captures.sqlite up to date with the papers of the index *db*; *anew*: from nothing.
 
@@ -108,7 +113,7 @@ class Captures:
     """One bringing up to date."""
 
     def __init__(
-        self, db: sqlite3.Connection, account: Account, archive: Archive, place: Place
+        self, db: sqlite3.Connection, account: Account, archive: Archive, place: IndexFiles
     ) -> None:
         self._db = db
         self._account = account

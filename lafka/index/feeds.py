@@ -16,13 +16,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from lafka.errors import BadPid, BadReport, StorageTrouble
-from lafka.index.lines import Days, some_lines
-from lafka.index.papers import Account, Hosts, PaperRows
-from lafka.index.reading import not_read
+from lafka.index.papers import Account, Days, Hosts, PaperRows
 from lafka.index.rows import AskedRow, BadLine, Line, Named, folded, host_of, stored
+from lafka.index.scan import not_read
 from lafka.papers import Archive, Outcome
 from lafka.runs.reports import Report
 
@@ -32,7 +31,7 @@ _ASKED_COLUMNS = (
     "time, run, outcome, times, until, last_run, requests, new, digests, found_by, landing, tried,"
     " first_right, capped, error"
 )
-PUT_ASKED = f"REPLACE INTO asked ({_ASKED_COLUMNS}, futli) VALUES ({', '.join('?' * 16)})"
+_PUT_ASKED = f"REPLACE INTO asked ({_ASKED_COLUMNS}, futli) VALUES ({', '.join('?' * 16)})"
 _LAST_ASKED = f"SELECT {_ASKED_COLUMNS} FROM asked WHERE futli = ? ORDER BY time DESC LIMIT 8"
 _PLACE = (
     "SELECT p.archive, p.id, l.id, l.reread FROM paper p"
@@ -86,18 +85,18 @@ class FeedRows:
         self._batch = batch
         # Of runs, when their reports are read: names by number and the other way round, and those
         # that asked a gateway for legacy data.
-        self.names: dict[int, str] = {}
-        self.numbers: dict[str, int] = {}
-        self.legacy: frozenset[str] = frozenset()
+        self._names: dict[int, str] = {}
+        self._numbers: dict[str, int] = {}
+        self._legacy: frozenset[str] = frozenset()
 
     def refresh(self) -> None:
         """Read what is new in reports and feeds. ``StorageTrouble``."""
-        for name in self.read_reports():
-            for lines in self.unread(name):
+        for name in self._read_reports():
+            for lines in self._unread(name):
                 self._take(name, lines)
         self._read_again()
 
-    def read_reports(self) -> list[str]:
+    def _read_reports(self) -> list[str]:
         """Read what is new in reports; the names of all runs, whose feeds come next."""
         names = self._runs()
         if self._are_others(names):
@@ -227,33 +226,33 @@ class FeedRows:
 
     def _learn(self) -> None:
         rows = self._db.execute("SELECT id, name, legacy FROM run").fetchall()
-        self.names = {number: name for number, name, _ in rows}
-        self.numbers = {name: number for number, name, _ in rows}
-        self.legacy = frozenset(name for _, name, legacy in rows if legacy)
+        self._names = {number: name for number, name, _ in rows}
+        self._numbers = {name: number for number, name, _ in rows}
+        self._legacy = frozenset(name for _, name, legacy in rows if legacy)
         self._papers.learn()
 
     # Feeds ----------------------------------------------------------------------------------
 
-    def unread(self, name: str) -> Iterator[list[bytes]]:
+    def _unread(self, name: str) -> Iterator[list[bytes]]:
         """What is new in the feed of run *name*: whole lines, noted as read when more are asked."""
         known = self._known_run(name)
         with suppress(FileNotFoundError), self._feed(name).open("rb") as feed:
             offset = known.offset
-            while lines := some_lines(feed, offset, self._batch):
+            while lines := _some_lines(feed, offset, self._batch):
                 yield lines
                 offset += sum(map(len, lines))
-                self.read_to(name, offset)
+                self._note_read(name, offset)
                 self._account.lines += len(lines)
                 self._step()
 
-    def read_to(self, name: str, offset: int) -> None:
+    def _note_read(self, name: str, offset: int) -> None:
         """Note that the feed of run *name* is read up to *offset*."""
         self._db.execute(
             "UPDATE run SET (feed_offset, feed_tail) = (?, ?) WHERE name = ?",
             (offset, self._tail(name, offset), name),
         )
 
-    def parsed(self, name: str, lines: Iterable[bytes]) -> Iterator[Line]:
+    def _parsed(self, name: str, lines: Iterable[bytes]) -> Iterator[Line]:
         """*lines* of the feed of run *name*; what is no outcome is told and left out."""
         for data in lines:
             try:
@@ -264,9 +263,9 @@ class FeedRows:
     def _take(self, name: str, lines: list[bytes]) -> None:
         """The rows of whole *lines* of the feed of run *name*."""
         days, touched = Days(self._db), set[int]()
-        for line in self.parsed(name, lines):
+        for line in self._parsed(name, lines):
             archive, futli = self._place(line)
-            days.add(line, self.numbers[name], self._host(line), archive)
+            days.add(line, self._numbers[name], self._host(line), archive)
             if futli is not None and self._fold(name, futli, line):
                 touched.add(futli)
         days.write()
@@ -311,7 +310,7 @@ class FeedRows:
         """Add *line* to the asks of *futli*; False where it is older than the last of them."""
         last = self._last(futli)
         if last is None or last.place < (line.time, name):
-            apart = last is not None and (name in self.legacy) != (last.last_run in self.legacy)
+            apart = last is not None and (name in self._legacy) != (last.last_run in self._legacy)
             if last is not None and last.is_same(line, apart=apart):
                 self._put(futli, last.with_line(name, line))
             else:
@@ -326,20 +325,20 @@ class FeedRows:
 
     def _asked(self, row: tuple[Any, ...]) -> AskedRow:
         time, run, outcome, times, until, last_run, *rest = row
-        names = self.names[run], self.names[last_run]
+        names = self._names[run], self._names[last_run]
         return AskedRow.of_values(time, names[0], outcome, times, until, names[1], *rest)
 
     def _put(self, futli: int, row: AskedRow) -> None:
         time, run, outcome, times, until, last_run, *rest = _VALUES(row)
         self._db.execute(
-            PUT_ASKED,
+            _PUT_ASKED,
             (
                 time,
-                self.numbers[run],
+                self._numbers[run],
                 outcome,
                 times,
                 until,
-                self.numbers[last_run],
+                self._numbers[last_run],
                 *rest,
                 futli,
             ),
@@ -353,7 +352,7 @@ class FeedRows:
             return
         self._db.execute("DROP TABLE IF EXISTS temp.again")
         self._db.execute("CREATE TEMP TABLE again (futli INTEGER, run TEXT, line BLOB)")
-        for name in sorted(self.numbers):
+        for name in sorted(self._numbers):
             self._gather(name)
         self._db.execute("CREATE INDEX temp.again_futli ON again (futli)")
         futlis = [row[0] for row in self._db.execute("SELECT id FROM futli WHERE reread > 0")]
@@ -363,7 +362,7 @@ class FeedRows:
             )
             lines = [(run, Line.of(line)) for run, line in rows]
             self._db.execute("DELETE FROM asked WHERE futli = ?", (futli,))
-            for row in folded(lines, self.legacy):
+            for row in folded(lines, self._legacy):
                 self._put(futli, row)
         self._db.execute("UPDATE futli SET reread = 0 WHERE reread > 0")
         self._papers.settle(futlis)
@@ -374,7 +373,7 @@ class FeedRows:
     def _gather(self, name: str) -> None:
         known, offset = self._known_run(name), 0
         with suppress(FileNotFoundError), self._feed(name).open("rb") as feed:
-            while lines := some_lines(feed, offset, self._batch, known.offset):
+            while lines := _some_lines(feed, offset, self._batch, known.offset):
                 offset += sum(map(len, lines))
                 self._db.executemany(
                     "INSERT INTO again SELECT id, ?, ? FROM futli WHERE reread > 0 AND url = ?"
@@ -390,6 +389,19 @@ class FeedRows:
             return name, data, line.futli, str(self._archive.pid(line.pid))
         except (BadLine, BadPid):
             return None
+
+
+def _some_lines(feed: BinaryIO, offset: int, most: int, end: int | None = None) -> list[bytes]:
+    """At most *most* whole lines from *offset* on, no more than up to *end*."""
+    feed.seek(offset)
+    lines: list[bytes] = []
+    while len(lines) < most and (end is None or offset < end):
+        line = feed.readline()
+        if not line.endswith(b"\n"):
+            break
+        offset += len(line)
+        lines.append(line)
+    return lines
 
 
 def _plain(name: str) -> bool:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lafka.errors import BadArgument, BadPid
-from lafka.index.links import STATES
+from lafka.index.rows import STATES
 from lafka.pids import SCHEMES
 
 PAGE = 50

@@ -9,13 +9,17 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from lafka.errors import StorageTrouble
+from lafka.errors import ArchiveBusy, StorageTrouble
+from lafka.storage.folders import make_folders
+from lafka.storage.locks import lock_file
 from lafka.warc.errors import BadIndex
 from lafka.warc.indexes.sqlite import as_error
 
+FOLDER = "index"
 NAME = "archive.sqlite"
 APPLICATION = 0x4C41464B  # "LAFK"
 VERSION = 1
@@ -220,3 +224,42 @@ def remove(path: Path) -> None:
     for suffix in _BESIDE:
         with suppress(FileNotFoundError):
             path.with_name(path.name + suffix).unlink()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexFiles:
+    """Where the index of an archive lies: ``index/`` in its root, or a folder of its own."""
+
+    folder: Path
+
+    @classmethod
+    def of(cls, root: Path, setting: str | Path | None = None) -> IndexFiles:
+        """*setting* is ``LAFKA_INDEX``."""
+        return cls(folder=Path(setting) if setting else root / FOLDER)
+
+    @property
+    def database(self) -> Path:
+        return self.folder / NAME
+
+    @property
+    def captures(self) -> Path:
+        return self.folder / "captures.sqlite"
+
+    @property
+    def draft(self) -> Path:
+        """An index that is made anew to be compared, or to take the other's place."""
+        return self.folder / f".draft-{NAME}"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """The right to write to it; ``ArchiveBusy`` where another process has it."""
+        make_folders(self.folder)
+        lock = self.folder / "lock"
+        with telling(lock):
+            fd = lock_file(lock, os.O_RDWR | os.O_CREAT, wait=False)
+        if fd is None:
+            raise ArchiveBusy(f"{self.folder}: another process brings this index up to date")
+        try:
+            yield
+        finally:
+            os.close(fd)

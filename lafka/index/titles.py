@@ -15,8 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lafka.index.build import Place
+from lxml.etree import ParserError
+from lxml.html import HTMLParser, document_fromstring
+from w3lib.encoding import html_to_unicode
+
 from lafka.index.papers import Account, Hosts, PaperRows
+from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
 from lafka.payloads import SNIFF, Kind, kind_of
 from lafka.storage import children
@@ -67,7 +71,7 @@ class Titles:
         self._redif = redif
 
     def __call__(
-        self, db: sqlite3.Connection, account: Account, archive: Archive, place: Place
+        self, db: sqlite3.Connection, account: Account, archive: Archive, place: IndexFiles
     ) -> None:
         del place
         pages = Children(MODULE, 1)
@@ -187,10 +191,6 @@ def _read(question: dict[str, Any], data: bytes) -> dict[str, str]:
 
 def title_of(content_type: str, data: bytes) -> tuple[str, str]:
     """``citation_title``, else ``og:title``, else ``<title>`` of a page; else empty."""
-    from lxml.etree import ParserError  # noqa: PLC0415
-    from lxml.html import HTMLParser, document_fromstring  # noqa: PLC0415
-    from w3lib.encoding import html_to_unicode  # noqa: PLC0415
-
     _, text = html_to_unicode(content_type or None, data, default_encoding="utf-8")
     text = text.replace("\0", "")
     if not text.strip():

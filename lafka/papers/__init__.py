@@ -4,10 +4,11 @@
 ``candidates``   what finders give and the walk takes
 ``origins``      where a capture's URL came from: the one table of what its warcinfo says
 ``finders``      a splap in, ranked candidates out; pure
-``walk``         asks, outcomes, trails, pages: a state machine without I/O
-``crawling``     where walk and Scrapy meet: captures, failures, arguments, children that parse
+``outcomes``     the one word that says how a trail ended
+``walk``         asks and trails: a state machine without I/O
+``crawling``     where walk and Scrapy meet: captures, arguments, pages read in children
 ``archive``      the root folder: paper WARCs, suwafs, plans, recovery, repairs
-``verify``       the strict reader and the proof; shares no code with the above
+``checking``     the proof, on the strict reader of ``lafka.witness``; shares no code with the above
 
 What most people need is here too, and is imported when it is first asked for:
 
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
     from lafka.papers.archive.archives import StoredFut as StoredFut
     from lafka.papers.archive.catalogue import Ended as Ended
     from lafka.papers.archive.catalogue import Paper as Paper
-    from lafka.papers.archive.exporting import package as package
-    from lafka.papers.archive.exporting import pieces as pieces
+    from lafka.papers.archive.index import package as package
+    from lafka.papers.archive.index import pieces as pieces
     from lafka.papers.archive.suwafs import Fut as Fut
     from lafka.papers.archive.suwafs import Suwaf as Suwaf
     from lafka.papers.lists.excludes import Excludes as Excludes
-    from lafka.papers.walk.outcomes import Group as Group
-    from lafka.papers.walk.outcomes import Outcome as Outcome
+    from lafka.papers.outcomes import Group as Group
+    from lafka.papers.outcomes import Outcome as Outcome
     from lafka.pids import Pid as Pid
 
 _HOMES = {
@@ -36,13 +37,13 @@ _HOMES = {
     "StoredFut": "lafka.papers.archive.archives",
     "Ended": "lafka.papers.archive.catalogue",
     "Paper": "lafka.papers.archive.catalogue",
-    "package": "lafka.papers.archive.exporting",
-    "pieces": "lafka.papers.archive.exporting",
+    "package": "lafka.papers.archive.index",
+    "pieces": "lafka.papers.archive.index",
     "Fut": "lafka.papers.archive.suwafs",
     "Suwaf": "lafka.papers.archive.suwafs",
     "Excludes": "lafka.papers.lists.excludes",
-    "Group": "lafka.papers.walk.outcomes",
-    "Outcome": "lafka.papers.walk.outcomes",
+    "Group": "lafka.papers.outcomes",
+    "Outcome": "lafka.papers.outcomes",
     "Pid": "lafka.pids",
 }
 

@@ -12,10 +12,9 @@ from lafka.archec.redif.problems import CODES
 from lafka.archec.statistics import FOBI_COLUMNS, TOBI_COLUMNS, Scope, Statistics, statistics
 from lafka.archec.store import tists
 from lafka.errors import BadArgument
-from lafka.reports.html import as_html
-from lafka.reports.rendering import as_csv, as_json
-from lafka.reports.report import Report
-from lafka.reports.tables import Cell, Plot, PlotKind, Span, Table
+from lafka.reports import plots
+from lafka.reports.rendering import as_csv, as_html, as_json
+from lafka.reports.tables import Cell, Plot, PlotKind, Report, Span, Table
 
 if TYPE_CHECKING:
     from lafka.archec.records import Records
@@ -46,9 +45,7 @@ class ObiReportOptions:
         if opts.top < 1:
             raise BadArgument(f"--top {opts.top}: at least 1")
         if form == "html":
-            from lafka.reports.plots import needed  # noqa: PLC0415  an extra
-
-            needed()
+            plots.needed()
         since = tists.parse(opts.since) if opts.since else 0
         scope = Scope(archive=(opts.archive or "").lower(), since=since)
         by = opts.by or ("archive" if form == "csv" else "")
@@ -68,9 +65,7 @@ def answer(records: Records, asked: ObiReportOptions) -> bytes:
         tables=tuple(_tables(told, asked.by)),
     )
     if asked.form == "html":
-        from lafka.reports.plots import svg  # noqa: PLC0415  an extra
-
-        return as_html(whole, top=asked.top, plot=svg)
+        return as_html(whole, top=asked.top, plot=plots.svg)
     return as_csv(whole.tables[0]) if asked.form == "csv" else as_json(whole)
 
 

@@ -6,8 +6,7 @@ from __future__ import annotations
 import sqlite3
 
 from lafka.papers import Group, Outcome
-from lafka.reports.counting import BY_HOST, STORED, counted
-from lafka.reports.tables import Cell, Plot, PlotKind, Span, Table
+from lafka.reports.tables import BY_HOST, STORED, Cell, Plot, PlotKind, Span, Table, counted
 
 Rows = tuple[tuple[Cell, ...], ...]
 _FORECAST_DAYS = 90

@@ -1,6 +1,8 @@
 # ruff: noqa: S608 - statements are put together from texts of this file, never from values
-"""The links that are lost, by what they have in common; hosts that fail, wait, close, have
-moved.
+"""The links that are lost, by what they have in common, and what a maintainer can mend of them.
+
+Hosts that fail, wait, close, have moved. CitEc tells maintainers by a word of its own what became
+of each document (http://citec.repec.org/maintainers.html); they know these.
 """
 
 from __future__ import annotations
@@ -10,19 +12,23 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lafka.index.links import STATES
-from lafka.papers import Group
-from lafka.reports.counting import (
+from lafka.index.rows import STATES
+from lafka.papers import Group, Outcome
+from lafka.reports.questions import Rows, share
+from lafka.reports.tables import (
     BY_AGE,
     BY_HOST,
     BY_SERIES,
     BY_YEAR,
     STATE_COLUMNS,
     STORED,
+    Cell,
+    Plot,
+    PlotKind,
+    Span,
+    Table,
     counted,
 )
-from lafka.reports.questions import Rows, share
-from lafka.reports.tables import Cell, Plot, PlotKind, Span, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,3 +198,45 @@ def waits(db: sqlite3.Connection, span: Span) -> Table:
     ).fetchall()
     return Table(key="waits", title="Hosts that ask to wait, or were set aside", rows=tuple(found),
                  columns=("host", "kind", "runs", "times", "longest", "time", "why"))  # fmt: skip
+
+
+_READY, _FORMAT, _DOWN, _RESTRICTED, _UNDONE = (
+    "ready", "incompatibleformat", "downerror", "restricted", "undownloaded",
+)  # fmt: skip
+_OF_GROUPS = {
+    Group.HELD: _READY,
+    Group.PAGE_ONLY: _FORMAT,
+    Group.NOT_THERE: _DOWN,
+    Group.CLOSED: _RESTRICTED,
+    Group.TROUBLE: _DOWN,
+    Group.OURS: _UNDONE,
+}
+CITEC = {outcome: _OF_GROUPS[outcome.group] for outcome in Outcome} | {
+    Outcome.BOT_CHALLENGE: _RESTRICTED,
+    Outcome.BAD_CERTIFICATE: _DOWN,
+    Outcome.OTHER_TYPE: _FORMAT,
+    Outcome.TOO_BIG: _UNDONE,
+    Outcome.DAMAGED: _UNDONE,
+}
+"""Each outcome's word of CitEc: that of its group, but for a few."""
+_OURS = (Outcome.FUT, Outcome.EXCLUDED, Outcome.DAMAGED, Outcome.BAD_PID)
+
+
+def to_mend(db: sqlite3.Connection, span: Span, archive: str) -> Table:
+    """The futlis of *archive* whose last word is no fut, those that were lost first."""
+    ours = ", ".join(f"'{outcome}'" for outcome in _OURS)
+    found = db.execute(
+        "SELECT p.pid, l.url, l.outcome, l.state, coalesce(l.lost_since, a.time), l.asked, a.error"
+        " FROM paper p JOIN futli l ON l.paper = p.id LEFT JOIN asked a ON a.futli = l.id"
+        " AND a.time = (SELECT max(time) FROM asked WHERE futli = l.id)"
+        f" WHERE p.archive = ? AND l.outcome NOT IN ({ours}) AND coalesce(l.asked, '') >= ?"
+        " AND coalesce(l.asked, '') <= ? GROUP BY l.id"
+        " ORDER BY l.lost_since IS NULL, l.outcome, p.pid, l.url",
+        (archive, span.since, span.end),
+    )
+    rows = tuple((*row[:3], CITEC[Outcome(row[2])], *row[3:]) for row in found)
+    return Table(
+        key="to_mend", title=f"Links of {archive} that lead to no full text", rows=rows,
+        columns=("pid", "futli", "outcome", "citec", "state", "since", "asked", "error"),
+        note="since: the first of the failing asks. citec: the word that CitEc has for it.",
+    )  # fmt: skip

@@ -33,15 +33,13 @@ from lafka.papers.archive.archives import Archive
 from lafka.papers.crawling.arguments import ARGUMENTS, GUESTS, Arguments
 from lafka.papers.crawling.captures import ASK_KEY, capture_of, page_of
 from lafka.papers.crawling.heldlines import HeldLines
-from lafka.papers.crawling.sandbox import Pages
+from lafka.papers.crawling.pages import Pages, read_first
 from lafka.papers.crawling.summaries import Heard, Summary
 from lafka.papers.finders import Page
 from lafka.papers.lists.faults import hopeful
-from lafka.papers.lists.feeder import Feeder
-from lafka.papers.lists.futlis import Line
+from lafka.papers.lists.futlis import Feeder, Line
+from lafka.papers.outcomes import Outcome
 from lafka.papers.walk.asks import Ask, Capture, Past
-from lafka.papers.walk.outcomes import Outcome
-from lafka.papers.walk.pages import read_first
 from lafka.papers.walk.trails import Trail
 from lafka.politeness.failures import not_the_sites
 from lafka.politeness.feeder import HostFeeder

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lafka.errors import NotHeld
-from lafka.index.links import STATES
+from lafka.index.rows import STATES
 from lafka.index.search import Question, search
 from lafka.web import telling
 from lafka.web.answers import SANDBOX, for_pages

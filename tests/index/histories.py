@@ -14,9 +14,9 @@ from typing import Any
 from unittest.mock import patch
 
 from lafka.index import build, tables
-from lafka.index.build import Place, refresh
-from lafka.index.check import Difference, differences
+from lafka.index.build import Difference, differences, refresh
 from lafka.index.papers import Account
+from lafka.index.tables import IndexFiles
 from lafka.papers import Archive, Suwaf
 from lafka.papers.archive.suwafs import Fut
 from lafka.papers.origins import Origin
@@ -66,11 +66,11 @@ class History:
     now: int = 1_700_000_000 * SECOND
     batch: int = 3
     made: int = 0
-    place: Place = field(init=False)
+    place: IndexFiles = field(init=False)
 
     def __post_init__(self) -> None:
         self.archive = Archive.create(self.root, "RePEc")
-        self.place = Place.of(self.root)
+        self.place = IndexFiles.of(self.root)
 
     # What happens to the archive ------------------------------------------------------------
 
@@ -158,17 +158,6 @@ class History:
         tables.make_tables(db)
         account = Account()
         build.Builder(db, self.archive, self.place, account=account, clock=lambda: self.now).run()
-        return db
-
-    def row_by_row(self) -> sqlite3.Connection:
-        """An index in memory, to which all is added as what changed is, not made in one go."""
-        db = sqlite3.connect(":memory:", isolation_level=None)
-        tables.make_tables(db)
-        db.execute("INSERT INTO meta VALUES (?, '')", (build.UNFINISHED,))
-        account = Account()
-        build.Builder(
-            db, self.archive, self.place, account=account, clock=lambda: self.now, batch=self.batch
-        ).run()
         return db
 
     def open(self) -> sqlite3.Connection:

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.index.links import NO_ASK, NOT_THERE, STATES, Asks, Life, life
-from lafka.index.rows import Line, folded
+from lafka.index.rows import NO_ASK, NOT_THERE, STATES, Asks, Life, Line, folded, life
 from lafka.papers import Group, Outcome
 from tests.index.histories import at, run_of
 

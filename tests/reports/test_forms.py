@@ -20,12 +20,11 @@ import pytest
 
 from lafka.errors import BadArgument
 from lafka.papers import Outcome
-from lafka.reports import plots, writing
-from lafka.reports.html import as_html
-from lafka.reports.maintainers import CITEC
-from lafka.reports.rendering import as_csv, as_json, as_text
-from lafka.reports.report import BY, QUESTIONS, Report, report
-from lafka.reports.tables import Table, bound
+from lafka.reports import plots
+from lafka.reports.rendering import as_csv, as_html, as_json, as_text
+from lafka.reports.report import BY, QUESTIONS, ReportOptions, answer, report
+from lafka.reports.rot import CITEC
+from lafka.reports.tables import Report, Table, bound
 from tests import starts
 from tests.index.histories import History, at, futli_of, line, pid_of, run_of
 
@@ -279,18 +278,18 @@ def options(**more: Any) -> Any:
 )
 def test_options_that_make_no_sense_are_one_sentence(more: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadArgument, match=sentence):
-        writing.ReportOptions.of(options(**more))
+        ReportOptions.of(options(**more))
 
 
 def test_without_the_extra_it_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(BadArgument, match=r"pip install 'lafka\[report\]'"):
-        writing.ReportOptions.of(options(output="x.html"))
-    assert writing.ReportOptions.of(options(output="x.json")).form == ".json"
+        ReportOptions.of(options(output="x.html"))
+    assert ReportOptions.of(options(output="x.json")).form == ".json"
 
 
 def test_the_recheck_list_takes_hosts_in_turn(db: Any) -> None:
-    listed = writing.answer(db, writing.ReportOptions(recheck="2026-01-15")).decode().splitlines()
+    listed = answer(db, ReportOptions(recheck="2026-01-15")).decode().splitlines()
     pids = [row.split("\t")[0] for row in listed]
     assert sorted(pids) == sorted(pid_of(n) for n in (0, 6, 7, 8, 9, 10, 11))
     hosts = [row.split("/")[2] for row in listed]

@@ -22,8 +22,8 @@ from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import head, read
 from lafka.archec.store.names import CUT_MARK, Names
 from lafka.capture.logged import LoggedExchange
-from lafka.capture.outcomes import judge
 from lafka.capture.readback import Bound, DeadLog, recovered
+from lafka.capture.verdicts import judge
 from lafka.errors import BadId, BadJournal, BadUrl, BadWarc
 from lafka.warc.format import dates
 
@@ -141,8 +141,8 @@ def _is_stored(last: LoggedExchange) -> bool:
     """
     if last.payload is None or last.response is None:
         return False
-    outcome = judge(last.payload, truncated=last.truncated, too_big=last.too_big)
-    return outcome.is_stored
+    verdict = judge(last.payload, truncated=last.truncated, too_big=last.too_big)
+    return verdict.is_whole
 
 
 def recover_fobis(

@@ -29,7 +29,7 @@ from lafka.archec.store.evidence import Evidence, Witness
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.texts import HTML_TEXT
 from lafka.capture.logged import LoggedExchange
-from lafka.capture.outcomes import Outcome, judge
+from lafka.capture.verdicts import Verdict, judge
 from lafka.errors import BadHttp, BadUrl
 from lafka.payloads import Kind as PayloadKind
 from lafka.warc.format import dates
@@ -174,7 +174,7 @@ class FobiKeeper:
             try:
                 return self._new(answer, got.exchanges)
             except BadHttp as error:  # of a log that was damaged since
-                answer = replace(answer, miss=str(Outcome.TRUNCATED), error=str(error))
+                answer = replace(answer, miss=str(Verdict.TRUNCATED), error=str(error))
         return self._missed(answer)
 
     def _settle(self, uris: set[str]) -> None:
@@ -194,15 +194,15 @@ class FobiKeeper:
         try:
             way = way_of([got.uri, *(exchange.url for exchange in got.exchanges)])
         except BadUrl as error:
-            return replace(answer, miss=str(Outcome.BAD_URL), error=str(error))
+            return replace(answer, miss=str(Verdict.BAD_URL), error=str(error))
         return self._judged(replace(answer, way=way), got)
 
     def _judged(self, answer: Answer, got: Got) -> Answer:
         if not got.exchanges:
-            return replace(answer, miss=str(Outcome.BAD_HTTP), error="no answer")
+            return replace(answer, miss=str(Verdict.BAD_HTTP), error="no answer")
         last = got.exchanges[-1]
         if last.response is None or last.payload is None:
-            return replace(answer, miss=str(Outcome.BAD_HTTP), error="the answer is no HTTP")
+            return replace(answer, miss=str(Verdict.BAD_HTTP), error="the answer is no HTTP")
         answer = replace(answer, status=last.payload.status)
         if got.is_same:
             return self._described(answer, last)
@@ -270,7 +270,7 @@ class FobiKeeper:
         content = self._content(last)
         if last is None or content is None:
             error = "a 304 about a content that is not in the store"
-            return self._missed(replace(answer, miss=str(Outcome.BAD_HTTP), error=error))
+            return self._missed(replace(answer, miss=str(Verdict.BAD_HTTP), error=error))
         obi = self._records.history(answer.uri)
         answer = replace(answer, kind=(obi.payload if obi else None) or "", mime="")
         return self._seen(answer, content.text_sha256, content, None)
@@ -365,11 +365,11 @@ def _outcome(last: LoggedExchange) -> tuple[str, str]:
     """Outcome and sentence of an answer that cannot be stored; empty where it is a whole 200."""
     payload = last.payload
     assert payload is not None
-    outcome = judge(payload, truncated=last.truncated, too_big=last.too_big, dropped=last.dropped)
+    verdict = judge(payload, truncated=last.truncated, too_big=last.too_big, dropped=last.dropped)
     if payload.status == NOT_MODIFIED:
-        return str(Outcome.BAD_HTTP), "HTTP status 304, which nobody has asked for"
-    if not outcome.is_stored:
-        return str(outcome), payload.trouble or f"HTTP status {payload.status}"
+        return str(Verdict.BAD_HTTP), "HTTP status 304, which nobody has asked for"
+    if not verdict.is_whole:
+        return str(verdict), payload.trouble or f"HTTP status {payload.status}"
     if payload.status != OK:
-        return str(Outcome.BAD_HTTP), f"HTTP status {payload.status}"
+        return str(Verdict.BAD_HTTP), f"HTTP status {payload.status}"
     return "", ""

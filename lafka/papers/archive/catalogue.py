@@ -19,7 +19,7 @@ from typing import Any
 from lafka.errors import BadPid, BadSuwaf, CallerError, KeeperError, LafkaError, NotHeld
 from lafka.papers.archive.suwafs import Fut, Suwaf, begins_time
 from lafka.papers.lists.futlis import host_of
-from lafka.papers.walk.outcomes import Outcome
+from lafka.papers.outcomes import Outcome
 from lafka.pids import Pid, Scheme
 from lafka.storage.folders import names_below
 
@@ -86,6 +86,10 @@ class Wanted:
         if len(found) > 1:
             found.sort(key=lambda one: one[0][:-1])
         return found[-1:] if self.latest else found
+
+
+LATEST = Wanted()
+"""The last fut of each futli that is thought to be one."""
 
 
 def papers(root: Path, scheme: Scheme, problem: Problem | None = None) -> Iterator[Paper]:
@@ -270,7 +274,7 @@ def _ended(
 def _held(pid: Pid, futli: str, root: Path) -> tuple[FeedFut, ...]:
     """The fut that the archive has of *futli*; none where its paper is gone."""
     suwaf = Suwaf.load(Path(os.fspath(root), "suwaf", f"{pid.path}.json"), pid)
-    found = [*Wanted().of(suwaf.futlis.get(futli, {}))] if suwaf else []
+    found = [*LATEST.of(suwaf.futlis.get(futli, {}))] if suwaf else []
     return tuple(
         FeedFut(url=fut.url, digest=fut.digest, start=fut.s, length=fut.l, new=False)
         for _, fut in found

@@ -80,7 +80,7 @@ class Suwaf:
     """Each futli's part of the file, once it was made: ``add`` alone changes ``futlis`` then."""
 
     @classmethod
-    def load(cls, path: Path, pid: Pid) -> Suwaf | None:
+    def load(cls, path: Path | str, pid: Pid) -> Suwaf | None:
         """The suwaf of *pid* at *path*, None where there is none.
 
         ``BadSuwaf`` where it is none, ``StorageTrouble`` where it cannot be read.
@@ -89,11 +89,10 @@ class Suwaf:
         return found[0] if found else None
 
     @classmethod
-    def load_with_stat(cls, path: Path, pid: Pid) -> tuple[Suwaf, os.stat_result] | None:
+    def load_with_stat(cls, path: Path | str, pid: Pid) -> tuple[Suwaf, os.stat_result] | None:
         """As :meth:`load`, and what file it was that was read."""
         try:
-            with open(path, "rb", buffering=0) as file:  # noqa: PTH123  half the cost
-                status, data = os.fstat(file.fileno()), file.read()
+            status, data = _read(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -101,12 +100,12 @@ class Suwaf:
         return cls.of_bytes(data, path, pid), status
 
     @classmethod
-    def of_bytes(cls, data: bytes, path: Path, pid: Pid) -> Suwaf:
+    def of_bytes(cls, data: bytes, path: Path | str, pid: Pid) -> Suwaf:
         """The suwaf of *pid* in *data*, which is from *path*; ``BadSuwaf`` where it is none."""
         try:
             return cls.of_json(json.loads(data), pid)
         except (ValueError, RecursionError) as error:
-            raise BadSuwaf(path, f"not a suwaf: {error}") from None
+            raise BadSuwaf(Path(path), f"not a suwaf: {error}") from None
 
     @classmethod
     def of_json(cls, values: Any, pid: Pid) -> Suwaf:
@@ -114,10 +113,11 @@ class Suwaf:
         if not isinstance(values, dict):
             raise ValueError("not a JSON object")
         end, chain, opened = _writer_of(values)
-        others = [key for key in values if key not in ("_warc", str(pid))]
-        if others:
-            raise ValueError(f"it is of {others[0]!r}, not of {str(pid)!r}")
-        futlis = _futlis_of(values.get(str(pid), {}))
+        name = pid.text
+        for key in values:
+            if key not in (name, "_warc"):
+                raise ValueError(f"it is of {key!r}, not of {name!r}")
+        futlis = _futlis_of(values.get(name, {}))
         return cls(pid=pid, futlis=futlis, end=end, chain=chain, open=opened)
 
     def copy(self) -> Suwaf:
@@ -184,20 +184,33 @@ class Suwaf:
             raise CallerError(f"{time}: not a time as YYYY-MM-DDThh:mm:ssZ, or a beginning of one")
         latest = (time or "").removesuffix("Z")
         found = [
-            (not fut.label, key[:-1], name, fut, key)
+            (name, key, fut)
             for name, times in self.futlis.items()
             if futli is None or name == futli
             for key, fut in times.items()
-            if time is None or key[:-1][: len(latest)] <= latest
+            if not latest or key[:-1][: len(latest)] <= latest
         ]
-        wanted = [entry for entry in found if label is None or entry[3].label == label]
+        wanted = [entry for entry in found if label is None or entry[2].origin.label == label]
         if not wanted:
             asked = filter(None, (futli and f"of {futli}", time and f"by {time}"))
             what = f"PDF labelled {label!r}" if label else "fut"
-            there = _labels(fut.label for _, _, _, fut, _ in found)
+            there = _labels(fut.label for _, _, fut in found)
             raise NotHeld(f"{self.pid}: no {' '.join((what, *asked))} is held{there}")
-        _, _, name, fut, key = max(wanted, key=lambda entry: entry[:3])
-        return name, key, fut
+        if len(wanted) == 1:
+            return wanted[0]
+        return max(wanted, key=lambda entry: (not entry[2].label, entry[1][:-1], entry[0]))
+
+
+def _read(path: Path | str) -> tuple[os.stat_result, bytes]:
+    """Return the file's status and bytes, at half the cost of a file object."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        status, data = os.fstat(fd), b""
+        while more := os.read(fd, max(status.st_size - len(data), 1)):
+            data += more
+        return status, data
+    finally:
+        os.close(fd)
 
 
 def _labels(labels: Iterable[str]) -> str:

@@ -13,12 +13,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from lafka.errors import BadList, KeeperError
-from lafka.papers.archive import entries
 from lafka.warc.format import dates
 
 if TYPE_CHECKING:
     from lafka.papers.archive.archives import Archive
-    from lafka.papers.archive.entries import Entry
+    from lafka.papers.archive.suwafs import Fut
     from lafka.papers.lists.excludes import Excludes
     from lafka.papers.lists.futlis import Futli, Line
 
@@ -56,10 +55,8 @@ class HeldLines:
         told: Callable[[int], object] = bool,
     ) -> None:
         self._archive = archive
-        self._root = str(archive.root)
         self._feed = feed
         self._since = since
-        self._from = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S") if since else ""
         self._excludes = excludes
         self._stops = stops
         self._told = told
@@ -102,15 +99,11 @@ class HeldLines:
             self._tell()
         return True
 
-    def _held(self, futli: Futli) -> Entry | None:
+    def _held(self, futli: Futli) -> Fut | None:
         try:
-            found = entries.held(self._root, futli.pid, futli.url)
-            if found is None:
-                fut = self._archive.held(futli, self._since)
-                return entries.of_fut(futli.url, fut) if fut else None
+            return self._archive.held(futli, self._since)
         except (KeeperError, OSError):
-            return None  # not there, mostly
-        return found if found.time[:19] >= self._from else None
+            return None  # who takes the line from the feeder looks again, and says why
 
     def _tell(self) -> None:
         count, self._count = self._count, 0
@@ -118,7 +111,7 @@ class HeldLines:
             self._told(count)
 
 
-def feed_line(futli: Futli, found: Entry, now: str) -> str:
+def feed_line(futli: Futli, found: Fut, now: str) -> str:
     """The line of the outcome feed for *futli*, whose fut was held at *now*, without its chain.
 
     As Scrapy makes it of the item that the line would be, a tenth as dear.
@@ -126,6 +119,6 @@ def feed_line(futli: Futli, found: Entry, now: str) -> str:
     return (
         f'{{"pid": {_text(futli.pid.text)}, "futli": {_text(futli.url)}, "outcome": "fut",'
         f' "time": "{now}", "futs": [{{"url": {_text(found.url)}, "digest": {_text(found.digest)},'
-        f' "length": {found.length}, "s": {found.start}, "l": {found.length}, "new": false}}],'
+        f' "length": {found.l}, "s": {found.s}, "l": {found.l}, "new": false}}],'
         ' "splap": null, "candidates": [], "capped": false, "requests": 0, "error": null}\n'
     )

@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lafka.errors import printable
-from lafka.papers.walk.outcomes import Group, Outcome
+from lafka.papers.outcomes import Group, Outcome
 from lafka.runs.reports import Report, last_of_list
 
 HOSTS = 5

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from lafka.errors import BadList
-from lafka.papers.lists.rows import FORMATS, Jsonl, Row, Rows, tsv
-from lafka.papers.lists.verdicts import verdict
+from lafka.papers.lists.rows import FORMATS, Jsonl, Row, Rows, tsv, verdict
 from lafka.warc.format.compression import inflated
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from lafka.capture.logged import LoggedExchange, Provenance
 from lafka.papers.candidates import Candidate
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.origins import FUTLI, FUTLI_ITSELF, LEGACY_SOURCE, PAPER_ID, Origin
-from lafka.papers.walk.outcomes import Outcome
+from lafka.papers.outcomes import Outcome
 from lafka.payloads import Payload
 from lafka.warc.format.fields import one_line
 

@@ -14,8 +14,8 @@ from itertools import islice
 from lafka.papers.candidates import CITATION_PDF_URL, Candidate
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.origins import Origin
+from lafka.papers.outcomes import Outcome
 from lafka.papers.walk.asks import MISS_MAX, VIEWER_MAX, Ask, Attempt, Capture, Past
-from lafka.papers.walk.outcomes import Outcome
 from lafka.warc.format import dates
 
 

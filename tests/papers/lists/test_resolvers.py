@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.papers.lists.rows import Row
-from lafka.papers.lists.verdicts import resolved, verdict
+from lafka.papers.lists.rows import Row, resolved, verdict
 from lafka.pids import SCHEMES
 from lafka.urls import check_url
 

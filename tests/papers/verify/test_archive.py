@@ -32,7 +32,7 @@ from lafka.errors import BadPid, NotHeld
 from lafka.filesets.checking.problems import CODES as of_filesets
 from lafka.papers import checking as verify
 from lafka.papers.checking import FileProblem, Verifier
-from lafka.papers.checking.summary import _spelled
+from lafka.papers.checking.paper import _spelled
 from tests.damages import damages, same_values
 
 ROOT = Path(__file__).parents[3]

@@ -3,25 +3,87 @@
 libxml2 takes seconds and hundreds of megabytes for some pages of 4 MiB, holding the interpreter's
 lock all the while, and a parser of foreign bytes may crash. Here that is one page without links;
 the reactor does not wait, and the child is started anew (``storage.children``). A first look, which
-is bounded, needs no child (``reading.read_first``), so on most pages none is asked.
+is bounded, needs no child (``read_first``), so on most pages none is asked.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
-from lafka.errors import Stopped
-from lafka.papers.finders import Page
-from lafka.papers.walk import pages as reading
-from lafka.papers.walk.pages import PageReading
+from lafka.errors import Stopped, printable
+from lafka.papers import finders
+from lafka.papers.candidates import Candidate
+from lafka.papers.finders import Page, sure
+from lafka.papers.outcomes import Outcome
 from lafka.pids import Pid
 from lafka.storage import children
 from lafka.storage.children import ChildDied, Children
 from lafka.storage.threads import Threads
 
-MODULE = "lafka.papers.crawling.sandbox"
+KEPT_MAX = 256 * 1024
+"""Bytes of a page that wait for a second look beside each trail; longer ones get it at once."""
+
+_VERDICTS = {"bot-challenge": Outcome.BOT_CHALLENGE, "login": Outcome.LOGIN}
+
+UNREADABLE = "the page could not be read"
+"""With it begins the reason of a page that finders stumbled over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageReading:
+    """The content of a page; ``partly`` where only its surest candidate was looked for."""
+
+    candidates: tuple[Candidate, ...] = ()
+    verdict: Outcome = Outcome.SPLAP_ONLY
+    reason: str = ""
+    partly: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "candidates": [candidate.as_json() for candidate in self.candidates],
+            "verdict": str(self.verdict),
+            "reason": self.reason,
+            "partly": self.partly,
+        }
+
+    @classmethod
+    def of_json(cls, values: dict[str, Any]) -> PageReading:
+        """``LookupError``, ``TypeError`` or ``ValueError`` where *values* are no such thing."""
+        return cls(
+            candidates=tuple(map(Candidate.of_json, values["candidates"])),
+            verdict=Outcome(values["verdict"]),
+            reason=str(values["reason"]),
+            partly=bool(values["partly"]),
+        )
+
+
+def read_first(page: Page) -> PageReading | None:
+    """Only what ``citation_pdf_url`` names, None where it names nothing or the page is long."""
+    if len(page.body) > KEPT_MAX:
+        return None
+    with suppress(Exception):  # a whole look will meet it again, and tell
+        candidates = sure(page)
+        return PageReading(candidates=candidates, partly=True) if candidates else None
+    return None
+
+
+def read(page: Page) -> PageReading:
+    """All candidates of *page* and what it is; a page that finders stumble over has none."""
+    try:
+        told = finders.describe(page)
+        verdict = _VERDICTS.get(told.kind, Outcome.SPLAP_ONLY)
+        if verdict is Outcome.BOT_CHALLENGE:
+            return PageReading(verdict=verdict, reason=told.reason)
+        reason = "a viewer without a PDF" if told.kind == "viewer" else told.reason
+        return PageReading(candidates=finders.find(page), verdict=verdict, reason=reason)
+    except Exception as error:
+        return PageReading(reason=f"{UNREADABLE}: {printable(repr(error))}")
+
+
+MODULE = "lafka.papers.crawling.pages"
 """The module whose ``serve`` a child runs."""
 CHILDREN = 2
 CPU_SECONDS = 10
@@ -45,7 +107,7 @@ class Pages:
         self._children = Children(MODULE, CHILDREN)
 
     async def read(self, page: Page, pid: Pid) -> PageReading:
-        """See ``reading.read``; a page that cannot be read has no candidates.
+        """See ``read``; a page that cannot be read has no candidates.
 
         ``Stopped`` where it was not read because of ``cut``.
         """
@@ -54,8 +116,8 @@ class Pages:
         except ChildDied as error:
             if self._children.is_cut:
                 raise Stopped(f"{page.url}: not read, for the crawl stops") from None
-            found = PageReading(reason=f"{reading.UNREADABLE}: {error}")
-        if found.reason.startswith(reading.UNREADABLE):
+            found = PageReading(reason=f"{UNREADABLE}: {error}")
+        if found.reason.startswith(UNREADABLE):
             logger.error("%s: %s: %s", pid, page.url, found.reason)
         return found
 
@@ -95,5 +157,5 @@ def _read(question: dict[str, Any], body: bytes) -> dict[str, Any]:
         tuple(question["link_headers"]),
         tuple(question["aliases"]),
     )
-    found = reading.read(page)
+    found = read(page)
     return replace(found, candidates=found.candidates[: question["most"]]).as_json()
