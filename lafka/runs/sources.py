@@ -68,7 +68,7 @@ def outside(environ: Mapping[str, str], files: Iterable[str | Path]) -> Outside:
     """
     settings: dict[str, Setting] = {}
     unknown: list[str] = []
-    for said in [*_of_files(files), *_of_environment(environ)]:
+    for said in [*_of_files([*files], unknown), *_of_environment(environ)]:
         if said.name in KNOWN:
             settings[said.name] = said
         else:
@@ -134,23 +134,30 @@ def _of_environment(environ: Mapping[str, str]) -> Iterator[Setting]:
             yield Setting(name=name, value=value, source=ENVIRONMENT)
 
 
-def _of_files(files: Iterable[str | Path]) -> Iterator[Setting]:
+def _of_files(files: list[str | Path], passed_over: list[str]) -> Iterator[Setting]:
     for path in dict.fromkeys(Path(file) for file in files if str(file)):
-        for key, value in _section(path).items():
+        try:
+            section = _section(path)
+        except OSError as error:
+            if path == Path(files[-1]):  # the project's own; the others are of all projects
+                raise BadArgument(f"{path}: {error.strerror}") from None
+            passed_over.append(f"{path}: {error.strerror}, passed over")
+            continue
+        for key, value in section.items():
             name = PREFIX + re.sub(rf"\A{PREFIX}", "", key.upper().replace("-", "_"))
             yield Setting(name=name, value=_placed(name, value, path), source=str(path))
 
 
 def _section(path: Path) -> dict[str, str]:
-    """``[lafka]`` of the file *path*, empty where there is none; ``BadArgument``."""
+    """Return ``[lafka]`` of the file *path*, empty where there is none; ``BadArgument``,
+    ``OSError``.
+    """
     parser = ConfigParser(interpolation=None)  # a "%" of a URL is one
     try:
         with path.open(encoding="utf-8") as file:
             parser.read_file(file)
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except OSError as error:
-        raise BadArgument(f"{path}: {error.strerror}") from None
     except (ConfigError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         raise BadArgument(f"{path}: not a file of settings: {reason}") from None

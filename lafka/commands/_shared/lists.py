@@ -70,7 +70,8 @@ def _told(account: Account) -> Iterator[str]:
     yield f"{account.lines} lines, {sound} can be asked for, {account.bad} cannot"
     yield f"{account.restricted} restricted, {account.duplicates} said before"
     most = ", ".join(f"{host} {count}" for host, count in account.hosts.most_common(MOST_HOSTS))
-    yield f"{len(account.hosts)} hosts{f': {most}' if most else ''}"
+    hosts = "1 host" if len(account.hosts) == 1 else f"{len(account.hosts)} hosts"
+    yield f"{hosts}{f': {most}' if most else ''}"
     kinds = sorted(account.kinds.values(), key=lambda kind: -kind.count)
     yield from chain.from_iterable(
         (told, f"    {kind.text}") for told, kind in zip(account.told(), kinds, strict=True)
