@@ -212,7 +212,7 @@ class ObiStorePipeline:
             note_storage_trouble(self._crawler, error)
             return STORAGE_TROUBLE
         is_damage = isinstance(error, KeeperError)
-        then = ("No crawl does until it is mended; scrapy archec check tells more" if is_damage
+        then = ("No crawl does until it is mended; lafka archec check tells more" if is_damage
                 else "The same command goes on afterwards")  # fmt: skip
         assert self._crawler.stats is not None
         if not self._crawler.stats.get_value(TROUBLE_STAT):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from urllib.parse import urlsplit
+
 from scrapy.exceptions import (
     CannotResolveHostError,
     DownloadConnectionRefusedError,
@@ -10,10 +14,11 @@ from scrapy.exceptions import (
     ResponseDataLossError,
     UnsupportedURLSchemeError,
 )
-from twisted.internet.error import TCPTimedOutError
+from twisted.internet.error import ConnectError, TCPTimedOutError
 
 from lafka.capture.guard import AddressRefused
 from lafka.capture.pulled import NotKept, TakenDown
+from lafka.capture.resolving import trouble_with
 from lafka.capture.taps import BadCertificate, BadTls, UnaskedBytes
 from lafka.capture.verdicts import Verdict
 from lafka.errors import BadHttp, BadUrl, printable
@@ -42,6 +47,30 @@ def is_bug(error: BaseException) -> bool:
     """Return whether *error* tells of a mistake in the code rather than of a site."""
     foreign = isinstance(error, OSError | ValueError)
     return type(error).__module__ == "builtins" and not foreign
+
+
+_NO_WAY = frozenset((
+    errno.EACCES, errno.EADDRNOTAVAIL, errno.ENETDOWN, errno.ENETUNREACH, errno.ENOBUFS,
+    errno.EPERM,
+))  # fmt: skip
+"""Refusals of a connection by this machine, before a packet was sent."""
+
+
+def machine_failure(error: BaseException, url: str) -> str:
+    """Return why the download of *url* failed, where no site can be the reason; else empty.
+
+    The name service gave no answer, or this machine made no connection: a host may still be the
+    cause (its name server, its address), so of one alone it is believed.
+    """
+    if isinstance(error, RobotsUnreachable | HostSetAside):
+        error = error.cause
+    for cause in causes(error):
+        if isinstance(cause, CannotResolveHostError):
+            trouble = trouble_with(urlsplit(url).hostname or "")
+            return f"names cannot be looked up: {trouble}" if trouble else ""
+        if isinstance(cause, ConnectError) and cause.osError in _NO_WAY:
+            return f"connections cannot be made: {os.strerror(cause.osError)}"
+    return ""
 
 
 def verdict_of(error: BaseException) -> tuple[Verdict, str]:

@@ -1,4 +1,4 @@
-"""``scrapy crawl``, with one sentence and exit code 2 for what cannot be crawled.
+"""``lafka crawl``, with one sentence and exit code 2 for what cannot be crawled.
 
 It is Scrapy's own command, but for that (docs/adr/0005-crawl-command.md), for signals and for
 the exit codes of ``lafka.runs.exits``.

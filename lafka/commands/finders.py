@@ -1,4 +1,4 @@
-"""``scrapy finders URL-or-FILE [--url URL]``: a page's candidates, best first, and why."""
+"""``lafka finders URL-or-FILE [--url URL]``: a page's candidates, best first, and why."""
 
 from __future__ import annotations
 

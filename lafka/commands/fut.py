@@ -1,4 +1,4 @@
-"""``scrapy fut PID``: the full text of a paper."""
+"""``lafka fut PID``: the full text of a paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scrapy futlis DIR``: the futlis of RePEc data, as the list that a crawl takes."""
+"""``lafka futlis DIR``: the futlis of RePEc data, as the list that a crawl takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scrapy index``: brings the index of the archive up to date, or compares it with a new one."""
+"""``lafka index``: brings the index of the archive up to date, or compares it with a new one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scrapy persist INPUT``: results of filesets into the tables of a database."""
+"""``lafka persist INPUT``: results of filesets into the tables of a database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scrapy report``: what the archive holds, what was lost and whose links rot."""
+"""``lafka report``: what the archive holds, what was lost and whose links rot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scrapy serve``: web pages over the archive, read only."""
+"""``lafka serve``: web pages over the archive, read only."""
 
 from __future__ import annotations
 

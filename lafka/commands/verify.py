@@ -1,4 +1,4 @@
-"""``scrapy verify [PID...]``: what is not as it was left, one JSON line a problem."""
+"""``lafka verify [PID...]``: what is not as it was left, one JSON line a problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scrapy wacz PID... -o FILE``: papers as one WACZ, which any replay program opens."""
+"""``lafka wacz PID... -o FILE``: papers as one WACZ, which any replay program opens."""
 
 from __future__ import annotations
 

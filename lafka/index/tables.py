@@ -106,7 +106,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     where it is none or of another version, ``StorageTrouble`` where it is missing or not readable.
     """
     if not path.is_file():
-        raise BadIndex(path, "no index is here; scrapy index makes it")
+        raise BadIndex(path, "no index is here; lafka index makes it")
     with telling(path):
         db = _readable(path)
         try:

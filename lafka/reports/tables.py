@@ -128,7 +128,7 @@ def as_of(db: sqlite3.Connection) -> str:
     """When the index was brought up to date; ``BadArgument`` where it never was."""
     row = db.execute("SELECT value FROM meta WHERE key = 'as_of'").fetchone()
     if row is None:
-        raise BadArgument("the index is not whole yet: scrapy index brings it up to date")
+        raise BadArgument("the index is not whole yet: lafka index brings it up to date")
     return str(row[0])
 
 

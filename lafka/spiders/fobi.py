@@ -63,7 +63,7 @@ class FobiAsk:
 
 
 class FobiSpider(RoadSpider[FobiLine]):
-    """``scrapy crawl fobi``; docs/reference.md has its arguments."""
+    """``lafka crawl fobi``; docs/reference.md has its arguments."""
 
     name = "fobi"
     store_setting = "LAFKA_OBJECT_STORE"
@@ -202,7 +202,7 @@ class FobiSpider(RoadSpider[FobiLine]):
         """The errback: a download that gave no response."""
         error: BaseException = failure.value  # type: ignore[assignment]
         request: Request = failure.request  # type: ignore[attr-defined]
-        if self.is_ours(error):
+        if not await self.is_the_sites(request, error):
             return
         ask: FobiAsk = request.meta[ASKED_KEY]
         if is_bug(error):

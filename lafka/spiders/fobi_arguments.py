@@ -1,4 +1,4 @@
-"""The arguments of ``scrapy crawl fobi``, parsed once, at the door."""
+"""The arguments of ``lafka crawl fobi``, parsed once, at the door."""
 
 from __future__ import annotations
 

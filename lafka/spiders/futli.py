@@ -73,7 +73,7 @@ class _Verdict(NamedTuple):
 
 
 class FutliSpider(RoadSpider[Line]):
-    """``scrapy crawl futli -a input=list.tsv``; docs/reference.md has the other arguments."""
+    """``lafka crawl futli -a input=list.tsv``; docs/reference.md has the other arguments."""
 
     name = "futli"
 
@@ -308,7 +308,7 @@ class FutliSpider(RoadSpider[Line]):
         """The errback: a download that gave no response."""
         error: BaseException = failure.value  # type: ignore[assignment]
         request: Request = failure.request  # type: ignore[attr-defined]
-        if self.is_ours(error):
+        if not await self.is_the_sites(request, error):
             return
         trail: Trail = request.cb_kwargs["trail"]
         if is_bug(error):

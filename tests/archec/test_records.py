@@ -348,7 +348,7 @@ class TestSqlite(Conformance):
         records.close()
         with sqlite3.connect(place) as db:
             db.execute("PRAGMA user_version = 7")
-        with pytest.raises(BadStore, match="version 7, not 1; scrapy archec rebuild"):
+        with pytest.raises(BadStore, match="version 7, not 1; lafka archec rebuild"):
             self.opened(place)
 
     def test_what_is_no_database_is_refused(self, tmp_path):

@@ -50,6 +50,7 @@ def test_the_environment_is_above_files_and_the_last_file_above_the_first(tmp_pa
 def test_a_value_of_another_settings_module_is_not_called_a_default():
     made = settings(Outside(settings={}))
     made.set("LAFKA_ARCHIVE", "elsewhere", priority="project")
+    apply(made, outside({"LAFKA_ARCHIVE": "env"}, []))
     assert source_of(made, "LAFKA_ARCHIVE", Outside(settings={})) == "the settings module"
 
 

@@ -64,7 +64,7 @@ def test_a_server_gets_its_tables_on_request_alone(tmp_path: Path, postgres: Pos
     place = postgres.url()
     done = persist(tmp_path, "-", "--db", place, stdin=result("a"))
     assert done.returncode == 2
-    assert b"scrapy persist --create makes them" in done.stderr
+    assert b"lafka persist --create makes them" in done.stderr
     assert persist(tmp_path, "--db", place, "--create").returncode == 0
     done = persist(tmp_path, "-", "--db", place, stdin=result("a"))
     assert done.returncode == 0, done.stderr.decode()

@@ -123,7 +123,7 @@ def test_a_database_of_something_else_is_left_alone(history: History) -> None:
 
 
 def test_a_missing_index_is_told(tmp_path: Path) -> None:
-    with pytest.raises(BadIndex, match="no index is here; scrapy index makes it"):
+    with pytest.raises(BadIndex, match="no index is here; lafka index makes it"):
         tables.open_to_read(tmp_path / "archive.sqlite")
 
 

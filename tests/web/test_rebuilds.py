@@ -63,4 +63,4 @@ def test_before_captures_are_indexed_nothing_is_denied(tmp_path: Path) -> None:
             path, _, query = asked.encode().partition(b"?")
             status, body = ask(web, BYTES, path, query)
             assert status == 503
-            assert body == b"captures are not indexed: scrapy index --captures does it\n"
+            assert body == b"captures are not indexed: lafka index --captures does it\n"

@@ -74,7 +74,7 @@ class Facts:
             yield Problem(path=path, code="bad-journal", sentence="an empty journal")
         elif last != "end":
             alive = is_locked(path)
-            sentence = "its gathering lives" if alive else "killed: scrapy archec recover ends it"
+            sentence = "its gathering lives" if alive else "killed: lafka archec recover ends it"
             severity = "warning" if alive else "error"
             yield Problem(path=path, code="open-journal", sentence=sentence, severity=severity)
         self.ended[tist] = last == "end"

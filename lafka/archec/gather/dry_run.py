@@ -1,4 +1,4 @@
-"""A gathering that writes nothing: what ``scrapy tobi --dry-run`` counts by."""
+"""A gathering that writes nothing: what ``lafka tobi --dry-run`` counts by."""
 
 from __future__ import annotations
 

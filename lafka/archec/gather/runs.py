@@ -1,4 +1,4 @@
-"""A run of ``scrapy tobi``: lock, recovery, tist, gatherings, problems; and what came of it."""
+"""A run of ``lafka tobi``: lock, recovery, tist, gatherings, problems; and what came of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run over RePEc data: what is new, changed or gone goes into the store (``scrapy tobi``).
+"""A run over RePEc data: what is new, changed or gone goes into the store (``lafka tobi``).
 
 Memory stays flat: what was seen is eight bytes a tobi in a file without a name; templates outside
 their archive's own folder wait in another one.

@@ -102,12 +102,12 @@ class MongoRecords:
             if set(self._db.list_collection_names()) - _OWN:
                 raise BadStore(f"MongoDB at {self.place}: a database of something else")
             if read_only:
-                raise BadStore(f"MongoDB at {self.place}: no records; scrapy archec rebuild")
+                raise BadStore(f"MongoDB at {self.place}: no records; lafka archec rebuild")
             self._make()
         elif found.get(_MARK) != VERSION:
             raise BadStore(
                 f"MongoDB at {self.place}: records of version {found.get(_MARK)}, not {VERSION};"
-                " scrapy archec rebuild makes them from the journals"
+                " lafka archec rebuild makes them from the journals"
             )
 
     def _make(self) -> None:

@@ -40,7 +40,7 @@ def open_records(store: ObiStore, database: str = "", *, read_only: bool = False
         check_owner(store, known)
         if read_only and not known and store.journals():
             raise BadStore(
-                f"{store.root}: the database has nothing of the journals, from which scrapy archec"
+                f"{store.root}: the database has nothing of the journals, from which lafka archec"
                 " rebuild makes it"
             )
     except BaseException:
@@ -86,7 +86,7 @@ def catch_up(store: ObiStore, records: Records) -> None:
             continue
         if not start and tist < newest.get(str(head(path).get("kind")), 0):
             raise BadStore(
-                f"{path}: older than what the database has, which scrapy archec rebuild makes again"
+                f"{path}: older than what the database has, which lafka archec rebuild makes again"
             )
         prove(path, tist, start)
         lacking.append((tist, start))

@@ -30,7 +30,7 @@ def check_owner(store: ObiStore, known: Sequence[Gathering]) -> None:
         _check_journal(store, path, gathering)
         if gathering.applied and not _is_of(path, gathering):
             raise BadStore(
-                f"{path}: derived from files since the database was made, which scrapy archec"
+                f"{path}: derived from files since the database was made, which lafka archec"
                 " rebuild makes again"
             )
 

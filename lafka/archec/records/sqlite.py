@@ -385,7 +385,7 @@ def _connected(path: Path, *, read_only: bool) -> sqlite3.Connection:
             _check(path, version)
             db.execute(PASSED)  # a cache, which a database of before does not have
     except sqlite3.DatabaseError as error:
-        raise BadStore(f"{path}: {error}; scrapy archec rebuild makes it again") from None
+        raise BadStore(f"{path}: {error}; lafka archec rebuild makes it again") from None
     return db
 
 
@@ -401,7 +401,7 @@ def _anew(path: Path) -> sqlite3.Connection:
 
 def _for_reading(path: Path) -> sqlite3.Connection:
     if not path.exists():
-        raise BadStore(f"{path}: no database; scrapy archec rebuild makes it from the journals")
+        raise BadStore(f"{path}: no database; lafka archec rebuild makes it from the journals")
     # On a disk that cannot be written WAL needs the promise that nobody else writes either.
     for mode in ("mode=ro", "mode=ro&immutable=1"):
         db = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None)
@@ -418,6 +418,6 @@ def _for_reading(path: Path) -> sqlite3.Connection:
 def _check(path: Path, version: int) -> None:
     if version != VERSION:
         raise BadStore(
-            f"{path}: a database of version {version}, not {VERSION}; scrapy archec rebuild"
+            f"{path}: a database of version {version}, not {VERSION}; lafka archec rebuild"
             " makes it from the journals"
         )

@@ -129,7 +129,7 @@ class StoreHoldings:
         return [asdict(one) | {"key": one.key} for one in records.refipos(name, at)]
 
     def listed(self) -> None:
-        """No list: ``scrapy futlis`` makes one."""
+        """No list: ``lafka futlis`` makes one."""
         return
 
     def about(self) -> Mapping[str, Any]:

@@ -232,7 +232,7 @@ def _refuse_foreign(root: Path) -> None:
     if "lafka.json" in names:
         raise BadStore(f"{root}: an archive of papers, the obi store needs a folder of its own")
     if any(_SHARD.fullmatch(name) for name in names):
-        raise BadStore(f"{root}: a store without a marker; scrapy archec adopt takes it over")
+        raise BadStore(f"{root}: a store without a marker; lafka archec adopt takes it over")
     strange = {name for name in names if not name.startswith(".")} - {"journal", "runs"}
     if strange:
         raise BadStore(f"{root}: a folder of something else, it holds {min(strange)!r}")

@@ -1,4 +1,4 @@
-"""``scrapy archec rebuild``: makes the database of the obi store again."""
+"""``lafka archec rebuild``: makes the database of the obi store again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 HELP = "make the database again from the journals"
-EXAMPLE = "scrapy archec rebuild --from-files"
+EXAMPLE = "lafka archec rebuild --from-files"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def run(opts: Namespace, settings: BaseSettings) -> int:
             for derived in derive(store, records):
                 print(f"{derived.tist}: a journal for {derived.obis} obis")
                 for path in derived.strange:
-                    print(f"scrapy archec rebuild: {path}: no obi's", file=sys.stderr)
+                    print(f"lafka archec rebuild: {path}: no obi's", file=sys.stderr)
                     code = 1
         else:
             catch_up(store, records)
