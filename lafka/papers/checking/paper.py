@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 
 
 FORMAT = 1
-_ENTRY_KEYS = frozenset(("s", "l", "url", "digest", "found_by", "html_url", "html_date", "label"))
+_FROM_WARCINFO = {
+    "found_by": "found-by",
+    "html_url": "html-url",
+    "html_date": "html-date",
+    "label": "label",
+}
+"""Key of a suwaf's entry -> field of a capture's warcinfo, in small letters."""
+_ENTRY_KEYS = frozenset(("s", "l", "url", "digest", *_FROM_WARCINFO))
 _WRITER_KEYS = frozenset(("format", "end", "chain", "open"))
 
 _CHAIN = re.compile(r"sha256:[0-9a-f]{64}")
@@ -167,14 +174,6 @@ def _entries_of(futlis: object) -> Iterator[tuple[tuple[str, str], dict[str, Any
 
 _MARK = b"%PDF-"
 _CHUNK = 1 << 20
-_FROM_WARCINFO = {
-    "found_by": "found-by",
-    "html_url": "html-url",
-    "html_date": "html-date",
-    "label": "label",
-}
-
-
 @dataclass(slots=True, kw_only=True)
 class PaperCheck:
     """One paper under examination."""
