@@ -98,7 +98,7 @@ def test_an_outcome(copy: Copy) -> None:
     copy.says(
         """
 from lafka.capture.verdicts import judge
-from lafka.index.rows import Line
+from lafka.index.rows import FeedLine
 from lafka.papers.outcomes import Group, Outcome
 from lafka.payloads import inspect
 from lafka.reports.rot import CITEC
@@ -109,7 +109,7 @@ outcome = Outcome.from_verdict(judge(payload))
 assert outcome is Outcome.PAYWALL and outcome.group is Group.CLOSED and not outcome.may_pass
 assert CITEC[outcome] == "restricted"
 line = b'{"pid": "a:b:c", "futli": "http://x.example/", "outcome": "paywall", "requests": 1,'
-assert Line.of(line + b' "time": "2026-11-20T10:11:12Z"}').outcome == outcome
+assert FeedLine.of(line + b' "time": "2026-11-20T10:11:12Z"}').outcome == outcome
 """
     )
 

@@ -21,7 +21,7 @@ from typing import Any
 import lafka
 from lafka.index import tables
 from lafka.index.feeds import FeedRows
-from lafka.index.papers import Account, Hosts, PaperRows
+from lafka.index.papers import HostRows, IndexTally, PaperRows
 from lafka.index.scan import ChangedFolder, FolderTimes, Found, GoneFolder, Scan, read_papers
 from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
@@ -36,7 +36,7 @@ UNFINISHED = "unfinished"
 """A key of ``meta`` that is there while an index is brought up to date, and after a kill."""
 
 
-More = Callable[[sqlite3.Connection, Account, Archive, IndexFiles], None]
+More = Callable[[sqlite3.Connection, IndexTally, Archive, IndexFiles], None]
 """What else is brought up to date, with the open index and its account."""
 
 
@@ -48,7 +48,7 @@ def refresh(
     more: Sequence[More] = (),
     clock: Callable[[], int] = time_ns,
     batch: int = BATCH,
-) -> Account:
+) -> IndexTally:
     """Bring the index at *place* up to date with *archive*; *anew*: from nothing.
 
     While it is made anew, readers see the old one. *more*: what else is added in the end, as
@@ -76,7 +76,7 @@ class _Making:
         self._place = place
         self._clock = clock
         self._batch = batch
-        self.account = Account()
+        self.account = IndexTally()
 
     def bring(self, more: Sequence[More]) -> None:
         """Bring the index up to date, making it where there is none."""
@@ -114,7 +114,7 @@ class _Making:
         tables.remove(self._place.draft)
 
     def _build(self, db: sqlite3.Connection) -> None:
-        Builder(db, self._archive, self._place, account=self.account, clock=self._clock,
+        IndexBuilder(db, self._archive, self._place, account=self.account, clock=self._clock,
                 batch=self._batch).run()  # fmt: skip
 
     def _add(self, db: sqlite3.Connection, more: Sequence[More]) -> None:
@@ -144,7 +144,7 @@ def describe(place: IndexFiles) -> None:
 
 
 @contextmanager
-def opened(path: Path, account: Account) -> Iterator[sqlite3.Connection]:
+def opened(path: Path, account: IndexTally) -> Iterator[sqlite3.Connection]:
     """The index at *path* to write to; what is damaged or of another version goes, and is told."""
     try:
         db = tables.open_to_write(path)
@@ -163,14 +163,14 @@ def opened(path: Path, account: Account) -> Iterator[sqlite3.Connection]:
             db.close()
 
 
-def _discard(path: Path, error: BadIndex, account: Account) -> None:
+def _discard(path: Path, error: BadIndex, account: IndexTally) -> None:
     with tables.telling(path):
         kept = tables.discard(path)
     told = f"{error}; it is made anew"
     account.told.append(f"{told}, the old file is kept as {kept.name}" if kept else told)
 
 
-class Builder:
+class IndexBuilder:
     """Brings an open database up to date. Raises what SQLite and the disk do."""
 
     def __init__(
@@ -179,7 +179,7 @@ class Builder:
         archive: Archive,
         place: IndexFiles,
         *,
-        account: Account,
+        account: IndexTally,
         clock: Callable[[], int] = time_ns,
         batch: int = BATCH,
     ) -> None:
@@ -190,7 +190,7 @@ class Builder:
         self._clock = clock
         self._batch = batch
         self._waiting = 0
-        self._hosts = Hosts(db)
+        self._hosts = HostRows(db)
         self._papers = PaperRows(db, archive, self._hosts)
 
     def run(self) -> None:
@@ -398,9 +398,9 @@ def check(archive: Archive, place: IndexFiles) -> Iterator[Difference]:
 
 
 def _compared(archive: Archive, place: IndexFiles) -> Iterator[Difference]:
-    account = Account()
+    account = IndexTally()
     with drafted(place) as anew:
-        Builder(anew, archive, place, account=account).run()
+        IndexBuilder(anew, archive, place, account=account).run()
         index = tables.open_to_read(place.database)
         with tables.telling(place.database):
             try:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lafka.index import tables
-from lafka.index.papers import Account
+from lafka.index.papers import IndexTally
 from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
 from lafka.warc.errors import BadIndex, BadWarc
@@ -69,7 +69,7 @@ _CHANGED = (
 
 def index_captures(
     db: sqlite3.Connection,
-    account: Account,
+    account: IndexTally,
     archive: Archive,
     place: IndexFiles,
     *,
@@ -80,7 +80,7 @@ def index_captures(
     A WARC that is shorter than its suwaf says, or no WARC, is told and tried again the next time.
     ``BadIndex`` where a database of something else is in its place, ``StorageTrouble``.
     """
-    Captures(db, account, archive, place).run(anew=anew)
+    CaptureRows(db, account, archive, place).run(anew=anew)
 
 
 @contextmanager
@@ -109,11 +109,11 @@ def _put_rows(draft: Path, path: Path) -> None:
         target.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-class Captures:
+class CaptureRows:
     """One bringing up to date."""
 
     def __init__(
-        self, db: sqlite3.Connection, account: Account, archive: Archive, place: IndexFiles
+        self, db: sqlite3.Connection, account: IndexTally, archive: Archive, place: IndexFiles
     ) -> None:
         self._db = db
         self._account = account

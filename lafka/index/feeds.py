@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lafka.errors import BadPid, BadReport, StorageTrouble
-from lafka.index.papers import Account, Days, Hosts, PaperRows
-from lafka.index.rows import AskedRow, BadLine, Line, Named, folded, host_of, stored
+from lafka.index.papers import Days, HostRows, IndexTally, PaperRows
+from lafka.index.rows import AskedRow, BadLine, FeedLine, Named, folded, host_of, stored
 from lafka.index.scan import not_read
 from lafka.papers import Archive, Outcome
 from lafka.runs.reports import Report
@@ -68,10 +68,10 @@ class FeedRows:
         self,
         db: sqlite3.Connection,
         archive: Archive,
-        hosts: Hosts,
+        hosts: HostRows,
         papers: PaperRows,
         *,
-        account: Account,
+        account: IndexTally,
         step: Callable[[], None],
         batch: int,
     ) -> None:
@@ -252,11 +252,11 @@ class FeedRows:
             (offset, self._tail(name, offset), name),
         )
 
-    def _parsed(self, name: str, lines: Iterable[bytes]) -> Iterator[Line]:
+    def _parsed(self, name: str, lines: Iterable[bytes]) -> Iterator[FeedLine]:
         """*lines* of the feed of run *name*; what is no outcome is told and left out."""
         for data in lines:
             try:
-                yield Line.of(data)
+                yield FeedLine.of(data)
             except BadLine as error:
                 self._account.tell(not_read(self._feed(name), error))
 
@@ -272,10 +272,10 @@ class FeedRows:
         self._papers.settle(touched)
         self._papers.words_of_new()
 
-    def _host(self, line: Line) -> int:
+    def _host(self, line: FeedLine) -> int:
         return self._hosts.number("" if line.outcome == Outcome.BAD_PID else host_of(line.futli))
 
-    def _place(self, line: Line) -> tuple[str, int | None]:
+    def _place(self, line: FeedLine) -> tuple[str, int | None]:
         """The archive that *line* is of, and its futli; None where it counts by the day alone."""
         if line.outcome == Outcome.BAD_PID:
             return "", None
@@ -286,7 +286,7 @@ class FeedRows:
             return (row[0], None) if row else self._unknown(line)
         return self._asked_at(line.pid, line) or self._unknown(line)
 
-    def _asked_at(self, pid: str, line: Line) -> tuple[str, int | None] | None:
+    def _asked_at(self, pid: str, line: FeedLine) -> tuple[str, int | None] | None:
         """The archive and futli of *line*, None where *pid* is not known; as :meth:`_place`."""
         row = self._db.execute(_PLACE, (line.futli, pid)).fetchone()
         if row is None:
@@ -296,7 +296,7 @@ class FeedRows:
             return archive, self._papers.new_futli(paper, line.futli)
         return archive, None if waits else futli  # all its lines wait to be read again
 
-    def _unknown(self, line: Line) -> tuple[str, int | None]:
+    def _unknown(self, line: FeedLine) -> tuple[str, int | None]:
         try:
             pid = self._archive.pid(line.pid)
         except BadPid:
@@ -306,7 +306,7 @@ class FeedRows:
         self._papers.only_asked(pid)
         return self._asked_at(str(pid), line) or ("", None)
 
-    def _fold(self, name: str, futli: int, line: Line) -> bool:
+    def _fold(self, name: str, futli: int, line: FeedLine) -> bool:
         """Add *line* to the asks of *futli*; False where it is older than the last of them."""
         last = self._last(futli)
         if last is None or last.place < (line.time, name):
@@ -360,7 +360,7 @@ class FeedRows:
             rows = self._db.execute(
                 "SELECT run, line FROM again WHERE futli = ? ORDER BY rowid", (futli,)
             )
-            lines = [(run, Line.of(line)) for run, line in rows]
+            lines = [(run, FeedLine.of(line)) for run, line in rows]
             self._db.execute("DELETE FROM asked WHERE futli = ?", (futli,))
             for row in folded(lines, self._legacy):
                 self._put(futli, row)
@@ -383,7 +383,7 @@ class FeedRows:
 
     def _wanted(self, name: str, data: bytes) -> tuple[str, bytes, str, str] | None:
         try:
-            line = Line.of(data)
+            line = FeedLine.of(data)
             if line.outcome == Outcome.BAD_PID or line.is_held:
                 return None
             return name, data, line.futli, str(self._archive.pid(line.pid))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lafka.errors import printable
-from lafka.index.rows import Asks, Line, Named, host_of, life, stored
+from lafka.index.rows import AskRun, FeedLine, Named, host_of, life, stored
 from lafka.index.scan import ReadPaper, futs_of, values_of
 from lafka.papers import Archive, Fut, Pid
 
@@ -45,7 +45,7 @@ _ADD_WORDS = (
 _NEW_WORDS = "INSERT INTO words (rowid, pid, url) VALUES (?, ?, ?)"
 
 
-class Hosts:
+class HostRows:
     """The numbers of hosts, made as they are asked for."""
 
     _MOST = 100_000
@@ -70,7 +70,7 @@ class Hosts:
 
 
 @dataclass(slots=True)
-class Account:
+class IndexTally:
     """The outcome of bringing an index up to date; ``told``: sentences about what could not be."""
 
     papers: int = 0
@@ -107,7 +107,7 @@ class Account:
 class PaperRows:
     """Writes what suwafs say; the caller begins and ends transactions."""
 
-    def __init__(self, db: sqlite3.Connection, archive: Archive, hosts: Hosts) -> None:
+    def __init__(self, db: sqlite3.Connection, archive: Archive, hosts: HostRows) -> None:
         self._db = db
         self._archive = archive
         self._hosts = hosts
@@ -256,7 +256,7 @@ class PaperRows:
     def told(self, rows: Sequence[tuple[Any, ...]], futs: Sequence[str]) -> tuple[Any, ...]:
         """The columns of ``_SET_LIFE`` but the last, of a futli with *rows* of asks and *futs*."""
         own = [row for row in rows if not self._runs[row[6]][1]]
-        asks = [Asks(time=row[0], until=row[1], outcome=row[2], times=row[3]) for row in own]
+        asks = [AskRun(time=row[0], until=row[1], outcome=row[2], times=row[3]) for row in own]
         lived = life(asks, futs)
         ends = [(row[1], row[2]) for row in own] + [(time, "fut") for time in futs]
         outcome = max(ends, key=lambda one: one[0].removesuffix("Z"), default=(None, None))[1]
@@ -293,7 +293,7 @@ class Days:
         self._db = db
         self._counts: dict[tuple[Any, ...], list[int]] = {}
 
-    def add(self, line: Line, run: int, host: int, archive: str) -> None:
+    def add(self, line: FeedLine, run: int, host: int, archive: str) -> None:
         """Count *line* of *run*; *host* by its number."""
         key = (line.time[:10], run, host, archive, line.outcome)
         if (counts := self._counts.get(key)) is None:

@@ -19,7 +19,7 @@ from lxml.etree import ParserError
 from lxml.html import HTMLParser, document_fromstring
 from w3lib.encoding import html_to_unicode
 
-from lafka.index.papers import Account, Hosts, PaperRows
+from lafka.index.papers import HostRows, IndexTally, PaperRows
 from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
 from lafka.payloads import SNIFF, Kind, kind_of
@@ -71,7 +71,7 @@ class Titles:
         self._redif = redif
 
     def __call__(
-        self, db: sqlite3.Connection, account: Account, archive: Archive, place: IndexFiles
+        self, db: sqlite3.Connection, account: IndexTally, archive: Archive, place: IndexFiles
     ) -> None:
         del place
         pages = Children(MODULE, 1)
@@ -84,13 +84,13 @@ class Titles:
     def _bring(
         self,
         db: sqlite3.Connection,
-        account: Account,
+        account: IndexTally,
         archive: Archive,
         pages: Children,
         batch: list[tuple[Any, ...]],
     ) -> None:
         told = [(row, self._found(archive, pages, account, row)) for row in batch]
-        rows = PaperRows(db, archive, Hosts(db))
+        rows = PaperRows(db, archive, HostRows(db))
         db.execute("BEGIN IMMEDIATE")
         for (number, _, _, size, title, source, _), (found, year, found_in) in told:
             db.execute(
@@ -103,7 +103,7 @@ class Titles:
         db.execute("COMMIT")
 
     def _found(
-        self, archive: Archive, pages: Children, account: Account, row: tuple[Any, ...]
+        self, archive: Archive, pages: Children, account: IndexTally, row: tuple[Any, ...]
     ) -> tuple[str | None, int | None, str | None]:
         """Title, year and where the title is from."""
         _, pid, path, size, title, source, is_new = row
@@ -127,7 +127,7 @@ def _batches(db: sqlite3.Connection, *, every: bool) -> Iterator[list[tuple[Any,
 
 
 def _of_page(
-    pages: Children, account: Account, warc: Path, end: int
+    pages: Children, account: IndexTally, warc: Path, end: int
 ) -> tuple[str | None, str | None]:
     """The title of the newest page in *warc* before the byte *end*, and which element says it."""
     try:

@@ -14,7 +14,7 @@ from lafka.archec.store import tists
 from lafka.errors import BadArgument
 from lafka.reports import plots
 from lafka.reports.rendering import as_csv, as_html, as_json
-from lafka.reports.tables import Cell, Plot, PlotKind, Report, Span, Table
+from lafka.reports.tables import Cell, Plot, PlotKind, ReportSpan, Table, TableReport
 
 if TYPE_CHECKING:
     from lafka.archec.records import Records
@@ -57,8 +57,8 @@ def answer(records: Records, asked: ObiReportOptions) -> bytes:
     told = statistics(records, asked.scope)
     archive = asked.scope.archive
     since = _time(asked.scope.since) if asked.scope.since else ""
-    whole = Report(
-        span=Span(as_of=_time(told.as_of), since=since),
+    whole = TableReport(
+        span=ReportSpan(as_of=_time(told.as_of), since=since),
         title=f"Report on the obi store: {archive}" if archive else "Report on the obi store",
         source="the obi store",
         archive=archive,

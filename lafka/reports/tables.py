@@ -69,7 +69,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class ReportSpan:
     """A span of time, both ends included; ``as_of`` is that of the index, the only clock there is.
 
     ``since`` and ``until`` are times as in the index, or beginnings of one; empty: no bound.
@@ -85,7 +85,7 @@ class Span:
         return f"{self.until}~"
 
     @classmethod
-    def of(cls, as_of: str, since: str | None, until: str | None) -> Span:
+    def of(cls, as_of: str, since: str | None, until: str | None) -> ReportSpan:
         """*since* and *until* as an operator gives them: beginnings of a time, or ``30d``.
 
         ``BadArgument`` where one is neither.
@@ -94,10 +94,10 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class TableReport:
     """A report: its span, the archive that it is for (empty: all), its tables, whose word it is."""
 
-    span: Span
+    span: ReportSpan
     title: str
     source: str = "the index"
     archive: str = ""

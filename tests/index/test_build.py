@@ -176,14 +176,14 @@ from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
 import os, signal
 steps = int(sys.argv[2])
-own = build.Builder._step
+own = build.IndexBuilder._step
 def step(self):
     global steps
     own(self)
     steps -= 1
     if not steps:
         os.kill(os.getpid(), signal.SIGKILL)
-build.Builder._step = step
+build.IndexBuilder._step = step
 archive = Archive(sys.argv[1])
 refresh(archive, IndexFiles.of(archive.root), batch=5)
 """
@@ -226,15 +226,15 @@ def test_folders_that_changed_are_read_again(history: History) -> None:
 
 ANEW = """
 import sys
-from lafka.index.build import Builder, refresh
+from lafka.index.build import IndexBuilder, refresh
 from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
 import os, signal
-own = Builder._step
+own = IndexBuilder._step
 def step(self):
     own(self)
     os.kill(os.getpid(), signal.SIGKILL)
-Builder._step = step
+IndexBuilder._step = step
 archive = Archive(sys.argv[1])
 refresh(archive, IndexFiles.of(archive.root), anew=True, batch=5)
 """

@@ -11,7 +11,7 @@ import pytest
 
 from lafka.index.build import refresh
 from lafka.index.captures import index_captures
-from lafka.index.papers import Account
+from lafka.index.papers import IndexTally
 from lafka.index.tables import IndexFiles
 from lafka.warc.errors import BadIndex
 from lafka.warc.indexes import attach
@@ -27,7 +27,7 @@ def store(tmp_path: Path) -> Store:
     return store
 
 
-def index(store: Store, place: IndexFiles | None = None, *, anew: bool = False) -> Account:
+def index(store: Store, place: IndexFiles | None = None, *, anew: bool = False) -> IndexTally:
     place = place or IndexFiles.of(store.archive.root)
     more = [partial(index_captures, anew=anew)]
     return refresh(store.archive, place, anew=anew, more=more)

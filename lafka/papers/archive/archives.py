@@ -228,7 +228,7 @@ class Archive:
         ``any``; *latest*: of each futli the last one alone. Errors as of :meth:`papers`, and
         ``CallerError`` for a *since* that is no time.
         """
-        wanted = parts.catalogue.Wanted.parse(since, host, label, latest=latest)
+        wanted = parts.catalogue.FutFilter.parse(since, host, label, latest=latest)
         for paper in self.papers(pids, problem=problem):
             for futli, time, fut in paper.chosen(wanted):
                 yield self._stored(paper.pid, futli, time, fut)

@@ -43,7 +43,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
+class FutliArguments:
     """The arguments of a crawl.
 
     ``since``: a fut that was had before it is asked for again; None asks for no fut again. Times
@@ -61,7 +61,7 @@ class Arguments:
     @classmethod
     def parse(
         cls, settings: BaseSettings, given: Mapping[str, str], *, looked_at: bool = True
-    ) -> Arguments:
+    ) -> FutliArguments:
         """``BadArgument``, ``BadList`` or ``BadArchive``, one sentence, for what cannot be.
 
         *looked_at*: a list whose first lines are all bad cannot be either.

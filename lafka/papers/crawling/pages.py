@@ -94,7 +94,7 @@ _KNOWN = 30  # addresses of the way to a page that may be among its candidates
 logger = logging.getLogger(__name__)
 
 
-class Pages:
+class PageReaders:
     """Reads pages in at most two children, started when there are pages.
 
     *links_max*: how many links a trail can ask for; not many more candidates are handed on.

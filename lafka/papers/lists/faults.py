@@ -55,7 +55,7 @@ _DOUBTS: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 @dataclass(slots=True, kw_only=True)
-class Kind:
+class FaultKind:
     """One kind of fault: why, what probably is meant (or ""), its first line, how many have it."""
 
     reason: str
@@ -66,7 +66,7 @@ class Kind:
 
 
 @dataclass(slots=True, kw_only=True)
-class Account:
+class ListAccount:
     """The content of a list; it costs some 70 bytes a line, for the duplicates."""
 
     lines: int = 0
@@ -74,11 +74,11 @@ class Account:
     restricted: int = 0
     duplicates: int = 0
     hosts: Counter[str] = field(default_factory=Counter)
-    kinds: dict[tuple[str, str], Kind] = field(default_factory=dict)
+    kinds: dict[tuple[str, str], FaultKind] = field(default_factory=dict)
     _seen: set[int] = field(default_factory=set)
 
     @classmethod
-    def of(cls, lines: Iterable[Line]) -> Account:
+    def of(cls, lines: Iterable[Line]) -> ListAccount:
         account = cls()
         for line in lines:
             account.add(line)
@@ -96,7 +96,7 @@ class Account:
         if found := fault(line):
             text = printable(beginning(f"{line.pid_text} {line.url_text}".strip()))
             reason, guess = found
-            made = Kind(reason=reason, guess=guess, number=line.number, text=text)
+            made = FaultKind(reason=reason, guess=guess, number=line.number, text=text)
             self.kinds.setdefault(found, made).count += 1
 
     @property
@@ -110,7 +110,7 @@ class Account:
         return [_told(kind) for kind in kinds]
 
 
-def _told(kind: Kind) -> str:
+def _told(kind: FaultKind) -> str:
     more = f" and {kind.count - 1} more" if kind.count > 1 else ""
     why = ": ".join(part for part in (kind.reason, kind.guess) if part)
     return f"line {kind.number}{more}: {why}"
@@ -144,7 +144,7 @@ def refuse_all_bad(name: str, lines: Iterable[Line]) -> None:
 
     No more of them are read than are needed to tell.
     """
-    account = Account()
+    account = ListAccount()
     try:
         for line in islice(lines, FIRST):
             account.add(line)

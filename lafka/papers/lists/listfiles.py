@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from lafka.errors import BadList
-from lafka.papers.lists.rows import FORMATS, Jsonl, Row, Rows, tsv, verdict
+from lafka.papers.lists.rows import FORMATS, Jsonl, ListRow, Rows, tsv, verdict
 from lafka.warc.format.compression import inflated
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _verdicts(raw_lines: Iterable[_RawLine], rows: Rows | None, scheme: Scheme) 
         if too_long:
             text = data[:200].decode("utf-8", "replace")
             problem = f"a line of more than {LONGEST_LINE} bytes"
-            yield verdict(number, Row(text, "", broken_pid=problem), scheme)
+            yield verdict(number, ListRow(text, "", broken_pid=problem), scheme)
             continue
         rows = rows or (Jsonl() if start == b"{" else tsv())
         row = rows.row(data.decode("utf-8", "surrogateescape"))

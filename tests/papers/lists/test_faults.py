@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.errors import BadList
-from lafka.papers.lists.faults import FIRST, Account, fault, refuse_all_bad
+from lafka.papers.lists.faults import FIRST, ListAccount, fault, refuse_all_bad
 from lafka.papers.lists.listfiles import read
 from lafka.pids import SCHEMES
 
@@ -17,10 +17,10 @@ PID = "RePEc:abc:wpaper:1"
 URL = "https://example.org/1.pdf"
 
 
-def account(folder: Path, text: str | bytes, name: str = "list.tsv") -> Account:
+def account(folder: Path, text: str | bytes, name: str = "list.tsv") -> ListAccount:
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return Account.of(read(path, SCHEMES["RePEc"]))
+    return ListAccount.of(read(path, SCHEMES["RePEc"]))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_no_other_collection_is_advised_for_a_broken_handle(tmp_path, pid, blank
 def test_another_collection_that_is_advised_takes_the_line(tmp_path, blank):
     path = tmp_path / "list.tsv"
     path.write_text(f"thesis-7{blank}\t{URL}\n", "utf-8")
-    (told,) = Account.of(read(path, SCHEMES["Socionet"])).told()
+    (told,) = ListAccount.of(read(path, SCHEMES["Socionet"])).told()
     assert told.endswith("a pid of another collection: -a collection=any takes it")
     (line,) = read(path, SCHEMES["any"])
     assert str(line.futli.pid) == "thesis-7"
