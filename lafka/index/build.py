@@ -67,7 +67,7 @@ def refresh(
 
 
 class _Making:
-    """What :func:`refresh` does, by the one process that may."""
+    """The work of :func:`refresh`, by the one process that may."""
 
     def __init__(
         self, archive: Archive, place: IndexFiles, *, clock: Callable[[], int], batch: int
@@ -216,7 +216,7 @@ class IndexBuilder:
         return met
 
     def _step(self) -> None:
-        """What was written so far is there for readers, and outlives a kill."""
+        """Commit: what was written so far is there for readers, and outlives a kill."""
         self._db.execute("COMMIT")
         self._db.execute("BEGIN IMMEDIATE")
         self._waiting = 0
@@ -386,7 +386,7 @@ def differences(one: sqlite3.Connection, other: sqlite3.Connection) -> Iterator[
 
 
 def check(archive: Archive, place: IndexFiles) -> Iterator[Difference]:
-    """Where the index at *place* differs from one made anew of *archive*, as it is now.
+    """Yield the differences of the index at *place* from one made anew of *archive*.
 
     ``BadIndex`` where a page of it is damaged, ``ArchiveBusy``, ``StorageTrouble``.
     """

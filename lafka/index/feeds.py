@@ -135,7 +135,7 @@ class FeedRows:
     # What was read before, and is not as it was ---------------------------------------------
 
     def _are_others(self, names: list[str]) -> bool:
-        """Whether a feed lacks bytes that were read, or a run is gone."""
+        """Return whether a feed lacks bytes that were read, or a run is gone."""
         known = self._known()
         return bool(known.keys() - {*names}) or any(
             run.offset and run.tail != self._tail(name, run.offset) for name, run in known.items()
@@ -234,7 +234,7 @@ class FeedRows:
     # Feeds ----------------------------------------------------------------------------------
 
     def _unread(self, name: str) -> Iterator[list[bytes]]:
-        """What is new in the feed of run *name*: whole lines, noted as read when more are asked."""
+        """Yield what is new in the feed of run *name*: whole lines, then noted as read."""
         known = self._known_run(name)
         with suppress(FileNotFoundError), self._feed(name).open("rb") as feed:
             offset = known.offset

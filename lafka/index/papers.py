@@ -85,11 +85,11 @@ class IndexTally:
 
     @property
     def changed(self) -> int:
-        """How much is not as it was."""
+        """The number of things that are not as they were."""
         return self.papers + self.gone + self.lines + self.runs + self.reread
 
     def in_figures(self) -> str:
-        """What was read, for people."""
+        """Return what was read, for people."""
         parts = [f"{self.papers} papers read, {self.gone} gone", f"{self.runs} runs changed",
                  f"{self.lines} lines"]  # fmt: skip
         parts += [f"{self.titles} titles"] if self.titles else []

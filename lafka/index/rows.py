@@ -118,7 +118,7 @@ def whole(value: object) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldFuts:
-    """What a suwaf says in figures: ``futs`` that are different, the ``first`` and ``last`` time.
+    """A suwaf in figures: ``futs`` that are different, the ``first`` and ``last`` time.
 
     What is labelled, and so thought not to be a fut, does not count.
     """
@@ -167,7 +167,7 @@ class FeedLine:
 
     @property
     def is_held(self) -> bool:
-        """Whether the futli had its fut and was not asked."""
+        """True where the futli had its fut and was not asked."""
         return self.outcome == _FUT and not self.requests
 
     @classmethod
@@ -197,7 +197,7 @@ class FeedLine:
 
 
 def _trail(values: Mapping[str, Any], futli: str) -> dict[str, Any]:
-    """What a line that was asked says of its trail."""
+    """Return what a line that was asked says of its trail."""
     every = values.get("futs") or []
     futs = [fut for fut in every if not fut.get("label")]
     new = [fut for fut in futs if fut["new"]]
@@ -270,11 +270,11 @@ class AskedRow:
 
     @property
     def place(self) -> tuple[str, str]:
-        """What orders lines of a futli: the time of the last here, and its run."""
+        """The key that orders lines of a futli: the time of the last here, and its run."""
         return self.until, self.last_run
 
     def is_same(self, line: FeedLine, *, apart: bool) -> bool:
-        """Whether *line* came to the same; *apart*: one of the two runs asked a gateway."""
+        """Return whether *line* came to the same; *apart*: one of the two runs asked a gateway."""
         mine = (self.outcome, self.digests, self.landing)
         return not apart and mine == (line.outcome, line.digests, line.landing)
 
@@ -333,7 +333,7 @@ class AskRun:
 
 @dataclass(slots=True, kw_only=True)
 class Life:
-    """What became of a futli. Times are None where there is none.
+    """The state of a futli, and its history in figures. Times are None where there is none.
 
     ``asks``: how many there were; ``asked``: the last; ``first_had``, ``had``: the first and the
     last time of a fut; ``fails``: failing asks in a row, up to now; ``lost_since``: the first of

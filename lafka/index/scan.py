@@ -37,7 +37,7 @@ AGAIN = 0
 
 
 class FileTimes(NamedTuple):
-    """What tells a file from what stood there before: mtime in nanoseconds, bytes, inode."""
+    """The facts that tell a file from one before it: mtime in nanoseconds, bytes, inode."""
 
     mtime_ns: int
     size: int
@@ -54,7 +54,7 @@ Found = tuple[str, int, int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderTimes:
-    """What tells whether a folder changed: mtime in nanoseconds, ``AGAIN`` for surely; inode."""
+    """The facts that tell whether a folder changed: mtime in nanoseconds, or ``AGAIN``; inode."""
 
     mtime_ns: int
     ino: int

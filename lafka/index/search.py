@@ -212,7 +212,7 @@ def _place(after: str, count: int) -> list[Any]:
 
 
 def _filters(way: _Way, question: Question) -> list[tuple[str, Any]]:
-    """What else has to be true of a paper, each condition with its value."""
+    """Return the other conditions on a paper, each with its value."""
     paper, wanted = way.columns[-1], []
     if question.archive and way.name != "archive":
         wanted.append((f"{paper} IN (SELECT id FROM paper WHERE id = {paper} AND archive = ?)",

@@ -87,7 +87,7 @@ CREATE INDEX IF NOT EXISTS fut_digest ON fut (digest);
 
 @contextmanager
 def telling(path: Path) -> Iterator[None]:
-    """What SQLite raises is ``BadIndex`` of *path*, or ``StorageTrouble``: the disk refuses."""
+    """Raise what SQLite raises as ``BadIndex`` of *path*, or as ``StorageTrouble``."""
     try:
         yield
     except _FAULTS as error:
@@ -118,7 +118,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 
 
 def _readable(path: Path) -> sqlite3.Connection:
-    """Where even reading would write beside the file (WAL), and cannot, it is taken as frozen."""
+    """Open to read; as frozen where even reading would write beside the file (WAL) and cannot."""
     where = f"file:{quote(os.fspath(path.absolute()))}?mode=ro"
     for more in ("", "&immutable=1"):
         db = sqlite3.connect(
@@ -228,7 +228,7 @@ def remove(path: Path) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexFiles:
-    """Where the index of an archive lies: ``index/`` in its root, or a folder of its own."""
+    """The files of an archive's index, in ``index/`` of its root or a folder of its own."""
 
     folder: Path
 

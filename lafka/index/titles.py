@@ -47,7 +47,7 @@ _WAITING = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Titled:
-    """What ReDIF says of a paper: its title, and its year where it is said."""
+    """The title that ReDIF has of a paper, and its year where that is said."""
 
     title: str
     year: int | None = None

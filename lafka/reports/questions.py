@@ -109,7 +109,7 @@ def outcomes_by_day(db: sqlite3.Connection, span: ReportSpan) -> Table:
 
 
 def flow(db: sqlite3.Connection, span: ReportSpan) -> Table:
-    """What is new, held, changed, lost and back, by month, the newest first."""
+    """Count what is new, held, changed, lost and back, by month, the newest first."""
     parts = {
         "new": "SELECT substr(first_had, 1, 7) AS month, count(*) FROM futli"
         " WHERE first_had >= ?1 AND first_had <= ?2 GROUP BY 1",
@@ -207,7 +207,7 @@ def _forecast(db: sqlite3.Connection, span: ReportSpan) -> str:
 
 
 def efficiency(db: sqlite3.Connection, span: ReportSpan) -> Table:
-    """What a fut costs in requests."""
+    """Return the cost of a fut in requests."""
     end = span.end[:10]
     lines, held, requests, new, size = _one(
         db, "SELECT coalesce(sum(lines), 0), coalesce(sum(held), 0), coalesce(sum(requests), 0),"

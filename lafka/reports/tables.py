@@ -24,7 +24,7 @@ _AGE = re.compile(r"(\d{1,5})d")
 
 
 class PlotKind(StrEnum):
-    """How a table is drawn: bars of its first column, stacked bars by two, lines, or steps."""
+    """The drawing of a table: bars of its first column, stacked bars by two, lines, or steps."""
 
     BARS = "bars"
     STACKED = "stacked"
@@ -105,7 +105,7 @@ class TableReport:
 
 
 def bound(as_of: str, text: str | None) -> str:
-    """What *text* means, where the index is of *as_of*; ``BadArgument``."""
+    """Return the time that *text* means, where the index is of *as_of*; ``BadArgument``."""
     if not text:
         return ""
     if age := _AGE.fullmatch(text):
@@ -125,7 +125,7 @@ def _is_time(text: str) -> bool:
 
 
 def as_of(db: sqlite3.Connection) -> str:
-    """When the index was brought up to date; ``BadArgument`` where it never was."""
+    """Return the time of which the index is; ``BadArgument`` where it is of none."""
     row = db.execute("SELECT value FROM meta WHERE key = 'as_of'").fetchone()
     if row is None:
         raise BadArgument("the index is not whole yet: lafka index brings it up to date")
@@ -168,6 +168,6 @@ def counted(db: sqlite3.Connection, name: str, *values: object) -> str:
 
 
 def forget(db: sqlite3.Connection) -> None:
-    """What was counted is of another moment from now on."""
+    """Drop the counts: they are of another moment from now on."""
     for name in _MADE:
         db.execute(f"DROP TABLE IF EXISTS temp.{name}")

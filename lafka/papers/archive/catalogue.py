@@ -48,7 +48,7 @@ class Paper:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FutFilter:
-    """Which futs. ``since`` is as the times of a suwaf, without the Z; ``host`` the futli's.
+    """A choice of futs. ``since`` is as the times of a suwaf, without the Z; ``host`` the futli's.
 
     ``label`` None is any. ``latest``: of each futli the last one alone.
     """
@@ -186,7 +186,7 @@ class FeedFut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How a line of a list ended the last time: the keys of the outcome feed, and its ``run``.
+    """The last end of a line of a list: the keys of the outcome feed, and its ``run``.
 
     ``pid`` is text, for a ``bad-pid`` is none. ``candidates`` are the objects of the feed.
     """

@@ -117,7 +117,7 @@ class Papers:
 
 @dataclass(frozen=True, slots=True)
 class _Trail:
-    """What a trail of *pid* left to be stored."""
+    """A trail of *pid* that is to be stored."""
 
     pid: Pid
     left: TrailRecord

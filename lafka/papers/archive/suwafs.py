@@ -28,7 +28,7 @@ _TIME_SHAPE = "0000-00-00T00:00:00.000000"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fut:
-    """Where a fut stands in its WARC, and where it came from.
+    """The place of a fut in its WARC, and its source.
 
     ``s`` and ``l``: start and length in bytes, ``warc[s:s+l]`` is the PDF; ``digest`` is of these
     bytes. ``origin`` tells what led to ``url``.

@@ -1,4 +1,4 @@
-"""Where the wire meets the walk: what was exchanged for an ask becomes its capture."""
+"""Captures: what was exchanged for an ask, as the walk takes it."""
 
 from __future__ import annotations
 

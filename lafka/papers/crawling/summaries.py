@@ -40,7 +40,7 @@ _NOT_ASKED = frozenset((Outcome.EXCLUDED, Outcome.BAD_PID, Outcome.BAD_URL, Outc
 
 @dataclass(slots=True, kw_only=True)
 class FeedTally:
-    """What the feed's lines say beyond their counts: 8 bytes a line that ended without a fut."""
+    """A tally of the feed's lines beyond their counts: 8 bytes a line that ended without a fut."""
 
     hosts: Counter[tuple[str, str]] = field(default_factory=Counter)
     _without: array[int] = field(default_factory=lambda: array("Q"))
@@ -178,7 +178,7 @@ class RunSummary:
 
     @property
     def warning(self) -> str:
-        """Where lines ended and none has a fut: how most of them did; else empty."""
+        """A sentence on how most lines ended where none has a fut; else empty."""
         if not self.lines or self.outcomes.get(Outcome.FUT):
             return ""
         word, count = max(self.outcomes.items(), key=lambda one: one[1])

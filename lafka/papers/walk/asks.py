@@ -1,4 +1,4 @@
-"""What the walk asks for, and what came of it: asks, captures, attempts."""
+"""Asks of the walk, and what came of them: captures, attempts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Ask:
 
     @property
     def provenance(self) -> Provenance:
-        """What the warcinfo of its capture says (requirement paper, section 4)."""
+        """The fields of its capture's warcinfo (requirement paper, section 4)."""
         paper = ((PAPER_ID, one_line(str(self.futli.pid))), (FUTLI, one_line(self.futli.url)))
         if self.past is None:
             return Provenance(owner=self.number, fields=(*paper, *self.origin.fields()))

@@ -20,7 +20,7 @@ from lafka.warc.format import dates
 
 
 class Links(StrEnum):
-    """How far the walk goes on a splap's links; docs/finding.md tells what each costs."""
+    """The reach of the walk on a splap's links; docs/finding.md tells what each costs."""
 
     RANKED = "ranked"
     FIRST = "first"
