@@ -176,7 +176,7 @@ def test_a_field_of_a_warcinfo(copy: Copy) -> None:
     copy.add("papers/origins.py", '    label: str = ""\n', '    rank: str = ""\n')
     copy.add("papers/origins.py", '    "label": "Label",\n', '    "rank": "Link-Rank",\n')
     copy.add(
-        "papers/walk/trails.py",
+        "papers/walk.py",
         "                label=",
         "                rank=str(candidate.place),\n",
     )
@@ -187,7 +187,7 @@ def test_a_field_of_a_warcinfo(copy: Copy) -> None:
 from pathlib import Path
 from lafka.papers.candidates import Candidate
 from lafka.papers.checking import Verifier
-from lafka.papers.walk.trails import Trail
+from lafka.papers.walk import Trail
 from tests.stores import Store, page, pdf
 
 store = Store(Path("archive"))

@@ -39,8 +39,7 @@ from lafka.papers.finders import Page
 from lafka.papers.lists.faults import hopeful
 from lafka.papers.lists.futlis import Feeder, Line
 from lafka.papers.outcomes import Outcome
-from lafka.papers.walk.asks import Ask, Capture, Past
-from lafka.papers.walk.trails import Trail
+from lafka.papers.walk import Ask, Capture, Past, Trail
 from lafka.politeness.failures import not_the_sites
 from lafka.politeness.feeder import HostFeeder
 from lafka.runs import validation

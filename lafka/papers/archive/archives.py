@@ -35,8 +35,8 @@ from lafka.errors import (
     StorageTrouble,
 )
 from lafka.papers import archive as parts
-from lafka.papers.archive.storedfuts import StoredFut as StoredFut  # noqa: PLC0414
 from lafka.papers.archive.suwafs import Fut, Suwaf
+from lafka.papers.archive.suwafs import StoredFut as StoredFut  # noqa: PLC0414
 from lafka.pids import SCHEMES, Pid, Scheme
 from lafka.storage import drafts
 from lafka.storage.folders import files_below, make_folders, sync_folder

@@ -32,7 +32,7 @@ from lafka.papers.archive.contents import (
     literal_place,
 )
 from lafka.papers.archive.suwafs import Fut, Suwaf
-from lafka.papers.walk.asks import Capture
+from lafka.papers.walk import Capture
 from lafka.pids import Pid, Scheme
 from lafka.storage.locks import Lock, held, locking
 from lafka.storage.steps import Steps, done

@@ -15,10 +15,10 @@ from lafka.capture.addresses import literal, networks
 from lafka.errors import BadArchive, BadArgument
 from lafka.papers.archive.archives import DEFAULT_COLLECTION, Archive
 from lafka.papers.lists import listfiles
-from lafka.papers.lists.excludes import Excludes
 from lafka.papers.lists.faults import refuse_all_bad
 from lafka.papers.lists.futlis import Line
-from lafka.papers.walk.trails import Links, Policy
+from lafka.papers.lists.listfiles import Excludes
+from lafka.papers.walk import Links, Policy
 from lafka.pids import SCHEMES, Scheme
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from lafka.capture.logged import LoggedHops
 from lafka.capture.verdicts import Verdict, judge
 from lafka.papers.finders import Page
 from lafka.papers.outcomes import Outcome
-from lafka.papers.walk.asks import MISS_MAX, Ask, Capture
+from lafka.papers.walk import MISS_MAX, Ask, Capture
 from lafka.payloads import Kind
 
 if TYPE_CHECKING:

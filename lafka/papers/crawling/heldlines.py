@@ -18,8 +18,8 @@ from lafka.warc.format import dates
 if TYPE_CHECKING:
     from lafka.papers.archive.archives import Archive
     from lafka.papers.archive.suwafs import Fut
-    from lafka.papers.lists.excludes import Excludes
     from lafka.papers.lists.futlis import Futli, Line
+    from lafka.papers.lists.listfiles import Excludes
 
 TOLD_AFTER = 512
 """Lines after which it is told how many they are, or half a second."""

@@ -13,7 +13,7 @@ from lafka.errors import BadArchive, BadArgument, BadList, LafkaError
 from lafka.papers.archive.archives import Archive
 from lafka.papers.checking import Verifier
 from lafka.papers.crawling.arguments import FutliArguments
-from lafka.papers.walk.trails import Links
+from lafka.papers.walk import Links
 from lafka.pids import SCHEMES, Pid, Scheme
 from lafka.spiders.futli import FutliSpider
 

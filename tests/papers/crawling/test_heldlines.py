@@ -19,9 +19,8 @@ from lafka.items import TrailItem, held_entry
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.suwafs import Fut
 from lafka.papers.crawling.heldlines import TOLD_AFTER, HeldLines, feed_line
-from lafka.papers.lists.excludes import Excludes
 from lafka.papers.lists.futlis import Futli, Line
-from lafka.papers.lists.listfiles import read
+from lafka.papers.lists.listfiles import Excludes, read
 from lafka.pids import SCHEMES, Pid
 from lafka.runs.feed import NO_CHAIN, chained_lines
 from lafka.runs.reports import Tally
