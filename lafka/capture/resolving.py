@@ -69,6 +69,7 @@ class _SystemResolver:
 
     def __init__(self, reactor: Any) -> None:
         self._reactor = reactor
+        self._getaddrinfo = socket.getaddrinfo
 
     def resolveHostName(  # noqa: N802
         self,
@@ -87,22 +88,22 @@ class _SystemResolver:
         resolution = HostResolution(hostName)
         resolutionReceiver.resolutionBegan(resolution)
         pool = self._reactor.getThreadPool()
-        deferToThreadPool(self._reactor, pool, _looked_up, hostName, portNumber).addCallback(told)
+        deferToThreadPool(self._reactor, pool, self._ask, hostName, portNumber).addCallback(told)
         return resolution
 
-
-def _looked_up(name: str, port: int) -> list[Any]:
-    try:
-        found = socket.getaddrinfo(name, port, 0, socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        found = []
-        if getattr(error, "errno", None) in _OF_NO_NAME or type(error) is OSError:
-            _troubled[name] = str(getattr(error, "strerror", None) or error)
-            if len(_troubled) > _NAMES:
-                _troubled.popitem(last=False)
-            return found
-    _troubled.pop(name, None)
-    return found
+    def _ask(self, name: str, port: int) -> list[Any]:
+        """Return what the system says of *name*, nothing where it says that it has no address."""
+        try:
+            found = self._getaddrinfo(name, port, 0, socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            found = []
+            if getattr(error, "errno", None) in _OF_NO_NAME or type(error) is OSError:
+                _troubled[name] = str(getattr(error, "strerror", None) or error)
+                if len(_troubled) > _NAMES:
+                    _troubled.popitem(last=False)
+                return found
+        _troubled.pop(name, None)
+        return found
 
 
 def _known(name: str, port: int) -> tuple[Any, ...] | None:
