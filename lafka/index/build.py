@@ -91,7 +91,7 @@ class _Making:
         if is_new:
             with drafted(self._place) as draft:
                 self._build(draft)
-            with tables.telling(self._place.draft):
+            with tables.reraising(self._place.draft):
                 with self._place.draft.open("rb") as file:
                     os.fsync(file.fileno())
                 put_in_place(self._place.draft, self._place.database)
@@ -106,7 +106,7 @@ class _Making:
             self._build(draft)
             self._add(draft, more)
         with (
-            tables.telling(self._place.draft),
+            tables.reraising(self._place.draft),
             closing(tables.open_to_read(self._place.draft)) as draft,
             opened(self._place.database, self.account) as db,
         ):
@@ -126,7 +126,7 @@ class _Making:
 def drafted(place: IndexFiles) -> Iterator[sqlite3.Connection]:
     """An empty index under the name of a draft; gone where it is left by an exception."""
     tables.remove(place.draft)
-    with tables.telling(place.draft):
+    with tables.reraising(place.draft):
         try:
             with closing(tables.open_draft(place.draft)) as db:
                 yield db
@@ -137,21 +137,21 @@ def drafted(place: IndexFiles) -> Iterator[sqlite3.Connection]:
 
 def describe(place: IndexFiles) -> None:
     """Put what Datasette says of the tables beside the index, where it is not there already."""
-    path, told = place.folder / "metadata.yml", METADATA.read_bytes()
-    with tables.telling(path):
-        if not path.exists() or path.read_bytes() != told:
-            drafts.replace(path, [told])
+    path, described = place.folder / "metadata.yml", METADATA.read_bytes()
+    with tables.reraising(path):
+        if not path.exists() or path.read_bytes() != described:
+            drafts.replace(path, [described])
 
 
 @contextmanager
 def opened(path: Path, account: IndexTally) -> Iterator[sqlite3.Connection]:
-    """The index at *path* to write to; what is damaged or of another version goes, and is told."""
+    """The index at *path* to write to; what is damaged or of another version goes, with a note."""
     try:
         db = tables.open_to_write(path)
     except BadIndex as error:
         _discard(path, error, account)
         db = tables.open_to_write(path)
-    with tables.telling(path):
+    with tables.reraising(path):
         try:
             yield db
         finally:
@@ -164,10 +164,12 @@ def opened(path: Path, account: IndexTally) -> Iterator[sqlite3.Connection]:
 
 
 def _discard(path: Path, error: BadIndex, account: IndexTally) -> None:
-    with tables.telling(path):
+    with tables.reraising(path):
         kept = tables.discard(path)
-    told = f"{error}; it is made anew"
-    account.told.append(f"{told}, the old file is kept as {kept.name}" if kept else told)
+    sentence = f"{error}; it is made anew"
+    account.sentences.append(
+        f"{sentence}, the old file is kept as {kept.name}" if kept else sentence
+    )
 
 
 class IndexBuilder:
@@ -258,7 +260,7 @@ class IndexBuilder:
                 self._read(folder)
 
     def _tell_lost(self, link: Path) -> None:
-        self._account.tell(f"{link}: a link that leads nowhere")
+        self._account.note(f"{link}: a link that leads nowhere")
 
     def _read(self, folder: ChangedFolder) -> None:
         number = self._folder(folder)
@@ -267,8 +269,8 @@ class IndexBuilder:
         before = {name for name, *_ in known - there}  # whose papers are others, or gone
         self._remove(number, folder.path, before.difference(names))
         gone = []
-        told: list[str] = []
-        for name, paper in read_papers(self._archive, folder.path, names, told):
+        sentences: list[str] = []
+        for name, paper in read_papers(self._archive, folder.path, names, sentences):
             if paper is not None:
                 self._papers.take(number, paper)
                 self._account.papers += 1
@@ -276,8 +278,8 @@ class IndexBuilder:
             elif name in before:
                 gone.append(name)
         self._remove(number, folder.path, gone)
-        for sentence in told:
-            self._account.tell(sentence)
+        for sentence in sentences:
+            self._account.note(sentence)
         self._looked_at(number, folder)
 
     def _looked_at(self, number: int, folder: ChangedFolder) -> None:
@@ -402,7 +404,7 @@ def _compared(archive: Archive, place: IndexFiles) -> Iterator[Difference]:
     with drafted(place) as anew:
         IndexBuilder(anew, archive, place, account=account).run()
         index = tables.open_to_read(place.database)
-        with tables.telling(place.database):
+        with tables.reraising(place.database):
             try:
                 _sound(index, place.database)
                 yield from differences(index, anew)
@@ -411,6 +413,6 @@ def _compared(archive: Archive, place: IndexFiles) -> Iterator[Difference]:
 
 
 def _sound(db: sqlite3.Connection, path: Path) -> None:
-    told = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if told != "ok":
-        raise BadIndex(path, told)
+    state = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if state != "ok":
+        raise BadIndex(path, state)

@@ -77,7 +77,7 @@ def index_captures(
 ) -> None:
     """Bring captures.sqlite up to date with the papers of the index *db*; *anew*: from nothing.
 
-    A WARC that is shorter than its suwaf says, or no WARC, is told and tried again the next time.
+    A WARC that is shorter than its suwaf says, or no WARC, is noted and tried again the next time.
     ``BadIndex`` where a database of something else is in its place, ``StorageTrouble``.
     """
     CaptureRows(db, account, archive, place).run(anew=anew)
@@ -124,7 +124,7 @@ class CaptureRows:
         self._passed: set[int] = set()
 
     def run(self, *, anew: bool) -> None:
-        with tables.telling(self._path):
+        with tables.reraising(self._path):
             for killed in self._path.parent.glob(f".draft-*{self._path.name}*"):
                 killed.unlink()
             try:
@@ -132,7 +132,7 @@ class CaptureRows:
             except BadIndex as error:
                 if "something else" in error.message:
                     raise
-                self._account.told.append(f"{error}; it is made anew")
+                self._account.sentences.append(f"{error}; it is made anew")
                 tables.remove(self._path)
                 self._refresh(anew=True)
 
@@ -195,7 +195,7 @@ class CaptureRows:
                 builder.add_row(row)
             self._account.captures += len(rows)
             if sentence:
-                self._account.tell(sentence)
+                self._account.note(sentence)
                 self._passed.add(number)
             else:
                 yield end, number

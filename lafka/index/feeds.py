@@ -2,7 +2,7 @@
 """Reports of runs and outcome feeds -> the rows of runs, waits, asks and days.
 
 A feed is append-only, so it is read from where the last reading ended; a torn last line waits.
-Where one shrank, changed before that place, or is gone, all feeds are read anew: what it told is in
+Where one shrank, changed before that place, or is gone, all feeds are read anew: what it said is in
 the rows of many futlis. Where a line is older than what is known of its futli, the lines of that
 futli are gathered from all feeds once more.
 """
@@ -62,7 +62,7 @@ class _KnownRun:
 
 
 class FeedRows:
-    """Brings what is told of runs up to date; *step* ends a transaction and begins the next."""
+    """Brings the rows of runs up to date; *step* ends a transaction and begins the next."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class FeedRows:
 
     def _forget_all(self, names: list[str]) -> None:
         """As if no feed had ever been read, in one step."""
-        told = [row[0] for row in self._db.execute("SELECT DISTINCT futli FROM asked")]
+        asked = [row[0] for row in self._db.execute("SELECT DISTINCT futli FROM asked")]
         papers = {
             row[0] for row in self._db.execute(
                 "SELECT DISTINCT paper FROM futli WHERE id IN (SELECT futli FROM asked)")
@@ -167,7 +167,7 @@ class FeedRows:
         for name in self._known().keys() - {*names}:
             self._db.execute("DELETE FROM run WHERE name = ?", (name,))
         self._account.runs += 1
-        self._papers.settle(told)
+        self._papers.settle(asked)
         for paper in papers:
             self._papers.drop_unknown(paper)
         for name in names:
@@ -204,25 +204,25 @@ class FeedRows:
 
     def _said(self, path: Path, times: tuple[int | None, int | None]) -> dict[str, Any]:
         """The columns of a run by its report; where that is damaged the reason says so."""
-        told: dict[str, Any] = dict.fromkeys(_RUN_COLUMNS)
-        told |= {"legacy": 0, "report_mtime_ns": times[0], "report_size": times[1]}
+        columns: dict[str, Any] = dict.fromkeys(_RUN_COLUMNS)
+        columns |= {"legacy": 0, "report_mtime_ns": times[0], "report_size": times[1]}
         run = self._known_run(path.stem).number
         self._db.execute("DELETE FROM waits WHERE run = ?", (run,))
         if times[0] is None:
-            return told
+            return columns
         try:
             report = Report.load(path)
         except FileNotFoundError:
-            return told
+            return columns
         except BadReport as error:
-            return told | {"state": "damaged", "reason": stored(error.message)}
-        told |= _of_report(report)
+            return columns | {"state": "damaged", "reason": stored(error.message)}
+        columns |= _of_report(report)
         waits = list(_waits(report.values))
         self._db.executemany(
             "REPLACE INTO waits VALUES (?, ?, ?, ?, ?, ?, ?)",
             ((run, self._hosts.number(host), *rest) for host, *rest in waits),
         )
-        return told
+        return columns
 
     def _learn(self) -> None:
         rows = self._db.execute("SELECT id, name, legacy FROM run").fetchall()
@@ -253,12 +253,12 @@ class FeedRows:
         )
 
     def _parsed(self, name: str, lines: Iterable[bytes]) -> Iterator[FeedLine]:
-        """*lines* of the feed of run *name*; what is no outcome is told and left out."""
+        """*lines* of the feed of run *name*; what is no outcome is noted and left out."""
         for data in lines:
             try:
                 yield FeedLine.of(data)
             except BadLine as error:
-                self._account.tell(not_read(self._feed(name), error))
+                self._account.note(not_read(self._feed(name), error))
 
     def _take(self, name: str, lines: list[bytes]) -> None:
         """The rows of whole *lines* of the feed of run *name*."""
@@ -347,7 +347,7 @@ class FeedRows:
     # Lines that came out of order -----------------------------------------------------------
 
     def _read_again(self) -> None:
-        """Gather the lines of futlis whose lines are told out of order, from all feeds."""
+        """Gather the lines of futlis whose lines come out of order, from all feeds."""
         if not self._db.execute("SELECT 1 FROM futli WHERE reread > 0").fetchone():
             return
         self._db.execute("DROP TABLE IF EXISTS temp.again")

@@ -71,14 +71,14 @@ class HostRows:
 
 @dataclass(slots=True)
 class IndexTally:
-    """The outcome of bringing an index up to date; ``told``: sentences about what could not be."""
+    """The outcome of bringing an index up to date; ``sentences`` are about what could not be."""
 
     papers: int = 0
     gone: int = 0
     lines: int = 0
     runs: int = 0
     passed_over: int = 0
-    told: list[str] = field(default_factory=list)
+    sentences: list[str] = field(default_factory=list)
     reread: int = 0
     captures: int = 0
     titles: int = 0
@@ -94,14 +94,14 @@ class IndexTally:
                  f"{self.lines} lines"]  # fmt: skip
         parts += [f"{self.titles} titles"] if self.titles else []
         parts += [f"{self.captures} records of WARCs"] if self.captures else []
-        others = self.passed_over - len(self.told)
+        others = self.passed_over - len(self.sentences)
         parts += [f"{others} more that are none were passed over"] if others > 0 else []
         return ", ".join(parts)
 
-    def tell(self, sentence: str, most: int = 20) -> None:
+    def note(self, sentence: str, most: int = 20) -> None:
         self.passed_over += 1
-        if len(self.told) < most:
-            self.told.append(printable(sentence))
+        if len(self.sentences) < most:
+            self.sentences.append(printable(sentence))
 
 
 class PaperRows:
@@ -152,7 +152,7 @@ class PaperRows:
         urls = [*futlis, *(opened - futlis.keys())]
         for url in urls:
             times = futlis.get(url, {})
-            lived = self.told((), [time for time, fut in times.items() if not fut.label])
+            lived = self._life_columns((), [time for time, fut in times.items() if not fut.label])
             host = self._hosts.number(host_of(url))
             done = self._db.execute(_ADD_LIVED, (*lived, paper, url, host, url in opened, None))
             assert done.lastrowid is not None
@@ -251,9 +251,11 @@ class PaperRows:
         futs = self._db.execute(
             "SELECT time FROM fut WHERE futli = ? AND label IS NULL", (futli,)
         ).fetchall()
-        return *self.told(rows, [time for (time,) in futs]), futli
+        return *self._life_columns(rows, [time for (time,) in futs]), futli
 
-    def told(self, rows: Sequence[tuple[Any, ...]], futs: Sequence[str]) -> tuple[Any, ...]:
+    def _life_columns(
+        self, rows: Sequence[tuple[Any, ...]], futs: Sequence[str]
+    ) -> tuple[Any, ...]:
         """The columns of ``_SET_LIFE`` but the last, of a futli with *rows* of asks and *futs*."""
         own = [row for row in rows if not self._runs[row[6]][1]]
         asks = [AskRun(time=row[0], until=row[1], outcome=row[2], times=row[3]) for row in own]

@@ -189,11 +189,11 @@ class FeedLine:
             raise BadLine(f"it has the time {time!r} and the outcome {outcome!r}")
         datetime.fromisoformat(time)
         requests, error = whole(values.get("requests")), values.get("error")
-        told = stored(str(error))[:LONGEST_ERROR] if error else None
+        text = stored(str(error))[:LONGEST_ERROR] if error else None
         asked = requests or outcome != _FUT
         trail = _trail(values, futli) if asked else {}
         return cls(pid=stored(pid), futli=stored(futli), outcome=outcome, time=time,
-                   requests=requests, error=told, **trail)  # fmt: skip
+                   requests=requests, error=text, **trail)  # fmt: skip
 
 
 def _trail(values: Mapping[str, Any], futli: str) -> dict[str, Any]:
@@ -292,13 +292,13 @@ class AskedRow:
 def folded(
     lines: Iterable[tuple[str, FeedLine]], legacy: Container[str] = frozenset()
 ) -> list[AskedRow]:
-    """The rows of one futli's *lines*, each with its run, in any order and however often told.
+    """The rows of one futli's *lines*, each with its run, in any order and however often said.
 
     Of lines of one run and time the later of *lines* stands. *legacy*: runs that asked a gateway.
     """
-    told = {(line.time, run): line for run, line in lines}
+    latest = {(line.time, run): line for run, line in lines}
     rows: list[AskedRow] = []
-    for (_, run), line in sorted(told.items(), key=lambda one: one[0]):
+    for (_, run), line in sorted(latest.items(), key=lambda one: one[0]):
         last = rows[-1] if rows else None
         if last and last.is_same(line, apart=(run in legacy) != (last.last_run in legacy)):
             rows[-1] = last.with_line(run, line)
@@ -350,7 +350,7 @@ class Life:
     lost_by: str | None = None
     back_since: str | None = None
 
-    # Changed in place while it is told: an index of a million papers tells millions of lives.
+    # Changed in place while it goes on: an index of a million papers has millions of lives.
 
     def count(self, asks: AskRun) -> None:
         self.asks += asks.times
@@ -448,7 +448,7 @@ def life(asks: Sequence[AskRun], futs: Sequence[str]) -> Life:
 def _in_order(asks: Sequence[AskRun], futs: Sequence[str]) -> Iterator[AskRun | str]:
     """Both by time; a fut before the asks that began when it was captured, or later.
 
-    Asks that ended otherwise and span a fut's time are told after it.
+    Asks that ended otherwise and span a fut's time come after it.
     """
     events: list[tuple[str, int, AskRun | str]] = [
         (time.removesuffix("Z"), 0, time) for time in futs

@@ -92,8 +92,8 @@ class Scan:
     """One walk over the suwafs of the archive at *root*.
 
     *known*: folders by path, as the last walk left them. *began_ns*: when this one began, since
-    1970. *lost* is told of each link that leads nowhere. ``StorageTrouble`` where the disk does not
-    read: what is there cannot be said then.
+    1970. *lost* is called with each link that leads nowhere. ``StorageTrouble`` where the disk does
+    not read: what is there cannot be said then.
     """
 
     def __init__(
@@ -243,12 +243,12 @@ def futs_of(times: Mapping[str, Fut]) -> Iterator[tuple[Any, ...]]:
 
 
 def read_papers(
-    archive: Archive, folder: str, names: Sequence[str], told: list[str]
+    archive: Archive, folder: str, names: Sequence[str], sentences: list[str]
 ) -> Iterator[tuple[str, ReadPaper | None]]:
     """The suwafs of these *names* in *folder*, relative to the root; None for what is none.
 
-    *told* gets a sentence for each that is no paper's place. ``StorageTrouble`` where the disk does
-    not read.
+    *sentences* gets a sentence for each that is no paper's place. ``StorageTrouble`` where the
+    disk does not read.
     """
     with _opened(archive.root / folder) as fd:
         for name in names:
@@ -256,7 +256,7 @@ def read_papers(
                 paper = read_paper(archive, f"{folder}/{name}", name, fd)
             except BadPid as error:
                 place = Path(archive.root, folder, name)
-                told.append(f"{place}: no paper has this place: {error}")
+                sentences.append(f"{place}: no paper has this place: {error}")
                 paper = None
             yield name, paper
 

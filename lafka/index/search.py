@@ -90,7 +90,7 @@ class _Way:
 def search(db: sqlite3.Connection, question: Question) -> FoundPage:
     """The papers that *question* matches, in the order of the way that finds them.
 
-    ``BadArgument`` where a part of it is none. Raises what SQLite does: ``tables.telling``.
+    ``BadArgument`` where a part of it is none. Raises what SQLite does: ``tables.reraising``.
     """
     _check(question)
     way = _way(db, question)
@@ -241,8 +241,8 @@ def _papers(db: sqlite3.Connection, numbers: Sequence[int]) -> Iterator[FoundPap
     for number in numbers:
         if number in found:
             pid, title, year, futs, first, last = found[number]
-            told = states[number]
+            lives = states[number]
             yield FoundPaper(
                 pid=pid, title=title, year=year, futs=futs, first=first, last=last,
-                futlis=len(told), states=tuple(state for state in STATES if state in told),
+                futlis=len(lives), states=tuple(state for state in STATES if state in lives),
             )  # fmt: skip

@@ -89,10 +89,10 @@ class Titles:
         pages: Children,
         batch: list[tuple[Any, ...]],
     ) -> None:
-        told = [(row, self._found(archive, pages, account, row)) for row in batch]
+        read = [(row, self._found(archive, pages, account, row)) for row in batch]
         rows = PaperRows(db, archive, HostRows(db))
         db.execute("BEGIN IMMEDIATE")
-        for (number, _, _, size, title, source, _), (found, year, found_in) in told:
+        for (number, _, _, size, title, source, _), (found, year, found_in) in read:
             db.execute(
                 "UPDATE paper SET (title, title_from, titled) = (?, ?, ?),"
                 " year = coalesce(?, year) WHERE id = ?", (found, found_in, size, year, number)
@@ -133,7 +133,7 @@ def _of_page(
     try:
         page = newest_page(warc, end)
     except (BadWarc, OSError) as error:
-        account.tell(str(error))
+        account.note(str(error))
         return None, None
     if page is None:
         return None, None
@@ -141,7 +141,7 @@ def _of_page(
     try:
         found = pages.ask("title", {"type": content_type}, data, seconds=CPU_SECONDS)
     except ChildDied as error:
-        account.tell(f"{warc}: its page cannot be read: {error}")
+        account.note(f"{warc}: its page cannot be read: {error}")
         return None, None
     text = clean(found["title"])
     return (text, found["from"]) if text else (None, None)

@@ -38,14 +38,14 @@ def _without_formula(cell: Cell) -> Cell:
 
 def values(whole: TableReport) -> dict[str, Any]:
     """Return the object: a list of rows for each table; of ``what`` and ``value`` an object."""
-    told: dict[str, Any] = {
+    frame: dict[str, Any] = {
         "format": FORMAT,
         "as_of": whole.span.as_of,
         "since": whole.span.since or None,
         "until": whole.span.until or None,
         "archive": whole.archive or None,
     }
-    return told | {table.key: _rows(table) for table in whole.tables}
+    return frame | {table.key: _rows(table) for table in whole.tables}
 
 
 def _rows(table: Table) -> Any:
@@ -126,7 +126,7 @@ a { color: #0b4f8a; } a:focus-visible, .wide:focus-visible { outline: 3px solid 
 
 def as_html(whole: TableReport, *, top: int = 50, plot: Callable[[Table], str]) -> bytes:
     """Return the page: at most *top* rows a table, and how many are left out; *plot* draws one."""
-    told = [_section(table, top, plot) for table in whole.tables]
+    sections = [_section(table, top, plot) for table in whole.tables]
     title = printable(whole.title)
     links = "".join(
         f'<li><a href="#{escape(table.key)}">{_text(table.title)}</a></li>'
@@ -140,7 +140,7 @@ def as_html(whole: TableReport, *, top: int = 50, plot: Callable[[Table], str]) 
         f"<title>{escape(title)}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
         f"<header><h1>{escape(title)}</h1>\n<p>{_of(whole)}</p></header>\n",
         f'<nav aria-label="Tables"><ul>{links}</ul></nav>\n<main>\n',
-        *told,
+        *sections,
         "</main>\n</body>\n</html>\n",
     )
     return "".join(parts).encode("utf-8", "backslashreplace")

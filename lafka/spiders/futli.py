@@ -131,7 +131,7 @@ class FutliSpider(RoadSpider[Line]):
                 since=self.arguments.since,
                 excludes=self.arguments.excludes,
                 stops=lambda: self.stops,
-                told=lambda count: self._passed(feeder, count, loop),
+                on_count=lambda count: self._passed(feeder, count, loop),
             )
         return feeder
 

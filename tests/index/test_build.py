@@ -150,7 +150,7 @@ def test_sizes_that_no_file_has_are_a_problem_or_no_line(history: History, numbe
     account = history.index()
     ((problem,),) = history.rows("SELECT problem FROM paper")
     assert problem == "not a suwaf: a place that no file has"
-    assert len(account.told) == 1
+    assert len(account.sentences) == 1
 
 
 def test_titles_and_urls_in_any_script_are_stored(history: History) -> None:

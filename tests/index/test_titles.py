@@ -121,7 +121,7 @@ def test_a_page_that_stops_its_reader_is_one_paper_without_a_title(
     store.put(store.splap(html("<title>deadly</title>")))
     store.put(store.splap(html("<title>Good</title>"), pid=OTHER))
     account = index(store)
-    assert "its page cannot be read: its reader ended with" in account.told[0]
+    assert "its page cannot be read: its reader ended with" in account.sentences[0]
     assert titled(store) == [(PID, None, None), (OTHER, "Good", "title")]
 
 

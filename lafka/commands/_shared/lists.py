@@ -73,5 +73,5 @@ def _told(account: ListAccount) -> Iterator[str]:
     yield f"{len(account.hosts)} hosts{f': {most}' if most else ''}"
     kinds = sorted(account.kinds.values(), key=lambda kind: -kind.count)
     yield from chain.from_iterable(
-        (told, f"    {kind.text}") for told, kind in zip(account.told(), kinds, strict=True)
+        (told, f"    {kind.text}") for told, kind in zip(account.sentences(), kinds, strict=True)
     )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-TOLD = {
+HELPS = {
     "input": "LIST or - for standard input",
     "collection": "RePEc|Socionet|any",
     "links": "ranked|first|all",
@@ -36,7 +36,7 @@ TOLD = {
     "check": "1 looks at the list and asks nothing",
 }
 """The spider's arguments, and what ``crawl -h`` says of each."""
-ARGUMENTS = tuple(TOLD)
+ARGUMENTS = tuple(HELPS)
 GUESTS = ("_job",)  # scrapyd's
 _AGE = re.compile(r"(\d{1,6})([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -118,12 +118,12 @@ class FutliArguments:
         return Archive.create(self.root, self.collection)
 
 
-def tell(parser: ArgumentParser) -> None:
+def add_help(parser: ArgumentParser) -> None:
     """Say in the help of ``-a`` what the spider's arguments are."""
-    told = ", ".join(f"{name}={text}" for name, text in TOLD.items())
+    helps = ", ".join(f"{name}={text}" for name, text in HELPS.items())
     for action in parser._actions:
         if "-a" in action.option_strings:
-            action.help = f"{action.help}. Those of futli are {told}"
+            action.help = f"{action.help}. Those of futli are {helps}"
 
 
 def scheme_of(settings: BaseSettings, name: str | None) -> Scheme:
