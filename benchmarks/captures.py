@@ -13,8 +13,7 @@ from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.recovery import end_of
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.outcomes import Outcome
-from lafka.papers.walk.asks import Ask, Capture
-from lafka.papers.walk.trails import Trail
+from lafka.papers.walk import Ask, Capture, Trail
 
 
 def payload(seed: str, size: int) -> bytes:

@@ -15,7 +15,7 @@ from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.paperwarc import Stored, StoredCapture, TrailRecord
 from lafka.papers.archive.recovery import end_of, recover
 from lafka.papers.outcomes import Outcome
-from lafka.papers.walk.trails import Trail
+from lafka.papers.walk import Trail
 from lafka.runs.reporting import RunReports
 from lafka.storage.steps import Steps
 from lafka.storage.stopping import (

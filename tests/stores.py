@@ -25,8 +25,7 @@ from lafka.papers.checking import Verifier
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.origins import NAMES, Origin
 from lafka.papers.outcomes import Outcome
-from lafka.papers.walk.asks import Ask, Capture
-from lafka.papers.walk.trails import Trail
+from lafka.papers.walk import Ask, Capture, Trail
 from lafka.warc.format import dates
 
 START = datetime(2026, 11, 20, 10, 11, 12, 250_000, tzinfo=UTC)

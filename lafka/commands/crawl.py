@@ -29,10 +29,10 @@ class Command(crawl.Command):
     _code: int | None = None
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
-        from lafka.papers.crawling.arguments import tell  # noqa: PLC0415
+        from lafka.papers.crawling.arguments import add_help  # noqa: PLC0415
 
         super().add_options(parser)
-        tell(parser)
+        add_help(parser)
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         # All commands are imported always. What is imported here first makes classes that Scrapy

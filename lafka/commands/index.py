@@ -53,7 +53,7 @@ class Command(ArchiveCommand):
         asked = {"captures": opts.captures, "titles": opts.titles, "anew": opts.rebuild}
         with more_of(self.settings, **asked) as more:
             account = refresh(archive, place, anew=opts.rebuild, more=more)
-        for sentence in account.told:
+        for sentence in account.sentences:
             print(f"{program()} index: {sentence}", file=sys.stderr)
         if not opts.quiet:
             print(f"{account.in_figures()}; {monotonic() - begun:.1f} s: {place.database}")

@@ -43,7 +43,7 @@ class Command(ArchiveCommand):
         from lafka.index.tables import (  # noqa: PLC0415
             IndexFiles,
             open_to_read,
-            telling,
+            reraising,
         )
         from lafka.reports.report import ReportOptions, answer  # noqa: PLC0415
 
@@ -53,7 +53,7 @@ class Command(ArchiveCommand):
         place = IndexFiles.of(archive.root, self.settings["LAFKA_INDEX"])
         if not opts.no_index:
             self._refresh(place)
-        with closing(open_to_read(place.database)) as db, telling(place.database):
+        with closing(open_to_read(place.database)) as db, reraising(place.database):
             data = answer(db, asked)
         write_output(asked.output, [data])
 
@@ -61,7 +61,7 @@ class Command(ArchiveCommand):
         from lafka.index.build import refresh  # noqa: PLC0415
 
         try:
-            for sentence in refresh(self.archive(), place).told:
+            for sentence in refresh(self.archive(), place).sentences:
                 print(f"{program()} report: {sentence}", file=sys.stderr)
         except ArchiveBusy as error:
             if not place.database.exists():

@@ -21,7 +21,7 @@ from typing import Any
 import lafka
 from lafka.index import tables
 from lafka.index.feeds import FeedRows
-from lafka.index.papers import Account, Hosts, PaperRows
+from lafka.index.papers import HostRows, IndexTally, PaperRows
 from lafka.index.scan import ChangedFolder, FolderTimes, Found, GoneFolder, Scan, read_papers
 from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
@@ -36,7 +36,7 @@ UNFINISHED = "unfinished"
 """A key of ``meta`` that is there while an index is brought up to date, and after a kill."""
 
 
-More = Callable[[sqlite3.Connection, Account, Archive, IndexFiles], None]
+More = Callable[[sqlite3.Connection, IndexTally, Archive, IndexFiles], None]
 """What else is brought up to date, with the open index and its account."""
 
 
@@ -48,7 +48,7 @@ def refresh(
     more: Sequence[More] = (),
     clock: Callable[[], int] = time_ns,
     batch: int = BATCH,
-) -> Account:
+) -> IndexTally:
     """Bring the index at *place* up to date with *archive*; *anew*: from nothing.
 
     While it is made anew, readers see the old one. *more*: what else is added in the end, as
@@ -67,7 +67,7 @@ def refresh(
 
 
 class _Making:
-    """What :func:`refresh` does, by the one process that may."""
+    """The work of :func:`refresh`, by the one process that may."""
 
     def __init__(
         self, archive: Archive, place: IndexFiles, *, clock: Callable[[], int], batch: int
@@ -76,7 +76,7 @@ class _Making:
         self._place = place
         self._clock = clock
         self._batch = batch
-        self.account = Account()
+        self.account = IndexTally()
 
     def bring(self, more: Sequence[More]) -> None:
         """Bring the index up to date, making it where there is none."""
@@ -91,7 +91,7 @@ class _Making:
         if is_new:
             with drafted(self._place) as draft:
                 self._build(draft)
-            with tables.telling(self._place.draft):
+            with tables.reraising(self._place.draft):
                 with self._place.draft.open("rb") as file:
                     os.fsync(file.fileno())
                 put_in_place(self._place.draft, self._place.database)
@@ -106,7 +106,7 @@ class _Making:
             self._build(draft)
             self._add(draft, more)
         with (
-            tables.telling(self._place.draft),
+            tables.reraising(self._place.draft),
             closing(tables.open_to_read(self._place.draft)) as draft,
             opened(self._place.database, self.account) as db,
         ):
@@ -114,7 +114,7 @@ class _Making:
         tables.remove(self._place.draft)
 
     def _build(self, db: sqlite3.Connection) -> None:
-        Builder(db, self._archive, self._place, account=self.account, clock=self._clock,
+        IndexBuilder(db, self._archive, self._place, account=self.account, clock=self._clock,
                 batch=self._batch).run()  # fmt: skip
 
     def _add(self, db: sqlite3.Connection, more: Sequence[More]) -> None:
@@ -126,7 +126,7 @@ class _Making:
 def drafted(place: IndexFiles) -> Iterator[sqlite3.Connection]:
     """An empty index under the name of a draft; gone where it is left by an exception."""
     tables.remove(place.draft)
-    with tables.telling(place.draft):
+    with tables.reraising(place.draft):
         try:
             with closing(tables.open_draft(place.draft)) as db:
                 yield db
@@ -137,21 +137,21 @@ def drafted(place: IndexFiles) -> Iterator[sqlite3.Connection]:
 
 def describe(place: IndexFiles) -> None:
     """Put what Datasette says of the tables beside the index, where it is not there already."""
-    path, told = place.folder / "metadata.yml", METADATA.read_bytes()
-    with tables.telling(path):
-        if not path.exists() or path.read_bytes() != told:
-            drafts.replace(path, [told])
+    path, described = place.folder / "metadata.yml", METADATA.read_bytes()
+    with tables.reraising(path):
+        if not path.exists() or path.read_bytes() != described:
+            drafts.replace(path, [described])
 
 
 @contextmanager
-def opened(path: Path, account: Account) -> Iterator[sqlite3.Connection]:
-    """The index at *path* to write to; what is damaged or of another version goes, and is told."""
+def opened(path: Path, account: IndexTally) -> Iterator[sqlite3.Connection]:
+    """The index at *path* to write to; what is damaged or of another version goes, with a note."""
     try:
         db = tables.open_to_write(path)
     except BadIndex as error:
         _discard(path, error, account)
         db = tables.open_to_write(path)
-    with tables.telling(path):
+    with tables.reraising(path):
         try:
             yield db
         finally:
@@ -163,14 +163,16 @@ def opened(path: Path, account: Account) -> Iterator[sqlite3.Connection]:
             db.close()
 
 
-def _discard(path: Path, error: BadIndex, account: Account) -> None:
-    with tables.telling(path):
+def _discard(path: Path, error: BadIndex, account: IndexTally) -> None:
+    with tables.reraising(path):
         kept = tables.discard(path)
-    told = f"{error}; it is made anew"
-    account.told.append(f"{told}, the old file is kept as {kept.name}" if kept else told)
+    sentence = f"{error}; it is made anew"
+    account.sentences.append(
+        f"{sentence}, the old file is kept as {kept.name}" if kept else sentence
+    )
 
 
-class Builder:
+class IndexBuilder:
     """Brings an open database up to date. Raises what SQLite and the disk do."""
 
     def __init__(
@@ -179,7 +181,7 @@ class Builder:
         archive: Archive,
         place: IndexFiles,
         *,
-        account: Account,
+        account: IndexTally,
         clock: Callable[[], int] = time_ns,
         batch: int = BATCH,
     ) -> None:
@@ -190,7 +192,7 @@ class Builder:
         self._clock = clock
         self._batch = batch
         self._waiting = 0
-        self._hosts = Hosts(db)
+        self._hosts = HostRows(db)
         self._papers = PaperRows(db, archive, self._hosts)
 
     def run(self) -> None:
@@ -216,7 +218,7 @@ class Builder:
         return met
 
     def _step(self) -> None:
-        """What was written so far is there for readers, and outlives a kill."""
+        """Commit: what was written so far is there for readers, and outlives a kill."""
         self._db.execute("COMMIT")
         self._db.execute("BEGIN IMMEDIATE")
         self._waiting = 0
@@ -258,7 +260,7 @@ class Builder:
                 self._read(folder)
 
     def _tell_lost(self, link: Path) -> None:
-        self._account.tell(f"{link}: a link that leads nowhere")
+        self._account.note(f"{link}: a link that leads nowhere")
 
     def _read(self, folder: ChangedFolder) -> None:
         number = self._folder(folder)
@@ -267,8 +269,8 @@ class Builder:
         before = {name for name, *_ in known - there}  # whose papers are others, or gone
         self._remove(number, folder.path, before.difference(names))
         gone = []
-        told: list[str] = []
-        for name, paper in read_papers(self._archive, folder.path, names, told):
+        sentences: list[str] = []
+        for name, paper in read_papers(self._archive, folder.path, names, sentences):
             if paper is not None:
                 self._papers.take(number, paper)
                 self._account.papers += 1
@@ -276,8 +278,8 @@ class Builder:
             elif name in before:
                 gone.append(name)
         self._remove(number, folder.path, gone)
-        for sentence in told:
-            self._account.tell(sentence)
+        for sentence in sentences:
+            self._account.note(sentence)
         self._looked_at(number, folder)
 
     def _looked_at(self, number: int, folder: ChangedFolder) -> None:
@@ -386,7 +388,7 @@ def differences(one: sqlite3.Connection, other: sqlite3.Connection) -> Iterator[
 
 
 def check(archive: Archive, place: IndexFiles) -> Iterator[Difference]:
-    """Where the index at *place* differs from one made anew of *archive*, as it is now.
+    """Yield the differences of the index at *place* from one made anew of *archive*.
 
     ``BadIndex`` where a page of it is damaged, ``ArchiveBusy``, ``StorageTrouble``.
     """
@@ -398,11 +400,11 @@ def check(archive: Archive, place: IndexFiles) -> Iterator[Difference]:
 
 
 def _compared(archive: Archive, place: IndexFiles) -> Iterator[Difference]:
-    account = Account()
+    account = IndexTally()
     with drafted(place) as anew:
-        Builder(anew, archive, place, account=account).run()
+        IndexBuilder(anew, archive, place, account=account).run()
         index = tables.open_to_read(place.database)
-        with tables.telling(place.database):
+        with tables.reraising(place.database):
             try:
                 _sound(index, place.database)
                 yield from differences(index, anew)
@@ -411,6 +413,6 @@ def _compared(archive: Archive, place: IndexFiles) -> Iterator[Difference]:
 
 
 def _sound(db: sqlite3.Connection, path: Path) -> None:
-    told = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if told != "ok":
-        raise BadIndex(path, told)
+    state = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if state != "ok":
+        raise BadIndex(path, state)

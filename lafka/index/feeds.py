@@ -2,7 +2,7 @@
 """Reports of runs and outcome feeds -> the rows of runs, waits, asks and days.
 
 A feed is append-only, so it is read from where the last reading ended; a torn last line waits.
-Where one shrank, changed before that place, or is gone, all feeds are read anew: what it told is in
+Where one shrank, changed before that place, or is gone, all feeds are read anew: what it said is in
 the rows of many futlis. Where a line is older than what is known of its futli, the lines of that
 futli are gathered from all feeds once more.
 """
@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lafka.errors import BadPid, BadReport, StorageTrouble
-from lafka.index.papers import Account, Days, Hosts, PaperRows
-from lafka.index.rows import AskedRow, BadLine, Line, Named, folded, host_of, stored
+from lafka.index.papers import Days, HostRows, IndexTally, PaperRows
+from lafka.index.rows import AskedRow, BadLine, FeedLine, Named, folded, host_of, stored
 from lafka.index.scan import not_read
 from lafka.papers import Archive, Outcome
 from lafka.runs.reports import Report
@@ -62,16 +62,16 @@ class _KnownRun:
 
 
 class FeedRows:
-    """Brings what is told of runs up to date; *step* ends a transaction and begins the next."""
+    """Brings the rows of runs up to date; *step* ends a transaction and begins the next."""
 
     def __init__(
         self,
         db: sqlite3.Connection,
         archive: Archive,
-        hosts: Hosts,
+        hosts: HostRows,
         papers: PaperRows,
         *,
-        account: Account,
+        account: IndexTally,
         step: Callable[[], None],
         batch: int,
     ) -> None:
@@ -135,7 +135,7 @@ class FeedRows:
     # What was read before, and is not as it was ---------------------------------------------
 
     def _are_others(self, names: list[str]) -> bool:
-        """Whether a feed lacks bytes that were read, or a run is gone."""
+        """Return whether a feed lacks bytes that were read, or a run is gone."""
         known = self._known()
         return bool(known.keys() - {*names}) or any(
             run.offset and run.tail != self._tail(name, run.offset) for name, run in known.items()
@@ -154,7 +154,7 @@ class FeedRows:
 
     def _forget_all(self, names: list[str]) -> None:
         """As if no feed had ever been read, in one step."""
-        told = [row[0] for row in self._db.execute("SELECT DISTINCT futli FROM asked")]
+        asked = [row[0] for row in self._db.execute("SELECT DISTINCT futli FROM asked")]
         papers = {
             row[0] for row in self._db.execute(
                 "SELECT DISTINCT paper FROM futli WHERE id IN (SELECT futli FROM asked)")
@@ -167,7 +167,7 @@ class FeedRows:
         for name in self._known().keys() - {*names}:
             self._db.execute("DELETE FROM run WHERE name = ?", (name,))
         self._account.runs += 1
-        self._papers.settle(told)
+        self._papers.settle(asked)
         for paper in papers:
             self._papers.drop_unknown(paper)
         for name in names:
@@ -204,25 +204,25 @@ class FeedRows:
 
     def _said(self, path: Path, times: tuple[int | None, int | None]) -> dict[str, Any]:
         """The columns of a run by its report; where that is damaged the reason says so."""
-        told: dict[str, Any] = dict.fromkeys(_RUN_COLUMNS)
-        told |= {"legacy": 0, "report_mtime_ns": times[0], "report_size": times[1]}
+        columns: dict[str, Any] = dict.fromkeys(_RUN_COLUMNS)
+        columns |= {"legacy": 0, "report_mtime_ns": times[0], "report_size": times[1]}
         run = self._known_run(path.stem).number
         self._db.execute("DELETE FROM waits WHERE run = ?", (run,))
         if times[0] is None:
-            return told
+            return columns
         try:
             report = Report.load(path)
         except FileNotFoundError:
-            return told
+            return columns
         except BadReport as error:
-            return told | {"state": "damaged", "reason": stored(error.message)}
-        told |= _of_report(report)
+            return columns | {"state": "damaged", "reason": stored(error.message)}
+        columns |= _of_report(report)
         waits = list(_waits(report.values))
         self._db.executemany(
             "REPLACE INTO waits VALUES (?, ?, ?, ?, ?, ?, ?)",
             ((run, self._hosts.number(host), *rest) for host, *rest in waits),
         )
-        return told
+        return columns
 
     def _learn(self) -> None:
         rows = self._db.execute("SELECT id, name, legacy FROM run").fetchall()
@@ -234,7 +234,7 @@ class FeedRows:
     # Feeds ----------------------------------------------------------------------------------
 
     def _unread(self, name: str) -> Iterator[list[bytes]]:
-        """What is new in the feed of run *name*: whole lines, noted as read when more are asked."""
+        """Yield what is new in the feed of run *name*: whole lines, then noted as read."""
         known = self._known_run(name)
         with suppress(FileNotFoundError), self._feed(name).open("rb") as feed:
             offset = known.offset
@@ -252,13 +252,13 @@ class FeedRows:
             (offset, self._tail(name, offset), name),
         )
 
-    def _parsed(self, name: str, lines: Iterable[bytes]) -> Iterator[Line]:
-        """*lines* of the feed of run *name*; what is no outcome is told and left out."""
+    def _parsed(self, name: str, lines: Iterable[bytes]) -> Iterator[FeedLine]:
+        """*lines* of the feed of run *name*; what is no outcome is noted and left out."""
         for data in lines:
             try:
-                yield Line.of(data)
+                yield FeedLine.of(data)
             except BadLine as error:
-                self._account.tell(not_read(self._feed(name), error))
+                self._account.note(not_read(self._feed(name), error))
 
     def _take(self, name: str, lines: list[bytes]) -> None:
         """The rows of whole *lines* of the feed of run *name*."""
@@ -272,10 +272,10 @@ class FeedRows:
         self._papers.settle(touched)
         self._papers.words_of_new()
 
-    def _host(self, line: Line) -> int:
+    def _host(self, line: FeedLine) -> int:
         return self._hosts.number("" if line.outcome == Outcome.BAD_PID else host_of(line.futli))
 
-    def _place(self, line: Line) -> tuple[str, int | None]:
+    def _place(self, line: FeedLine) -> tuple[str, int | None]:
         """The archive that *line* is of, and its futli; None where it counts by the day alone."""
         if line.outcome == Outcome.BAD_PID:
             return "", None
@@ -286,7 +286,7 @@ class FeedRows:
             return (row[0], None) if row else self._unknown(line)
         return self._asked_at(line.pid, line) or self._unknown(line)
 
-    def _asked_at(self, pid: str, line: Line) -> tuple[str, int | None] | None:
+    def _asked_at(self, pid: str, line: FeedLine) -> tuple[str, int | None] | None:
         """The archive and futli of *line*, None where *pid* is not known; as :meth:`_place`."""
         row = self._db.execute(_PLACE, (line.futli, pid)).fetchone()
         if row is None:
@@ -296,7 +296,7 @@ class FeedRows:
             return archive, self._papers.new_futli(paper, line.futli)
         return archive, None if waits else futli  # all its lines wait to be read again
 
-    def _unknown(self, line: Line) -> tuple[str, int | None]:
+    def _unknown(self, line: FeedLine) -> tuple[str, int | None]:
         try:
             pid = self._archive.pid(line.pid)
         except BadPid:
@@ -306,7 +306,7 @@ class FeedRows:
         self._papers.only_asked(pid)
         return self._asked_at(str(pid), line) or ("", None)
 
-    def _fold(self, name: str, futli: int, line: Line) -> bool:
+    def _fold(self, name: str, futli: int, line: FeedLine) -> bool:
         """Add *line* to the asks of *futli*; False where it is older than the last of them."""
         last = self._last(futli)
         if last is None or last.place < (line.time, name):
@@ -347,7 +347,7 @@ class FeedRows:
     # Lines that came out of order -----------------------------------------------------------
 
     def _read_again(self) -> None:
-        """Gather the lines of futlis whose lines are told out of order, from all feeds."""
+        """Gather the lines of futlis whose lines come out of order, from all feeds."""
         if not self._db.execute("SELECT 1 FROM futli WHERE reread > 0").fetchone():
             return
         self._db.execute("DROP TABLE IF EXISTS temp.again")
@@ -360,7 +360,7 @@ class FeedRows:
             rows = self._db.execute(
                 "SELECT run, line FROM again WHERE futli = ? ORDER BY rowid", (futli,)
             )
-            lines = [(run, Line.of(line)) for run, line in rows]
+            lines = [(run, FeedLine.of(line)) for run, line in rows]
             self._db.execute("DELETE FROM asked WHERE futli = ?", (futli,))
             for row in folded(lines, self._legacy):
                 self._put(futli, row)
@@ -383,7 +383,7 @@ class FeedRows:
 
     def _wanted(self, name: str, data: bytes) -> tuple[str, bytes, str, str] | None:
         try:
-            line = Line.of(data)
+            line = FeedLine.of(data)
             if line.outcome == Outcome.BAD_PID or line.is_held:
                 return None
             return name, data, line.futli, str(self._archive.pid(line.pid))

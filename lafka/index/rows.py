@@ -117,8 +117,8 @@ def whole(value: object) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """What a suwaf says in figures: ``futs`` that are different, the ``first`` and ``last`` time.
+class HeldFuts:
+    """A suwaf in figures: ``futs`` that are different, the ``first`` and ``last`` time.
 
     What is labelled, and so thought not to be a fut, does not count.
     """
@@ -128,7 +128,7 @@ class Held:
     last: str | None
 
     @classmethod
-    def of(cls, suwaf: Suwaf) -> Held:
+    def of(cls, suwaf: Suwaf) -> HeldFuts:
         every = [(time, fut) for times in suwaf.futlis.values() for time, fut in times.items()]
         futs = [(time, fut) for time, fut in every if not fut.label]
         times = sorted((time for time, _ in futs), key=lambda time: time.removesuffix("Z"))
@@ -141,7 +141,7 @@ class Held:
 
 
 @dataclass(slots=True, kw_only=True)  # millions are made: to freeze one costs thrice as much
-class Line:
+class FeedLine:
     """A line of an outcome feed. ``time`` is ``YYYY-MM-DDThh:mm:ssZ``.
 
     ``new`` and ``size``: futs that were stored, and bytes of them; ``digests``: a number made of
@@ -167,11 +167,11 @@ class Line:
 
     @property
     def is_held(self) -> bool:
-        """Whether the futli had its fut and was not asked."""
+        """True where the futli had its fut and was not asked."""
         return self.outcome == _FUT and not self.requests
 
     @classmethod
-    def of(cls, data: bytes) -> Line:
+    def of(cls, data: bytes) -> FeedLine:
         """``BadLine`` where *data* is no such line."""
         try:
             # What json.loads does where it need not look for another encoding.
@@ -181,7 +181,7 @@ class Line:
             raise BadLine(str(error)) from None
 
     @classmethod
-    def _of(cls, values: Mapping[str, Any]) -> Line:
+    def _of(cls, values: Mapping[str, Any]) -> FeedLine:
         pid, futli, outcome, time = (values[key] for key in ("pid", "futli", "outcome", "time"))
         if not all(isinstance(text, str) for text in (pid, futli, outcome, time)):
             raise BadLine("something in it is no text")
@@ -189,15 +189,15 @@ class Line:
             raise BadLine(f"it has the time {time!r} and the outcome {outcome!r}")
         datetime.fromisoformat(time)
         requests, error = whole(values.get("requests")), values.get("error")
-        told = stored(str(error))[:LONGEST_ERROR] if error else None
+        text = stored(str(error))[:LONGEST_ERROR] if error else None
         asked = requests or outcome != _FUT
         trail = _trail(values, futli) if asked else {}
         return cls(pid=stored(pid), futli=stored(futli), outcome=outcome, time=time,
-                   requests=requests, error=told, **trail)  # fmt: skip
+                   requests=requests, error=text, **trail)  # fmt: skip
 
 
 def _trail(values: Mapping[str, Any], futli: str) -> dict[str, Any]:
-    """What a line that was asked says of its trail."""
+    """Return what a line that was asked says of its trail."""
     every = values.get("futs") or []
     futs = [fut for fut in every if not fut.get("label")]
     new = [fut for fut in futs if fut["new"]]
@@ -255,7 +255,7 @@ class AskedRow:
     error: str | None
 
     @classmethod
-    def of(cls, run: str, line: Line) -> AskedRow:
+    def of(cls, run: str, line: FeedLine) -> AskedRow:
         return cls(
             time=line.time, run=run, outcome=line.outcome, times=1, until=line.time, last_run=run,
             requests=line.requests, new=line.new, digests=line.digests, found_by=line.found_by,
@@ -270,15 +270,15 @@ class AskedRow:
 
     @property
     def place(self) -> tuple[str, str]:
-        """What orders lines of a futli: the time of the last here, and its run."""
+        """The key that orders lines of a futli: the time of the last here, and its run."""
         return self.until, self.last_run
 
-    def is_same(self, line: Line, *, apart: bool) -> bool:
-        """Whether *line* came to the same; *apart*: one of the two runs asked a gateway."""
+    def is_same(self, line: FeedLine, *, apart: bool) -> bool:
+        """Return whether *line* came to the same; *apart*: one of the two runs asked a gateway."""
         mine = (self.outcome, self.digests, self.landing)
         return not apart and mine == (line.outcome, line.digests, line.landing)
 
-    def with_line(self, run: str, line: Line) -> AskedRow:
+    def with_line(self, run: str, line: FeedLine) -> AskedRow:
         return replace(
             self.of(run, line),
             time=self.time,
@@ -290,15 +290,15 @@ class AskedRow:
 
 
 def folded(
-    lines: Iterable[tuple[str, Line]], legacy: Container[str] = frozenset()
+    lines: Iterable[tuple[str, FeedLine]], legacy: Container[str] = frozenset()
 ) -> list[AskedRow]:
-    """The rows of one futli's *lines*, each with its run, in any order and however often told.
+    """The rows of one futli's *lines*, each with its run, in any order and however often said.
 
     Of lines of one run and time the later of *lines* stands. *legacy*: runs that asked a gateway.
     """
-    told = {(line.time, run): line for run, line in lines}
+    latest = {(line.time, run): line for run, line in lines}
     rows: list[AskedRow] = []
-    for (_, run), line in sorted(told.items(), key=lambda one: one[0]):
+    for (_, run), line in sorted(latest.items(), key=lambda one: one[0]):
         last = rows[-1] if rows else None
         if last and last.is_same(line, apart=(run in legacy) != (last.last_run in legacy)):
             rows[-1] = last.with_line(run, line)
@@ -319,7 +319,7 @@ CLOSED_DAYS, CLOSED_ASKS = 30.0, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asks:
+class AskRun:
     """Asks in a row that ended alike: the first at ``time``, the last at ``until``, ``times`` many.
 
     Times are ``YYYY-MM-DDThh:mm:ssZ``.
@@ -333,7 +333,7 @@ class Asks:
 
 @dataclass(slots=True, kw_only=True)
 class Life:
-    """What became of a futli. Times are None where there is none.
+    """The state of a futli, and its history in figures. Times are None where there is none.
 
     ``asks``: how many there were; ``asked``: the last; ``first_had``, ``had``: the first and the
     last time of a fut; ``fails``: failing asks in a row, up to now; ``lost_since``: the first of
@@ -350,9 +350,9 @@ class Life:
     lost_by: str | None = None
     back_since: str | None = None
 
-    # Changed in place while it is told: an index of a million papers tells millions of lives.
+    # Changed in place while it goes on: an index of a million papers has millions of lives.
 
-    def count(self, asks: Asks) -> None:
+    def count(self, asks: AskRun) -> None:
         self.asks += asks.times
         self.asked = asks.until
 
@@ -390,7 +390,7 @@ class _Row:
     """The last that says *not there*."""
     outcome: str = ""
 
-    def add(self, asks: Asks, *, times: int) -> None:
+    def add(self, asks: AskRun, *, times: int) -> None:
         self.first = self.first or (asks.time if times == asks.times else asks.until)
         self.last = asks.until
         self.count += times
@@ -417,7 +417,7 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=UTC)
 
 
-def life(asks: Sequence[Asks], futs: Sequence[str]) -> Life:
+def life(asks: Sequence[AskRun], futs: Sequence[str]) -> Life:
     """The life of a futli with *asks*, oldest first, and the times of its *futs* in the archive.
 
     A fut is in the archive before its line is in a feed, so one ask is seen twice: what the archive
@@ -445,12 +445,14 @@ def life(asks: Sequence[Asks], futs: Sequence[str]) -> Life:
     return at
 
 
-def _in_order(asks: Sequence[Asks], futs: Sequence[str]) -> Iterator[Asks | str]:
+def _in_order(asks: Sequence[AskRun], futs: Sequence[str]) -> Iterator[AskRun | str]:
     """Both by time; a fut before the asks that began when it was captured, or later.
 
-    Asks that ended otherwise and span a fut's time are told after it.
+    Asks that ended otherwise and span a fut's time come after it.
     """
-    events: list[tuple[str, int, Asks | str]] = [(time.removesuffix("Z"), 0, time) for time in futs]
+    events: list[tuple[str, int, AskRun | str]] = [
+        (time.removesuffix("Z"), 0, time) for time in futs
+    ]
     for ask in asks:
         at = ask.time if ask.outcome == Outcome.FUT else ask.until
         events.append((at.removesuffix("Z"), 1, ask))

@@ -20,7 +20,7 @@ from lafka.errors import BadPid, BadSuwaf, StorageTrouble
 from lafka.index.rows import (
     LARGEST,
     BadLine,
-    Held,
+    HeldFuts,
     Named,
     digest_bytes,
     stored,
@@ -37,7 +37,7 @@ AGAIN = 0
 
 
 class FileTimes(NamedTuple):
-    """What tells a file from what stood there before: mtime in nanoseconds, bytes, inode."""
+    """The facts that tell a file from one before it: mtime in nanoseconds, bytes, inode."""
 
     mtime_ns: int
     size: int
@@ -54,7 +54,7 @@ Found = tuple[str, int, int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderTimes:
-    """What tells whether a folder changed: mtime in nanoseconds, ``AGAIN`` for surely; inode."""
+    """The facts that tell whether a folder changed: mtime in nanoseconds, or ``AGAIN``; inode."""
 
     mtime_ns: int
     ino: int
@@ -76,7 +76,7 @@ class GoneFolder:
     path: str
 
 
-class Seen(NamedTuple):
+class FolderListing(NamedTuple):
     """The result of one look into a folder: suwafs, paths of folders, links that lead nowhere.
 
     ``unsure``: names whose changes the folder's own mtime would not tell, as those of links.
@@ -92,8 +92,8 @@ class Scan:
     """One walk over the suwafs of the archive at *root*.
 
     *known*: folders by path, as the last walk left them. *began_ns*: when this one began, since
-    1970. *lost* is told of each link that leads nowhere. ``StorageTrouble`` where the disk does not
-    read: what is there cannot be said then.
+    1970. *lost* is called with each link that leads nowhere. ``StorageTrouble`` where the disk does
+    not read: what is there cannot be said then.
     """
 
     def __init__(
@@ -154,9 +154,9 @@ class Scan:
         return FolderTimes(mtime_ns=status.st_mtime_ns, ino=status.st_ino)
 
 
-def look(base: str, path: str) -> Seen:
+def look(base: str, path: str) -> FolderListing:
     """Return what is in the folder at *path* below *base*; ``StorageTrouble``."""
-    seen, full = Seen([], [], [], []), f"{base}/{path}"
+    seen, full = FolderListing([], [], [], []), f"{base}/{path}"
     try:
         fd = os.open(full, os.O_RDONLY | os.O_DIRECTORY)
         try:  # from a descriptor, so that the way to each file is but its name
@@ -176,7 +176,7 @@ def look(base: str, path: str) -> Seen:
     return seen
 
 
-def _other(seen: Seen, base: str, path: str, entry: os.DirEntry[str]) -> None:
+def _other(seen: FolderListing, base: str, path: str, entry: os.DirEntry[str]) -> None:
     """Take what is no plain file with the name of a suwaf."""
     name = entry.name
     is_link = entry.is_symlink()
@@ -194,7 +194,7 @@ def _other(seen: Seen, base: str, path: str, entry: os.DirEntry[str]) -> None:
         _suwaf(seen, entry)
 
 
-def _suwaf(seen: Seen, entry: os.DirEntry[str]) -> None:
+def _suwaf(seen: FolderListing, entry: os.DirEntry[str]) -> None:
     name = entry.name
     if name[0] == ".":
         return
@@ -227,7 +227,7 @@ def not_read(feed: str | Path, error: BadLine) -> str:
 def values_of(folder: int, paper: ReadPaper) -> tuple[Any, ...]:
     """The columns of a paper up to its year, in the order of ``papers._ADD_PAPER``."""
     named, suwaf = Named.of(paper.pid), paper.suwaf
-    held = Held.of(suwaf) if suwaf else Held(futs=0, first=None, last=None)
+    held = HeldFuts.of(suwaf) if suwaf else HeldFuts(futs=0, first=None, last=None)
     return (
         folder, paper.path, paper.times.mtime_ns, paper.times.size, paper.times.ino,
         suwaf.end if suwaf else None, held.futs, held.first, held.last, paper.problem,
@@ -243,12 +243,12 @@ def futs_of(times: Mapping[str, Fut]) -> Iterator[tuple[Any, ...]]:
 
 
 def read_papers(
-    archive: Archive, folder: str, names: Sequence[str], told: list[str]
+    archive: Archive, folder: str, names: Sequence[str], sentences: list[str]
 ) -> Iterator[tuple[str, ReadPaper | None]]:
     """The suwafs of these *names* in *folder*, relative to the root; None for what is none.
 
-    *told* gets a sentence for each that is no paper's place. ``StorageTrouble`` where the disk does
-    not read.
+    *sentences* gets a sentence for each that is no paper's place. ``StorageTrouble`` where the
+    disk does not read.
     """
     with _opened(archive.root / folder) as fd:
         for name in names:
@@ -256,7 +256,7 @@ def read_papers(
                 paper = read_paper(archive, f"{folder}/{name}", name, fd)
             except BadPid as error:
                 place = Path(archive.root, folder, name)
-                told.append(f"{place}: no paper has this place: {error}")
+                sentences.append(f"{place}: no paper has this place: {error}")
                 paper = None
             yield name, paper
 

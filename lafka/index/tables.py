@@ -86,15 +86,15 @@ CREATE INDEX IF NOT EXISTS fut_digest ON fut (digest);
 
 
 @contextmanager
-def telling(path: Path) -> Iterator[None]:
-    """What SQLite raises is ``BadIndex`` of *path*, or ``StorageTrouble``: the disk refuses."""
+def reraising(path: Path) -> Iterator[None]:
+    """Raise what SQLite raises as ``BadIndex`` of *path*, or as ``StorageTrouble``."""
     try:
         yield
     except _FAULTS as error:
-        told = as_error(error, path)
-        if isinstance(told, OSError):
-            raise StorageTrouble(path, told) from error
-        raise told from error
+        known = as_error(error, path)
+        if isinstance(known, OSError):
+            raise StorageTrouble(path, known) from error
+        raise known from error
     except OSError as error:
         raise StorageTrouble(error.filename or path, error) from error
 
@@ -107,7 +107,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     """
     if not path.is_file():
         raise BadIndex(path, "no index is here; lafka index makes it")
-    with telling(path):
+    with reraising(path):
         db = _readable(path)
         try:
             _check(db, path)
@@ -118,7 +118,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 
 
 def _readable(path: Path) -> sqlite3.Connection:
-    """Where even reading would write beside the file (WAL), and cannot, it is taken as frozen."""
+    """Open to read; as frozen where even reading would write beside the file (WAL) and cannot."""
     where = f"file:{quote(os.fspath(path.absolute()))}?mode=ro"
     for more in ("", "&immutable=1"):
         db = sqlite3.connect(
@@ -148,7 +148,7 @@ def open_to_write(path: Path) -> sqlite3.Connection:
 
     ``BadIndex`` where it is damaged, of another version or of something else; ``StorageTrouble``.
     """
-    with telling(path):
+    with reraising(path):
         fresh = not path.exists() or not path.stat().st_size
         db = sqlite3.connect(path, isolation_level=None, timeout=60)
         try:
@@ -228,7 +228,7 @@ def remove(path: Path) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexFiles:
-    """Where the index of an archive lies: ``index/`` in its root, or a folder of its own."""
+    """The files of an archive's index, in ``index/`` of its root or a folder of its own."""
 
     folder: Path
 
@@ -255,7 +255,7 @@ class IndexFiles:
         """The right to write to it; ``ArchiveBusy`` where another process has it."""
         make_folders(self.folder)
         lock = self.folder / "lock"
-        with telling(lock):
+        with reraising(lock):
             fd = lock_file(lock, os.O_RDWR | os.O_CREAT, wait=False)
         if fd is None:
             raise ArchiveBusy(f"{self.folder}: another process brings this index up to date")

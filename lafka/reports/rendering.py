@@ -14,7 +14,7 @@ from html import escape
 from typing import Any
 
 from lafka.errors import printable
-from lafka.reports.tables import Cell, Report, Table
+from lafka.reports.tables import Cell, Table, TableReport
 
 FORMAT = 1
 LINES = 40
@@ -36,16 +36,16 @@ def _without_formula(cell: Cell) -> Cell:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 
 
-def values(whole: Report) -> dict[str, Any]:
+def values(whole: TableReport) -> dict[str, Any]:
     """Return the object: a list of rows for each table; of ``what`` and ``value`` an object."""
-    told: dict[str, Any] = {
+    frame: dict[str, Any] = {
         "format": FORMAT,
         "as_of": whole.span.as_of,
         "since": whole.span.since or None,
         "until": whole.span.until or None,
         "archive": whole.archive or None,
     }
-    return told | {table.key: _rows(table) for table in whole.tables}
+    return frame | {table.key: _rows(table) for table in whole.tables}
 
 
 def _rows(table: Table) -> Any:
@@ -54,7 +54,7 @@ def _rows(table: Table) -> Any:
     return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
 
 
-def as_json(whole: Report) -> bytes:
+def as_json(whole: TableReport) -> bytes:
     """Return the report in UTF-8, one blank deep for each level, control characters escaped."""
     text = json.dumps(values(whole), ensure_ascii=False, indent=1)
     safe = "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
@@ -65,7 +65,7 @@ def _escaped(letter: str) -> str:
     return json.dumps(letter)[1:-1] if ord(letter) > 126 else f"\\u{ord(letter):04x}"
 
 
-def as_text(whole: Report) -> str:
+def as_text(whole: TableReport) -> str:
     """Return the summary, outcomes and what is new; of a report of one table, that."""
     tables = [table for table in whole.tables if len(whole.tables) == 1 or table.key in _SHORT]
     lines: list[str] = []
@@ -124,9 +124,9 @@ a { color: #0b4f8a; } a:focus-visible, .wide:focus-visible { outline: 3px solid 
 """
 
 
-def as_html(whole: Report, *, top: int = 50, plot: Callable[[Table], str]) -> bytes:
+def as_html(whole: TableReport, *, top: int = 50, plot: Callable[[Table], str]) -> bytes:
     """Return the page: at most *top* rows a table, and how many are left out; *plot* draws one."""
-    told = [_section(table, top, plot) for table in whole.tables]
+    sections = [_section(table, top, plot) for table in whole.tables]
     title = printable(whole.title)
     links = "".join(
         f'<li><a href="#{escape(table.key)}">{_text(table.title)}</a></li>'
@@ -140,13 +140,13 @@ def as_html(whole: Report, *, top: int = 50, plot: Callable[[Table], str]) -> by
         f"<title>{escape(title)}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
         f"<header><h1>{escape(title)}</h1>\n<p>{_of(whole)}</p></header>\n",
         f'<nav aria-label="Tables"><ul>{links}</ul></nav>\n<main>\n',
-        *told,
+        *sections,
         "</main>\n</body>\n</html>\n",
     )
     return "".join(parts).encode("utf-8", "backslashreplace")
 
 
-def _of(whole: Report) -> str:
+def _of(whole: TableReport) -> str:
     span = whole.span
     bounds = [
         f"since {span.since}" if span.since else "",

@@ -13,9 +13,9 @@ from typing import Any
 from lafka.errors import BadArgument
 from lafka.reports import plots, questions, rot
 from lafka.reports.rendering import as_csv, as_html, as_json, as_text
-from lafka.reports.tables import Report, Span, Table, as_of, bound, forget
+from lafka.reports.tables import ReportSpan, Table, TableReport, as_of, bound, forget
 
-Question = Callable[[sqlite3.Connection, Span], Table]
+Question = Callable[[sqlite3.Connection, ReportSpan], Table]
 QUESTIONS: tuple[Question, ...] = (
     questions.summary,
     questions.outcomes,
@@ -56,20 +56,20 @@ def report(
     until: str | None = None,
     by: str = "",
     archive: str = "",
-) -> Report:
+) -> TableReport:
     """All tables, or the one of *by*; for *archive* what its maintainer can mend.
 
     Same index, same arguments: the same. ``BadArgument`` where a time is none.
     """
-    span = Span.of(as_of(db), since, until)
+    span = ReportSpan.of(as_of(db), since, until)
     title = f"Report on the archive {archive}" if archive else "Report on the archive"
     forget(db)
     tables = tuple(_asked(db, span, by, archive))
     forget(db)
-    return Report(span=span, title=title, archive=archive, tables=tables)
+    return TableReport(span=span, title=title, archive=archive, tables=tables)
 
 
-def _asked(db: sqlite3.Connection, span: Span, by: str, archive: str) -> Iterator[Table]:
+def _asked(db: sqlite3.Connection, span: ReportSpan, by: str, archive: str) -> Iterator[Table]:
     if archive:
         yield rot.to_mend(db, span, archive.lower())
     elif by:
@@ -134,7 +134,7 @@ def answer(db: sqlite3.Connection, asked: ReportOptions) -> bytes:
     return rendered(whole, asked)
 
 
-def rendered(whole: Report, asked: ReportOptions) -> bytes:
+def rendered(whole: TableReport, asked: ReportOptions) -> bytes:
     """*whole* in the form of the output's name."""
     if asked.form == ".html":
         return as_html(whole, top=asked.top, plot=plots.svg)

@@ -25,14 +25,14 @@ from lafka.reports.tables import (
     Cell,
     Plot,
     PlotKind,
-    Span,
+    ReportSpan,
     Table,
     counted,
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class SurvivalStep:
     """At an age of ``days``: how many were known to live until then, and were lost then.
 
     ``share``: of all links, that is estimated to live longer.
@@ -44,7 +44,7 @@ class Step:
     share: float
 
 
-def curve(lives: Iterable[tuple[int, bool, int]]) -> list[Step]:
+def curve(lives: Iterable[tuple[int, bool, int]]) -> list[SurvivalStep]:
     """The steps of the curve, at each age at which links were lost, youngest first.
 
     *lives*: days lived, whether it was lost then, and of how many links that is so. What was
@@ -59,7 +59,7 @@ def curve(lives: Iterable[tuple[int, bool, int]]) -> list[Step]:
     for days in sorted(ended):
         if lost[days]:
             share *= 1 - lost[days] / at_risk
-            steps.append(Step(days=days, at_risk=at_risk, lost=lost[days], share=share))
+            steps.append(SurvivalStep(days=days, at_risk=at_risk, lost=lost[days], share=share))
         at_risk -= ended[days]
     return steps
 
@@ -77,7 +77,7 @@ _AGES = (
 )  # fmt: skip
 
 
-def by(db: sqlite3.Connection, span: Span, key: str) -> Table:  # noqa: ARG001  states are of now
+def by(db: sqlite3.Connection, span: ReportSpan, key: str) -> Table:  # noqa: ARG001  states are of now
     """Futlis by *key*: ``archive``, ``series``, ``year`` or ``host``; most lost first."""
     column, counts, joined = _BY[key]
     states = ", ".join(f"sum(c.{state})" for state in STATE_COLUMNS)
@@ -98,7 +98,7 @@ def by(db: sqlite3.Connection, span: Span, key: str) -> Table:  # noqa: ARG001  
     )  # fmt: skip
 
 
-def by_age(db: sqlite3.Connection, span: Span) -> Table:
+def by_age(db: sqlite3.Connection, span: ReportSpan) -> Table:
     """Futlis that once had a fut, by the time since they last had it."""
     found: dict[str, list[int]] = {name: [0] * len(STATES) for _, name in _AGES}
     for days, state, count in db.execute(
@@ -116,7 +116,7 @@ def by_age(db: sqlite3.Connection, span: Span) -> Table:
     )  # fmt: skip
 
 
-def survival(db: sqlite3.Connection, span: Span) -> Table:
+def survival(db: sqlite3.Connection, span: ReportSpan) -> Table:
     """The survival curve of futlis that once had a fut."""
     lives = db.execute(
         f"SELECT days, is_lost, sum(futlis) FROM {counted(db, BY_AGE, span.as_of)} GROUP BY 1, 2"
@@ -132,7 +132,7 @@ def survival(db: sqlite3.Connection, span: Span) -> Table:
     )  # fmt: skip
 
 
-def hosts(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001  the last is the last
+def hosts(db: sqlite3.Connection, span: ReportSpan) -> Table:  # noqa: ARG001  the last is the last
     """Hosts by futlis whose last outcome is no fut, in groups; with bytes."""
     groups = [group for group in Group if group is not Group.OURS]
     sums = ", ".join(f"sum((c.outcome IN ({_words(group)})) * c.futlis)" for group in groups)
@@ -161,7 +161,7 @@ def _words(group: Group) -> str:
     return ", ".join(f"'{outcome}'" for outcome in group.outcomes)
 
 
-def dead_hosts(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001
+def dead_hosts(db: sqlite3.Connection, span: ReportSpan) -> Table:  # noqa: ARG001
     """Hosts where every futli that was asked fails."""
     rows = db.execute(
         "SELECT h.name, sum(c.futlis), sum(c.once), max(c.asked), min(c.outcome), max(c.outcome)"
@@ -175,7 +175,7 @@ def dead_hosts(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001
     )  # fmt: skip
 
 
-def moved_hosts(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001
+def moved_hosts(db: sqlite3.Connection, span: ReportSpan) -> Table:  # noqa: ARG001
     """Hosts whose links lead to another host, or from http to https."""
     rows = db.execute(
         "SELECT h.name, d.name, futlis, to_https FROM (SELECT host, final_host, count(*) AS futlis,"
@@ -187,7 +187,7 @@ def moved_hosts(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001
                  columns=("host", "final_host", "futlis", "to_https"))  # fmt: skip
 
 
-def waits(db: sqlite3.Connection, span: Span) -> Table:
+def waits(db: sqlite3.Connection, span: ReportSpan) -> Table:
     """Hosts that asked to wait, or were set aside, by the reports of runs."""
     found: list[tuple[Cell, ...]] = db.execute(
         "SELECT h.name, w.kind, count(*), sum(w.times), max(w.longest), max(w.time), max(w.why)"
@@ -222,7 +222,7 @@ CITEC = {outcome: _OF_GROUPS[outcome.group] for outcome in Outcome} | {
 _OURS = (Outcome.FUT, Outcome.EXCLUDED, Outcome.DAMAGED, Outcome.BAD_PID)
 
 
-def to_mend(db: sqlite3.Connection, span: Span, archive: str) -> Table:
+def to_mend(db: sqlite3.Connection, span: ReportSpan, archive: str) -> Table:
     """The futlis of *archive* whose last word is no fut, those that were lost first."""
     ours = ", ".join(f"'{outcome}'" for outcome in _OURS)
     found = db.execute(

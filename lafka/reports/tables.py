@@ -24,7 +24,7 @@ _AGE = re.compile(r"(\d{1,5})d")
 
 
 class PlotKind(StrEnum):
-    """How a table is drawn: bars of its first column, stacked bars by two, lines, or steps."""
+    """The drawing of a table: bars of its first column, stacked bars by two, lines, or steps."""
 
     BARS = "bars"
     STACKED = "stacked"
@@ -69,7 +69,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class ReportSpan:
     """A span of time, both ends included; ``as_of`` is that of the index, the only clock there is.
 
     ``since`` and ``until`` are times as in the index, or beginnings of one; empty: no bound.
@@ -85,7 +85,7 @@ class Span:
         return f"{self.until}~"
 
     @classmethod
-    def of(cls, as_of: str, since: str | None, until: str | None) -> Span:
+    def of(cls, as_of: str, since: str | None, until: str | None) -> ReportSpan:
         """*since* and *until* as an operator gives them: beginnings of a time, or ``30d``.
 
         ``BadArgument`` where one is neither.
@@ -94,10 +94,10 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class TableReport:
     """A report: its span, the archive that it is for (empty: all), its tables, whose word it is."""
 
-    span: Span
+    span: ReportSpan
     title: str
     source: str = "the index"
     archive: str = ""
@@ -105,7 +105,7 @@ class Report:
 
 
 def bound(as_of: str, text: str | None) -> str:
-    """What *text* means, where the index is of *as_of*; ``BadArgument``."""
+    """Return the time that *text* means, where the index is of *as_of*; ``BadArgument``."""
     if not text:
         return ""
     if age := _AGE.fullmatch(text):
@@ -125,7 +125,7 @@ def _is_time(text: str) -> bool:
 
 
 def as_of(db: sqlite3.Connection) -> str:
-    """When the index was brought up to date; ``BadArgument`` where it never was."""
+    """Return the time of which the index is; ``BadArgument`` where it is of none."""
     row = db.execute("SELECT value FROM meta WHERE key = 'as_of'").fetchone()
     if row is None:
         raise BadArgument("the index is not whole yet: lafka index brings it up to date")
@@ -168,6 +168,6 @@ def counted(db: sqlite3.Connection, name: str, *values: object) -> str:
 
 
 def forget(db: sqlite3.Connection) -> None:
-    """What was counted is of another moment from now on."""
+    """Drop the counts: they are of another moment from now on."""
     for name in _MADE:
         db.execute(f"DROP TABLE IF EXISTS temp.{name}")

@@ -91,7 +91,7 @@ def _excluded(path: str) -> Callable[[str], bool]:
     """Return whether a handle is among the pids and patterns of the file *path*, the main
     crawl's.
     """
-    from lafka.papers.lists.excludes import Excludes  # noqa: PLC0415
+    from lafka.papers.lists.listfiles import Excludes  # noqa: PLC0415
     from lafka.pids import SCHEMES  # noqa: PLC0415
 
     scheme = SCHEMES["RePEc"]

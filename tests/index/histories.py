@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 from lafka.index import build, tables
 from lafka.index.build import Difference, differences, refresh
-from lafka.index.papers import Account
+from lafka.index.papers import IndexTally
 from lafka.index.tables import IndexFiles
 from lafka.papers import Archive, Suwaf
 from lafka.papers.archive.suwafs import Fut
@@ -149,15 +149,17 @@ class History:
 
     # The index ------------------------------------------------------------------------------
 
-    def index(self, **more: Any) -> Account:
+    def index(self, **more: Any) -> IndexTally:
         return refresh(self.archive, self.place, clock=lambda: self.now, batch=self.batch, **more)
 
     def anew(self) -> sqlite3.Connection:
         """An index made anew, in memory."""
         db = sqlite3.connect(":memory:", isolation_level=None)
         tables.make_tables(db)
-        account = Account()
-        build.Builder(db, self.archive, self.place, account=account, clock=lambda: self.now).run()
+        account = IndexTally()
+        build.IndexBuilder(
+            db, self.archive, self.place, account=account, clock=lambda: self.now
+        ).run()
         return db
 
     def open(self) -> sqlite3.Connection:
@@ -185,16 +187,16 @@ def killed_at(step: int) -> Any:
 
     @contextmanager
     def context() -> Any:
-        own, count = build.Builder._step, 0
+        own, count = build.IndexBuilder._step, 0
 
-        def stepping(builder: build.Builder) -> None:
+        def stepping(builder: build.IndexBuilder) -> None:
             nonlocal count
             count += 1
             if count == step:
                 raise Killed
             own(builder)
 
-        with patch.object(build.Builder, "_step", stepping), suppress(Killed):
+        with patch.object(build.IndexBuilder, "_step", stepping), suppress(Killed):
             yield
 
     return context()

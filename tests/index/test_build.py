@@ -150,7 +150,7 @@ def test_sizes_that_no_file_has_are_a_problem_or_no_line(history: History, numbe
     account = history.index()
     ((problem,),) = history.rows("SELECT problem FROM paper")
     assert problem == "not a suwaf: a place that no file has"
-    assert len(account.told) == 1
+    assert len(account.sentences) == 1
 
 
 def test_titles_and_urls_in_any_script_are_stored(history: History) -> None:
@@ -176,14 +176,14 @@ from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
 import os, signal
 steps = int(sys.argv[2])
-own = build.Builder._step
+own = build.IndexBuilder._step
 def step(self):
     global steps
     own(self)
     steps -= 1
     if not steps:
         os.kill(os.getpid(), signal.SIGKILL)
-build.Builder._step = step
+build.IndexBuilder._step = step
 archive = Archive(sys.argv[1])
 refresh(archive, IndexFiles.of(archive.root), batch=5)
 """
@@ -226,15 +226,15 @@ def test_folders_that_changed_are_read_again(history: History) -> None:
 
 ANEW = """
 import sys
-from lafka.index.build import Builder, refresh
+from lafka.index.build import IndexBuilder, refresh
 from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
 import os, signal
-own = Builder._step
+own = IndexBuilder._step
 def step(self):
     own(self)
     os.kill(os.getpid(), signal.SIGKILL)
-Builder._step = step
+IndexBuilder._step = step
 archive = Archive(sys.argv[1])
 refresh(archive, IndexFiles.of(archive.root), anew=True, batch=5)
 """

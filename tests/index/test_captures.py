@@ -11,7 +11,7 @@ import pytest
 
 from lafka.index.build import refresh
 from lafka.index.captures import index_captures
-from lafka.index.papers import Account
+from lafka.index.papers import IndexTally
 from lafka.index.tables import IndexFiles
 from lafka.warc.errors import BadIndex
 from lafka.warc.indexes import attach
@@ -27,7 +27,7 @@ def store(tmp_path: Path) -> Store:
     return store
 
 
-def index(store: Store, place: IndexFiles | None = None, *, anew: bool = False) -> Account:
+def index(store: Store, place: IndexFiles | None = None, *, anew: bool = False) -> IndexTally:
     place = place or IndexFiles.of(store.archive.root)
     more = [partial(index_captures, anew=anew)]
     return refresh(store.archive, place, anew=anew, more=more)
@@ -74,7 +74,7 @@ def test_bytes_behind_the_known_end_are_not_told(store: Store, behind: bytes | N
     known = records(store)
     with store.warc().open("ab") as file:
         file.write(store.warc().read_bytes() if behind is None else behind)
-    assert index(store).told == []
+    assert index(store).sentences == []
     assert entries(store) == known
 
 
@@ -93,10 +93,10 @@ def test_a_warc_that_is_too_short_or_none_is_told_and_tried_again(store: Store) 
     whole, path = store.warc(OTHER).read_bytes(), store.warc(OTHER)
     for data, sentence in ((whole[:-9], "but its suwaf knows"), (b"x" * len(whole), "no WARC")):
         path.write_bytes(data)
-        assert sentence in index(store).told[0]
+        assert sentence in index(store).sentences[0]
         assert {volume for volume, _, _ in entries(store)} == {"../warc/RePEc/abc/wpaper/1.warc"}
     path.write_bytes(whole)
-    assert index(store).told == []
+    assert index(store).sentences == []
     assert entries(store) == records(store)
 
 
@@ -108,7 +108,7 @@ def test_captures_that_are_gone_or_damaged_are_made_again(store: Store, damage: 
     if damage:
         path.write_bytes(damage[:60] + (1).to_bytes(4) + b"\0\0\0\0WARC" + damage[72:])
     account = index(store)
-    assert len(account.told) == bool(damage)
+    assert len(account.sentences) == bool(damage)
     assert entries(store) == records(store)
 
 

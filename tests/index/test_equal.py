@@ -150,7 +150,7 @@ def test_a_folder_behind_a_link_that_was_away_for_a_time_comes_back(tmp_path: Pa
         history.later()
         account = history.index()
         assert history.rows("SELECT count(*) FROM paper") == [(papers,)]
-        assert bool(account.told) != there
+        assert bool(account.sentences) != there
         assert history.differences() == []
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lafka.commands._shared.indexing import in_template
 from lafka.index import tables, titles
 from lafka.index.build import refresh
-from lafka.index.papers import Account
+from lafka.index.papers import IndexTally
 from lafka.index.tables import IndexFiles
 from lafka.index.titles import LONGEST, PAGE_BYTES, Redif, Titled, Titles, clean, title_of
 from tests import starts
@@ -38,7 +38,7 @@ def titled(store: Store, redif: Redif | None = None) -> list[tuple[str, str | No
         db.close()
 
 
-def index(store: Store, redif: Redif | None = None) -> Account:
+def index(store: Store, redif: Redif | None = None) -> IndexTally:
     return refresh(store.archive, IndexFiles.of(store.archive.root), more=[Titles(redif)])
 
 
@@ -121,7 +121,7 @@ def test_a_page_that_stops_its_reader_is_one_paper_without_a_title(
     store.put(store.splap(html("<title>deadly</title>")))
     store.put(store.splap(html("<title>Good</title>"), pid=OTHER))
     account = index(store)
-    assert "its page cannot be read: its reader ended with" in account.told[0]
+    assert "its page cannot be read: its reader ended with" in account.sentences[0]
     assert titled(store) == [(PID, None, None), (OTHER, "Good", "title")]
 
 

@@ -4,6 +4,4 @@ Each rule of the design is written here a second time: places, names, text, the 
 The text of pages is not: its bytes are proved by their SHA-256.
 """
 
-from lafka.archec.checking.problems import CODES as CODES
-from lafka.archec.checking.problems import Problem as Problem
 from lafka.archec.checking.stores import check_store as check_store

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lafka.archec.checking.problems import Problem
 from lafka.archec.checking.rules import name_of
+from lafka.witness.problems import StoreProblem as Problem
 
 _JOURNAL = re.compile(r"([1-9][0-9]{8,10})\.jsonl")
 _KEPT = re.compile(r"[0-9]+\.jsonl\.torn-[0-9]+")

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from lafka.archec.checking.facts import Fact, Facts
-from lafka.archec.checking.problems import Problem
 from lafka.archec.checking.rules import folder_of, template_md5, tist_of
 from lafka.errors import BadStore
+from lafka.witness.problems import StoreProblem as Problem
 
 _NAME = re.compile(r"([1-9][0-9]{8,10})\.warc")
 _KEPT = re.compile(r"[0-9]+\.warc\.torn-[0-9]+")

@@ -1,6 +1,6 @@
 """The root folder of papers: their WARCs and suwafs, plans, recovery, repairs, what is copied out.
 
-A fut is read by ``archives``, ``suwafs`` and ``storedfuts`` alone. What only writers and those who
+A fut is read by ``archives`` and ``suwafs`` alone. What only writers and those who
 read whole archives need is imported when it is first used, as an attribute of this package.
 """
 

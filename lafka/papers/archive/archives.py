@@ -35,8 +35,8 @@ from lafka.errors import (
     StorageTrouble,
 )
 from lafka.papers import archive as parts
-from lafka.papers.archive.storedfuts import StoredFut as StoredFut  # noqa: PLC0414
 from lafka.papers.archive.suwafs import Fut, Suwaf
+from lafka.papers.archive.suwafs import StoredFut as StoredFut  # noqa: PLC0414
 from lafka.pids import SCHEMES, Pid, Scheme
 from lafka.storage import drafts
 from lafka.storage.folders import files_below, make_folders, sync_folder
@@ -228,7 +228,7 @@ class Archive:
         ``any``; *latest*: of each futli the last one alone. Errors as of :meth:`papers`, and
         ``CallerError`` for a *since* that is no time.
         """
-        wanted = parts.catalogue.Wanted.parse(since, host, label, latest=latest)
+        wanted = parts.catalogue.FutFilter.parse(since, host, label, latest=latest)
         for paper in self.papers(pids, problem=problem):
             for futli, time, fut in paper.chosen(wanted):
                 yield self._stored(paper.pid, futli, time, fut)

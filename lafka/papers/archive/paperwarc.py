@@ -17,7 +17,7 @@ from pathlib import Path
 from lafka.capture.rawlog import CONNECTION, PULLED
 from lafka.capture.readback import time_of
 from lafka.errors import BadPid, BadWarc, KeeperError, StorageTrouble
-from lafka.keeping.groups import Conversion, Group, Original
+from lafka.keeping.groups import Conversion, OriginalRecord, RecordGroup
 from lafka.keeping.stores import SummarisedWarc
 from lafka.papers.archive.cache import PaperCache
 from lafka.papers.archive.contents import (
@@ -32,7 +32,7 @@ from lafka.papers.archive.contents import (
     literal_place,
 )
 from lafka.papers.archive.suwafs import Fut, Suwaf
-from lafka.papers.walk.asks import Capture
+from lafka.papers.walk import Capture
 from lafka.pids import Pid, Scheme
 from lafka.storage.locks import Lock, held, locking
 from lafka.storage.steps import Steps, done
@@ -45,7 +45,7 @@ from lafka.warc.writing.copying import Files
 _OF_THE_VISIT = ("WARC-Warcinfo-ID", "WARC-Concurrent-To", *CONNECTION, *PULLED)
 
 
-class Plan(Group):
+class PaperGroup(RecordGroup):
     """The records of trails that are to be appended to the WARC with *contents*."""
 
     def __init__(self, contents: PaperContents, files: Files) -> None:
@@ -154,7 +154,9 @@ class Plan(Group):
     def _revisit(self, capture: Capture, record: StoredRecord, held: HeldPayload) -> None:
         """Plan a revisit whose block is the head that the answer has."""
         assert capture.payload is not None
-        original = Original(record_id=held.record_id, url=held.url, date=dates.to_text(held.date))
+        original = OriginalRecord(
+            record_id=held.record_id, url=held.url, date=dates.to_text(held.date)
+        )
         self.add_revisit(
             record, original, digest=capture.payload.digest,
             head_length=capture.payload.body, visit_fields=_OF_THE_VISIT,
@@ -261,7 +263,7 @@ class PaperWarc(SummarisedWarc[PaperContents]):
         """Make the suwaf of the contents; futs that stand coded in answers get a conversion."""
         opened = self.suwaf.open
         with Files() as files:
-            plan = Plan(self.contents, files)
+            plan = PaperGroup(self.contents, files)
             for unconverted in list(self.contents.unconverted.values()):
                 plan.convert_stored(unconverted)
             # What a killed writer left may not be on the disk yet.
@@ -288,7 +290,7 @@ class PaperWarc(SummarisedWarc[PaperContents]):
         yield from self.reading_contents()
         before = self.suwaf.open
         with Files() as files:
-            plan = Plan(self.contents, files)
+            plan = PaperGroup(self.contents, files)
             ends = []
             for trail in trails:
                 plan.add_all(trail.captures)
@@ -321,7 +323,7 @@ class PaperWarc(SummarisedWarc[PaperContents]):
         elif futli not in self.suwaf.open:
             self.suwaf.open = (*self.suwaf.open, futli)
 
-    def _name_visits(self, plan: Plan) -> None:
+    def _name_visits(self, plan: PaperGroup) -> None:
         for visit in plan.visits:
             self.suwaf.add(visit.info.futli, visit.time, fut_of(visit, plan.held[visit.digest]))
 

@@ -24,8 +24,7 @@ from lafka.papers.archive.paperwarc import Stored, TrailRecord
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.origins import FUTLI, PAPER_ID, Origin
 from lafka.papers.outcomes import Outcome
-from lafka.papers.walk.asks import Ask, Capture
-from lafka.papers.walk.trails import Trail
+from lafka.papers.walk import Ask, Capture, Trail
 from lafka.pids import Pid
 from lafka.storage.keeper import Commit, all_done
 from lafka.storage.steps import Steps
@@ -117,7 +116,7 @@ class Papers:
 
 @dataclass(frozen=True, slots=True)
 class _Trail:
-    """What a trail of *pid* left to be stored."""
+    """A trail of *pid* that is to be stored."""
 
     pid: Pid
     left: TrailRecord

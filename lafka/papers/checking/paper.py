@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 
 
 FORMAT = 1
-_ENTRY_KEYS = frozenset(("s", "l", "url", "digest", "found_by", "html_url", "html_date", "label"))
+_FROM_WARCINFO = {
+    "found_by": "found-by",
+    "html_url": "html-url",
+    "html_date": "html-date",
+    "label": "label",
+}
+"""Key of a suwaf's entry -> field of a capture's warcinfo, in small letters."""
+_ENTRY_KEYS = frozenset(("s", "l", "url", "digest", *_FROM_WARCINFO))
 _WRITER_KEYS = frozenset(("format", "end", "chain", "open"))
 
 _CHAIN = re.compile(r"sha256:[0-9a-f]{64}")
@@ -35,7 +42,7 @@ Place = tuple[str, int, int]  # digest, s, l
 
 
 @dataclass(slots=True, kw_only=True)
-class Summary:
+class SuwafContent:
     """The content of the suwaf; ``end`` and ``chain`` are None where it says nothing of them."""
 
     pid: Pid
@@ -57,7 +64,7 @@ def places_in(suwaf: Path) -> frozenset[Place]:
         return frozenset()
 
 
-def load(suwaf: Path, name: str, scheme: Scheme) -> tuple[Summary | None, list[FileProblem]]:
+def load(suwaf: Path, name: str, scheme: Scheme) -> tuple[SuwafContent | None, list[FileProblem]]:
     """The suwaf of the paper *name*, None where there is none or it is none; what is wrong with it.
 
     Raises OSError.
@@ -77,7 +84,7 @@ def load(suwaf: Path, name: str, scheme: Scheme) -> tuple[Summary | None, list[F
     return summary, found
 
 
-def _summary(values: object, scheme: Scheme) -> Summary:
+def _summary(values: object, scheme: Scheme) -> SuwafContent:
     if not isinstance(values, dict):
         raise ValueError("not an object")
     writer = values.get("_warc", {})
@@ -90,7 +97,7 @@ def _summary(values: object, scheme: Scheme) -> Summary:
     if "_warc" in values and (writer.get("format") != FORMAT or not _is_count(end)):
         raise ValueError(f"_warc is not of format {FORMAT}, or has no end")
     _check_types(chain, opened)
-    return Summary(
+    return SuwafContent(
         pid=scheme.pid(pids[0]),
         entries=dict(_entries_of(values[pids[0]])),
         end=end,
@@ -108,7 +115,7 @@ def _check_types(chain: object, opened: object) -> None:
 
 
 def _faults(
-    data: bytes, values: dict[str, Any], summary: Summary, name: str
+    data: bytes, values: dict[str, Any], summary: SuwafContent, name: str
 ) -> Iterator[tuple[str, str]]:
     """Code and sentence of what is wrong with the form of a suwaf."""
     pid = next(key for key in values if key != "_warc")
@@ -167,12 +174,6 @@ def _entries_of(futlis: object) -> Iterator[tuple[tuple[str, str], dict[str, Any
 
 _MARK = b"%PDF-"
 _CHUNK = 1 << 20
-_FROM_WARCINFO = {
-    "found_by": "found-by",
-    "html_url": "html-url",
-    "html_date": "html-date",
-    "label": "label",
-}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -227,7 +228,7 @@ class PaperCheck:
         with self.warc.open("rb", buffering=0) as file:
             yield from self._compare_marks(file.fileno(), size, summary)
 
-    def _compare_marks(self, fd: int, size: int, summary: Summary) -> Iterator[FileProblem]:
+    def _compare_marks(self, fd: int, size: int, summary: SuwafContent) -> Iterator[FileProblem]:
         """The bytes by which the end of a record and the beginning of a PDF can be told."""
         end = size if summary.end is None else summary.end
         tail = os.pread(fd, 4, max(0, end - 4))
@@ -238,7 +239,7 @@ class PaperCheck:
                 sentence = f"s, l of {futli} at {time} are no PDF"
                 yield problem(self.suwaf, "not-a-fut", sentence, entry["s"])
 
-    def _compare_sizes(self, size: int, summary: Summary) -> Iterator[FileProblem]:
+    def _compare_sizes(self, size: int, summary: SuwafContent) -> Iterator[FileProblem]:
         end = summary.end
         if end is not None and size < end:
             yield problem(self.warc, "short-warc", f"{end - size} of {end} bytes are missing", size)
@@ -246,7 +247,7 @@ class PaperCheck:
             sentence = f"{size - end} bytes that the suwaf does not know yet"
             yield problem(self.warc, "uncommitted-tail", sentence, end)
 
-    def _compare_ends(self, story: Story, summary: Summary) -> Iterator[FileProblem]:
+    def _compare_ends(self, story: Story, summary: SuwafContent) -> Iterator[FileProblem]:
         yield from self._compare_sizes(max(story.boundaries | {self.warc.stat().st_size}), summary)
         if summary.end is None:
             return
@@ -256,7 +257,7 @@ class PaperCheck:
             sentence = "a record header before the end is not as it was written"
             yield problem(self.warc, "headers-changed", sentence)
 
-    def _compare_futs(self, story: Story, summary: Summary) -> Iterator[FileProblem]:
+    def _compare_futs(self, story: Story, summary: SuwafContent) -> Iterator[FileProblem]:
         by_futli: dict[str, list[DatedFut]] = {}
         by_range: dict[tuple[int, int], LiteralPdf] = {}
         for each in story.visits:
@@ -281,14 +282,14 @@ class PaperCheck:
         yield from self._compare_twins(summary)
 
     def _compare_unnamed(
-        self, story: Story, summary: Summary, named: set[_Key]
+        self, story: Story, summary: SuwafContent, named: set[_Key]
     ) -> Iterator[FileProblem]:
         for each in story.visits:
             if each.pdf.whole and _key(each) not in named and _within(each, summary.end):
                 sentence = f"the fut of {each.futli} at {each.date} is not in the suwaf"
                 yield problem(self.warc, "fut-not-in-suwaf", sentence, each.offset)
 
-    def _compare_open(self, story: Story, summary: Summary) -> Iterator[FileProblem]:
+    def _compare_open(self, story: Story, summary: SuwafContent) -> Iterator[FileProblem]:
         for futli in summary.open:
             if futli not in story.futlis:
                 unknown = problem(self.suwaf, "unknown-futli", f"open {futli} is not in the WARC")
@@ -300,7 +301,7 @@ class PaperCheck:
         time: str,
         entry: dict[str, Any],
         by_range: Mapping[tuple[int, int], LiteralPdf],
-        summary: Summary,
+        summary: SuwafContent,
     ) -> Iterator[FileProblem]:
         """Invariant 2, from the bytes that the reader has hashed, else from the file."""
         start, length = entry["s"], entry["l"]
@@ -346,7 +347,7 @@ class PaperCheck:
             if entry.get(key, value if len(entry) == 2 else "") != value:
                 yield self._differs(futli, time, f"{key} is not {value[:200]!r}")
 
-    def _compare_twins(self, summary: Summary) -> Iterator[FileProblem]:
+    def _compare_twins(self, summary: SuwafContent) -> Iterator[FileProblem]:
         ranges: dict[str, tuple[int, int]] = {}
         for (futli, time), entry in summary.entries.items():
             place = entry["s"], entry["l"]

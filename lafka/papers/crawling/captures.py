@@ -1,4 +1,4 @@
-"""Where the wire meets the walk: what was exchanged for an ask becomes its capture."""
+"""Captures: what was exchanged for an ask, as the walk takes it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lafka.capture.logged import LoggedHops
 from lafka.capture.verdicts import Verdict, judge
 from lafka.papers.finders import Page
 from lafka.papers.outcomes import Outcome
-from lafka.papers.walk.asks import MISS_MAX, Ask, Capture
+from lafka.papers.walk import MISS_MAX, Ask, Capture
 from lafka.payloads import Kind
 
 if TYPE_CHECKING:

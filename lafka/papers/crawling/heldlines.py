@@ -1,4 +1,4 @@
-"""Lines of a list whose fut is held are told in the feed while the list is read, past the engine.
+"""Lines of a list whose fut is held go into the feed while the list is read, past the engine.
 
 Nobody is asked for them and nothing is stored, so a list that is mostly held, as the second crawl
 of any is, costs little more than reading it.
@@ -18,11 +18,11 @@ from lafka.warc.format import dates
 if TYPE_CHECKING:
     from lafka.papers.archive.archives import Archive
     from lafka.papers.archive.suwafs import Fut
-    from lafka.papers.lists.excludes import Excludes
     from lafka.papers.lists.futlis import Futli, Line
+    from lafka.papers.lists.listfiles import Excludes
 
-TOLD_AFTER = 512
-"""Lines after which it is told how many they are, or half a second."""
+COUNTED_AFTER = 512
+"""Lines after which their number is given, or half a second."""
 LOOKS_AFTER = 64
 """Lines after which it is asked whether the crawl stops."""
 
@@ -39,9 +39,9 @@ class HeldLines:
     """Takes the lines that are held out of a list, and tells them in *feed*.
 
     *since*: as of ``Archive.held``. *stops* says whether the crawl does: then all lines are left.
-    *told* is called with the number of lines that were taken out since it was called last. A line
-    that takes a closer look than one at its suwaf, or whose look fails, is left: who takes it from
-    the feeder looks again, and says why.
+    *on_count* is called with the number of lines that were taken out since its last call. A line
+    whose suwaf or WARC cannot be looked at is left: who takes it from the feeder looks again, and
+    says why.
     """
 
     def __init__(
@@ -52,16 +52,16 @@ class HeldLines:
         since: datetime | None = None,
         excludes: Excludes | None = None,
         stops: Callable[[], bool] = bool,
-        told: Callable[[int], object] = bool,
+        on_count: Callable[[int], object] = bool,
     ) -> None:
         self._archive = archive
         self._feed = feed
         self._since = since
         self._excludes = excludes
         self._stops = stops
-        self._told = told
+        self._on_count = on_count
         self._count = 0
-        self._told_at = 0.0
+        self._counted_at = 0.0
         self._second = 0
         self._now = ""
 
@@ -75,9 +75,9 @@ class HeldLines:
                 if stops or not self._taken(line):
                     yield line
         except BadList:
-            self._tell()
+            self._count_out()
             raise
-        self._tell()
+        self._count_out()
 
     def _taken(self, line: Line) -> bool:
         futli = line.futli
@@ -94,9 +94,9 @@ class HeldLines:
             self._now = dates.to_seconds(datetime.fromtimestamp(now, UTC))
         self._feed.append(feed_line(futli, found, self._now))
         self._count += 1
-        if self._count >= TOLD_AFTER or now - self._told_at > 0.5:
-            self._told_at = now
-            self._tell()
+        if self._count >= COUNTED_AFTER or now - self._counted_at > 0.5:
+            self._counted_at = now
+            self._count_out()
         return True
 
     def _held(self, futli: Futli) -> Fut | None:
@@ -105,10 +105,10 @@ class HeldLines:
         except (KeeperError, OSError):
             return None  # who takes the line from the feeder looks again, and says why
 
-    def _tell(self) -> None:
+    def _count_out(self) -> None:
         count, self._count = self._count, 0
         if count:
-            self._told(count)
+            self._on_count(count)
 
 
 def feed_line(futli: Futli, found: Fut, now: str) -> str:

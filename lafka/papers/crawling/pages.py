@@ -73,11 +73,11 @@ def read_first(page: Page) -> PageReading | None:
 def read(page: Page) -> PageReading:
     """All candidates of *page* and what it is; a page that finders stumble over has none."""
     try:
-        told = finders.describe(page)
-        verdict = _VERDICTS.get(told.kind, Outcome.SPLAP_ONLY)
+        found = finders.describe(page)
+        verdict = _VERDICTS.get(found.kind, Outcome.SPLAP_ONLY)
         if verdict is Outcome.BOT_CHALLENGE:
-            return PageReading(verdict=verdict, reason=told.reason)
-        reason = "a viewer without a PDF" if told.kind == "viewer" else told.reason
+            return PageReading(verdict=verdict, reason=found.reason)
+        reason = "a viewer without a PDF" if found.kind == "viewer" else found.reason
         return PageReading(candidates=finders.find(page), verdict=verdict, reason=reason)
     except Exception as error:
         return PageReading(reason=f"{UNREADABLE}: {printable(repr(error))}")
@@ -94,7 +94,7 @@ _KNOWN = 30  # addresses of the way to a page that may be among its candidates
 logger = logging.getLogger(__name__)
 
 
-class Pages:
+class PageReaders:
     """Reads pages in at most two children, started when there are pages.
 
     *links_max*: how many links a trail can ask for; not many more candidates are handed on.

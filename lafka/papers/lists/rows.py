@@ -33,7 +33,7 @@ _URL_KEYS = ("futli", "url", "link", "href", "uri", "file-url", "file_url", "ful
 _RESTRICTION_KEYS = ("restriction", "restricted", "file-restriction", "file_restriction")
 
 
-class Row(NamedTuple):
+class ListRow(NamedTuple):
     """The columns of one line; ``broken_pid`` and ``broken_url`` say what is wrong with them."""
 
     pid: str
@@ -49,14 +49,14 @@ class _Columns(NamedTuple):
     restriction: int | None = None
     width: int = 2
 
-    def row(self, fields: list[str]) -> Row:
+    def row(self, fields: list[str]) -> ListRow:
         if self[:3] == (0, 1, None) and len(fields) > 1:  # as nearly all lists have them
-            return Row(fields[0], fields[1])
+            return ListRow(fields[0], fields[1])
 
         def field(column: int | None) -> str:
             return fields[column] if column is not None and column < len(fields) else ""
 
-        return Row(field(self.pid), field(self.url), field(self.restriction))
+        return ListRow(field(self.pid), field(self.url), field(self.restriction))
 
 
 def _header(fields: list[str]) -> _Columns | None:
@@ -101,7 +101,7 @@ def _split_csv(text: str) -> _Split:
     return _Split(fields)
 
 
-class Table:
+class ColumnRows:
     """Rows of a list in columns; its first line may be a header."""
 
     def __init__(self, split: Callable[[str], _Split], *, strict: bool) -> None:
@@ -110,7 +110,7 @@ class Table:
         self._strict = strict
         self._columns: _Columns | None = None
 
-    def row(self, text: str) -> Row | None:
+    def row(self, text: str) -> ListRow | None:
         """The columns of a line, None for the header."""
         split = self._split(text)
         if self._columns is None:
@@ -120,7 +120,7 @@ class Table:
                 return None
         return self._checked(self._columns, split)
 
-    def _checked(self, columns: _Columns, split: _Split) -> Row:
+    def _checked(self, columns: _Columns, split: _Split) -> ListRow:
         row = columns.row(split.fields)
         if split.open_quote:
             problem = "a quote is not closed on its line"
@@ -135,20 +135,20 @@ class Table:
 class Jsonl:
     """Rows of a list of JSON objects."""
 
-    def row(self, text: str) -> Row:
+    def row(self, text: str) -> ListRow:
         """The values of a line that name a pid, a URL and a restriction."""
         try:
             keys = json.loads(text)
         except (ValueError, RecursionError):
-            return Row(beginning(text), "", broken_pid="the line is not JSON")
+            return ListRow(beginning(text), "", broken_pid="the line is not JSON")
         if not isinstance(keys, dict):
-            return Row(beginning(text), "", broken_pid="the line is no JSON object")
+            return ListRow(beginning(text), "", broken_pid="the line is no JSON object")
         keys = {key.lower(): value for key, value in keys.items()}
         pid, broken_pid = self._text(keys, _PID_KEYS)
         url, broken_url = self._text(keys, _URL_KEYS)
         restriction = next((keys[key] for key in _RESTRICTION_KEYS if keys.get(key)), "")
         shown = restriction if isinstance(restriction, str) else "yes"
-        return Row(pid, url, shown, broken_pid, broken_url)
+        return ListRow(pid, url, shown, broken_pid, broken_url)
 
     def _text(self, keys: dict[str, Any], names: tuple[str, ...]) -> tuple[str, str]:
         value = next((keys[name] for name in names if name in keys), None)
@@ -158,17 +158,17 @@ class Jsonl:
         return shown, f"no {names[0]}" if value is None else f"{names[0]} is no string"
 
 
-Rows = Table | Jsonl
+Rows = ColumnRows | Jsonl
 
 
-def tsv() -> Table:
+def tsv() -> ColumnRows:
     """Reads one list in tsv from its first line on."""
-    return Table(_split_tsv, strict=False)
+    return ColumnRows(_split_tsv, strict=False)
 
 
-def csv() -> Table:
+def csv() -> ColumnRows:
     """Reads one list in csv from its first line on."""
-    return Table(_split_csv, strict=True)
+    return ColumnRows(_split_csv, strict=True)
 
 
 FORMATS: dict[str, Callable[[], Rows]] = {
@@ -231,7 +231,7 @@ def _as_escapes(text: str) -> str:
     return _SURROGATE.sub(escape, text)
 
 
-def verdict(number: int, row: Row, scheme: Scheme) -> Line:
+def verdict(number: int, row: ListRow, scheme: Scheme) -> Line:
     """The line that *row* makes, a pid of *scheme* and a URL, or what is wrong with it."""
     url = _as_escapes(row.url.strip(" \t\r\n"))
     line = partial(Line, number=number, pid_text=_as_escapes(row.pid), url_text=url)
@@ -247,7 +247,7 @@ def verdict(number: int, row: Row, scheme: Scheme) -> Line:
     return line(futli=futli)
 
 
-def _pid(row: Row, scheme: Scheme) -> Pid:
+def _pid(row: ListRow, scheme: Scheme) -> Pid:
     if row.broken_pid:
         raise BadPid(row.broken_pid)
     if not row.pid.isascii() and _SURROGATE.search(row.pid):
@@ -255,7 +255,7 @@ def _pid(row: Row, scheme: Scheme) -> Pid:
     return scheme.pid(row.pid.strip())  # blanks at its ends, U+00A0 too, are no part of a pid
 
 
-def _url(row: Row, url: str) -> str:
+def _url(row: ListRow, url: str) -> str:
     if row.broken_url:
         raise BadUrl(row.broken_url)
     if not row.url.isascii() and _SURROGATE.search(row.url):

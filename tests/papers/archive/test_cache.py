@@ -17,7 +17,7 @@ from lafka.papers.archive.contents import PaperScanner
 from lafka.papers.archive.paperwarc import PaperWarc
 from lafka.papers.archive.suwafs import Suwaf
 from lafka.papers.lists.futlis import Futli
-from lafka.papers.walk.asks import Capture
+from lafka.papers.walk import Capture
 from lafka.storage import drafts
 from tests.stores import FUTLI, PID, START, Store, cuts, page, pdf, problems, quick_folder
 

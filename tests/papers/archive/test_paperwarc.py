@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from lafka.errors import BadSuwaf, BadWarc, ShortWarc, StorageTrouble
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.recovery import recover
-from lafka.papers.walk.asks import Capture
+from lafka.papers.walk import Capture
 from lafka.storage.folders import make_folders
 from lafka.storage.locks import vacant
 from lafka.urls import LONGEST_URL, check_url

@@ -17,7 +17,7 @@ from lafka.errors import BadWarc, StorageTrouble
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.paperwarc import PaperWarc, Stored, TrailRecord
 from lafka.papers.archive.recovery import recover
-from lafka.papers.walk.asks import Capture
+from lafka.papers.walk import Capture
 from lafka.storage.steps import done
 from tests.stores import FUTLI, KINDS, PID, START, Store, cuts, files, page, pdf, problems
 from tests.stores import quick_folder as quick

@@ -18,10 +18,9 @@ from lafka.errors import BadList, StorageTrouble
 from lafka.items import TrailItem, held_entry
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.suwafs import Fut
-from lafka.papers.crawling.heldlines import TOLD_AFTER, HeldLines, feed_line
-from lafka.papers.lists.excludes import Excludes
+from lafka.papers.crawling.heldlines import COUNTED_AFTER, HeldLines, feed_line
 from lafka.papers.lists.futlis import Futli, Line
-from lafka.papers.lists.listfiles import read
+from lafka.papers.lists.listfiles import Excludes, read
 from lafka.pids import SCHEMES, Pid
 from lafka.runs.feed import NO_CHAIN, chained_lines
 from lafka.runs.reports import Tally
@@ -71,7 +70,7 @@ def line(number: int, pid: str = PID, url: str = FUTLI, **more: Any) -> Line:
 def left(store: Store, *lines: Line, told: Told | None = None, **options: Any) -> list[int]:
     """The numbers of those of *lines* that are left."""
     told = told or Told()
-    held = HeldLines(store.archive, told, told=told.counts.append, **options)
+    held = HeldLines(store.archive, told, on_count=told.counts.append, **options)
     found = [each.number for each in held.left(lines)]
     assert len(found) + len(told.lines) == len(lines)
     assert sum(told.counts) == len(told.lines)
@@ -168,7 +167,7 @@ def test_a_futli_that_was_left_open_is_left(store: Store) -> None:
 def test_it_is_told_how_many_they_are_up_to_what_ends_the_list(store: Store) -> None:
     store.put(store.fut(pdf()))
     told = Told()
-    assert left(store, *map(line, range(2 * TOLD_AFTER + 7)), told=told) == []
+    assert left(store, *map(line, range(2 * COUNTED_AFTER + 7)), told=told) == []
     assert len(told.counts) >= 3
 
     def cut() -> Iterator[Line]:
@@ -176,7 +175,7 @@ def test_it_is_told_how_many_they_are_up_to_what_ends_the_list(store: Store) -> 
         raise BadList("cut")
 
     told = Told()
-    held = HeldLines(store.archive, told, told=told.counts.append)
+    held = HeldLines(store.archive, told, on_count=told.counts.append)
     with pytest.raises(BadList):
         list(held.left(cut()))
     assert (sum(told.counts), len(told.lines)) == (1, 1)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lafka.errors import Stopped
 from lafka.papers.candidates import Candidate
 from lafka.papers.crawling import pages as parsing
-from lafka.papers.crawling.pages import PageReading, Pages
+from lafka.papers.crawling.pages import PageReaders, PageReading
 from lafka.papers.finders import Page
 from lafka.papers.outcomes import Outcome
 from lafka.pids import SCHEMES
@@ -56,18 +56,18 @@ def test_what_no_child_says_is_refused(values):
 
 
 @pytest.fixture
-def pages() -> Iterator[Pages]:
-    made = Pages(links_max=5)
+def pages() -> Iterator[PageReaders]:
+    made = PageReaders(links_max=5)
     yield made
     made.stop()
 
 
 @pytest.fixture
-def troubled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pages]:
+def troubled(monkeypatch: pytest.MonkeyPatch) -> Iterator[PageReaders]:
     """Pages whose reader some of them stop."""
     monkeypatch.setattr(parsing, "MODULE", "tests.sites.parsers")
     monkeypatch.setattr(parsing, "CPU_SECONDS", 1)
-    made = Pages(links_max=5)
+    made = PageReaders(links_max=5)
     yield made
     made.stop()
 

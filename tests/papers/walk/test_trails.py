@@ -12,8 +12,7 @@ from lafka.capture.logged import LoggedExchange
 from lafka.papers.candidates import CITATION_PDF_URL, Candidate
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.outcomes import Outcome
-from lafka.papers.walk.asks import MISS_MAX, VIEWER_MAX, Ask, Capture
-from lafka.papers.walk.trails import Links, Policy, Trail
+from lafka.papers.walk import MISS_MAX, VIEWER_MAX, Ask, Capture, Links, Policy, Trail
 from lafka.payloads import Payload, inspect
 from lafka.pids import SCHEMES
 from lafka.warc.format.sources import MemorySource
