@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from lafka.archec import redif
-from lafka.archec.lists import claims
-from lafka.archec.lists.futlis import Choice, FutliList, lines_of, tsv
+from lafka.archec.serve import futlis
+from lafka.archec.serve.futlis import Choice, FutliList, lines_of, tsv
 from lafka.errors import BadSource, StorageTrouble
 from lafka.papers.lists import listfiles
 from lafka.pids import SCHEMES
@@ -202,7 +202,7 @@ def test_what_is_no_source_is_refused(tmp_path: Path) -> None:
 
 
 def test_claims_say_it_where_there_is_no_room(monkeypatch) -> None:
-    made = claims.Claims()
+    made = futlis.Claims()
     made.close()
     with pytest.raises(StorageTrouble, match="no room to sort"):
         list(made.held())

@@ -8,8 +8,8 @@ import pytest
 
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.gather.withdrawing import withdraw
-from lafka.archec.lists.futlis import Choice, FutliList
-from lafka.archec.lists.store_futlis import StoreFutliList
+from lafka.archec.serve.futlis import Choice, FutliList
+from lafka.archec.serve.store_futlis import StoreFutliList
 from lafka.archec.store.folders import ObiStore
 from tests.archec.stores import DAY, START, Home, template
 from tests.archec.test_commands import Operator

@@ -1,8 +1,9 @@
-"""What the journals of a store say, in a database without a name, to be held against the rest."""
+"""The content of all journals in a nameless database, and the rules of a store written anew."""
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import re
 import sqlite3
@@ -11,8 +12,101 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lafka.archec.checking.problems import Problem
-from lafka.archec.checking.rules import name_of
+CODES = {
+    "stray-object": "no journal line tells of what lies here",
+    "missing-object": "a journal line tells of an obi, and nothing lies at its place",
+    "changed-object": "the bytes are not those of the journal line, by length or SHA-256",
+    "wrong-place": "a name or folder that no obi and no gathering of this store has",
+    "dangling-link": "a symlink leads to nothing",
+    "outside-link": "a symlink leads out of the store",
+    "link-loop": "more than ten symlinks lead to each other",
+    "bad-journal": "a line of a journal is none",
+    "open-journal": "a journal has no end: its gathering lives, or was killed",
+    "records-differ": "the database has not what the journals have",
+    "text-differs": "the MD5 is not that of the text of the bytes",
+    "left-draft": "a draft that no run is writing",
+    "case-twins": "two names that a disk blind to case takes for one",
+    "bad-evidence": "an evidence file is no WARC, or is of no gathering",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A fact about the place *path* of a store; ``severity`` is ``error`` or ``warning``."""
+
+    path: Path
+    code: str
+    sentence: str
+    severity: str = "error"
+
+    def to_json(self) -> str:
+        return json.dumps(
+            {"path": str(self.path), "code": self.code, "severity": self.severity,
+             "sentence": self.sentence}
+        )  # fmt: skip
+
+
+UNRESERVED = set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_UPPER = set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
+
+
+def name_of(obi: str, *, folded: bool) -> str:
+    """The name of the file of an obi."""
+    kept = UNRESERVED - _UPPER if folded else UNRESERVED
+    data = obi.encode("utf-8", "surrogatepass")
+    pieces = [chr(byte) if byte in kept else f"%{byte:02X}" for byte in data]
+    if sum(map(len, pieces)) <= 255:
+        return "".join(pieces)
+    head = ""
+    for piece in pieces:
+        if len(head) + len(piece) > 221:
+            break
+        head += piece
+    return f"{head}%%{hashlib.sha256(data).hexdigest()[:32]}"
+
+
+def folder_of(tist: int) -> str:
+    reverse = "".join(reversed(str(tist)))
+    return "/".join((reverse[0:3], reverse[3:6], reverse[6:]))
+
+
+def tist_of(parts: tuple[str, ...]) -> int | None:
+    """The tist of a folder's three names; None where they are those of none."""
+    reverse = "".join(parts)
+    if [len(part) for part in parts[:2]] != [3, 3] or not re.fullmatch(r"[0-9]{9,11}", reverse):
+        return None
+    return None if reverse.endswith("0") else int("".join(reversed(reverse)))
+
+
+def template_md5(data: bytes) -> str:
+    """The MD5 of the text of a template."""
+    lines = re.split("\r\n|\r|\n", "".join(_characters(data)))
+    texts = [line.removeprefix(_BOM) for line in lines]
+    kept = [line for line in texts if not line.startswith("#")]
+    while kept and re.fullmatch("[ \t\v\f]*", kept[-1]):
+        del kept[-1]
+    text = "".join(f"{line}\n" for line in kept) or "\n"
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _characters(data: bytes) -> list[str]:
+    """*data* as text, line by line: UTF-8 where a line is that, else Windows-1252."""
+    texts = []
+    for line in re.findall(rb"[^\r\n]*[\r\n]?", data):
+        try:
+            texts.append(str(line, "utf-8"))
+        except UnicodeDecodeError:
+            texts.append("".join(map(_windows_1252, line)))
+    return texts
+
+
+def _windows_1252(byte: int) -> str:
+    try:
+        return bytes((byte,)).decode("cp1252")
+    except UnicodeDecodeError:
+        return chr(byte)
+
 
 _JOURNAL = re.compile(r"([1-9][0-9]{8,10})\.jsonl")
 _KEPT = re.compile(r"[0-9]+\.jsonl\.torn-[0-9]+")

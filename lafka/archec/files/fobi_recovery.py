@@ -18,9 +18,8 @@ from lafka.archec.gather.recovery import Unlisted, recover
 from lafka.archec.records import Kind, Records
 from lafka.archec.redif.uris import normalise
 from lafka.archec.store.evidence import OBI
-from lafka.archec.store.folders import ObiStore
+from lafka.archec.store.folders import CUT_MARK, Names, ObiStore
 from lafka.archec.store.journals import head, read
-from lafka.archec.store.names import CUT_MARK, Names
 from lafka.capture.logged import LoggedExchange
 from lafka.capture.readback import Bound, DeadLog, recovered
 from lafka.capture.verdicts import judge

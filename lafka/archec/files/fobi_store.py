@@ -23,9 +23,8 @@ from lafka.archec.files.fobis import (
 from lafka.archec.gather.gathering import AGE_MAX, OBIS_MAX, Gathering, Stored
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.records import Content, Kind, Last, Obi, Records
-from lafka.archec.records.refresh_rules import RefreshRule
-from lafka.archec.store.entities import Entity
-from lafka.archec.store.evidence import Evidence, Witness
+from lafka.archec.records.folding import RefreshRule
+from lafka.archec.store.evidence import Entity, Evidence, Witness
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.texts import HTML_TEXT
 from lafka.capture.logged import LoggedExchange

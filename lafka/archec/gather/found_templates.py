@@ -9,7 +9,7 @@ from typing import Any
 from lafka.archec import redif
 from lafka.archec.gather.sources import Source, SourceFile
 from lafka.archec.gather.unchanged_files import Look, Oddity, Passage, Passing, Row, passages
-from lafka.archec.redif.problems import Problem
+from lafka.archec.redif.vocabulary import Problem
 from lafka.errors import BadHandle, BadId, TornFile
 
 _STORED_NOT = ("mirror",)

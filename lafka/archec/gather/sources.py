@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
-from lafka.archec.redif.problems import Problem
+from lafka.archec.redif.vocabulary import Problem
 from lafka.errors import BadSource, TornFile, printable
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from lafka.archec.gather.recovery import event_of
 from lafka.archec.gather.sources import Source
 from lafka.archec.gather.unchanged_files import Passage, Passing, Row
 from lafka.archec.records import Kind, Last, Records
-from lafka.archec.redif.problems import Problem
+from lafka.archec.redif.vocabulary import Problem
 from lafka.archec.store import texts
 
 BATCH = 1024

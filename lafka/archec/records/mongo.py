@@ -37,17 +37,21 @@ from lafka.archec.records import (
 )  # fmt: skip
 from lafka.archec.records.documents import (
     Document,
+    cached,
     content_of,
+    contents,
     counting,
     gathering_of,
     last_of,
     latest_of,
     obi_of,
+    obis,
     of_gathering,
     refipo_of,
+    refipos,
+    write,
 )
 from lafka.archec.records.folding import Changes, fold, ids, opened
-from lafka.archec.records.mongowrites import cached, contents, obis, refipos, write
 from lafka.archec.store.journals import Line
 from lafka.errors import BadArgument, BadStore, RecordsAway
 

@@ -1,7 +1,7 @@
 """The reader: bytes of a file -> its templates, whatever the bytes are.
 
 It is tolerant by design: an archive must keep a template that one unknown field makes invalid.
-What is odd is told as problems (``archec.problems``, docs/redif.md).
+What is odd is given as problems (``vocabulary.CODES``, docs/redif.md).
 """
 
 from __future__ import annotations
@@ -14,19 +14,18 @@ from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from lafka.archec.redif import handles, uris, vocabulary
-from lafka.archec.redif.decoding import decoded, lines_of
-from lafka.archec.redif.problems import Problem
-from lafka.archec.redif.shapes import disorder, shape
 from lafka.archec.redif.splitting import (
     LONGEST_TEMPLATE,
     Block,
     Readable,
     blocks,
+    decoded,
     line_ends,
+    lines_of,
     slices,
 )
 from lafka.archec.redif.templates import Template
-from lafka.archec.redif.vocabulary import JOINED, PROSE, TYPES, Verdict
+from lafka.archec.redif.vocabulary import JOINED, PROSE, TYPES, Problem, Verdict, disorder, shape
 from lafka.errors import BadHandle, BadUrl, printable
 
 if TYPE_CHECKING:

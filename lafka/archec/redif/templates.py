@@ -1,4 +1,4 @@
-"""A template as it was read, and what stands in it: fields, clusters, files."""
+"""A template as it was read, with its fields, clusters and files, and what restricts these."""
 
 from __future__ import annotations
 
@@ -15,9 +15,37 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lafka.archec.redif.handles import Handle
-    from lafka.archec.redif.problems import Problem
-    from lafka.archec.redif.shapes import FileShape, Shape
     from lafka.archec.redif.uris import FileUri
+    from lafka.archec.redif.vocabulary import FileShape, Problem, Shape
+
+
+_ENCLOSING = ("archive", "series")
+
+
+class Restrictions:
+    """The restrictions of series and archives; whole when all their templates were added."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, str] = {}
+
+    def add(self, template: Template) -> None:
+        """Take what *template* says, if it is of an archive or a series; the first one counts."""
+        if template.type in _ENCLOSING and template.handle:
+            said = template.first("Restriction")
+            if said:
+                self._said.setdefault(template.handle.text, said)
+
+    def of(self, handle: Handle, file: File) -> str | None:
+        """Return what restricts *file* of the template with *handle*; None for nothing.
+
+        The nearest that says anything counts: the file, the template, the series, the archive;
+        ``none`` says that nothing does.
+        """
+        if file.restriction or file.free:
+            return file.restriction
+        said = next(filter(None, map(self._said.get, handle.enclosing)), None)
+        return restricting(said)
+
 
 _SIZE = re.compile(
     r"(?:about |ca\.? |~)?([0-9]+(?:[.,][0-9]+)?) *"
