@@ -61,7 +61,7 @@ class Command(ArchiveCommand):
         from lafka.archec.serve import store_futlis as storefutlis  # noqa: PLC0415
         from lafka.archec.store import tists  # noqa: PLC0415
 
-        choice = futlis.Choice.of(opts)
+        choice = futlis.FutliChoice.of(opts)
         if not opts.from_store:
             if opts.at:
                 raise BadArgument("--at is for --from-store")

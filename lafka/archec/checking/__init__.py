@@ -16,7 +16,7 @@ from typing import Any
 
 from lafka.archec.checking.facts import CODES as CODES
 from lafka.archec.checking.facts import Fact, Facts, folder_of, template_md5, tist_of
-from lafka.archec.checking.facts import Problem as Problem
+from lafka.archec.checking.facts import StoreProblem as StoreProblem
 from lafka.errors import BadStore
 
 _NAME = re.compile(r"([1-9][0-9]{8,10})\.warc")
@@ -25,17 +25,19 @@ _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,18})[ \t]*\r\n", re.IG
 _HEAD_MAX = 1 << 20
 
 
-def check_evidence(folder: Path, gatherings: Collection[int]) -> Iterator[Problem]:
+def check_evidence(folder: Path, gatherings: Collection[int]) -> Iterator[StoreProblem]:
     """Yield what is wrong with the WARCs in *folder*; *gatherings* have a journal."""
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
         if _KEPT.fullmatch(path.name):
             continue
         found = _NAME.fullmatch(path.name)
         if not found or int(found[1]) not in gatherings:
-            yield Problem(path=path, code="bad-evidence", sentence="of no gathering of this store")
+            yield StoreProblem(
+                path=path, code="bad-evidence", sentence="of no gathering of this store"
+            )
         elif (place := _torn(path)) is not None:
             sentence = f"byte {place}: no record of a WARC, or a torn one"
-            yield Problem(path=path, code="bad-evidence", sentence=sentence)
+            yield StoreProblem(path=path, code="bad-evidence", sentence=sentence)
 
 
 def _torn(path: Path) -> int | None:
@@ -66,7 +68,7 @@ _DRAFT = re.compile(r"\.draft-[0-9]+")
 def check_store(
     root: Path, *, quick: bool = False, ids: Collection[str] = (),
     rows: Iterable[Mapping[str, Any]] | None = None,
-) -> Iterator[Problem]:  # fmt: skip
+) -> Iterator[StoreProblem]:  # fmt: skip
     """Yield what is wrong with the store at *root*, or with the obis *ids* of it.
 
     *quick*: no digests. *rows*: obis of the records, with ``id``, ``versions``, ``past``, ``lost``
@@ -98,44 +100,50 @@ def _marker(root: Path) -> str:
     return names
 
 
-def _check_tree(root: Path, facts: Facts) -> Iterator[Problem]:
+def _check_tree(root: Path, facts: Facts) -> Iterator[StoreProblem]:
     """Yield what stands where nothing of the store stands, and folders without a journal."""
     for path in sorted(root.iterdir()):
         if re.fullmatch("[0-9]{3}", path.name) and path.is_dir() and not path.is_symlink():
             yield from _check_shard(path, (path.name,), facts)
         elif path.name.startswith((".draft-", ".probe")):
-            yield Problem(path=path, code="left-draft", sentence="a draft", severity="warning")
+            yield StoreProblem(path=path, code="left-draft", sentence="a draft", severity="warning")
         elif path.name not in _OURS:
-            yield Problem(path=path, code="wrong-place", sentence="nothing of a store")
+            yield StoreProblem(path=path, code="wrong-place", sentence="nothing of a store")
 
 
-def _check_shard(folder: Path, parts: tuple[str, ...], facts: Facts) -> Iterator[Problem]:
+def _check_shard(folder: Path, parts: tuple[str, ...], facts: Facts) -> Iterator[StoreProblem]:
     for path in sorted(folder.iterdir()):
         names = (*parts, path.name)
         if path.is_symlink() or not path.is_dir() or (len(names) == 3 and tist_of(names) is None):
-            yield Problem(path=path, code="wrong-place", sentence="no folder of a gathering")
+            yield StoreProblem(path=path, code="wrong-place", sentence="no folder of a gathering")
         elif len(names) < 3:
             yield from _check_shard(path, names, facts)
         elif tist_of(names) not in facts.ended:
-            yield Problem(path=path, code="stray-object", sentence="a gathering without a journal")
+            yield StoreProblem(
+                path=path, code="stray-object", sentence="a gathering without a journal"
+            )
         else:
             yield from _check_names(path, facts, tist_of(names) or 0)
 
 
-def _check_names(folder: Path, facts: Facts, tist: int) -> Iterator[Problem]:
+def _check_names(folder: Path, facts: Facts, tist: int) -> Iterator[StoreProblem]:
     """Names that no line of the gathering has."""
     known = facts.of_gathering(tist)
     ids = {fact.id for fact in known.values()}
     for path in sorted(folder.iterdir()):
         if _DRAFT.fullmatch(path.name):
             severity = "error" if facts.ended[tist] else "warning"
-            yield Problem(path=path, code="left-draft", sentence="a draft", severity=severity)
+            yield StoreProblem(path=path, code="left-draft", sentence="a draft", severity=severity)
         elif path.name not in known:
             # Escaped by another rule, as by an early Perl's: the id is right, the name is not.
             if _unescaped(path.name) in ids:
-                yield Problem(path=path, code="wrong-place", sentence="not the name of that id")
+                yield StoreProblem(
+                    path=path, code="wrong-place", sentence="not the name of that id"
+                )
             else:
-                yield Problem(path=path, code="stray-object", sentence="no journal tells of it")
+                yield StoreProblem(
+                    path=path, code="stray-object", sentence="no journal tells of it"
+                )
 
 
 def _unescaped(name: str) -> str:
@@ -145,7 +153,7 @@ def _unescaped(name: str) -> str:
 
 def _check_gathering(
     root: Path, facts: Facts, tist: int, *, quick: bool, ids: Collection[str]
-) -> Iterator[Problem]:
+) -> Iterator[StoreProblem]:
     folder = root / folder_of(tist)
     known = facts.of_gathering(tist)
     there = {fact.id for fact in known.values() if os.path.lexists(folder / fact.name)}
@@ -157,25 +165,25 @@ def _check_gathering(
             yield from _check_object(root, path, fact, quick=quick)
         elif not (fact.is_held and {f"{fact.id}/", fact.id.removesuffix("/")} & there):
             sentence = f"{fact.id} is in the journal of {tist}"
-            yield Problem(path=path, code="missing-object", sentence=sentence)
+            yield StoreProblem(path=path, code="missing-object", sentence=sentence)
 
 
-def _check_object(root: Path, path: Path, fact: Fact, *, quick: bool) -> Iterator[Problem]:
+def _check_object(root: Path, path: Path, fact: Fact, *, quick: bool) -> Iterator[StoreProblem]:
     place, code = _followed(root, path)
     if code:
-        yield Problem(path=path, code=code, sentence=f"it leads to {path.readlink()}")
+        yield StoreProblem(path=path, code=code, sentence=f"it leads to {path.readlink()}")
     elif not place.is_file():
-        yield Problem(path=path, code="wrong-place", sentence="no file")
+        yield StoreProblem(path=path, code="wrong-place", sentence="no file")
     elif fact.is_withdrawn and not place.stat().st_size:
         return
     elif place.stat().st_size != fact.length:
         sentence = f"{place.stat().st_size} bytes, not {fact.length}"
-        yield Problem(path=path, code="changed-object", sentence=sentence)
+        yield StoreProblem(path=path, code="changed-object", sentence=sentence)
     elif not quick:
         yield from _check_bytes(path, place, fact)
 
 
-def _check_bytes(path: Path, place: Path, fact: Fact) -> Iterator[Problem]:
+def _check_bytes(path: Path, place: Path, fact: Fact) -> Iterator[StoreProblem]:
     is_fobi = "://" in fact.id
     digest, data = hashlib.sha256(), bytearray()
     with place.open("rb") as file:
@@ -184,9 +192,9 @@ def _check_bytes(path: Path, place: Path, fact: Fact) -> Iterator[Problem]:
             if not is_fobi:
                 data += piece
     if digest.hexdigest() != fact.sha256:
-        yield Problem(path=path, code="changed-object", sentence="its SHA-256 is another")
+        yield StoreProblem(path=path, code="changed-object", sentence="its SHA-256 is another")
     elif not is_fobi and template_md5(bytes(data)) != fact.md5[:32]:
-        yield Problem(path=path, code="text-differs", sentence="its text has another MD5")
+        yield StoreProblem(path=path, code="text-differs", sentence="its text has another MD5")
 
 
 def _followed(root: Path, path: Path) -> tuple[Path, str]:
@@ -201,15 +209,19 @@ def _followed(root: Path, path: Path) -> tuple[Path, str]:
     return place, "link-loop"
 
 
-def _twins(folder: Path) -> Iterator[Problem]:
+def _twins(folder: Path) -> Iterator[StoreProblem]:
     seen: set[str] = set()
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
         if path.name.lower() in seen:
-            yield Problem(path=path, code="case-twins", sentence="another name is the same in case")
+            yield StoreProblem(
+                path=path, code="case-twins", sentence="another name is the same in case"
+            )
         seen.add(path.name.lower())
 
 
-def _check_rows(root: Path, facts: Facts, rows: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
+def _check_rows(
+    root: Path, facts: Facts, rows: Iterable[Mapping[str, Any]]
+) -> Iterator[StoreProblem]:
     stored = 0
     for row in rows:
         versions, past = facts.versions(row["id"]), facts.losses(row["id"])
@@ -219,7 +231,7 @@ def _check_rows(root: Path, facts: Facts, rows: Iterable[Mapping[str, Any]]) -> 
         had = [list(version) for version in row["versions"]]
         if (had, list(row["past"]), row["noted"], row["lost"]) != (versions, past, noted, lost):
             sentence = f"{row['id']} has other versions or losses in the journals"
-            yield Problem(path=root, code="records-differ", sentence=sentence)
+            yield StoreProblem(path=root, code="records-differ", sentence=sentence)
     if stored != facts.ids():
         sentence = f"{stored} of the {facts.ids()} obis of the journals are in the records"
-        yield Problem(path=root, code="records-differ", sentence=sentence)
+        yield StoreProblem(path=root, code="records-differ", sentence=sentence)

@@ -31,7 +31,7 @@ CODES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class StoreProblem:
     """A fact about the place *path* of a store; ``severity`` is ``error`` or ``warning``."""
 
     path: Path
@@ -139,7 +139,7 @@ class Facts:
         )
         self.ended: dict[int, bool] = {}
 
-    def read(self, folder: Path, *, folded: bool) -> Iterator[Problem]:
+    def read(self, folder: Path, *, folded: bool) -> Iterator[StoreProblem]:
         """Take in all journals; what is wrong with them."""
         for path in sorted(folder.iterdir()) if folder.is_dir() else []:
             found = _JOURNAL.fullmatch(path.name)
@@ -148,29 +148,33 @@ class Facts:
             elif path.name.startswith(".draft-"):
                 yield _draft(path)
             elif not _KEPT.fullmatch(path.name):
-                yield Problem(path=path, code="bad-journal", sentence="not the name of a journal")
+                yield StoreProblem(
+                    path=path, code="bad-journal", sentence="not the name of a journal"
+                )
         self._db.execute("CREATE INDEX by_tist ON version (tist)")
         self._db.execute("CREATE INDEX by_id ON version (id)")
         self._db.execute("CREATE INDEX loss_by_id ON loss (id)")
 
-    def _journal(self, path: Path, tist: int, *, folded: bool) -> Iterator[Problem]:
+    def _journal(self, path: Path, tist: int, *, folded: bool) -> Iterator[StoreProblem]:
         place, last = 0, ""
         self.ended[tist] = False
         with path.open("rb") as file:
             for data in file:
                 line, reason = _line(data, first=not place, tist=tist)
                 if reason:
-                    yield Problem(path=path, code="bad-journal", sentence=f"byte {place}: {reason}")
+                    yield StoreProblem(
+                        path=path, code="bad-journal", sentence=f"byte {place}: {reason}"
+                    )
                     return
                 self._take(line, tist, folded=folded)
                 place, last = place + len(data), line.get("e", "")
         if not place:
-            yield Problem(path=path, code="bad-journal", sentence="an empty journal")
+            yield StoreProblem(path=path, code="bad-journal", sentence="an empty journal")
         elif last != "end":
             alive = is_locked(path)
             sentence = "its gathering lives" if alive else "killed: lafka archec recover ends it"
             severity = "warning" if alive else "error"
-            yield Problem(path=path, code="open-journal", sentence=sentence, severity=severity)
+            yield StoreProblem(path=path, code="open-journal", sentence=sentence, severity=severity)
         self.ended[tist] = last == "end"
 
     def _take(self, line: Mapping[str, Any], tist: int, *, folded: bool) -> None:
@@ -249,6 +253,8 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-def _draft(path: Path) -> Problem:
+def _draft(path: Path) -> StoreProblem:
     severity = "warning" if is_locked(path) else "error"
-    return Problem(path=path, code="left-draft", sentence="a draft of a journal", severity=severity)
+    return StoreProblem(
+        path=path, code="left-draft", sentence="a draft of a journal", severity=severity
+    )

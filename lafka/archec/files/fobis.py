@@ -30,7 +30,7 @@ _SOFT = ("html", "empty")
 
 
 class Incidence(StrEnum):
-    """How asking for a fobi ended, where it did not end as a miss."""
+    """The event by which a request for a fobi ended, where it did not end as a miss."""
 
     APPEARANCE = "appearance"
     CHANGE = "change"
@@ -60,7 +60,7 @@ class Answer:
 
     @property
     def told(self) -> dict[str, Any]:
-        """What a line with a version says of the answer."""
+        """Return the keys by which a line with a version describes the answer."""
         values = {
             "time": self.time,
             "way": list(self.way),
@@ -93,7 +93,7 @@ def way_of(urls: Sequence[str]) -> tuple[str, ...]:
 
 
 class Asked(Protocol):
-    """What was sent back of an earlier answer, and whose that was."""
+    """The validators of an earlier answer that were sent back, and whose answer that was."""
 
     @property
     def etag(self) -> str | None: ...

@@ -115,7 +115,7 @@ def _sighting(
 
 
 class _Told:
-    """What is told of one file, whether it is read or passed over."""
+    """The problems of one file, whether it is read or passed over."""
 
     def __init__(self, reader: redif.Reader, look: Look, tell: Tell) -> None:
         self.reader, self._odd, self._tell = reader, look.entry.odd, tell

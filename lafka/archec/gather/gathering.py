@@ -124,7 +124,7 @@ class Stored:
 
 @dataclass(slots=True)
 class Group:
-    """What is stored together: lines, drafts with the names they get, links.
+    """A group that is stored together: lines, drafts with the names they get, links.
 
     Paths are texts: of 65,536 files in one folder, making and taking apart each Path would show.
     """
@@ -190,7 +190,7 @@ class Gathering:
 
     @property
     def waiting(self) -> int:
-        """How many obis and lines the group has that is not stored yet."""
+        """The number of obis and lines in the group that is not stored yet."""
         return len(self._group.lines)
 
     def expect(self, md5s: Iterable[str]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from lafka.archec.gather.sources import Source, below_root
 from lafka.archec.gather.unchanged_files import Barren
-from lafka.archec.records import Gathering, Kind, Records, in_batches
+from lafka.archec.records import GatheringRecord, Kind, Records, in_batches
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import STORED, whole
 
@@ -130,7 +130,7 @@ def _is_too_much(code: str, gone: int, there: int, rule: LossRule, waited: int) 
     return waited < rule.days * DAY
 
 
-def withheld_since(gatherings: list[Gathering]) -> dict[str, int]:
+def withheld_since(gatherings: list[GatheringRecord]) -> dict[str, int]:
     """The archives whose losses are withheld now -> the tist of the first run that did so."""
     since: dict[str, int] = {}
     for gathering in gatherings:

@@ -1,4 +1,4 @@
-"""What killed gatherings left: ended, so that the store is as if they had stopped in order.
+"""Recovery after killed gatherings: the store becomes as if they had stopped in order.
 
 By the next run of the same kind, under its lock, before anything else. What has its name and no
 line is rolled forward: its bytes were on the disk before its name was given. What else a crawl of
@@ -163,7 +163,7 @@ class Recovered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unlisted:
-    """How to tell what a file is that has its name and no line; what nobody knows stays, unlisted.
+    """Means to identify a file that has its name and no line; what nobody knows stays, unlisted.
 
     ``read_tobi`` reads a tobi; ``fobi_named`` gives the id of the fobi with that name.
     ``run``: only gatherings of that run are ended.

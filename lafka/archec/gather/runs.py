@@ -24,7 +24,7 @@ from lafka.archec.gather.recovery import Recovered, Unlisted, recover
 from lafka.archec.gather.sources import Source
 from lafka.archec.gather.tobis import Clocks, TobiRun
 from lafka.archec.gather.unchanged_files import Passing
-from lafka.archec.records import Content, Kind, Records, Told
+from lafka.archec.records import Content, DataProblem, Kind, Records
 from lafka.archec.records.opening import open_records, rarely_collected
 from lafka.archec.redif.vocabulary import Problem
 from lafka.archec.store.folders import ObiStore
@@ -84,7 +84,7 @@ class Rehearsal(Gathering):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a run is asked to do: ``at`` the tist of its first gathering, None for now.
+    """The task of a run: ``at`` is the tist of its first gathering, None for now.
 
     ``dry`` writes nothing and tells what would come of it.
     """
@@ -262,7 +262,7 @@ class _ToldProblems:
         except OSError as error:
             raise StorageTrouble(self._path, error) from error
 
-    def read(self) -> Iterator[Told]:
+    def read(self) -> Iterator[DataProblem]:
         if self._file is None:
             return
         try:
@@ -273,7 +273,7 @@ class _ToldProblems:
             raise StorageTrouble(self._path, error) from error
 
 
-def _told(values: Mapping[str, Any]) -> Told:
+def _told(values: Mapping[str, Any]) -> DataProblem:
     parts = [part for part in values["file"].split("/") if part != "RePEc"]
     archive = parts[0].lower() if len(parts) > 1 else ""
-    return Told(archive=archive, **values)
+    return DataProblem(archive=archive, **values)

@@ -1,4 +1,4 @@
-"""What the last finished run found in each file of RePEc data, so that it is not read again.
+"""Findings of the last finished run in each file of RePEc data, so that it is not read again.
 
 A file whose bytes are as they were, read by the same reader, has the templates that it had; and
 each was, when that run ended, what the records say last of its handle. Of a file that changed, the
@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from lafka.archec.gather.sources import SourceFile
 from lafka.archec.records import Records
-from lafka.archec.redif import Find, Found, Passed, Readable, Template
+from lafka.archec.redif import Find, MatchedTemplate, Passed, Readable, Template
 from lafka.errors import TornFile
 
 LONGEST = 8 << 20
@@ -75,7 +75,7 @@ class Passage(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Where the outcome of a sighting is to be noted: a draft, and a place in it."""
+    """The place where the outcome of a sighting is to be noted: a draft, and a row of it."""
 
     draft: int
     place: int
@@ -145,10 +145,10 @@ class Entry:
         """Of the bytes of a template."""
         return sha256(self.salt + data).digest()[:_SLICE]
 
-    def found(self) -> dict[bytes, Found]:
+    def found(self) -> dict[bytes, MatchedTemplate]:
         """The templates that can be known by their digests."""
         return {
-            digest: Found(place, len(self.odd.get(place, ())))
+            digest: MatchedTemplate(place, len(self.odd.get(place, ())))
             for place, digest in enumerate(self.slices)
             if digest != _UNKNOWN
         }
@@ -358,7 +358,7 @@ def _beginning(file: SourceFile) -> tuple[bytes, TornFile | None]:
 
 
 class _Rest:
-    """What was read of a file already, and then the rest of it; *torn*: there is none."""
+    """The part of a file that was read already, and then the rest of it; *torn*: there is none."""
 
     def __init__(self, had: bytes, file: Readable, torn: TornFile | None) -> None:
         self._had, self._file, self._torn = had, file, torn

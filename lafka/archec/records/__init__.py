@@ -104,7 +104,7 @@ Present = tuple[str, int, str]
 
 @dataclass(slots=True, kw_only=True)  # not frozen: made three times as fast, for each template
 class Content:
-    """Where a content lies: file of the obi ``id`` at ``tist``; ``md5`` is its key."""
+    """The place of a content: file of the obi ``id`` at ``tist``; ``md5`` is its key."""
 
     kind: Kind
     md5: str
@@ -137,7 +137,7 @@ class Refipo:
 
 
 @dataclass(slots=True, kw_only=True)
-class Gathering:
+class GatheringRecord:
     """A gathering as its journal tells; ``applied`` bytes of it are in the records."""
 
     tist: int
@@ -152,8 +152,8 @@ class Gathering:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What the ReDIF reader said of a place in a file of RePEc data."""
+class DataProblem:
+    """A problem that the ReDIF reader reported of a place in a file of RePEc data."""
 
     archive: str
     file: str
@@ -216,13 +216,13 @@ class Records(Protocol):
     def walk(self, kind: Kind, prefix: str = "") -> Iterator[Obi]:
         """Obis whose id begins with *prefix*, sorted by the bytes of their ids."""
 
-    def gatherings(self) -> list[Gathering]:
+    def gatherings(self) -> list[GatheringRecord]:
         """All that are known, oldest first."""
 
-    def keep_problems(self, run: str, told: Iterable[Told]) -> None:
+    def keep_problems(self, run: str, told: Iterable[DataProblem]) -> None:
         """Keep what was *told*, in place of what an earlier run was told."""
 
-    def problems(self, archive: str | None = None) -> Sequence[Told]: ...
+    def problems(self, archive: str | None = None) -> Sequence[DataProblem]: ...
 
     def problem_counts(self) -> list[tuple[str, str, int]]:
         """Archive, code, and how many problems were told of it; sorted."""

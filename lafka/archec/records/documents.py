@@ -9,7 +9,7 @@ from pymongo import InsertOne, ReplaceOne, UpdateMany, UpdateOne
 from pymongo.collection import Collection
 from pymongo.errors import BulkWriteError
 
-from lafka.archec.records import Content, Gathering, Kind, Last, Obi, Refipo, State
+from lafka.archec.records import Content, GatheringRecord, Kind, Last, Obi, Refipo, State
 from lafka.archec.records.folding import Changes
 
 _IS_THERE = 11_000  # the code of a key that has a document
@@ -134,16 +134,18 @@ def refipo_of(document: Document) -> Refipo:
     return Refipo(**{name: document[name] for name in Refipo.__slots__})
 
 
-def of_gathering(gathering: Gathering) -> Document:
-    values = {name: getattr(gathering, name) for name in Gathering.__slots__}
+def of_gathering(gathering: GatheringRecord) -> Document:
+    values = {name: getattr(gathering, name) for name in GatheringRecord.__slots__}
     # Codes of archives as values, not as keys: a key with a dot could not be asked for.
     withheld = [list(pair) for pair in gathering.withheld.items()]
     return values | {"_id": values.pop("tist"), "withheld": withheld}
 
 
-def gathering_of(document: Document) -> Gathering:
+def gathering_of(document: Document) -> GatheringRecord:
     values = dict(document)
-    return Gathering(tist=values.pop("_id"), **values | {"withheld": dict(document["withheld"])})
+    return GatheringRecord(
+        tist=values.pop("_id"), **values | {"withheld": dict(document["withheld"])}
+    )
 
 
 def counting(names: Sequence[str]) -> list[Document]:

@@ -1,4 +1,4 @@
-"""What journal lines do to the records: one pure function, so that all databases agree."""
+"""The fold of journal lines into the records: one pure function, so that all databases agree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from lafka.archec.records import Content, Gathering, Kind, Known, Obi, Refipo, State
+from lafka.archec.records import Content, GatheringRecord, Kind, Known, Obi, Refipo, State
 from lafka.archec.store.journals import STORED, Line
 
 if TYPE_CHECKING:
@@ -89,9 +89,9 @@ _RULE = RefreshRule()
 
 @dataclass(slots=True, kw_only=True)
 class Changes:
-    """What is to be written: whole obis but for their versions and losses, and rows to be added."""
+    """Rows to be written: whole obis but for their versions and losses, and rows to be added."""
 
-    gathering: Gathering
+    gathering: GatheringRecord
     obis: dict[str, Obi] = field(default_factory=dict)
     versions: list[tuple[str, int, str]] = field(default_factory=list)
     losses: list[tuple[str, int]] = field(default_factory=list)
@@ -110,9 +110,9 @@ def ids(lines: Iterable[Line]) -> set[str]:
     return found
 
 
-def opened(head: Line) -> Gathering:
+def opened(head: Line) -> GatheringRecord:
     """The gathering of a journal's first line."""
-    return Gathering(
+    return GatheringRecord(
         tist=head["gathering"],
         kind=str(head.get("kind")),
         source=head.get("source"),
@@ -120,7 +120,7 @@ def opened(head: Line) -> Gathering:
     )
 
 
-def fold(gathering: Gathering, upto: int, lines: Sequence[Line], known: Known) -> Changes:
+def fold(gathering: GatheringRecord, upto: int, lines: Sequence[Line], known: Known) -> Changes:
     """Return what *lines*, which end at byte *upto*, do to *known*, which is not changed.
 
     Done twice, it is as done once: a database without transactions applies again after a kill.
@@ -207,7 +207,7 @@ def _answered(line: Line) -> str | None:
 
 
 def _place(changes: Changes, obi: Obi, line: Line) -> None:
-    """Where the content lies: here, unless it is a symlink to where it lay before."""
+    """The place of the content: here, unless it is a symlink to where it lay before."""
     if not line.get("held"):
         changes.contents[obi.kind, line["md5"]] = Content(
             kind=obi.kind,

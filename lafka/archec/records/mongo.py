@@ -23,14 +23,14 @@ from lafka.archec.records import (
     GROUPS,
     VERSION,
     Content,
-    Gathering,
+    DataProblem,
+    GatheringRecord,
     Kind,
     Last,
     Obi,
     Pointer,
     Present,
     Refipo,
-    Told,
     in_batches,
     in_groups,
     told_as_away,
@@ -77,7 +77,7 @@ class MongoRecords:
 
     def __init__(
         self, uri: str, *, read_only: bool = False,
-        emptying: Callable[[Sequence[Gathering]], None] | None = None,
+        emptying: Callable[[Sequence[GatheringRecord]], None] | None = None,
     ) -> None:  # fmt: skip
         self.place = uri.rpartition("@")[2]  # without a password
         self._client, name = _client(uri)
@@ -132,7 +132,7 @@ class MongoRecords:
         # Last: without it a killed beginning is made again.
         self._db.gathering.insert_one({"_id": 0, _MARK: VERSION})
 
-    def _empty(self, check: Callable[[Sequence[Gathering]], None]) -> None:
+    def _empty(self, check: Callable[[Sequence[GatheringRecord]], None]) -> None:
         """Drop what is ours; ``BadStore`` where something else is there, or *check* raises."""
         strange = set(self._db.list_collection_names()) - _OWN
         if strange:
@@ -149,7 +149,7 @@ class MongoRecords:
         if upto > gathering.applied:
             self._save(fold(gathering, upto, lines, self._known(ids(lines))))
 
-    def _gathering(self, tist: int) -> Gathering | None:
+    def _gathering(self, tist: int) -> GatheringRecord | None:
         document = self._db.gathering.find_one({"_id": tist})
         return gathering_of(document) if document else None
 
@@ -320,22 +320,22 @@ class MongoRecords:
         return [obi_of(kind, document) for document in found]
 
     @_told
-    def gatherings(self) -> list[Gathering]:
+    def gatherings(self) -> list[GatheringRecord]:
         found = self._db.gathering.find({"_id": {"$gt": 0}}).sort("_id", ASCENDING)
         return list(map(gathering_of, found))
 
     @_told
-    def keep_problems(self, run: str, told: Iterable[Told]) -> None:
+    def keep_problems(self, run: str, told: Iterable[DataProblem]) -> None:
         self._db.problem.delete_many({"run": {"$ne": run}})
         for batch in in_batches(told, _ASKED):
-            rows = [{name: getattr(one, name) for name in Told.__slots__} for one in batch]
+            rows = [{name: getattr(one, name) for name in DataProblem.__slots__} for one in batch]
             self._db.problem.insert_many([row | {"run": run} for row in rows])
 
     @_told
-    def problems(self, archive: str | None = None) -> list[Told]:
+    def problems(self, archive: str | None = None) -> list[DataProblem]:
         asked = {"archive": archive} if archive is not None else {}
         found = self._db.problem.find(asked).sort([("file", 1), ("line", 1), ("code", 1)])
-        return [Told(**{name: one[name] for name in Told.__slots__}) for one in found]
+        return [DataProblem(**{name: one[name] for name in DataProblem.__slots__}) for one in found]
 
     @_told
     def problem_counts(self) -> list[tuple[str, str, int]]:

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lafka.archec.records import Gathering, Records
+from lafka.archec.records import GatheringRecord, Records
 from lafka.archec.records.sqlite import NAME, SqliteRecords
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import head, in_chunks, prove, whole
@@ -49,7 +49,7 @@ def rarely_collected() -> Iterator[None]:
 _STORED = ("appearance", "change")
 
 
-def check_owner(store: ObiStore, known: Sequence[Gathering]) -> None:
+def check_owner(store: ObiStore, known: Sequence[GatheringRecord]) -> None:
     """Raise where the database that knows *known* is not of the journals of *store*.
 
     ``BadStore`` where it is another store's; ``BadJournal`` where a journal is not as it was when
@@ -67,7 +67,7 @@ def check_owner(store: ObiStore, known: Sequence[Gathering]) -> None:
             )
 
 
-def check_replaced(store: ObiStore, known: Sequence[Gathering], *, derives: bool) -> None:
+def check_replaced(store: ObiStore, known: Sequence[GatheringRecord], *, derives: bool) -> None:
     """Raise where a database that knows *known* must not be made again from what *store* has.
 
     As :func:`check_owner`; where the store *derives* journals from its files, they may be missing.
@@ -82,7 +82,9 @@ def check_replaced(store: ObiStore, known: Sequence[Gathering], *, derives: bool
             raise _foreign(store, gathering)
 
 
-def _missing(store: ObiStore, path: Path, known: Sequence[Gathering]) -> BadStore | BadJournal:
+def _missing(
+    store: ObiStore, path: Path, known: Sequence[GatheringRecord]
+) -> BadStore | BadJournal:
     if not any(_is_here(store, one) for one in known):
         return _foreign(store, known[0])
     return BadJournal(
@@ -90,7 +92,7 @@ def _missing(store: ObiStore, path: Path, known: Sequence[Gathering]) -> BadStor
     )
 
 
-def _check_journal(store: ObiStore, path: Path, gathering: Gathering) -> None:
+def _check_journal(store: ObiStore, path: Path, gathering: GatheringRecord) -> None:
     if not gathering.applied:
         return
     if not _is_of(path, gathering):
@@ -107,18 +109,18 @@ def _check_journal(store: ObiStore, path: Path, gathering: Gathering) -> None:
         )
 
 
-def _foreign(store: ObiStore, gathering: Gathering) -> BadStore:
+def _foreign(store: ObiStore, gathering: GatheringRecord) -> BadStore:
     return BadStore(
         f"{store.root}: the database is of another store: it knows the gathering {gathering.tist};"
         " take away records.sqlite, or name another database in LAFKA_CACHING_DATABASE"
     )
 
 
-def _is_of(path: Path, gathering: Gathering) -> bool:
+def _is_of(path: Path, gathering: GatheringRecord) -> bool:
     return str(head(path).get("run")) == gathering.run
 
 
-def _is_here(store: ObiStore, gathering: Gathering) -> bool:
+def _is_here(store: ObiStore, gathering: GatheringRecord) -> bool:
     """Return whether the store has the gathering, by its journal or by its folder alone."""
     path = store.journal(gathering.tist)
     return _is_of(path, gathering) if path.exists() else store.folder(gathering.tist).is_dir()
@@ -247,7 +249,7 @@ def anew(store: ObiStore, database: str = "", *, derives: bool = False) -> Itera
         raise StorageTrouble(path, error) from error
 
 
-def _known(path: Path) -> Sequence[Gathering]:
+def _known(path: Path) -> Sequence[GatheringRecord]:
     """The gatherings of the database at *path*, none where none can be read in it."""
     with suppress(BadStore, RecordsAway):
         records = SqliteRecords(path, read_only=True)

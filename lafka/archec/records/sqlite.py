@@ -18,14 +18,14 @@ from lafka.archec.records import (
     GROUPS,
     VERSION,
     Content,
-    Gathering,
+    DataProblem,
+    GatheringRecord,
     Kind,
     Last,
     Obi,
     Pointer,
     Present,
     Refipo,
-    Told,
     in_batches,
     in_groups,
     told_as_away,
@@ -100,7 +100,7 @@ class SqliteRecords:
                 known = self._known(ids(lines))
                 self._save(fold(gathering, upto, lines, known))
 
-    def _gathering(self, tist: int) -> Gathering | None:
+    def _gathering(self, tist: int) -> GatheringRecord | None:
         row = self._db.execute("SELECT * FROM gathering WHERE tist = ?", [tist]).fetchone()
         return gathering_of(row) if row else None
 
@@ -313,12 +313,12 @@ class SqliteRecords:
         return self._whole(list(map(obi_of, self._db.execute(asked, [KINDS[kind], obi]))))
 
     @_told
-    def gatherings(self) -> list[Gathering]:
+    def gatherings(self) -> list[GatheringRecord]:
         rows = self._db.execute("SELECT * FROM gathering ORDER BY tist")
         return list(map(gathering_of, rows))
 
     @_told
-    def keep_problems(self, run: str, told: Iterable[Told]) -> None:
+    def keep_problems(self, run: str, told: Iterable[DataProblem]) -> None:
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.execute("DELETE FROM problem")
@@ -326,11 +326,11 @@ class SqliteRecords:
             self._db.executemany("INSERT INTO problem VALUES (?,?,?,?,?,?)", rows)
 
     @_told
-    def problems(self, archive: str | None = None) -> list[Told]:
+    def problems(self, archive: str | None = None) -> list[DataProblem]:
         asked = """SELECT archive, file, line, code, sentence FROM problem
           WHERE ?1 IS NULL OR archive = ?1 ORDER BY file, line, code"""
         return [
-            Told(archive=row[0], file=row[1], line=row[2], code=row[3], sentence=row[4])
+            DataProblem(archive=row[0], file=row[1], line=row[2], code=row[3], sentence=row[4])
             for row in self._db.execute(asked, [archive])
         ]
 

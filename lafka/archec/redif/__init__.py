@@ -7,7 +7,7 @@ Depends on nothing but handles and URIs: no Scrapy, no file, no socket. The rule
 of what is told as odd, are in docs/redif.md.
 """
 
-from lafka.archec.redif.reading import MOST_PROBLEMS, Find, Found, Passed, Reader, read
+from lafka.archec.redif.reading import MOST_PROBLEMS, Find, MatchedTemplate, Passed, Reader, read
 from lafka.archec.redif.splitting import (
     LONGEST_TEMPLATE,
     Decoded,
@@ -28,7 +28,7 @@ __all__ = [
     "Field",
     "File",
     "Find",
-    "Found",
+    "MatchedTemplate",
     "Passed",
     "Readable",
     "Reader",

@@ -37,7 +37,7 @@ MOST_PROBLEMS = 1_000
 """Of one file; the rest is counted."""
 
 
-class Found(NamedTuple):
+class MatchedTemplate(NamedTuple):
     """A template that need not be read: which of those that are known, with how many problems."""
 
     place: int
@@ -47,7 +47,7 @@ class Found(NamedTuple):
 Passed = tuple[int, int]
 """A template that was not read: its place among those that are known, and its line."""
 
-Find = Callable[[bytes], Found | None]
+Find = Callable[[bytes], MatchedTemplate | None]
 """Which of the known templates, all whole and with a usual beginning, has these bytes."""
 
 _LONGEST_NAME = 60

@@ -99,7 +99,7 @@ _BLANK = re.compile(rb"[ \t]*(?:((?:\xef\xbb\xbf)+)[ \t]*)?")
 
 
 class Readable(Protocol):
-    """What gives bytes: an open file, a member of a tarball."""
+    """A giver of bytes: an open file, a member of a tarball."""
 
     def read(self, size: int, /) -> bytes: ...
 

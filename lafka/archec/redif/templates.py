@@ -87,7 +87,7 @@ class Cluster(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """What a template says of one file; ``RePEc:nbr:nberwo:0001#file-1`` is its pointer.
+    """A file as its template describes it; ``RePEc:nbr:nberwo:0001#file-1`` is its pointer.
 
     ``n`` is the position of its File-URL in the template, from 1. ``url`` is the value as it
     stands there, ``uris`` its one or two readings, none where it cannot be asked for. ``size`` is
@@ -177,7 +177,7 @@ class Template:
 
     @property
     def restriction(self) -> str | None:
-        """What restricts the access to all files of the template."""
+        """The text that restricts the access to all files of the template."""
         return restricting(next(filter(None, self.all("Restriction")), None))
 
 

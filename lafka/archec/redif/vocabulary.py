@@ -183,7 +183,7 @@ def learn(kind: str, text: str, name: str) -> None:
 
 
 class Verdict(Enum):
-    """What the beginning of a line up to its colon is."""
+    """The kind of the beginning of a line up to its colon."""
 
     FIELD = "a field"
     SPACED = "a field, with blanks before its colon"
@@ -202,7 +202,7 @@ class Name(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a field stands in a cluster: its prefix, and whether it opens it."""
+    """The place of a field in a cluster: its prefix, and whether it opens it."""
 
     prefix: str
     opens: bool
@@ -313,7 +313,7 @@ _ONCE = SINGLE | _OF_FILES
 
 
 class FileShape(NamedTuple):
-    """Where the fields of a file cluster stand in their template, 0 where they do not."""
+    """The places of the fields of a file cluster in their template, 0 where they are missing."""
 
     url: int
     format: int = 0
@@ -323,7 +323,7 @@ class FileShape(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """Where in a template stand its fields, by their names, and its files."""
+    """The places of a template's fields, by their names, and of its files."""
 
     places: Mapping[str, Sequence[int]]
     files: tuple[FileShape, ...]

@@ -155,7 +155,7 @@ class FutliLine(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class FutliChoice:
     """The templates and files that are wanted; codes of archive and series in lower case."""
 
     archive: str | None = None
@@ -164,7 +164,7 @@ class Choice:
     all_functions: bool = False
 
     @classmethod
-    def of(cls, opts: Any) -> Choice:
+    def of(cls, opts: Any) -> FutliChoice:
         """Return what the options of a command ask for; ``BadArgument``."""
         types = frozenset(opts.type.lower().split(",") if opts.type else DEFAULT_TYPES)
         if wrong := sorted(types - redif.ITEMS):
@@ -190,7 +190,9 @@ class Choice:
         return self.all_functions or not function.startswith(NO_FULL_TEXT)
 
 
-def asked(files: Iterable[redif.File], choice: Choice, counts: Counter[str]) -> list[redif.File]:
+def asked(
+    files: Iterable[redif.File], choice: FutliChoice, counts: Counter[str]
+) -> list[redif.File]:
     """Those of *files* whose URLs can be asked for; the others are counted by the reason."""
     found = []
     for file in files:
@@ -232,7 +234,7 @@ class FutliList:
     then says whether the source was read to its end.
     """
 
-    def __init__(self, path: str | Path, choice: Choice) -> None:
+    def __init__(self, path: str | Path, choice: FutliChoice) -> None:
         """BadSource where *path* is no folder and no tarball."""
         self.counts: Counter[str] = Counter()
         self.problems: list[Problem] = []

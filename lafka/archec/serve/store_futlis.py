@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lafka.archec.records import Obi, Records
-    from lafka.archec.serve.futlis import Choice, FutliLine
+    from lafka.archec.serve.futlis import FutliChoice, FutliLine
     from lafka.archec.store.folders import ObiStore
 
 _WITHOUT_FILES = redif.TYPES - redif.ITEMS - {"archive", "series"}
@@ -31,7 +31,9 @@ class StoreFutliList:
     ``RecordsAway``.
     """
 
-    def __init__(self, store: ObiStore, records: Records, choice: Choice, at: int | None) -> None:
+    def __init__(
+        self, store: ObiStore, records: Records, choice: FutliChoice, at: int | None
+    ) -> None:
         self.counts: Counter[str] = Counter()
         self.problems: list[Problem] = []
         self.whole = False

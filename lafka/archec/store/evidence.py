@@ -1,4 +1,4 @@
-"""What is kept of the exchanges behind a gathering's fobis: ``evidence/<tist>.warc``.
+"""Evidence of the exchanges behind a gathering's fobis: ``evidence/<tist>.warc``.
 
 For each way that ended in something new: the warcinfo that says for which fobi, each hop's request
 and response, and of the last answer the head alone, with the digest of the entity that lies in the

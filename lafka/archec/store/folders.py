@@ -44,7 +44,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.~-]{1,50}(?::[A-Za-z0-9_.~-]{1,50}){1,3}")
 
 
 class Names(StrEnum):
-    """How a store writes ids as names, for ever: by its disk, which may be blind to case."""
+    """The way a store writes ids as names, for ever: by its disk, which may be blind to case."""
 
     EXACT = "exact"
     FOLDED = "folded"
