@@ -11,12 +11,13 @@ import pytest
 
 from lafka.archec.checking import check_store
 from lafka.archec.gather.tobis import Clocks
-from lafka.archec.gather.withdrawing import Withdrawal, Withdrawals, withdraw
+from lafka.archec.gather.withdrawing import Withdrawal, withdraw
 from lafka.archec.records import State
 from lafka.archec.records.opening import catch_up, open_records
 from lafka.archec.records.sqlite import SqliteRecords
 from lafka.archec.serve.holdings import StoreHoldings
 from lafka.archec.store.folders import ObiStore
+from lafka.archec.store.journals import Withdrawals
 from lafka.errors import BadArgument, NotHeld
 from lafka.memento.holdings import HeldFile, Withdrawn
 from tests.archec.fobis import gather

@@ -16,13 +16,14 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, Any, NamedTuple
 
 from lafka.archec.gather.sources import SourceFile
 from lafka.archec.records import Records
@@ -320,15 +321,15 @@ class Passing:
 
     def keep(self, tist: int) -> None:
         """Let the next run know what this one, which is over, found; *tist* its last gathering."""
-        self._added.seek(0)
-        self._records.keep_passed(tist, self._kept, self._written())
+        self._records.keep_passed(tist, self._kept, unpickled(self._added))
 
-    def _written(self) -> Iterator[tuple[bytes, bytes]]:
-        try:
-            while True:
-                yield pickle.load(self._added)  # noqa: S301 - this process wrote it
-        except EOFError:
-            return
+
+def unpickled(file: IO[bytes]) -> Iterator[Any]:
+    """The values that this process put into a nameless *file*, from the first on."""
+    file.seek(0)
+    with suppress(EOFError):
+        while True:
+            yield pickle.load(file)  # noqa: S301 - nobody else can have written it
 
 
 def passages(

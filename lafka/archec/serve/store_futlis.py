@@ -6,11 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from lafka.archec import redif
-from lafka.archec.gather.withdrawing import Withdrawals
 from lafka.archec.records import Kind
 from lafka.archec.redif.vocabulary import Problem
 from lafka.archec.serve.futlis import asked, lines_of
 from lafka.archec.serve.queries import standing
+from lafka.archec.store.journals import Withdrawals
 from lafka.errors import KeeperError, NotHeld, StorageTrouble, printable
 
 if TYPE_CHECKING:
