@@ -7,7 +7,7 @@ new is inserted, which takes a fraction of an upsert's time; what is there alrea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
 from pymongo import (
@@ -30,6 +30,7 @@ from lafka.archec.records import (
     Obi,
     Pointer,
     Present,
+    Records,
     Refipo,
     in_batches,
     in_groups,
@@ -67,7 +68,7 @@ _TIMEOUT = 5_000
 _told = told_as_away(PyMongoError)
 
 
-class MongoRecords:
+class MongoRecords(Records):
     """The records in the database that *uri* names: ``mongodb://host:port/name``.
 
     *emptying*: they are dropped first, unless that raises, asked with the gatherings they know.
@@ -189,9 +190,6 @@ class MongoRecords:
         gathering = self._gathering(journal)
         return gathering.applied if gathering else 0
 
-    def last(self, kind: Kind, obi: str) -> Last | None:
-        return self.last_many(kind, [obi]).get(obi)
-
     @_told
     def last_many(self, kind: Kind, obis: Iterable[str]) -> dict[str, Last]:
         found = {}
@@ -221,21 +219,12 @@ class MongoRecords:
             found.update({one["number"]: one["_id"] for one in documents})
         return found
 
-    def present(self, kind: Kind) -> Iterator[Present]:
-        page = self._present(kind, "")
-        while page:
-            yield from page
-            page = self._present(kind, page[-1][0])
-
     @_told
-    def _present(self, kind: Kind, after: str) -> list[Present]:
+    def present_page(self, kind: Kind, after: str) -> list[Present]:
         there = {"_id": {"$gt": after}, "noted": {"$ne": None}, "lost": None}
         found = self._db[_M[kind]].find(there, {"number": 1, "archive": 1})
         page = found.sort("_id", ASCENDING).limit(_ASKED)
         return [(one["_id"], one["number"], one["archive"] or "") for one in page]
-
-    def held(self, kind: Kind, md5: str) -> list[Content]:
-        return self.held_many(kind, [md5]).get(md5, [])
 
     @_told
     def held_many(self, kind: Kind, md5s: Iterable[str]) -> dict[str, list[Content]]:
@@ -272,7 +261,6 @@ class MongoRecords:
         return self._refipos({"fobi": fobi})
 
     @_told
-    @_told
     def pointers(self, fobis: Iterable[str]) -> dict[str, list[Pointer]]:
         found: dict[str, list[Pointer]] = {}
         for some in in_batches(fobis, _ASKED):
@@ -305,18 +293,10 @@ class MongoRecords:
             del row["_id"]
         return in_groups(told, by)
 
-    def walk(self, kind: Kind, prefix: str = "") -> Iterator[Obi]:
-        page = self._page(kind, {"$gte": prefix})
-        while page:
-            for obi in page:
-                if not obi.id.startswith(prefix):
-                    return
-                yield obi
-            page = self._page(kind, {"$gt": page[-1].id})
-
     @_told
-    def _page(self, kind: Kind, ids_: Document) -> list[Obi]:
-        found = self._db[_M[kind]].find({"_id": ids_}).sort("_id", ASCENDING).limit(_ASKED)
+    def page(self, kind: Kind, obi: str, *, is_behind: bool) -> list[Obi]:
+        wanted = {"_id": {"$gt" if is_behind else "$gte": obi}}
+        found = self._db[_M[kind]].find(wanted).sort("_id", ASCENDING).limit(_ASKED)
         return [obi_of(kind, document) for document in found]
 
     @_told
