@@ -58,5 +58,5 @@ class Command(ArchiveCommand):
 
 
 def _wait(seconds: float, sentence: str) -> None:
-    print(f"scrapy persist: {sentence}; again in {seconds:.0f} s", file=sys.stderr, flush=True)
+    print(f"lafka persist: {sentence}; again in {seconds:.0f} s", file=sys.stderr, flush=True)
     time.sleep(seconds)
