@@ -66,7 +66,7 @@ ONLY_IN = {
     "scrapy_warcio": ("capture.rawfiles",),
     "yaml": ("capture.rawfiles",),
     "hanzo": ("capture.rawfiles",),
-    "pymongo": ("archec.records.mongo", "archec.records.mongowrites"),
+    "pymongo": ("archec.records.mongo", "archec.records.documents"),
     "confluent_kafka": ("jobs.kafka",),
     "starlette": ("web",),
     "uvicorn": ("web",),
@@ -85,7 +85,7 @@ PURE = (
     "memento", "web.ranges",
     "capture.verdicts",
     "papers.walk", "papers.finders", "papers.candidates", "papers.origins", "papers.outcomes",
-    "archec.redif", "archec.store.tists", "archec.store.names", "archec.store.texts",
+    "archec.redif", "archec.store.tists", "archec.store.texts",
     "archec.records.folding", "archec.gather.loss_rules",
     *(f"filesets.{part}" for part in (
         "model", "bundles.sniffing", "bundles.unpacking", "bundles.slices", "platforms",

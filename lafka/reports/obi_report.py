@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lafka.archec.redif.problems import CODES
+from lafka.archec.redif.vocabulary import CODES
 from lafka.archec.statistics import FOBI_COLUMNS, TOBI_COLUMNS, Scope, Statistics, statistics
 from lafka.archec.store import tists
 from lafka.errors import BadArgument

@@ -15,9 +15,8 @@ from scrapy import Request
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from lafka.archec.files.due_fobis import Choice, DueFobis, FobiForm, FobiLine
 from lafka.archec.files.fobi_store import Got
-from lafka.archec.files.fobis import is_trusted
+from lafka.archec.files.fobis import Choice, DueFobis, FobiForm, FobiLine, is_trusted
 from lafka.archec.records import Kind
 from lafka.archec.records.opening import open_records
 from lafka.archec.store.evidence import OBI

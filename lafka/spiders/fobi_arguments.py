@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lafka.archec.files.due_fobis import Choice, DueFobis, ids_in
+from lafka.archec.files.fobis import Choice, DueFobis, ids_in
 from lafka.errors import BadArgument, BadList, BadPid
 
 if TYPE_CHECKING:

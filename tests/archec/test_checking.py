@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.archec.checking import check_store
-from lafka.archec.checking.rules import folder_of, name_of, template_md5, tist_of
+from lafka.archec.checking.facts import folder_of, name_of, template_md5, tist_of
 from lafka.archec.store import texts, tists
-from lafka.archec.store.folders import ObiStore
-from lafka.archec.store.names import Names
+from lafka.archec.store.folders import Names, ObiStore
 from lafka.errors import BadStore
 from lafka.witness.problems import OBI_CODES
 from tests.archec.stores import DAY, START, Home, template

@@ -1,4 +1,4 @@
-"""What a crawl of fobis got comes into the store: judged, gathered in groups, acknowledged.
+"""The way of a crawl's fobis into the store: judged, gathered in groups, acknowledged.
 
 For one thread, which the crawl has for it: everything that waits shares its syncs.
 """
@@ -23,9 +23,8 @@ from lafka.archec.files.fobis import (
 from lafka.archec.gather.gathering import AGE_MAX, OBIS_MAX, Gathering, Stored
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.records import Content, Kind, Last, Obi, Records
-from lafka.archec.records.refresh_rules import RefreshRule
-from lafka.archec.store.entities import Entity
-from lafka.archec.store.evidence import Evidence, Witness
+from lafka.archec.records.folding import RefreshRule
+from lafka.archec.store.evidence import Entity, Evidence, Witness
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.texts import HTML_TEXT
 from lafka.capture.logged import LoggedExchange
@@ -60,7 +59,7 @@ class Got:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What became of it, once its gathering has committed: ``outcome`` an incidence, or a miss's.
+    """The fate of a fobi once its gathering has committed: ``outcome`` an incidence, or a miss's.
 
     ``md5`` and ``length`` are of the content that is there now.
     """
@@ -75,7 +74,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FobiRules:
-    """What a keeper of fobis needs to know beside its store."""
+    """Values that a keeper of fobis needs beside its store."""
 
     rule: RefreshRule
     clocks: Clocks
@@ -178,7 +177,7 @@ class FobiKeeper:
         return self._missed(answer)
 
     def _settle(self, uris: set[str]) -> None:
-        """What the group says of *uris* has to be in the records before more is said of them."""
+        """Commit the group if it says anything of *uris*: the records have to know that first."""
         if uris & self._now.touched:
             self._now.commit()
         aged = self._clocks.monotonic() - self._began > AGE_MAX

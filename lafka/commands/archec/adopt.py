@@ -20,7 +20,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(opts: Namespace, settings: BaseSettings) -> int:  # noqa: ARG001
-    from lafka.archec.gather.rebuilding import adopted, derive  # noqa: PLC0415
+    from lafka.archec.gather.recovery import adopted, derive  # noqa: PLC0415
     from lafka.archec.records import Kind  # noqa: PLC0415
     from lafka.archec.records.opening import anew  # noqa: PLC0415
 

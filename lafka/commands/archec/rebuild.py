@@ -35,7 +35,7 @@ def run(opts: Namespace, settings: BaseSettings) -> int:
         database = said(settings, "LAFKA_CACHING_DATABASE")
         records = stack.enter_context(anew(store, database, derives=opts.from_files))
         if opts.from_files:
-            from lafka.archec.gather.rebuilding import derive  # noqa: PLC0415
+            from lafka.archec.gather.recovery import derive  # noqa: PLC0415
 
             for derived in derive(store, records):
                 print(f"{derived.tist}: a journal for {derived.obis} obis")

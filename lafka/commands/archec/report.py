@@ -42,7 +42,7 @@ def run(opts: Namespace, settings: BaseSettings) -> int:
 
 
 def _mail(opts: Namespace, settings: BaseSettings) -> int:
-    from lafka.archec.letters import is_known, letter  # noqa: PLC0415
+    from lafka.archec.statistics import is_known, letter  # noqa: PLC0415
 
     if opts.by or opts.archive or opts.since or opts.format or opts.output:
         raise BadArgument("--mail stands alone: a text on standard output")
