@@ -87,7 +87,7 @@ BY_OTHERS = {
     "storage/children.py started": "tests/crawls/test_disk.py",
     "storage/children.py _trouble_of_settling": "tests/storage/test_children.py",
     "capture/client/connections.py has_unread": "tests/capture/test_connections.py",
-    "runs/sources.py _section": "before a crawl: a bad argument",
+    "runs/sources.py _of_files": "before a crawl: a bad argument",
     "spiders/fobi_arguments.py _ids": "before a crawl: a bad list",
     "spiders/obi_settings.py _guard_of": "a page that cannot be read is no guard's",
     "capture/pulled.py __exit__": "the gateway's socket, no file",
