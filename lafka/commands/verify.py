@@ -15,7 +15,7 @@ from lafka.errors import BadArchive
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lafka.filesets.checking.problems import FilesetProblem
+    from lafka.filesets.checking.filesets import FilesetProblem
     from lafka.witness.problems import FileProblem
 
 

@@ -1,4 +1,4 @@
-"""Each fileset's WARC against its summary, every file against its digests, items too."""
+"""Each fileset's WARC against its summary, each file against its digests; the problem codes."""
 
 from __future__ import annotations
 
@@ -7,24 +7,83 @@ import json
 import os
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from lafka.filesets.checking.bundles import (
+from lafka.filesets.checking.records import (
+    DESCRIPTION,
+    Bucket,
     Found,
+    Items,
+    NoRecord,
+    Record,
     Stretch,
     Unplaced,
     gunzipped,
     packed_place,
     placed,
+    records,
+    stretch,
+    sums,
     sums_in,
 )
-from lafka.filesets.checking.items import DESCRIPTION, Bucket, Items
-from lafka.filesets.checking.problems import FilesetProblem, problem
-from lafka.filesets.checking.records import NoRecord, Record, records, stretch, sums
+
+CODES: Mapping[str, Literal["error", "warning"]] = {
+    "bad-record": "error",
+    "bad-block": "error",
+    "bad-summary": "error",
+    "no-summary": "error",
+    "no-fileset-warc": "error",
+    "fileset-short": "error",
+    "fileset-headers": "error",
+    "fileset-tail": "warning",
+    "fileset-digest": "error",
+    "member-unchecked": "warning",
+    "summary-differs": "error",
+    "result-lost": "error",
+    "item-missing": "error",
+    "item-description": "error",
+    "bad-description": "error",
+    "item-part": "warning",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesetProblem:
+    """One thing that is wrong: *offset* is the byte in *path* it begins at, where there is one."""
+
+    path: str
+    offset: int | None = None
+    code: str
+    sentence: str
+
+    @property
+    def severity(self) -> str:
+        return CODES[self.code]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "path": self.path,
+            "offset": self.offset,
+            "code": self.code,
+            "severity": self.severity,
+            "sentence": self.sentence,
+        }
+
+
+def problem(
+    path: Path | str, code: str, sentence: str, offset: int | None = None
+) -> FilesetProblem:
+    """A problem; what of *sentence* could drive a terminal is escaped."""
+    shown = "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in sentence
+    )
+    return FilesetProblem(path=str(path), offset=offset, code=code, sentence=shown)
+
 
 _Trouble = tuple[str, str] | None
 """Code and sentence of what is wrong with one file; None where all is well."""

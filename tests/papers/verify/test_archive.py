@@ -29,7 +29,7 @@ from scrapy.settings import Settings
 from lafka.commands._shared.base import json_line
 from lafka.commands.verify import Command
 from lafka.errors import BadPid, NotHeld
-from lafka.filesets.checking.problems import CODES as of_filesets
+from lafka.filesets.checking.filesets import CODES as of_filesets
 from lafka.papers import checking as verify
 from lafka.papers.checking import FileProblem, Verifier
 from lafka.papers.checking.paper import _spelled
