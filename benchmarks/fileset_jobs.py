@@ -23,7 +23,7 @@ from benchmarks.tables import markdown
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.index import HitIndex
 from lafka.filesets.model.rows import rows_of
-from lafka.filesets.results.topics import group, topics
+from lafka.filesets.results import group, topics
 from lafka.jobs.database.statements import TABLES
 from lafka.jobs.kafka.producing import Producer
 from lafka.jobs.kafka.topics import Topic, create

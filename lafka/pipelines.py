@@ -294,7 +294,7 @@ class FilesetPipeline:
         await _taken_up(self._crawler, self._threads.run(self._recover))
 
     def _recover(self) -> None:
-        from lafka.filesets.archive.recovery import recover as recover_filesets  # noqa: PLC0415
+        from lafka.filesets.archive.filesets import recover as recover_filesets  # noqa: PLC0415
 
         filesets = self._crawler.spider.filesets  # type: ignore[union-attr]
         stopped = lambda: bool(stopping_for(self._crawler))  # noqa: E731

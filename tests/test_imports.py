@@ -88,8 +88,7 @@ PURE = (
     "archec.redif", "archec.store.tists", "archec.store.texts",
     "archec.records.folding", "archec.gather.loss_rules",
     *(f"filesets.{part}" for part in (
-        "model", "bundles.sniffing", "bundles.unpacking", "bundles.slices", "platforms",
-        "strategies", "walk", "targets.item", "targets.names", "targets.parts",
+        "model", "bundles.unpacking", "platforms", "strategies", "walk", "targets.item",
     )),
 )  # fmt: skip
 """No file, no socket, no clock: what these import of the standard library that could, is told."""

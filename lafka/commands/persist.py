@@ -29,8 +29,8 @@ class Command(ArchiveCommand):
         parser.add_argument("--dead", metavar="FILE", help=dead)
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        from lafka.filesets.results.persisting import Persister  # noqa: PLC0415
-        from lafka.filesets.results.tables import (  # noqa: PLC0415
+        from lafka.filesets.results import (  # noqa: PLC0415
+            Persister,
             dead_letters,
             persist,
             persist_topics,

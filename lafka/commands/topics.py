@@ -26,7 +26,7 @@ class Command(ArchiveCommand):
         parser.add_argument("--copies", type=int, default=-1, metavar="N", help=copies)
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        from lafka.filesets.results.topics import topics  # noqa: PLC0415
+        from lafka.filesets.results import topics  # noqa: PLC0415
         from lafka.jobs.kafka.places import Place, properties  # noqa: PLC0415
         from lafka.jobs.kafka.topics import create, differences  # noqa: PLC0415
 

@@ -12,7 +12,7 @@ What decides does no I/O: it says what to ask for and judges what came. ``crawli
 ``targets``     folders and S3 buckets that hold items, with their ``item.json``
 ``archive``     the fileset WARC, its summary, the index of hits, recovery, bags
 ``results``     results on their way out: topics, tables, rows in a database
-``crawling``    the walk and Scrapy: ingests, wires, downloads, mirrors
+``crawling``    the walk and Scrapy: ingests, services, downloads, mirrors
 ``checking``    the proof; shares no code with the writers
 
 What most people need is here too, and is imported when it is first asked for:
@@ -25,15 +25,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lafka.filesets.archive.filesets import Filesets as Filesets
-    from lafka.filesets.model.requests import IngestRequest as IngestRequest
-    from lafka.filesets.model.results import IngestResult as IngestResult
-    from lafka.filesets.model.statuses import FileStatus as FileStatus
-    from lafka.filesets.model.statuses import Status as Status
+    from lafka.filesets.model.messages import IngestRequest as IngestRequest
+    from lafka.filesets.model.messages import IngestResult as IngestResult
     from lafka.filesets.model.summaries import FilesetSummary as FilesetSummary
     from lafka.filesets.model.types import ArchiveStrategyResult as ArchiveStrategyResult
     from lafka.filesets.model.types import FilesetManifestFile as FilesetManifestFile
     from lafka.filesets.model.types import FilesetPlatformItem as FilesetPlatformItem
+    from lafka.filesets.model.types import FileStatus as FileStatus
     from lafka.filesets.model.types import IngestStrategy as IngestStrategy
+    from lafka.filesets.model.types import Status as Status
     from lafka.filesets.platforms import PLATFORMS as PLATFORMS
     from lafka.filesets.strategies import STRATEGIES as STRATEGIES
     from lafka.filesets.targets.item import ItemDescription as ItemDescription

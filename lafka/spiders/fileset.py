@@ -1,6 +1,6 @@
 """The spider ``fileset``: ingest requests in, results out.
 
-How an ingest asks and stores meanwhile is ``filesets.crawling.wires``.
+How an ingest asks and stores meanwhile is ``filesets.crawling.services``.
 """
 
 from __future__ import annotations
@@ -22,14 +22,12 @@ from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.index import HitIndex
 from lafka.filesets.bundles.children import Children
 from lafka.filesets.crawling.arguments import ARGUMENTS, GUESTS, Arguments, Sizes
-from lafka.filesets.crawling.attempts import ALONE, MOST, Attempts
 from lafka.filesets.crawling.brokers import Brokers
 from lafka.filesets.crawling.ingests import Ingest
-from lafka.filesets.crawling.lines import LineCount, RequestLine, bad_result
-from lafka.filesets.crawling.shops import Dry, Shop
-from lafka.filesets.crawling.wires import CrawlWire
-from lafka.filesets.model.results import file_result
-from lafka.filesets.model.statuses import Status
+from lafka.filesets.crawling.lines import ALONE, MOST, Attempts, LineCount, RequestLine, bad_result
+from lafka.filesets.crawling.services import CrawlWire, Dry, Shop
+from lafka.filesets.model.messages import file_result
+from lafka.filesets.model.types import Status
 from lafka.items import ResultItem, StoreItem
 from lafka.jobs.kafka import BrokerTrouble
 from lafka.jobs.kafka.places import properties
@@ -76,7 +74,7 @@ class FilesetSpider(Spider):
         if settings.getpriority("USER_AGENT") == 0 or not settings.get("USER_AGENT"):
             settings.set("USER_AGENT", user_agent(settings), priority="spider")
         middlewares = settings.getdict("DOWNLOADER_MIDDLEWARES") | {
-            "lafka.filesets.crawling.bases.PlatformBasesMiddleware": 90,
+            "lafka.filesets.crawling.tokens.PlatformBasesMiddleware": 90,
             "lafka.filesets.crawling.tokens.TokensMiddleware": 940,
         }
         settings.set("DOWNLOADER_MIDDLEWARES", middlewares, priority="spider")

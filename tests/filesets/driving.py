@@ -12,8 +12,8 @@ from typing import Any
 
 from lafka.filesets.model.asks import Answer, Ask, Asking, Resource
 from lafka.filesets.model.manifests import judge
+from lafka.filesets.model.messages import IngestRequest
 from lafka.filesets.model.pages import HtmlBiblio, read_page
-from lafka.filesets.model.requests import IngestRequest
 from lafka.filesets.model.types import FilesetPlatformItem, PlatformError
 from lafka.filesets.platforms import helpers, matching
 from lafka.warc.format.fields import Fields

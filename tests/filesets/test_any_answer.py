@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from lafka.filesets.model.asks import Answer, Ask, Resource
 from lafka.filesets.model.manifests import judge
+from lafka.filesets.model.messages import IngestRequest
 from lafka.filesets.model.pages import DeclaredFile, HtmlBiblio
-from lafka.filesets.model.requests import IngestRequest
-from lafka.filesets.model.statuses import Status
-from lafka.filesets.model.types import FilesetPlatformItem, NoStrategy, PlatformError
+from lafka.filesets.model.types import FilesetPlatformItem, NoStrategy, PlatformError, Status
 from lafka.filesets.platforms import PLATFORMS, FilesetPlatformHelper, helpers, matching
 from tests.filesets.driving import CASES, biblio_of, resource_of
 

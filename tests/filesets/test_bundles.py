@@ -16,14 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.filesets.bundles.slices import Slice
 from lafka.filesets.bundles.unpacking import (
     BadBundle,
     member_pieces,
     read_bundle,
     unpacked_pieces,
 )
-from lafka.filesets.model.bundles import BundleContents, BundleLimits, Member, match_members
+from lafka.filesets.model.bundles import BundleContents, BundleLimits, Member, Slice, match_members
 from lafka.filesets.model.types import FilesetManifestFile
 
 TYPES = {"README.txt": "text/plain", "data/empty": ""}

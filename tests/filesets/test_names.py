@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lafka.filesets.model.manifests import judge
 from lafka.filesets.model.types import FilesetManifestFile
-from lafka.filesets.targets.names import LONGEST_NAME, local_names
+from lafka.filesets.targets.item import LONGEST_NAME, local_names
 
 ITEM = "data.example-x-v1"
 

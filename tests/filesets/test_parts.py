@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.filesets.targets.parts import Part, Step, begun, step_after
+from lafka.filesets.targets.item import Part, Step, begun, step_after
 from lafka.warc import Fields
 
 URL = "https://x.example/big"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.filesets.results.persisting import Dead, Message, Persister, batches, parse
+from lafka.filesets.results import Dead, Message, Persister, parse
 from lafka.jobs.database import Away, BadDatabase, Refused
 
 Rows = Sequence[Mapping[str, Any]]
@@ -134,8 +134,3 @@ def test_a_database_that_cannot_be_used_ends_it() -> None:
 def test_whatever_comes_is_a_result_or_a_reason(data: bytes) -> None:
     with suppress(ValueError):
         assert isinstance(parse(data)["request"], dict)
-
-
-def test_messages_come_in_batches() -> None:
-    found = [[m.place for m in batch] for batch in batches(messages([b"x"] * 5), 2)]
-    assert found == [["x:1", "x:2"], ["x:3", "x:4"], ["x:5"]]

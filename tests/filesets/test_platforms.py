@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from lafka.filesets.model.asks import Resource
+from lafka.filesets.model.messages import IngestRequest
 from lafka.filesets.model.pages import HtmlBiblio
-from lafka.filesets.model.requests import IngestRequest
 from lafka.filesets.model.types import (
     EmptyManifest,
     FilesetManifestFile,

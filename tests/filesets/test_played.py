@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.filesets.model.asks import Ask, Fetch, Fetched, Keep, Kept, Resource
+from lafka.filesets.model.manifests import facts_of
+from lafka.filesets.model.messages import IngestRequest, IngestResult, Landing
 from lafka.filesets.model.pages import HtmlBiblio
-from lafka.filesets.model.requests import IngestRequest
-from lafka.filesets.model.results import IngestResult, Landing
-from lafka.filesets.model.verification import facts_of
 from lafka.filesets.platforms import PLATFORMS
-from lafka.filesets.walk.walk import Rules, walk
+from lafka.filesets.walk import Rules, walk
 from lafka.warc import Fields
 from tests.filesets.driving import answer_of
 from tests.filesets.playing import PLAYED, PlayedFile, PlayedSet

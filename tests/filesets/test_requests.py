@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.filesets.model.requests import LONGEST_BASE_URL, BadRequest, IngestRequest
+from lafka.filesets.model.messages import LONGEST_BASE_URL, BadRequest, IngestRequest
 
 URL = "https://zenodo.org/records/1"
 

@@ -14,20 +14,21 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from lafka.filesets.model.asks import Resource
-from lafka.filesets.model.pages import HtmlBiblio
-from lafka.filesets.model.results import (
+from lafka.filesets.model.messages import (
     IngestResult,
     Landing,
     check_result,
     file_result,
 )
+from lafka.filesets.model.pages import HtmlBiblio
 from lafka.filesets.model.rows import json_text, rows_of
-from lafka.filesets.model.statuses import FileStatus, Status
 from lafka.filesets.model.types import (
     ArchiveStrategyResult,
     FilesetManifestFile,
     FilesetPlatformItem,
+    FileStatus,
     IngestStrategy,
+    Status,
 )
 from lafka.filesets.strategies.strategy import file_meta, terminal
 

@@ -14,15 +14,14 @@ import pytest
 from lafka.filesets.bundles.unpacking import read_bundle
 from lafka.filesets.model.asks import Fetch, FetchBundle, Fetched, Keep, Kept, SetAside
 from lafka.filesets.model.bundles import BundleContents, BundleLimits
-from lafka.filesets.model.manifests import Limits
-from lafka.filesets.model.statuses import Status
+from lafka.filesets.model.manifests import Limits, facts_of
 from lafka.filesets.model.types import (
     ArchiveStrategyResult,
     FilesetManifestFile,
     FilesetPlatformItem,
     IngestStrategy,
+    Status,
 )
-from lafka.filesets.model.verification import facts_of
 from lafka.filesets.strategies import STRATEGIES
 from lafka.filesets.strategies.strategy import HeldVersion, NothingHeld
 

@@ -10,14 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lafka.filesets
-from lafka.filesets.model.statuses import FileStatus, Status, is_known
 from lafka.filesets.model.types import (
     ArchiveStrategyResult,
     FilesetManifestFile,
     FilesetPlatformItem,
+    FileStatus,
     IngestStrategy,
     PlatformError,
     PlatformScopeError,
+    Status,
+    is_known,
 )
 
 

@@ -11,10 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.filesets.bundles.sniffing import Sniffer
-from lafka.filesets.model.statuses import FileStatus
-from lafka.filesets.model.types import OTHER_DIGESTS, FilesetManifestFile
-from lafka.filesets.model.verification import (
+from lafka.filesets.bundles.unpacking import Sniffer
+from lafka.filesets.model.manifests import (
     SNIFFED,
     compare,
     facts_of,
@@ -23,6 +21,7 @@ from lafka.filesets.model.verification import (
     is_unverified,
     mimetype_of,
 )
+from lafka.filesets.model.types import OTHER_DIGESTS, FilesetManifestFile, FileStatus
 
 DATA = b"station,mm\nA,12\n"
 PAGE = b"<!DOCTYPE html><html><title>Sign in</title></html>"

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from lafka.filesets.model.statuses import Status
+from lafka.filesets.model.types import Status
 from tests.crawls.running import ROOT
 
 _LANDING = "test_statuses::test_each_status_of_landing_pages_and_platforms"

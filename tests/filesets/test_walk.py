@@ -14,10 +14,8 @@ from jsonschema import Draft202012Validator
 
 from lafka.filesets.model.asks import Ask, Fetch, FetchBundle, Fetched, Keep, Kept, Resource
 from lafka.filesets.model.bundles import BundleContents
-from lafka.filesets.model.ids import fileset_pid
-from lafka.filesets.model.manifests import Limits
-from lafka.filesets.model.requests import IngestRequest
-from lafka.filesets.model.results import IngestResult, Landing, file_result
+from lafka.filesets.model.manifests import Limits, facts_of
+from lafka.filesets.model.messages import IngestRequest, IngestResult, Landing, file_result
 from lafka.filesets.model.rows import rows_of
 from lafka.filesets.model.types import (
     FilesetManifestFile,
@@ -25,9 +23,8 @@ from lafka.filesets.model.types import (
     IngestStrategy,
     PlatformError,
 )
-from lafka.filesets.model.verification import facts_of
 from lafka.filesets.strategies.strategy import HeldVersion
-from lafka.filesets.walk.walk import Rules, refused, walk
+from lafka.filesets.walk import Rules, fileset_pid, refused, walk
 from lafka.warc.format.fields import Fields
 from tests.filesets.driving import answer_of
 

@@ -30,7 +30,7 @@ _FLAGS = {"latest": "latest", "force": "force", "dry_run": "dry"}
 def filesets_of(settings: BaseSettings | None) -> Filesets:
     """The filesets of the archive that LAFKA_ARCHIVE names."""
     from lafka.filesets.archive.filesets import Filesets  # noqa: PLC0415
-    from lafka.filesets.crawling.targets import target_of  # noqa: PLC0415
+    from lafka.filesets.targets import target_of  # noqa: PLC0415
 
     assert settings is not None
     return Filesets(settings["LAFKA_ARCHIVE"], target_of(settings))
@@ -94,7 +94,7 @@ def tell(filesets: Filesets, args: list[str], version: str | None) -> None:
 
 def bag(filesets: Filesets, args: list[str], version: str | None) -> None:
     """Make a BagIt bag."""
-    from lafka.filesets.archive.bags import make_bag  # noqa: PLC0415
+    from lafka.filesets.archive.filesets import make_bag  # noqa: PLC0415
 
     fileset_id, folder = _two(args, "--bag FILESET-ID DIR")
     count = make_bag(filesets, fileset_id, Path(folder), version)
@@ -134,7 +134,7 @@ def _files(filesets: Filesets, fileset_id: str, name: str | None) -> Iterator[di
 def check(settings: BaseSettings | None, *, quick: bool) -> Iterator[FileProblem]:
     """Return what is wrong with the filesets and items of the archive."""
     from lafka.filesets.checking.filesets import check_filesets  # noqa: PLC0415
-    from lafka.filesets.crawling.targets import target_of  # noqa: PLC0415
+    from lafka.filesets.targets import target_of  # noqa: PLC0415
     from lafka.filesets.targets.folder import FolderTarget  # noqa: PLC0415
 
     assert settings is not None
@@ -183,7 +183,7 @@ class Recovered(NamedTuple):
 
 def recover(settings: BaseSettings | None, *, keep: bool) -> Recovered:
     """Store what killed runs of filesets left, and tell it."""
-    from lafka.filesets.archive.recovery import recover as recovered  # noqa: PLC0415
+    from lafka.filesets.archive.filesets import recover as recovered  # noqa: PLC0415
 
     runs = kept = problems = 0
     for found in recovered(filesets_of(settings), keep=keep):

@@ -1,4 +1,4 @@
-"""The fileset WARC and its summary: what a fileset's captures are stored in.
+"""The fileset WARC and its summary: the store of a fileset's captures.
 
 ::
 
@@ -8,12 +8,10 @@
       raw/<run>/           raw WARCs of fileset runs that are not wholly stored
       index.sqlite         which request led to which fileset; can be made again from the summaries
 
-``notes``        what a capture's warcinfo and a metadata record say; the one table of it
-``contents``     the inventory of a fileset WARC, read record by record
-``groups``       records to be appended, their places known before the first byte is written
-``filesetwarc``  lock, recover, append, commit
-``filesets``     the folder: where a fileset lies, what is held of it, its files' bytes
-``storing``      what a crawl stores of one request: pages, API answers, files, the result
+``contents``     the inventory of a fileset WARC, read record by record; its warcinfo and metadata
+``filesetwarc``  lock, recover, append, commit; the places of records to be appended
+``filesets``     the folder: the files of a fileset, bags, what killed runs left in the raw WARCs
+``storing``      pages, API answers, files and the result of one request
 ``index``        the requests that had a hit
-``recovery``     what killed runs left in the raw WARCs
+``repairs``      repairs, each proved before it is kept
 """

@@ -1,7 +1,13 @@
-"""The folder ``fileset/`` of an archive: where a fileset lies, and how its files are read."""
+"""The folder ``fileset/`` of an archive: its filesets, bags of them, and their recovery.
+
+The raw log of a run is its write-ahead log. Of a killed run, a page goes into the WARC of the
+fileset that its warcinfo names or a note binds it to, else into that of its own URL. A file that
+was not committed is left out: nobody has verified it, and the next run asks for it again.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -9,13 +15,24 @@ from gzip import GzipFile
 from io import SEEK_END
 from pathlib import Path
 from typing import BinaryIO, Self
+from urllib.parse import quote, urlsplit
 
-from lafka.errors import ArchiveBusy, BadPid, NotHeld, ShortWarc
-from lafka.filesets.archive.contents import fileset_id_in
-from lafka.filesets.archive.filesetwarc import FilesetWarc, load_summary
-from lafka.filesets.bundles.slices import Slice
+from lafka.capture.logged import LoggedExchange
+from lafka.capture.readback import Bound, DeadLog, recovered
+from lafka.errors import (
+    ArchiveBusy,
+    BadArgument,
+    BadPid,
+    BadWarc,
+    KeeperError,
+    NotHeld,
+    ShortWarc,
+    StorageTrouble,
+)
+from lafka.filesets.archive.contents import FILESET_ID, ROLE, Role, fileset_id_in
+from lafka.filesets.archive.filesetwarc import FilesetGroup, FilesetWarc, load_summary
 from lafka.filesets.bundles.unpacking import member_pieces, unpacked_pieces
-from lafka.filesets.model.bundles import Member
+from lafka.filesets.model.bundles import Member, Slice
 from lafka.filesets.model.summaries import (
     FilesetSummary,
     FilesetVersion,
@@ -23,10 +40,171 @@ from lafka.filesets.model.summaries import (
     SummaryFile,
 )
 from lafka.filesets.targets.folder import FolderTarget
-from lafka.filesets.targets.target import Target
+from lafka.filesets.targets.item import Target, local_names
 from lafka.pids import SCHEMES, Pid
-from lafka.storage.folders import files_below
+from lafka.storage import drafts
+from lafka.storage.folders import files_below, make_folders
 from lafka.warc.format.sources import CHUNK
+
+_DECLARATION = b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
+
+
+def make_bag(filesets: Filesets, fileset_id: str, folder: Path, version: str | None = None) -> int:
+    """Make the bag *folder* of a version; the number of its files.
+
+    Each file is held against its summary while it is copied. Where a name is none for every disk it
+    is escaped, and ``names.tsv`` tells the file's own path. ``BadArgument`` where *folder* is there
+    and not empty, ``NotHeld``, ``BadWarc``, ``StorageTrouble``.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise BadArgument(f"{folder}: not empty")
+    name, held = filesets.version(fileset_id, version)
+    names = {path: _plain(local) for path, local in local_names(held.files).items()}
+    stored = [filesets.stored(fileset_id, path, entry) for path, entry in held.files.items()]
+    places = {path: folder / "data" / names[path] for path in held.files}
+    digests: dict[str, dict[str, str]] = {}
+    with Unpacked() as unpacked:
+        for file in sorted(stored, key=_in_bundle):
+            digests[file.path] = _copied(file, places[file.path], unpacked)
+    size = sum(place.stat().st_size for place in places.values())
+    tags = {
+        f"manifest-{algorithm}.txt": "".join(
+            f"{digests[path][algorithm]}  data/{names[path]}\n" for path in held.files
+        )
+        for algorithm in ("sha256", "md5")
+    }
+    tags["bag-info.txt"] = (
+        f"External-Identifier: {fileset_id}\nExternal-Description: version {name}\n"
+        f"Payload-Oxum: {size}.{len(held.files)}\n"
+    )
+    if any(path != local for path, local in names.items()):
+        tags["names.tsv"] = "".join(f"data/{local}\t{path}\n" for path, local in names.items())
+    for tag, text in tags.items():
+        drafts.replace(folder / tag, [text.encode("utf-8", "surrogatepass")])
+    drafts.replace(folder / "bagit.txt", [_DECLARATION])
+    return len(held.files)
+
+
+def _plain(local: str) -> str:
+    """A name without ``%``, which readers of manifests take differently (RFC 8493, 2.1.3)."""
+    return local.replace("=", "=3D").replace("%", "=")
+
+
+def _in_bundle(stored: StoredFile) -> tuple[str, int, int]:
+    """Return what sorts the members of each gzipped bundle so that it is unpacked once."""
+    packed = stored.packed
+    return (str(stored.place), packed.s, packed.at) if packed else ("", 0, 0)
+
+
+def _copied(stored: StoredFile, place: Path, unpacked: Unpacked) -> dict[str, str]:
+    made = {name: hashlib.new(name, usedforsecurity=False) for name in ("sha256", "md5")}
+
+    def passing() -> Iterator[bytes]:
+        for piece in stored.pieces(unpacked):
+            for digest in made.values():
+                digest.update(piece)
+            yield piece
+
+    make_folders(place.parent)
+    try:
+        drafts.replace(place, passing())
+    except OSError as error:
+        raise StorageTrouble(stored.place, error) from error
+    found = {name: digest.hexdigest() for name, digest in made.items()}
+    if f"sha256:{found['sha256']}" != stored.entry.digest:
+        raise BadWarc(Path(stored.place), f"{stored.path!r} is not what its summary says")
+    return found
+
+
+BOUND = "bound"
+"""Key of a raw log's note: the fileset that an owner's captures belong to."""
+_PLAIN = "".join(map(chr, range(0x21, 0x7F)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesetRecovery:
+    """The result of one recovered run: captures stored, problems."""
+
+    run: str
+    captures: int
+    problems: tuple[str, ...]
+
+
+def recover(
+    filesets: Filesets, *, keep: bool = False, stopped: Callable[[], bool] = lambda: False
+) -> Iterator[FilesetRecovery]:
+    """Store what dead runs have captured and not stored; one run at a time, as it is asked for.
+
+    A run that could be stored whole loses its folder (with *keep* it stays, marked as stored). What
+    Lafka did not write stays, and is a problem. Doing it twice adds nothing. ``StorageTrouble``.
+    """
+    for found in recovered(FilesetStore(filesets), keep=keep, stopped=stopped):
+        yield FilesetRecovery(run=found.run, captures=found.taken or 0, problems=found.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class FilesetStore:
+    """An archive of filesets as the road knows it: a ``CrawlStore``."""
+
+    filesets: Filesets
+    owner_field: str = ROLE
+
+    @property
+    def root(self) -> Path:
+        return self.filesets.folder
+
+    def take_up(self, log: DeadLog, run: str) -> int:  # noqa: ARG002
+        """Store the pages and answers of *log*; the number of those that were not held."""
+        homes = dict(_bound(log))
+        stored = 0
+        for found in log.bound.values():
+            # Nobody has verified a file: the next run asks for it again.
+            if found.body.first(ROLE) in (Role.FILE, Role.BUNDLE):
+                continue
+            try:
+                exchanges = log.exchanges(found, log.unknown)
+                if exchanges and exchanges[-1].payload is not None:
+                    home = homes.get(found.id) or _home(found, exchanges)
+                    stored += self._store(home, exchanges)
+            except (KeeperError, BadPid) as error:
+                log.problems.append(str(error))
+        return stored
+
+    def _store(self, home: str, exchanges: tuple[LoggedExchange, ...]) -> bool:
+        """Store a capture in the WARC of the fileset *home*; False where it was held."""
+        warc = self.filesets.locked(home)
+        if warc is None:
+            path = self.filesets.warc_path(self.filesets.pid(home))
+            raise BadWarc(path, "another process has it; recover again")
+        try:
+            before = warc.contents.end
+
+            def plan(group: FilesetGroup) -> None:
+                group.page(exchanges)
+
+            warc.append(plan)
+            return warc.contents.end > before
+        finally:
+            warc.close()
+
+
+def _bound(log: DeadLog) -> Iterator[tuple[str, str]]:
+    """The ids of warcinfos, each with the fileset that a note binds its capture to."""
+    for note in log.notes:
+        home = note.get(BOUND)
+        captures = note.get("captures")
+        if isinstance(home, str) and isinstance(captures, list):
+            yield from ((str(capture), home) for capture in captures)
+
+
+def _home(found: Bound, exchanges: tuple[LoggedExchange, ...]) -> str:
+    """Return the id of the fileset in whose WARC a capture belongs that no note binds."""
+    if named := found.body.first(FILESET_ID):
+        return named
+    url = exchanges[-1].url
+    host = urlsplit(url).hostname or "unknown"
+    return f"fileset:web:{host}:{quote(url, safe=_PLAIN)}"
+
 
 FOLDER = "fileset"
 ITEMS = "items"
@@ -43,7 +221,7 @@ class StoredFile:
 
     @property
     def packed(self) -> PackedPlace | None:
-        """Where it stands in a gzipped bundle; None where it stands in none."""
+        """Its place in a gzipped bundle; None where it stands in none."""
         return self.entry.bundle.packed if self.entry.bundle else None
 
     def pieces(self, unpacked: Unpacked | None = None) -> Iterator[bytes]:
@@ -132,7 +310,7 @@ def _member(path: str, entry: SummaryFile) -> Member:
 
 
 class Filesets:
-    """What the archive at *root* holds of filesets; *items*: where items stand.
+    """The filesets that the archive at *root* holds; *items*: the target of items.
 
     Reading takes no lock.
     """

@@ -2,19 +2,185 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
+from lafka.capture.logged import LoggedExchange
+from lafka.capture.rawlog import CONNECTION
 from lafka.errors import BadSuwaf, StorageTrouble
-from lafka.filesets.archive.contents import FilesetContents, FilesetScanner
-from lafka.filesets.archive.groups import FilesetGroup
+from lafka.filesets.archive.contents import (
+    FilesetContents,
+    FilesetScanner,
+    HeldBytes,
+    RecordPlace,
+    note,
+    page_in,
+    place_of,
+)
 from lafka.filesets.model.summaries import FilesetSummary
+from lafka.keeping.groups import Conversion, OriginalRecord, PlannedRecord, RecordGroup, derived_id
 from lafka.keeping.stores import SummarisedWarc
 from lafka.storage.locks import Lock, tried
 from lafka.storage.steps import Steps, done
+from lafka.warc.format import http
+from lafka.warc.format.sources import Source
+from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.writing.copying import Files
+
+_OF_THE_VISIT = ("WARC-Warcinfo-ID", "WARC-Concurrent-To", *CONNECTION)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileAnswer:
+    """The file that a capture brought: ``digest`` and length of its bytes.
+
+    ``decoded``: the content coding is undone; ``mimetype`` is that of a conversion, if one is made.
+    """
+
+    digest: str
+    l: int  # noqa: E741  the summary's name
+    mimetype: str
+    decoded: bool = False
+
+
+class FilesetGroup(RecordGroup):
+    """Records for one commit of the WARC whose *contents* these are."""
+
+    def __init__(self, contents: FilesetContents, files: Files) -> None:
+        super().__init__(contents, files)
+        self._fileset = contents
+        self.pages: dict[str, HeldBytes | None] = {}
+        self.places: dict[str, RecordPlace] = {}
+        self.notes: list[Mapping[str, Any]] = []
+
+    def commit(self) -> None:
+        super().commit()
+        self._fileset.pages.update(self.pages)
+        self._fileset.places.update(self.places)
+        for values in self.notes:
+            self._fileset.add_note(values)
+
+    def page(self, exchanges: tuple[LoggedExchange, ...]) -> HeldBytes | None:
+        """Plan a capture of a page or an API's answer, unless its payload is held already.
+
+        Where the payload stands; None where it does not stand literally.
+        """
+        last = exchanges[-1]
+        digest = last.payload.payload_digest if last.payload else ""
+        known = {**self._fileset.pages, **self.pages}
+        if digest and digest in known:
+            return known[digest]
+        self._way(exchanges)
+        if last.response is None:
+            return None
+        record = self.files.stored(last.response)
+        self._response(record)
+        digest, page = page_in(record)
+        self.pages[digest] = page
+        return page
+
+    def heads(self, exchanges: tuple[LoggedExchange, ...]) -> None:
+        """Plan a capture whose body went elsewhere: its requests and heads."""
+        self._way(exchanges)
+        if (answer := exchanges[-1].response) is not None:
+            self._response(self.files.stored(answer))
+
+    def file(
+        self, exchanges: tuple[LoggedExchange, ...], wanted: FileAnswer
+    ) -> tuple[HeldBytes, RecordPlace | None, bool]:
+        """Plan the capture of a file: where its bytes stand, its record, whether it is a revisit.
+
+        A file that is held already is not stored again.
+        """
+        self._way(exchanges)
+        answer = exchanges[-1].response
+        assert answer is not None
+        record = self.files.stored(answer)
+        held = self._fileset.held.get(wanted.digest)
+        if held is not None:
+            if not self.holds_answer(record):
+                self._revisit(record, held, wanted)
+            visit = self.place(derived_id(record, "revisit"))
+            return held, visit or self.place(record.id), visit is not None
+        self._response(record)
+        head = http.head(record.block())
+        if head.chunked or head.transfer_codings or wanted.decoded:
+            held = self._conversion(record, head, wanted)
+        else:
+            held = _held(record, record.id, head.end, wanted)
+        return held, self.place(record.id), False
+
+    def place(self, record_id: str) -> RecordPlace | None:
+        """Return where a record stands that is here, or is to be."""
+        return self.places.get(record_id) or self._fileset.places.get(record_id)
+
+    def note(self, values: Mapping[str, Any], url: str, date: str) -> None:
+        """Plan a metadata record that says *values*."""
+        self.add(note(values, url, date))
+        self.notes.append(values)
+
+    # ---- Records
+
+    def _way(self, exchanges: tuple[LoggedExchange, ...]) -> None:
+        """Everything of a capture before its last answer."""
+        *hops, last = exchanges
+        spans = [span for hop in hops for span in (hop.request, hop.response)]
+        self.copy_all((exchanges[0].warcinfo, *spans, last.request))
+
+    def _response(self, record: StoredRecord) -> None:
+        if (offset := self.copy(record)) is not None:
+            self.places[record.id] = place_of(record, offset)
+
+    def _planned(self, made: PlannedRecord, record: StoredRecord) -> None:
+        """Note the place of a record that is made of the response *record*."""
+        self.places[made.id] = RecordPlace(
+            offset=made.offset,
+            length=made.length,
+            block=made.block,
+            url=record.url,
+            date=record.fields.first("WARC-Date"),
+        )
+
+    def _revisit(self, record: StoredRecord, held: HeldBytes, wanted: FileAnswer) -> None:
+        """Plan a revisit whose block is the answer's HTTP head."""
+        original = OriginalRecord(record_id=held.record_id, url=held.url, date=held.date)
+        made = self.add_revisit(
+            record, original, digest=wanted.digest,
+            head_length=http.head(record.block()).end, visit_fields=_OF_THE_VISIT,
+        )  # fmt: skip
+        self._planned(made, record)
+
+    def _conversion(
+        self, record: StoredRecord, message: http.Head, wanted: FileAnswer
+    ) -> HeldBytes:
+        """Plan a conversion whose block is the file behind transfer or content coding."""
+        record_id = derived_id(record, "conversion")
+        if not self.holds(record_id):
+            undo = http.entity if wanted.decoded else http.payload
+            conversion = Conversion(
+                media_type=wanted.mimetype or "application/octet-stream",
+                digest=wanted.digest,
+                length=wanted.l,
+                pieces=partial(_pieces, undo, record, message),
+                name="file",
+            )
+            self._planned(self.add_conversion(record, conversion), record)
+        return _held(record, record_id, 0, wanted)
+
+
+def _held(record: StoredRecord, record_id: str, at: int, wanted: FileAnswer) -> HeldBytes:
+    date = record.fields.first("WARC-Date")
+    return HeldBytes(record_id=record_id, url=record.url, date=date, at=at, l=wanted.l)
+
+
+def _pieces(
+    undo: Callable[[Source, http.Head], Iterable[bytes]], record: StoredRecord, message: http.Head
+) -> Iterable[bytes]:
+    return undo(record.block(), message)
+
 
 T = TypeVar("T")
 

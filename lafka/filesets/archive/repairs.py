@@ -15,22 +15,21 @@ from pathlib import Path
 
 from lafka.capture import leftovers
 from lafka.errors import BadPid, KeeperError
-from lafka.filesets.archive import recovery as raws
-from lafka.filesets.archive.contents import NOTE_MAX
-from lafka.filesets.archive.filesets import Filesets
+from lafka.filesets.archive.contents import NOTE_MAX, What, read_note
+from lafka.filesets.archive.filesets import Filesets, recover
 from lafka.filesets.archive.filesetwarc import FilesetWarc
-from lafka.filesets.archive.notes import What, read_note
 from lafka.filesets.checking import FileProblem
 from lafka.filesets.checking.filesets import check_around, check_fileset, fileset_paths
-from lafka.filesets.checking.items import Bucket, Items
+from lafka.filesets.checking.records import Bucket, Items
 from lafka.filesets.model.summaries import FilesetVersion
 from lafka.filesets.targets.folder import PART
-from lafka.filesets.targets.item import FILES, ItemDescription
-from lafka.filesets.targets.parts import Part
-from lafka.filesets.targets.target import (
+from lafka.filesets.targets.item import (
     DESCRIPTION,
+    FILES,
     MARKER,
     ForeignItem,
+    ItemDescription,
+    Part,
     TargetItem,
     TargetTrouble,
 )
@@ -192,7 +191,7 @@ class FilesetRepair:
                     sentence = "raw WARCs of a run that was killed"
                     yield _deed(run, "adopt", ("raw-left",), sentence, done=False)
             return
-        for found in raws.recover(self._filesets, keep=self._keep):
+        for found in recover(self._filesets, keep=self._keep):
             if found.run:
                 sentence = f"{found.captures} captures of filesets stored"
                 yield _deed(root / found.run, "adopt", ("raw-left",), sentence, done=True)

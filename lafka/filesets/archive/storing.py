@@ -1,4 +1,4 @@
-"""What one request stores in its fileset's WARC: landing page, API answers, files, its result.
+"""Stores one request in its fileset's WARC: landing page, API answers, files, its result.
 
 Every method is one commit: a kill loses the file in flight at most. All of them block.
 """
@@ -13,19 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from lafka.capture.logged import LoggedExchange
-from lafka.filesets.archive.contents import HeldBytes, RecordPlace
-from lafka.filesets.archive.filesetwarc import FilesetWarc
-from lafka.filesets.archive.groups import FileAnswer, FilesetGroup
-from lafka.filesets.archive.notes import Role, What
+from lafka.filesets.archive.contents import HeldBytes, RecordPlace, Role, What
+from lafka.filesets.archive.filesetwarc import FileAnswer, FilesetGroup, FilesetWarc
 from lafka.filesets.model.asks import Keep, Kept
-from lafka.filesets.model.requests import IngestRequest
-from lafka.filesets.model.statuses import FileStatus, Status
+from lafka.filesets.model.messages import IngestRequest
 from lafka.filesets.model.summaries import BundlePlace, FilesetSummary, FilesetVersion, SummaryFile
 from lafka.filesets.model.types import (
     ArchiveStrategyResult,
     FilesetManifestFile,
     FilesetPlatformItem,
+    FileStatus,
     IngestStrategy,
+    Status,
 )
 from lafka.filesets.strategies.strategy import IN_PLACE, HeldVersion, agrees, is_restricted
 from lafka.warc.format import dates
@@ -44,7 +43,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemPlace:
-    """Where a file stands in an item: ``name`` is its path below the item's folder."""
+    """The place of a file in an item: ``name`` is its path below the item's folder."""
 
     item: str
     name: str

@@ -1,4 +1,4 @@
-"""What foreign bytes could make stop or crash is done in child processes, with bounds.
+"""Child processes, with bounds, for work that foreign bytes could make stop or crash.
 
 Three things are: telling a file's type (libmagic), reading a bundle, reading a landing page. The
 children are those of ``storage.children``; the methods of :class:`Children` block.
@@ -11,10 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from lafka.filesets.bundles.slices import Slice
-from lafka.filesets.bundles.sniffing import Sniffer
-from lafka.filesets.bundles.unpacking import read_bundle
-from lafka.filesets.model.bundles import BundleContents, BundleLimits
+from lafka.filesets.bundles.unpacking import Sniffer, read_bundle
+from lafka.filesets.model.bundles import BundleContents, BundleLimits, Slice
 from lafka.filesets.model.pages import HtmlBiblio, read_page
 from lafka.storage import children
 from lafka.storage.children import ChildDied, Task

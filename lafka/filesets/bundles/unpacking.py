@@ -2,9 +2,10 @@
 
 A bundle is a ZIP (ZIP64, data descriptors and all), a tar or a gzipped tar. A member that stands
 stored or deflated can be read again with one seek: :func:`member_pieces`; one of a gzipped tar by
-unpacking what stands before it: :func:`unpacked_pieces`. These functions read a
-file object that they are given; as a bundle can be made to stop any parser,
-``children.Children.bundle`` calls them in a bounded child.
+unpacking what stands before it: :func:`unpacked_pieces`. These functions read a file
+object that they are given; as a bundle can be made to stop any parser, ``Children.bundle`` calls
+them in a bounded child. :class:`Sniffer` asks libmagic, which is C that reads foreign bytes, in
+such a child too.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import re
 import struct
 import tarfile
 import zipfile
@@ -24,10 +26,49 @@ from itertools import cycle
 from typing import Any, BinaryIO, Self
 
 from lafka.errors import LafkaError, printable
-from lafka.filesets.bundles.sniffing import Sniffer
 from lafka.filesets.model.bundles import BundleContents, BundleLimits, Member
+from lafka.filesets.model.manifests import Digester, FileFacts
 from lafka.filesets.model.types import OTHER_DIGESTS
-from lafka.filesets.model.verification import Digester, FileFacts
+
+_MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
+_XML = ("application/xml", "text/xml")
+_HEAD = 1024
+_XHTML = b'xmlns="http://www.w3.org/1999/xhtml"'
+
+
+class Sniffer:
+    """A libmagic of its own; not for several threads at once. It is ready when first asked."""
+
+    def __init__(self) -> None:
+        self._magic: Any = None
+
+    def sniffed(self, prefix: bytes) -> str:
+        """The media type that *prefix*, a file's first 64 KiB or all, shows; empty where none does.
+
+        XHTML and JATS are told from other XML by their first kilobyte, as sandcrawler does.
+        """
+        if not prefix:
+            return ""
+        # pylibmagic brings libmagic for python-magic; it has to be imported first.
+        import pylibmagic  # noqa: F401, PLC0415
+
+        import magic  # noqa: PLC0415  isort: skip
+
+        try:
+            self._magic = self._magic or magic.Magic(mime=True)
+            media_type = str(self._magic.from_buffer(prefix))
+        except magic.MagicException:
+            return ""
+        if media_type in _XML:
+            return _of_xml(prefix[:_HEAD]) or media_type
+        return media_type if _MEDIA_TYPE.fullmatch(media_type) else ""
+
+
+def _of_xml(head: bytes) -> str:
+    if b"<htm" in head:
+        return "application/xhtml+xml" if _XHTML in head else ""
+    return "application/jats+xml" if b"<article " in head else ""
+
 
 _PIECE = 1 << 20
 _LOOKING = 2  # threads that look for types

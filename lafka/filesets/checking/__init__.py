@@ -1,7 +1,6 @@
-"""The proof: whether filesets and items are as they were left. It shares no code with the writers.
+"""The proof that filesets and items are as they were left; it shares no code with the writers.
 
-``records``   records of a plain WARC, read by rules of its own
-``items``     where an item's files are looked for
+``records``   records of a plain WARC, bundles and the files of items, read by rules of its own
 ``filesets``  each fileset's WARC against its summary, every file against its digests, items too
 """
 

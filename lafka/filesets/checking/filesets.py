@@ -1,4 +1,4 @@
-"""Each fileset's WARC against its summary, every file against its digests, items too."""
+"""Each fileset's WARC against its summary, each file against its digests."""
 
 from __future__ import annotations
 
@@ -13,17 +13,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lafka.filesets.checking.bundles import (
+from lafka.filesets.checking.records import (
+    DESCRIPTION,
+    Bucket,
     Found,
+    Items,
+    NoRecord,
+    Record,
     Stretch,
     Unplaced,
     gunzipped,
     packed_place,
     placed,
+    records,
+    stretch,
+    sums,
     sums_in,
 )
-from lafka.filesets.checking.items import DESCRIPTION, Bucket, Items
-from lafka.filesets.checking.records import NoRecord, Record, records, stretch, sums
 from lafka.witness.problems import FileProblem, problem
 
 _Trouble = tuple[str, str] | None

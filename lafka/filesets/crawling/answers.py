@@ -1,34 +1,153 @@
-"""What lies in the raw log of an answer, as the walk wants it. All of this blocks.
+"""Reads answers, and bundles in them, from the raw log for the walk. All of this blocks.
 
 Bodies are read where they were recorded, not where Scrapy handed on their beginning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadTimeoutError,
+    NotSupported,
+    ResponseDataLossError,
+    UnsupportedURLSchemeError,
+)
+from twisted.internet.error import TCPTimedOutError
+
+from lafka.capture.guard import AddressRefused
 from lafka.capture.logged import LoggedExchange, LoggedHops
-from lafka.errors import BadHttp
+from lafka.capture.taps import BadTls, BrokenCoding
+from lafka.errors import BadHttp, BadUrl, StorageTrouble, printable
 from lafka.filesets.bundles.children import MAX_PAGE, Children
-from lafka.filesets.crawling.bases import PlatformBases
-from lafka.filesets.crawling.bundling import BundleReader
-from lafka.filesets.crawling.failures import failure_of
+from lafka.filesets.crawling.tokens import PlatformBases
 from lafka.filesets.model.asks import Answer, Ask, Fetch, FetchBundle, Fetched, Resource
-from lafka.filesets.model.bundles import BundleLimits
-from lafka.filesets.model.statuses import FileStatus
-from lafka.filesets.model.types import OTHER_DIGESTS
-from lafka.filesets.model.verification import Digester, FileFacts, facts_of
+from lafka.filesets.model.bundles import BundleContents, BundleLimits
+from lafka.filesets.model.manifests import Digester, FileFacts, facts_of
+from lafka.filesets.model.types import OTHER_DIGESTS, FileStatus
 from lafka.payloads import decoded_max
+from lafka.politeness import RedirectLoop
+from lafka.politeness.failures import causes, is_bad_http, is_tls
+from lafka.politeness.retries import HostSetAside, KeepsAskingToWait
+from lafka.politeness.robots import RobotsForbidden, RobotsUnreachable
 from lafka.warc.format import http
 from lafka.warc.format.codings import decode
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import RECORD_END
-from lafka.warc.format.sources import Source
+from lafka.warc.format.sources import Source, write_all
 from lafka.warc.reading.volumes import WarcVolume
+
+LOOP = "loop"
+_BY_TYPE: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
+    ((AddressRefused,), "refused"),
+    ((RobotsForbidden,), "robots"),
+    ((RedirectLoop,), LOOP),
+    ((BadUrl, NotSupported, UnsupportedURLSchemeError), "bad-url"),
+    ((BadHttp,), "bad-http"),
+    ((BadTls,), "tls"),
+    ((DownloadTimeoutError, TCPTimedOutError), "timeout"),
+    ((CannotResolveHostError,), "dns"),
+    ((ResponseDataLossError,), "truncated"),
+)
+
+
+def failure_of(error: BaseException) -> tuple[str, str]:
+    """The word and the sentence of a download that ended in *error*."""
+    sentence = printable(str(error) or type(error).__name__)
+    if isinstance(error, RobotsUnreachable | HostSetAside):
+        return failure_of(error.cause)[0], sentence
+    if isinstance(error, KeepsAskingToWait):
+        return "refused" if error.status == 429 else "server-error", sentence
+    found = _by_type(error)
+    if found:
+        return found, sentence
+    if is_tls(error):
+        return "tls", sentence
+    if is_bad_http(error):
+        return "bad-http", sentence
+    behind = filter(None, map(_by_type, causes(error)))
+    return next(behind, "connection"), sentence
+
+
+def _by_type(error: BaseException) -> str | None:
+    return next((word for kinds, word in _BY_TYPE if isinstance(error, kinds)), None)
+
+
+def framing_trouble(error: BaseException | None) -> str:
+    """Return what contradicts itself in the chunks of a body; empty for one that is merely cut."""
+    for cause in causes(error) if error is not None else ():
+        if isinstance(cause, BrokenCoding):
+            return f"the chunked coding is broken: {printable(str(cause))}"
+    return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleReader:
+    """Reads what came for *want*, in a child, within *limits*; copies have no name in *folder*."""
+
+    want: FetchBundle
+    children: Children
+    limits: BundleLimits
+    folder: Path
+
+    def at(self, path: Path, *, start: int = 0, length: int | None = None) -> BundleContents:
+        """Return what stands in *length* bytes from byte *start* of the file *path*."""
+        return self.children.bundle(
+            path, self.limits, start=start, length=length, others=self.want.others
+        )
+
+    def copied(self, pieces: Iterable[bytes]) -> tuple[BundleContents, FileFacts]:
+        """Return what stands in *pieces*, and the facts of them all; ``StorageTrouble``."""
+        seen = Digester(self.want.others)
+        with _nameless(self.folder) as fd:
+            for piece in pieces:
+                seen.feed(piece)
+                try:
+                    write_all(fd, piece)
+                except OSError as error:
+                    raise StorageTrouble(self.folder, error) from error
+            contents = self.at(Path(f"/proc/{os.getpid()}/fd/{fd}"))
+        return contents, self.typed(seen.facts())
+
+    def typed(self, facts: FileFacts) -> FileFacts:
+        """*facts* with the type of the bytes."""
+        return replace(facts, mimetype=self.children.mimetype(facts.prefix))
+
+    def looked_into(
+        self,
+        fetched: Fetched,
+        contents: BundleContents,
+        undone: Callable[[], Iterator[bytes]] | None,
+    ) -> Fetched:
+        """*fetched* with *contents*, or, where these are none, with those that *undone* gives.
+
+        *undone* has the bytes behind the content coding, None where there is none; ``BadHttp`` of
+        it leaves *contents*.
+        """
+        if contents.trouble and undone is not None:
+            with suppress(BadHttp):
+                behind, facts = self.copied(undone())
+                return replace(fetched, contents=behind, decoded=facts)
+        return replace(fetched, contents=contents)
+
+
+@contextmanager
+def _nameless(folder: Path) -> Iterator[int]:
+    """The descriptor of a new file without a name in *folder*; ``StorageTrouble``."""
+    try:
+        fd = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StorageTrouble(folder, error) from error
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

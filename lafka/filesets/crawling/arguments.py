@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lafka.errors import BadArgument, BadList
-from lafka.filesets.crawling.bases import PlatformBases
 from lafka.filesets.crawling.lines import RequestLine, request_lines
-from lafka.filesets.crawling.targets import target_of
-from lafka.filesets.crawling.tokens import load_tokens
+from lafka.filesets.crawling.tokens import PlatformBases
 from lafka.filesets.model.manifests import Limits
-from lafka.filesets.model.requests import BadRequest, IngestRequest
+from lafka.filesets.model.messages import BadRequest, IngestRequest
 from lafka.filesets.model.types import IngestStrategy
 from lafka.filesets.platforms import PLATFORMS, helpers
 from lafka.filesets.platforms.platform import Thresholds
-from lafka.filesets.targets.target import Target
-from lafka.filesets.walk.walk import Rules
+from lafka.filesets.targets import load_tokens, target_of
+from lafka.filesets.targets.item import Target
+from lafka.filesets.walk import Rules
 from lafka.jobs.kafka import library
 from lafka.jobs.kafka.places import Place, is_kafka, properties
 from lafka.warc.format import dates

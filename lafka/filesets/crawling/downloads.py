@@ -17,16 +17,13 @@ from functools import partial
 from lafka.capture.logged import LoggedExchange
 from lafka.errors import BadHttp, StorageTrouble
 from lafka.filesets.bundles.children import Children
-from lafka.filesets.crawling.answers import Came
-from lafka.filesets.crawling.bundling import BundleReader
-from lafka.filesets.crawling.failures import framing_trouble
+from lafka.filesets.crawling.answers import BundleReader, Came, framing_trouble
 from lafka.filesets.model.asks import Fetch, FetchBundle, Fetched
 from lafka.filesets.model.bundles import BundleLimits
-from lafka.filesets.model.statuses import FileStatus
-from lafka.filesets.model.types import OTHER_DIGESTS
-from lafka.filesets.model.verification import FileFacts, compare, facts_of
+from lafka.filesets.model.manifests import FileFacts, compare, facts_of
+from lafka.filesets.model.types import OTHER_DIGESTS, FileStatus
 from lafka.filesets.targets.folder import SYNC_SECONDS, PartFile
-from lafka.filesets.targets.parts import Part, Step, begun, step_after
+from lafka.filesets.targets.item import Part, Step, begun, step_after
 from lafka.politeness.failures import is_final
 from lafka.warc.format.fields import Fields
 
@@ -174,7 +171,7 @@ def _first(status: int) -> Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """What a download needs of the crawl.
+    """The parts of a crawl that a download needs.
 
     ``get`` asks with these header fields and this sink; ``aside`` works in a thread; ``call`` in
     the reactor's. ``moved`` is called, in a thread, when more bytes are synced.

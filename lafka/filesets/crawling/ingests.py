@@ -16,22 +16,19 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from lafka.errors import KeeperError
+from lafka.filesets.archive.contents import Role, warcinfo_fields
 from lafka.filesets.archive.filesetwarc import FilesetWarc
 from lafka.filesets.archive.index import Hit
-from lafka.filesets.archive.notes import Role, warcinfo_fields
 from lafka.filesets.archive.storing import Exchanges, Page, Storing
 from lafka.filesets.crawling.answers import Came, LandingPage, answer_of, fetched_of, landing_of
-from lafka.filesets.crawling.holding import HeldHere, free_bytes
-from lafka.filesets.crawling.itemstore import ItemStore
-from lafka.filesets.crawling.shops import Dry, Shop, Wanted
+from lafka.filesets.crawling.itemstore import HeldHere, ItemStore, free_bytes
+from lafka.filesets.crawling.services import Dry, Shop, Wanted
 from lafka.filesets.model.asks import Ask, Claim, Fetch, FetchBundle, Fetched, Keep, Kept, SetAside
-from lafka.filesets.model.requests import IngestRequest
-from lafka.filesets.model.results import IngestResult, Landing
-from lafka.filesets.model.statuses import FileStatus, Status
-from lafka.filesets.model.types import FilesetPlatformItem, IngestStrategy
+from lafka.filesets.model.messages import IngestRequest, IngestResult, Landing
+from lafka.filesets.model.types import FilesetPlatformItem, FileStatus, IngestStrategy, Status
 from lafka.filesets.strategies.strategy import Held
-from lafka.filesets.targets.target import TargetTrouble
-from lafka.filesets.walk.walk import Walking, refused, walk
+from lafka.filesets.targets.item import TargetTrouble
+from lafka.filesets.walk import Walking, refused, walk
 
 logger = logging.getLogger(__name__)
 

@@ -1,24 +1,72 @@
-"""The files of one ingest that go to an item: fetched into parts, kept under their final names."""
+"""The files of one ingest that go to an item: fetched into parts, kept under their final names.
+
+The holdings of its fileset, which say what need not be fetched, are here too.
+"""
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
-from lafka.filesets.archive.storing import ItemPlace, Storing
+from lafka.filesets.archive.filesets import Filesets
+from lafka.filesets.archive.storing import ItemPlace, Storing, held_version
 from lafka.filesets.crawling.answers import Came
 from lafka.filesets.crawling.downloads import Download, PartSink, Way, looked_into, others_of
-from lafka.filesets.crawling.shops import Shop, Wanted
+from lafka.filesets.crawling.services import Shop, Wanted
 from lafka.filesets.model.asks import Claim, Fetch, FetchBundle, Fetched, Keep, Kept
-from lafka.filesets.model.statuses import FileStatus
-from lafka.filesets.strategies.strategy import is_restricted
+from lafka.filesets.model.summaries import FilesetVersion
+from lafka.filesets.model.types import FilesetPlatformItem, FileStatus
+from lafka.filesets.strategies.strategy import HeldVersion, is_restricted
 from lafka.filesets.targets.folder import BUNDLE, PartFile, facts_on_disk, moment_of
-from lafka.filesets.targets.item import FILES, ItemDescription
+from lafka.filesets.targets.item import (
+    FILES,
+    ForeignItem,
+    ItemDescription,
+    TargetItem,
+    TargetTrouble,
+)
 from lafka.filesets.targets.s3 import BucketItem
-from lafka.filesets.targets.target import ForeignItem, TargetItem, TargetTrouble
 from lafka.storage.threads import run_aside
+
+
+class HeldHere:
+    """The holdings of the claimed fileset: by its summary, and, of items, by their folder."""
+
+    def __init__(self, store: Storing, filesets: Filesets, target: TargetItem | None) -> None:
+        self._store = store
+        self._filesets = filesets
+        self._target = target
+
+    def version(self, item: FilesetPlatformItem) -> HeldVersion | None:
+        """The version of that name; of what changes in place, the latest."""
+        found = self._store.latest(item)
+        return None if found is None else held_version(self._there(found))
+
+    def _there(self, version: FilesetVersion) -> FilesetVersion:
+        """*version* without the files whose item has lost them."""
+        lost = self._filesets.lost(version.files.values())
+        files = {
+            path: entry
+            for path, entry in version.files.items()
+            if (entry.item, entry.name) not in lost
+        }
+        described = self._target is None or self._target.is_described
+        complete = version.complete and len(files) == len(version.files) and described
+        return replace(version, files=files, complete=complete)
+
+
+def free_bytes(paths: tuple[Path, ...]) -> int:
+    """Bytes that are free for all of *paths*, or for what they are to be made in."""
+    found = []
+    for path in paths:
+        while not path.exists() and path != path.parent:
+            path = path.parent
+        state = os.statvfs(path)
+        found.append(state.f_bavail * state.f_frsize)
+    return min(found)
 
 
 class ItemStore:

@@ -1,21 +1,237 @@
-"""The requests of an input, a line each: JSON objects, or plain URLs; gzipped or not."""
+"""The requests of an input, a line each, or of a topic, and the counts of their begins.
+
+A line is a JSON object or a plain URL; a file of them may be gzipped. A message that was begun too
+often without an end kills its worker and is given up. Whoever is killed beside such a message is
+counted too. So what was begun twice is done alone, and only what was killed alone then is given up
+at its next begin. Progress, the first file or byte that is kept, counts as an end: a dataset of a
+week may be interrupted as often as it likes.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BufferedReader, FileIO
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from lafka.errors import BadList, printable
-from lafka.filesets.model.requests import LONGEST_REQUEST, BadRequest, IngestRequest
-from lafka.filesets.model.results import LONGEST_MESSAGE
-from lafka.filesets.model.statuses import Status
+from lafka.filesets.archive.index import HitIndex
+from lafka.filesets.model.messages import (
+    LONGEST_BASE_URL,
+    LONGEST_MESSAGE,
+    LONGEST_REQUEST,
+    BadRequest,
+    IngestRequest,
+    IngestResult,
+)
+from lafka.filesets.model.types import Status
+from lafka.filesets.results import Dead
+from lafka.filesets.results import Message as Persisted
+from lafka.jobs.kafka import BrokerTrouble, Message
+from lafka.jobs.kafka.consuming import Consumer
+from lafka.jobs.kafka.offsets import Partition
+from lafka.jobs.kafka.places import Place
+
+ALONE = 2
+"""After so many begins a request is done with no other beside it."""
+MOST = 3
+"""Begins without an end; the next one is none any more."""
+
+
+class Attempts:
+    """The begins of this worker's messages, counted in *index*; from any thread, and it blocks.
+
+    Lines of a file are not counted: whoever starts the crawl again sees what ended it.
+    ``StorageTrouble``.
+    """
+
+    def __init__(self, index: HitIndex) -> None:
+        self._index = index
+        self._open: dict[str, str] = {}
+
+    def begin(self, line: RequestLine, below: int = MOST) -> int:
+        """Count that *line* is begun, unless it was *below* times before; how often it was.
+
+        0 where it is of no topic.
+        """
+        if not _is_counted(line):
+            return 0
+        before = self._index.begin(_key(line), below)
+        if before < below:
+            self._open[line.message] = _key(line)
+        return before
+
+    def end(self, messages: Iterable[str]) -> None:
+        """The requests at these places ended, came further, or are another worker's."""
+        keys = [self._open.pop(message, "") for message in messages]
+        if any(keys):
+            self._index.forget(filter(None, keys))
+
+    def given_up(self, line: RequestLine, request: IngestRequest) -> dict[str, Any]:
+        """The result of *line*, which was begun too often; with it the counting ends."""
+        self._open[line.message] = _key(line)
+        told = IngestResult(request=request.raw, status=Status.GAVE_UP, error_message=_GIVEN_UP)
+        return told.as_json()
+
+    def end_all(self) -> None:
+        """The worker stops in order: what it had begun killed nobody."""
+        self.end(list(self._open))
+
+
+def _is_counted(line: RequestLine) -> bool:
+    return bool(line.message) and line.request is not None
+
+
+def _key(line: RequestLine) -> str:
+    """A topic that was made again has other messages at its places."""
+    return f"{line.message} {line.request.base_url if line.request else ''}"
+
+
+_GIVEN_UP = f"begun {MOST} times, and each time its worker was gone before anything was kept"
+
+
+_KEY = ("ingest_type", "base_url")
+_SMALL = 16 << 10
+"""Bytes of a message that are read in less time than a thread takes to be asked."""
+
+
+class Aside(Protocol):
+    """Has work that blocks done in a thread."""
+
+    def __call__(self, work: Callable[..., Any], *args: Any) -> Awaitable[Any]: ...
+
+
+class Inbox:
+    """The messages of the topic *place*, for the workers of *group*; made in the loop.
+
+    *types*: the ingest types that are done here, others are passed over. *dead* keeps a message
+    that is no request, *failed* is told, in any thread, of what ends the consumer, *let_go* of the
+    places of messages that were begun here and are another worker's from now on.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        group: str,
+        types: frozenset[str],
+        *,
+        aside: Aside,
+        dead: Callable[[Dead], None],
+        failed: Callable[[BrokerTrouble], object],
+        let_go: Callable[[list[str]], object],
+        window: int,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._waiting: asyncio.Queue[Message] = asyncio.Queue()
+        self._begun: dict[str, Message] = {}
+        self._types = types
+        self._aside = aside
+        self._bury = dead
+        self._let_go = let_go
+        self._passed = self._dead = self._number = 0
+        self._consumer = Consumer(
+            place.servers,
+            [place.topic],
+            group,
+            deliver=self._deliver,
+            failed=failed,
+            let_go=self._lost,
+            window=window,
+            properties=properties,
+        )
+
+    def start(self) -> None:
+        self._consumer.start()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {**self._consumer.counts, "passed": self._passed, "dead": self._dead}
+
+    def _deliver(self, message: Message) -> None:
+        """In the consumer's thread."""
+        self._loop.call_soon_threadsafe(self._waiting.put_nowait, message)
+
+    def _lost(self, partitions: frozenset[Partition]) -> None:
+        """In the consumer's thread."""
+        begun = list(self._begun.values())
+        self._let_go([one.place for one in begun if (one.topic, one.partition) in partitions])
+
+    async def next(self) -> RequestLine:
+        """The next request that is ours; waits for it. ``StorageTrouble``."""
+        while True:
+            message = await self._waiting.get()
+            if not self._consumer.is_ours(message):
+                continue  # the partition is another's by now, and so is the request
+            line = await self._line_of(message.value)
+            if line is None:
+                self._passed += 1
+                self._consumer.done(message)
+            elif (ready := await self._begin(message, line)) is not None:
+                return ready
+
+    async def _line_of(self, value: bytes) -> RequestLine | None:
+        if len(value) <= _SMALL:
+            return line_of(value, self._types)
+        line: RequestLine | None = await self._aside(line_of, value, self._types)
+        return line
+
+    async def _begin(self, message: Message, line: RequestLine) -> RequestLine | None:
+        """*line* with its number and place; None where nothing can be told of it."""
+        if line.request is None:
+            self._dead += 1
+            letter = Persisted(place=message.place, data=message.value)
+            await self._aside(self._bury, Dead(message=letter, reason=line.trouble))
+            if not line.said:
+                self._consumer.done(message)
+                return None
+        self._begun[message.place] = message
+        self._number += 1
+        return replace(line, number=self._number, message=message.place)
+
+    def done(self, place: str) -> None:
+        """All that came of the message at *place* is safe; from any thread."""
+        if message := self._begun.pop(place, None):
+            self._consumer.done(message)
+
+    def stop(self) -> None:
+        """Commit what is done and leave the group; waits for it."""
+        self._consumer.stop()
+
+
+def line_of(value: bytes, types: frozenset[str]) -> RequestLine | None:
+    """Return what a message asks for; None for an ingest type that others do.
+
+    Of one that is no request, ``said`` is what it says, empty where that names no type and URL.
+    """
+    said = _said(value)
+    if isinstance(kind := said.get("ingest_type"), str) and kind not in types:
+        return None
+    try:
+        return RequestLine(number=0, request=IngestRequest.parse(value))
+    except BadRequest as error:
+        has_key = all(said.get(name) and isinstance(said[name], str) for name in _KEY)
+        return RequestLine(number=0, trouble=str(error), said=said if has_key else {})
+
+
+def _said(value: bytes) -> dict[str, Any]:
+    """The object in *value*, of one that is too long its key alone; empty where there is none."""
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    if len(value) <= LONGEST_REQUEST:
+        return found
+    return {n: found[n][:LONGEST_BASE_URL] for n in _KEY if isinstance(found.get(n), str)}
+
 
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
@@ -118,10 +334,10 @@ def request_line(number: int, data: bytes) -> RequestLine:
     except UnicodeDecodeError:
         return RequestLine(number=number, trouble="the request is not UTF-8")
     except BadRequest as error:
-        return RequestLine(number=number, trouble=str(error), said=_said(data))
+        return RequestLine(number=number, trouble=str(error), said=_claimed(data))
 
 
-def _said(data: bytes) -> dict[str, Any]:
+def _claimed(data: bytes) -> dict[str, Any]:
     """Return what a bad request says, as far as it is JSON, for the result that tells of it."""
     try:
         values = json.loads(data)

@@ -1,90 +1,77 @@
-"""Tokens: what a host wants to see before it gives what is restricted (``LAFKA_TOKENS``).
+"""Mirrors that are asked for a platform, and tokens that a host wants to see, as middlewares.
 
-They are added next to the wire, to requests of their host alone, by https (or on loopback), and
+``LAFKA_PLATFORM_BASES``: scheme and authority of each URL of a named host are replaced, hops' and
+robots.txt's too; results tell the platform's own URL, WARCs what was asked. ``LAFKA_TOKENS``:
+tokens are added next to the wire, to requests of their host alone, by https (or on loopback), and
 stand nowhere: the raw WARC has ``[removed]`` for them.
 """
 
 from __future__ import annotations
 
-import json
-import re
-import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
-from ipaddress import ip_address
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 from lafka.capture.handler import SECRETS_KEY
 from lafka.errors import BadArgument, BadUrl
-from lafka.filesets.crawling.bases import PlatformBases
-from lafka.filesets.targets.s3 import Keys
+from lafka.filesets.targets import Token, is_safe, load_tokens
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_VALUE = re.compile(r"[!-~](?:[ -~]*[!-~])?")
+
+class PlatformBases:
+    """Host -> base URL to ask in its place, ``http://127.0.0.2:8000``; ``BadArgument``."""
+
+    def __init__(self, bases: Mapping[str, str] | None = None) -> None:
+        self._asked = {str(host).lower(): _base(host, base) for host, base in (bases or {}).items()}
+        self._told = {base: host for host, base in self._asked.items()}
+        if len(self._told) < len(self._asked):
+            raise BadArgument("LAFKA_PLATFORM_BASES: two hosts have one base")
+
+    def __bool__(self) -> bool:
+        return bool(self._asked)
+
+    def asked(self, url: str) -> str:
+        """The URL that is asked for *url*."""
+        base = self._asked.get((urlsplit(url).hostname or "").lower())
+        return url if base is None else f"{base[0]}://{base[1]}{_target(url)}"
+
+    def told(self, url: str) -> str:
+        """The platform's own URL of what was asked for as *url*."""
+        parts = urlsplit(url)
+        host = self._told.get((parts.scheme, parts.netloc.lower()))
+        return url if host is None else f"https://{host}{_target(url)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Token:
-    """A header field that a host wants to see; it has no repr."""
-
-    header: str
-    value: str
-
-
-def load_tokens(path: str | None) -> dict[str, Token]:
-    """Tokens by host; ``BadArgument`` where the file is none, or others may read it."""
-    values = _loaded(path)
-    return {host: _token(path, host, each) for host, each in values.items() if not _is_key(each)}
+def _target(url: str) -> str:
+    """Return what stands behind the authority, char by char."""
+    rest = url.partition("://")[2]
+    place = min((rest.find(char) for char in "/?#" if char in rest), default=len(rest))
+    return rest[place:]
 
 
-def load_keys(path: str | None) -> dict[str, Keys]:
-    """The keys of stores by host, as :func:`load_tokens`."""
-    values = _loaded(path)
-    return {host: _keys(path, host, each) for host, each in values.items() if _is_key(each)}
+def _base(host: str, base: str) -> tuple[str, str]:
+    parts = urlsplit(str(base))
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/"):
+        raise BadArgument(f"LAFKA_PLATFORM_BASES: {base!r} for {host} is no http://host:port")
+    return parts.scheme, parts.netloc.lower()
 
 
-def _loaded(path: str | None) -> dict[str, object]:
-    if not path:
-        return {}
-    try:
-        mode = Path(path).stat().st_mode
-        values = json.loads(Path(path).read_bytes())
-    except OSError as error:
-        raise BadArgument(f"LAFKA_TOKENS: {path}: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        raise BadArgument(f"LAFKA_TOKENS: {path}: not JSON") from None
-    if stat.S_IMODE(mode) & 0o077:
-        raise BadArgument(f"LAFKA_TOKENS: {path}: others may read it; chmod 600 it")
-    if not isinstance(values, dict):
-        raise BadArgument(f"LAFKA_TOKENS: {path}: no object of hosts")
-    return {host.lower(): value for host, value in values.items()}
+class PlatformBasesMiddleware:
+    """Sends requests to a mirror that stands for their host, redirected ones too."""
 
+    def __init__(self, bases: PlatformBases) -> None:
+        self._bases = bases
 
-def _is_key(value: object) -> bool:
-    return isinstance(value, dict) and ("access_key" in value or "secret_key" in value)
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(PlatformBases(crawler.settings.getdict("LAFKA_PLATFORM_BASES")))
 
-
-def _keys(path: str | None, host: str, value: Any) -> Keys:
-    texts = value.get("access_key"), value.get("secret_key")
-    if all(isinstance(text, str) and _VALUE.fullmatch(text) for text in texts):
-        return Keys(access_key=texts[0], secret_key=texts[1])
-    raise BadArgument(f"LAFKA_TOKENS: {path}: {host} needs an access_key and a secret_key")
-
-
-def _token(path: str | None, host: str, value: object) -> Token:
-    if isinstance(value, dict):
-        header, text = value.get("header"), value.get("value")
-        if not isinstance(header, str) or not isinstance(text, str):
-            header = text = ""
-        if _NAME.fullmatch(header) and _VALUE.fullmatch(text):
-            return Token(header=header, value=text)
-    raise BadArgument(f"LAFKA_TOKENS: {path}: {host} needs a header and a value, of one line each")
+    def process_request(self, request: Request) -> Request | None:
+        url = self._bases.asked(request.url)
+        return None if url == request.url else request.replace(url=url, dont_filter=True)
 
 
 class TokensMiddleware:
@@ -113,14 +100,3 @@ class TokensMiddleware:
             request.headers[own.header] = own.value
         if self._names:
             request.meta[SECRETS_KEY] = tuple(sorted(self._names))
-
-
-def is_safe(url: str) -> bool:
-    """Return whether nobody on the way reads what is sent: TLS, or this machine itself."""
-    parts = urlsplit(url)
-    if parts.scheme == "https":
-        return True
-    try:
-        return ip_address(parts.hostname or "").is_loopback
-    except ValueError:
-        return False

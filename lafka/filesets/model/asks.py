@@ -1,4 +1,4 @@
-"""What helpers and strategies want, and what they are sent for it.
+"""The values that helpers and strategies yield, and those that they are sent for them.
 
 A helper's ``process_request`` and a strategy's ``process`` are generators without I/O: they yield
 one of the wants below and are sent its answer. So the crawl drives them, and so does a test:
@@ -19,13 +19,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lafka.filesets.model.bundles import BundleContents, Member
+from lafka.filesets.model.manifests import FileFacts
 from lafka.filesets.model.types import (
     ArchiveStrategyResult,
     FilesetManifestFile,
     FilesetPlatformItem,
     IngestStrategy,
 )
-from lafka.filesets.model.verification import FileFacts
 from lafka.warc.format.fields import Fields
 
 JSON = "application/json"
@@ -144,7 +144,7 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
-    """What was fetched last is verified as *file*: it is to be stored for good.
+    """The wish to store for good the last fetch, which is verified as *file*.
 
     *decoded*: the file is what the content coding hides. *members*: of a bundle, by the path of the
     manifest file that each is.
@@ -157,7 +157,7 @@ class Keep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetAside:
-    """What was fetched last is not *file*: it is not to be stored as such."""
+    """The wish not to store the last fetch as *file*, which it is not."""
 
     file: FilesetManifestFile
 

@@ -1,4 +1,4 @@
-"""Bundles: what stands in a platform's "download all", and which file of a manifest each member is.
+"""Bundles: the members of a platform's "download all", and the manifest files that they are.
 
 ``unpacking`` reads a bundle; these are the values that come of it, and :func:`match_members` holds
 them against a manifest.
@@ -6,19 +6,60 @@ them against a manifest.
 
 from __future__ import annotations
 
+import io
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from errno import EINVAL
+from typing import Any, BinaryIO, Self
 
+from lafka.filesets.model.manifests import FileFacts
 from lafka.filesets.model.types import Manifest, without_none
-from lafka.filesets.model.verification import FileFacts
+
+
+class Slice(io.RawIOBase):
+    """*length* bytes of *file* from byte *start* on, read-only; *file* stays the caller's."""
+
+    def __init__(self, file: BinaryIO | io.RawIOBase, start: int, length: int) -> None:
+        self._file: Any = file
+        self._start = start
+        self._length = length
+        self._place = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer)
+        wanted = max(0, min(len(view), self._length - self._place))
+        self._file.seek(self._start + self._place)
+        data = self._file.read(wanted)
+        view[: len(data)] = data
+        self._place += len(data)
+        return len(data)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._length}[whence]
+        if base + offset < 0:
+            raise OSError(EINVAL, "before the beginning")  # what zipfile looks for
+        self._place = base + offset
+        return self._place
+
+    def tell(self) -> int:
+        return self._place
+
+    def buffered(self) -> io.BufferedReader:
+        """The slice with a buffer, as parsers want it."""
+        return io.BufferedReader(self, 1 << 17)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleLimits:
-    """What a bundle may hold: members, bytes of all, bytes for each of its own."""
+    """The limits of a bundle: members, bytes of all, bytes for each of its own."""
 
     max_members: int
     max_total: int
@@ -109,7 +150,7 @@ class BundleContents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matched:
-    """Which member is which manifest file, by the file's path; and the members that are none."""
+    """The members by the path of their manifest file, and the members that are none."""
 
     members: dict[str, Member]
     extra: tuple[Member, ...]

@@ -48,7 +48,7 @@ class DeclaredFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HtmlBiblio:
-    """What a landing page says of its dataset; None and empty where it is silent.
+    """The metadata of a dataset by its landing page; None and empty where it is silent.
 
     ``files`` and ``descriptors`` (URLs) are what it declares; they stand in no result.
     """

@@ -22,7 +22,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """What one result writes; ``dropped_urls`` counts terminal URLs that no column takes."""
+    """The rows of one result; ``dropped_urls`` counts terminal URLs that no column takes."""
 
     fileset: Row | None
     request: Row | None

@@ -24,7 +24,7 @@ _SHA256 = re.compile(r"sha256:([0-9a-f]{64})")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedPlace:
-    """Where a member of a gzipped bundle stands: from byte ``at`` of what the bundle unpacks to.
+    """The place of a member of a gzipped bundle: from byte ``at`` of what the bundle unpacks to.
 
     The bundle's own ``l`` bytes stand from byte ``s`` of the WARC, or of the item's file.
     """
@@ -42,7 +42,7 @@ class PackedPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundlePlace:
-    """Where a bundle's member stands in it: ``l`` bytes from byte ``s``, as its ZIP or tar says.
+    """The place of a member in its bundle: ``l`` bytes from byte ``s``, as its ZIP or tar says.
 
     ``s`` counts in the WARC, of an item in the bundle file; ``packed`` stands instead of it where
     the bundle as a whole is gzipped. Neither is there where the member has no one place.

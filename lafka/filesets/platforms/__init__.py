@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from lafka.filesets.model.asks import Resource
+from lafka.filesets.model.messages import IngestRequest
 from lafka.filesets.model.pages import HtmlBiblio
-from lafka.filesets.model.requests import IngestRequest
 from lafka.filesets.platforms.archiveorg import ArchiveorgHelper
 from lafka.filesets.platforms.dataverse import DataverseHelper
 from lafka.filesets.platforms.dryad import DryadHelper

@@ -12,13 +12,13 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from lafka.filesets.model.asks import Asking, Resource
+from lafka.filesets.model.messages import IngestRequest
 from lafka.filesets.model.pages import HtmlBiblio
-from lafka.filesets.model.requests import IngestRequest
-from lafka.filesets.model.statuses import FileStatus
 from lafka.filesets.model.types import (
     EmptyManifest,
     FilesetManifestFile,
     FilesetPlatformItem,
+    FileStatus,
     IngestStrategy,
     NoStrategy,
     PlatformError,
@@ -26,13 +26,16 @@ from lafka.filesets.model.types import (
     PlatformRestrictedError,
     PlatformScopeError,
 )
-from lafka.filesets.platforms.answers import Value, ask_json, hold_to_count, with_digest
 from lafka.filesets.platforms.platform import (
     FilesetPlatformHelper,
+    Value,
+    ask_json,
+    hold_to_count,
     host_of,
     item_meta,
     refuse_restricted,
     split_url,
+    with_digest,
 )
 
 DOMAIN = "archive.org"

@@ -14,35 +14,33 @@ from typing import Any
 from urllib.parse import parse_qs, quote
 
 from lafka.filesets.model.asks import Answer, Ask, Asking, Resource
+from lafka.filesets.model.messages import IngestRequest
 from lafka.filesets.model.pages import HtmlBiblio
-from lafka.filesets.model.requests import IngestRequest
-from lafka.filesets.model.statuses import FileStatus
 from lafka.filesets.model.types import (
     FilesetManifestFile,
     FilesetPlatformItem,
+    FileStatus,
     PlatformError,
     PlatformNotFound,
     PlatformRestrictedError,
     PlatformScopeError,
 )
-from lafka.filesets.platforms.answers import (
-    Value,
-    ask_json,
-    check_status,
-    hold_to_count,
-    read_json,
-    with_digest,
-    with_extra,
-)
 from lafka.filesets.platforms.platform import (
     FilesetPlatformHelper,
+    Value,
+    ask_json,
     authority_of,
+    check_status,
+    hold_to_count,
     host_of,
     item_meta,
     item_name,
     last_part,
+    read_json,
     refuse_restricted,
     split_url,
+    with_digest,
+    with_extra,
 )
 
 LATEST = ":latest-published"
@@ -92,7 +90,7 @@ def parse_dataverse_persistentid(pid: str) -> dict[str, str | None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """What a URL of a Dataverse says: the dataset by its persistent or its database id."""
+    """The parts of a Dataverse's URL: the dataset by its persistent or its database id."""
 
     host: str
     authority: str

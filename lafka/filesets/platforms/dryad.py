@@ -8,8 +8,8 @@ from dataclasses import replace
 from urllib.parse import quote, unquote, urljoin
 
 from lafka.filesets.model.asks import Answer, Ask, Asking, Resource
+from lafka.filesets.model.messages import IngestRequest
 from lafka.filesets.model.pages import HtmlBiblio
-from lafka.filesets.model.requests import IngestRequest
 from lafka.filesets.model.types import (
     FilesetManifestFile,
     FilesetPlatformItem,
@@ -17,15 +17,19 @@ from lafka.filesets.model.types import (
     PlatformRestrictedError,
     PlatformScopeError,
 )
-from lafka.filesets.platforms.answers import Value, ask_json, checked_url, with_digest, with_extra
 from lafka.filesets.platforms.platform import (
     FilesetPlatformHelper,
+    Value,
+    ask_json,
+    checked_url,
     host_of,
     in_domain,
     item_meta,
     item_name,
     last_part,
     split_url,
+    with_digest,
+    with_extra,
 )
 
 API = "https://datadryad.org"

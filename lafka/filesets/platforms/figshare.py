@@ -13,35 +13,33 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from lafka.filesets.model.asks import Answer, Ask, Asking, Resource
+from lafka.filesets.model.messages import IngestRequest
 from lafka.filesets.model.pages import HtmlBiblio
-from lafka.filesets.model.requests import IngestRequest
-from lafka.filesets.model.statuses import FileStatus
 from lafka.filesets.model.types import (
     FilesetManifestFile,
     FilesetPlatformItem,
+    FileStatus,
     Manifest,
     PlatformError,
     PlatformRestrictedError,
     PlatformScopeError,
 )
-from lafka.filesets.platforms.answers import (
+from lafka.filesets.platforms.platform import (
+    FilesetPlatformHelper,
     Value,
     ask_json,
     check_status,
     checked_url,
     hold_to_size,
-    read_json,
-    with_digest,
-    with_extra,
-)
-from lafka.filesets.platforms.platform import (
-    FilesetPlatformHelper,
     host_of,
     in_domain,
     item_meta,
     item_name,
+    read_json,
     refuse_restricted,
     split_url,
+    with_digest,
+    with_extra,
 )
 
 API = "https://api.figshare.com/v2"

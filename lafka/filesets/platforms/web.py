@@ -15,8 +15,8 @@ from typing import Any
 from urllib.parse import quote, unquote, urljoin
 
 from lafka.filesets.model.asks import JSON, Answer, Ask, Asking, Resource
+from lafka.filesets.model.messages import IngestRequest
 from lafka.filesets.model.pages import DeclaredFile, HtmlBiblio, whole_bytes
-from lafka.filesets.model.requests import IngestRequest
 from lafka.filesets.model.types import (
     EmptyManifest,
     FilesetManifestFile,
@@ -24,19 +24,17 @@ from lafka.filesets.model.types import (
     IngestStrategy,
     PlatformError,
 )
-from lafka.filesets.platforms.answers import (
+from lafka.filesets.platforms.platform import (
+    FilesetPlatformHelper,
     Value,
     check_status,
     checked_url,
-    read_json,
-    with_digest,
-)
-from lafka.filesets.platforms.platform import (
-    FilesetPlatformHelper,
     host_of,
     item_meta,
     item_name,
+    read_json,
     split_url,
+    with_digest,
 )
 
 _HTML = ("text/html", "application/xhtml+xml", "")

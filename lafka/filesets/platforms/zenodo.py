@@ -18,8 +18,8 @@ from urllib.parse import unquote
 from tldextract import TLDExtract
 
 from lafka.filesets.model.asks import Answer, Ask, Asking, Resource
+from lafka.filesets.model.messages import IngestRequest
 from lafka.filesets.model.pages import HtmlBiblio
-from lafka.filesets.model.requests import IngestRequest
 from lafka.filesets.model.types import (
     FilesetManifestFile,
     FilesetPlatformItem,
@@ -27,24 +27,22 @@ from lafka.filesets.model.types import (
     PlatformRestrictedError,
     PlatformScopeError,
 )
-from lafka.filesets.platforms.answers import (
+from lafka.filesets.platforms.platform import (
+    FilesetPlatformHelper,
     Value,
     ask_json,
+    authority_of,
     checked_url,
     hold_to_count,
     hold_to_size,
-    with_digest,
-    with_extra,
-)
-from lafka.filesets.platforms.platform import (
-    FilesetPlatformHelper,
-    authority_of,
     host_of,
     in_domain,
     item_meta,
     item_name,
     refuse_restricted,
     split_url,
+    with_digest,
+    with_extra,
 )
 
 INVENIO_HOSTS = frozenset(

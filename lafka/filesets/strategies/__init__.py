@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from lafka.filesets.model.types import IngestStrategy
-from lafka.filesets.strategies.archiveorg import ArchiveorgFilesetStrategy, ArchiveorgFileStrategy
 from lafka.filesets.strategies.bundled import (
     ArchiveorgFilesetBundledStrategy,
     WebFilesetBundledStrategy,
 )
-from lafka.filesets.strategies.strategy import FilesetIngestStrategy
-from lafka.filesets.strategies.web import WebFilesetStrategy, WebFileStrategy
+from lafka.filesets.strategies.strategy import (
+    ArchiveorgFilesetStrategy,
+    ArchiveorgFileStrategy,
+    FilesetIngestStrategy,
+    WebFilesetStrategy,
+    WebFileStrategy,
+)
 
 STRATEGIES: dict[IngestStrategy, type[FilesetIngestStrategy]] = {
     made.ingest_strategy: made

@@ -17,18 +17,18 @@ from lafka.filesets.model.asks import (
     Want,
 )
 from lafka.filesets.model.bundles import NOTHING, Matched, match_members
-from lafka.filesets.model.manifests import first_trouble, judge
-from lafka.filesets.model.statuses import FileStatus, Status
+from lafka.filesets.model.manifests import compare, filled, first_trouble, judge
 from lafka.filesets.model.types import (
     OTHER_DIGESTS,
     ArchiveStrategyResult,
     FilesetManifestFile,
     FilesetPlatformItem,
+    FileStatus,
     IngestStrategy,
     Manifest,
     NoStrategy,
+    Status,
 )
-from lafka.filesets.model.verification import compare, filled
 from lafka.filesets.strategies.strategy import (
     FilesetIngestStrategy,
     fetched_by,
@@ -61,7 +61,7 @@ class _Opened:
 
 
 class BundledStrategy(FilesetIngestStrategy):
-    """What both bundled strategies do."""
+    """The steps that both bundled strategies share."""
 
     def process(self, item: FilesetPlatformItem) -> Archiving:
         """Fetch the bundle; keep it where every file of the manifest stands in it as told.

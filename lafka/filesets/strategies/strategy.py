@@ -1,4 +1,4 @@
-"""What every strategy does: look what is held, fetch what is not, verify it, keep it.
+"""The steps of every strategy: find held files, fetch the others, verify and keep them.
 
 A strategy does no I/O. Its ``process`` is a generator that yields wants (``asks``) and is sent what
 came of them; it is made with ``held``, a read-only view of what archive and target have.
@@ -11,16 +11,24 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
 from lafka.filesets.model.asks import Archiving, Fetch, Fetched, Got, Keep, Kept, SetAside, Want
-from lafka.filesets.model.manifests import LIMITS, Limits, first_trouble
-from lafka.filesets.model.statuses import FileStatus, Status
+from lafka.filesets.model.manifests import (
+    LIMITS,
+    FileFacts,
+    Limits,
+    compare,
+    filled,
+    first_trouble,
+    held_again,
+)
 from lafka.filesets.model.types import (
     ArchiveStrategyResult,
     FilesetManifestFile,
     FilesetPlatformItem,
+    FileStatus,
     IngestStrategy,
     Manifest,
+    Status,
 )
-from lafka.filesets.model.verification import FileFacts, compare, filled, held_again
 
 IN_PLACE = ("archiveorg", "web")
 """Platforms whose datasets change without a new version's number."""
@@ -31,7 +39,7 @@ _ENDS_ALL = (FileStatus.TOO_LARGE_SIZE, FileStatus.ERROR_ARCHIVEORG_UPLOAD)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldVersion:
-    """What archive or target have of a fileset in one version, by the files' paths.
+    """The files that archive or target hold of a version of a fileset, by path.
 
     ``complete``: all that its manifest had then. ``result`` is what was told of it, as far as it is
     known: its ``file_*`` and ``bundle_*`` are told again. ``time`` is when it was ended.
@@ -294,3 +302,27 @@ def fetched_by(got: Got) -> Fetched:
     if not isinstance(got, Fetched):
         raise TypeError(f"a Fetch is answered by a Fetched, not by {type(got).__name__}")
     return got
+
+
+class WebFileStrategy(FilesetIngestStrategy):
+    """A single file of any type, told as a ``file``."""
+
+    ingest_strategy = IngestStrategy.WEB_FILE
+
+
+class WebFilesetStrategy(FilesetIngestStrategy):
+    """Files of any type, told as a ``fileset``."""
+
+    ingest_strategy = IngestStrategy.WEB_FILESET
+
+
+class ArchiveorgFileStrategy(FilesetIngestStrategy):
+    """A single file of any type, told as a ``file``."""
+
+    ingest_strategy = IngestStrategy.ARCHIVEORG_FILE
+
+
+class ArchiveorgFilesetStrategy(FilesetIngestStrategy):
+    """Files of any type, told as a ``fileset``."""
+
+    ingest_strategy = IngestStrategy.ARCHIVEORG_FILESET

@@ -23,10 +23,15 @@ from time import monotonic
 from typing import BinaryIO
 
 from lafka.errors import StorageTrouble
-from lafka.filesets.model.verification import Digester, FileFacts
-from lafka.filesets.targets.item import FILES, ItemDescription
-from lafka.filesets.targets.parts import Part
-from lafka.filesets.targets.target import DESCRIPTION, MARKER, ForeignItem
+from lafka.filesets.model.manifests import Digester, FileFacts
+from lafka.filesets.targets.item import (
+    DESCRIPTION,
+    FILES,
+    MARKER,
+    ForeignItem,
+    ItemDescription,
+    Part,
+)
 from lafka.payloads import decoded_max
 from lafka.storage import drafts
 from lafka.storage.folders import draft_of, free_name, make_folders, sync_folder
@@ -314,7 +319,7 @@ class PartFile:
 
 
 def moment_of(path: Path) -> str:
-    """When the file at *path* was written last, 14 digits, UTC; ``StorageTrouble``."""
+    """Return the time of the last write of *path*, 14 digits, UTC; ``StorageTrouble``."""
     try:
         written = path.stat().st_mtime
     except OSError as error:

@@ -29,10 +29,15 @@ from typing import Any, BinaryIO, Self
 from urllib.parse import urlsplit
 
 from lafka.errors import BadArgument, Stopped, StorageTrouble
-from lafka.filesets.bundles.slices import Slice
+from lafka.filesets.model.bundles import Slice
 from lafka.filesets.targets.folder import ItemFolder
-from lafka.filesets.targets.item import ItemDescription
-from lafka.filesets.targets.target import DESCRIPTION, MARKER, ForeignItem, TargetTrouble
+from lafka.filesets.targets.item import (
+    DESCRIPTION,
+    MARKER,
+    ForeignItem,
+    ItemDescription,
+    TargetTrouble,
+)
 from lafka.storage import drafts
 from lafka.warc.format.sources import CHUNK
 
@@ -90,22 +95,23 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Keys:
-    """What a store knows us by; it has no repr."""
+    """The credentials of a store; they have no repr."""
 
     access_key: str
     secret_key: str
 
 
 @cache
-def session() -> Any:
-    """boto3's session, which has no keys; ``BadArgument`` where boto3 is missing."""
+def library() -> tuple[Any, Any]:
+    """Return boto3's sessions and botocore's exceptions; ``BadArgument`` where boto3 is missing."""
     try:
         import boto3  # noqa: PLC0415
+        from botocore import exceptions  # noqa: PLC0415
     except ImportError:
         raise BadArgument("items on S3 need boto3: pip install 'lafka[s3]'") from None
     for name in ("boto3", "botocore", "urllib3"):  # at DEBUG they tell every header
         logging.getLogger(name).setLevel(logging.WARNING)
-    return boto3.session.Session()
+    return boto3.session, exceptions
 
 
 class S3Target:
@@ -114,7 +120,7 @@ class S3Target:
     def __init__(
         self, place: Place, keys: Keys, work: Path, *, part_bytes: int = PART_BYTES
     ) -> None:
-        self._session = session()
+        self._sessions, _ = library()
         self.at = place
         self.work = work
         self._keys = keys
@@ -122,16 +128,14 @@ class S3Target:
 
     @cached_property
     def client(self) -> Any:
-        from botocore.config import Config  # noqa: PLC0415
-
         style = "path" if self.at.endpoint else "auto"
-        return self._session.client(
+        return self._sessions.Session().client(
             "s3",
             aws_access_key_id=self._keys.access_key,
             aws_secret_access_key=self._keys.secret_key,
             region_name=self.at.region or "us-east-1",
             endpoint_url=self.at.endpoint or None,
-            config=Config(s3={"addressing_style": style}, **_CONFIG),
+            config=self._sessions.Config(s3={"addressing_style": style}, **_CONFIG),
         )
 
     def item(self, description: ItemDescription, fileset_id: str) -> BucketItem:
@@ -168,15 +172,13 @@ class S3Target:
 
     @contextmanager
     def troubles(self, what: str) -> Iterator[None]:
-        """What the library raises meanwhile is ``TargetTrouble``, without what was sent."""
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
-
+        """Raise ``TargetTrouble`` for errors of the library, without what was sent."""
         where = f"s3://{self.at.bucket} at {self.at.host}"
         try:
             yield
-        except ClientError as error:
+        except library()[1].ClientError as error:
             raise TargetTrouble(f"{where}: {what}: {code_of(error)}") from None
-        except BotoCoreError as error:
+        except library()[1].BotoCoreError as error:
             raise TargetTrouble(f"{where}: {what}: {type(error).__name__}") from None
 
     def head(self, key: str) -> Mapping[str, Any] | None:
@@ -199,11 +201,9 @@ class S3Target:
 
     def _unless(self, codes: tuple[str, ...], verb: str, **given: Any) -> Any:
         """Return what the store answers; None where it answers with one of *codes*."""
-        from botocore.exceptions import ClientError  # noqa: PLC0415
-
         try:
             return getattr(self.client, verb)(Bucket=self.at.bucket, **given)
-        except ClientError as error:
+        except library()[1].ClientError as error:
             if code_of(error) not in codes:
                 raise
             return None
@@ -268,13 +268,11 @@ class Upload:
         self._told.unlink()
 
     def _complete(self, upload: str, parts: list[dict[str, Any]]) -> None:
-        from botocore.exceptions import ClientError  # noqa: PLC0415
-
         try:
             self._target.client.complete_multipart_upload(
                 **self._at, UploadId=upload, MultipartUpload={"Parts": parts}, IfNoneMatch="*"
             )
-        except ClientError as error:
+        except library()[1].ClientError as error:
             if code_of(error) not in _THERE:
                 raise
             # Another worker's is there: what comes of it the caller sees.
@@ -282,14 +280,12 @@ class Upload:
 
     def _begun(self) -> tuple[str, dict[int, str]]:
         """The upload's id, and the ETags of the parts that the store has of it, by number."""
-        from botocore.exceptions import ClientError  # noqa: PLC0415
-
         wanted = {**self._at, SHA256: self._sha256, "part": self._part}
         known: Any = None
         with suppress(OSError, ValueError):
             known = json.loads(self._told.read_bytes())
         if isinstance(known, dict) and {**wanted, "upload": known.get("upload")} == known:
-            with suppress(ClientError):  # the store has forgotten it
+            with suppress(library()[1].ClientError):  # the store has forgotten it
                 pages = self._target.client.get_paginator("list_parts").paginate(
                     **self._at, UploadId=known["upload"]
                 )

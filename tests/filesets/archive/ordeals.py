@@ -21,8 +21,8 @@ from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.storing import ItemPlace
 from lafka.filesets.checking.filesets import check_filesets
 from lafka.filesets.model.asks import Keep
+from lafka.filesets.model.manifests import facts_of, filled
 from lafka.filesets.model.types import FilesetManifestFile, IngestStrategy
-from lafka.filesets.model.verification import facts_of, filled
 from lafka.filesets.targets.folder import PartFile, facts_on_disk
 from lafka.filesets.targets.item import ItemDescription
 from tests.faults.storecalls import Call, Plan, Watch, told

@@ -14,15 +14,15 @@ from lafka.capture.exchanges import Exchange
 from lafka.capture.logged import LoggedExchange, Provenance
 from lafka.capture.rawlog import RawLog
 from lafka.errors import BadSuwaf, BadWarc, ShortWarc
+from lafka.filesets.archive.contents import Role
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.filesetwarc import FilesetWarc
-from lafka.filesets.archive.notes import Role
 from lafka.filesets.archive.storing import Page, Storing
 from lafka.filesets.checking.filesets import check_filesets
 from lafka.filesets.model.asks import Keep
-from lafka.filesets.model.requests import IngestRequest
+from lafka.filesets.model.manifests import facts_of, filled
+from lafka.filesets.model.messages import IngestRequest
 from lafka.filesets.model.types import FilesetManifestFile, FilesetPlatformItem, IngestStrategy
-from lafka.filesets.model.verification import facts_of, filled
 
 ID = "fileset:zenodo:zenodo.org:1"
 URL = "https://zenodo.org/records/1"

@@ -15,8 +15,8 @@ from lafka.filesets.archive.repairs import FilesetRepair
 from lafka.filesets.archive.storing import ItemPlace
 from lafka.filesets.checking.filesets import check_filesets
 from lafka.filesets.model.asks import Keep
+from lafka.filesets.model.manifests import facts_of, filled
 from lafka.filesets.model.types import FilesetManifestFile, FilesetPlatformItem, IngestStrategy
-from lafka.filesets.model.verification import facts_of, filled
 from lafka.filesets.targets.folder import PartFile
 from lafka.filesets.targets.item import ItemDescription
 from lafka.filesets.targets.s3 import BucketItem, S3Target

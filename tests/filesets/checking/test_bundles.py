@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.filesets.checking.bundles import (
+from lafka.filesets.checking.records import (
     DIGESTS,
     Unplaced,
     gunzipped,

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.index import HitIndex
-from lafka.filesets.crawling.attempts import MOST, Attempts
-from lafka.filesets.crawling.lines import RequestLine
-from lafka.filesets.model.requests import IngestRequest
+from lafka.filesets.crawling.lines import MOST, Attempts, RequestLine
+from lafka.filesets.model.messages import IngestRequest
 
 REQUEST = IngestRequest.of_url("https://x.example/1")
 LINE = RequestLine(number=1, request=REQUEST, message="topic/0@7")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.errors import BadArgument
-from lafka.filesets.crawling.bases import PlatformBases
+from lafka.filesets.crawling.tokens import PlatformBases
 
 BASES = PlatformBases({"zenodo.org": "http://127.0.0.2:8000", "X.example": "http://127.0.0.3:1"})
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lafka.errors import BadList
 from lafka.filesets.crawling.lines import LineCount, request_line, request_lines
-from lafka.filesets.model.requests import LONGEST_REQUEST
+from lafka.filesets.model.messages import LONGEST_REQUEST
 
 GOOD = '{"ingest_type": "dataset", "base_url": "https://x.example/1"}'
 

@@ -10,8 +10,8 @@ from scrapy import Request
 
 from lafka.capture.handler import SECRETS_KEY
 from lafka.errors import BadArgument, BadUrl
-from lafka.filesets.crawling.bases import PlatformBases
-from lafka.filesets.crawling.tokens import Token, TokensMiddleware, load_tokens
+from lafka.filesets.crawling.tokens import PlatformBases, TokensMiddleware
+from lafka.filesets.targets import Token, load_tokens
 
 TOKENS = {"a.example": Token(header="X-Key", value="s3cret-value")}
 

@@ -13,7 +13,7 @@ from confluent_kafka import Consumer as RawConsumer
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from lafka.filesets.results.topics import topics
+from lafka.filesets.results import topics
 from lafka.jobs.kafka.producing import Producer
 from lafka.jobs.kafka.topics import create
 from tests.crawls.running import Run

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lafka.filesets.archive.bags import make_bag
-from lafka.filesets.archive.filesets import Filesets
+from lafka.filesets.archive.filesets import Filesets, make_bag
 from lafka.filesets.bundles.unpacking import BadBundle
 from lafka.filesets.checking.filesets import check_filesets
 from tests.crawls.running import Run

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lafka.filesets.archive.filesets import Filesets
-from lafka.filesets.archive.recovery import recover
+from lafka.filesets.archive.filesets import Filesets, recover
 from lafka.filesets.checking.filesets import check_filesets
 from tests.faults import invariants
 from tests.faults.crawls import Crawls, Run

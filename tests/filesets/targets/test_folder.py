@@ -16,8 +16,7 @@ from lafka.filesets.targets.folder import (
     PartFile,
     facts_on_disk,
 )
-from lafka.filesets.targets.item import ItemDescription
-from lafka.filesets.targets.parts import Part
+from lafka.filesets.targets.item import ItemDescription, Part
 
 URL = "https://x.example/f"
 pieces = st.lists(st.one_of(st.binary(max_size=50), st.just(b"\0" * 5000)), max_size=8)

@@ -11,9 +11,8 @@ import pytest
 
 from lafka.errors import BadArgument, Stopped
 from lafka.filesets.targets.folder import PartFile
-from lafka.filesets.targets.item import ItemDescription
+from lafka.filesets.targets.item import ForeignItem, ItemDescription, TargetTrouble
 from lafka.filesets.targets.s3 import BucketItem, Keys, Place, S3Target
-from lafka.filesets.targets.target import ForeignItem, TargetTrouble
 from tests.services.stores import SECRET, Store, serving
 
 PART = 5 << 20

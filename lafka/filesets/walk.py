@@ -12,13 +12,11 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from lafka.errors import BadPid
 from lafka.filesets.model.asks import Answer, Ask, Claim, Got, Resource, Want
-from lafka.filesets.model.ids import fileset_pid
 from lafka.filesets.model.manifests import LIMITS, Judged, Limits, judge
+from lafka.filesets.model.messages import IngestRequest, IngestResult, Landing
 from lafka.filesets.model.pages import HtmlBiblio
-from lafka.filesets.model.requests import IngestRequest
-from lafka.filesets.model.results import IngestResult, Landing
-from lafka.filesets.model.statuses import Status
 from lafka.filesets.model.types import (
     ArchiveStrategyResult,
     FilesetManifestFile,
@@ -27,11 +25,28 @@ from lafka.filesets.model.types import (
     NoStrategy,
     PlatformError,
     PlatformRestrictedError,
+    Status,
 )
 from lafka.filesets.platforms import helpers, matching
 from lafka.filesets.platforms.platform import FilesetPlatformHelper, is_restricted
 from lafka.filesets.strategies import STRATEGIES
 from lafka.filesets.strategies.strategy import Held, HeldVersion, NothingHeld
+from lafka.pids import SCHEMES, Pid
+
+
+def fileset_pid(item: FilesetPlatformItem) -> Pid:
+    """The pid of *item*, with its path; always of the scheme ``any``.
+
+    ``PlatformError`` where its platform names it in a way that is no id: with blanks, or too long.
+    """
+    if item.fileset_id is None:
+        raise PlatformError("the platform does not say what it is", item)
+    try:
+        pid = SCHEMES["any"].pid(item.fileset_id)
+    except BadPid as error:
+        raise PlatformError(f"the fileset's id: {error}", item) from None
+    return pid
+
 
 Walking = Generator[Ask | Claim | Want, Any, IngestResult]
 
@@ -42,7 +57,7 @@ def _nothing(strategy: IngestStrategy) -> Held:  # noqa: ARG001  the callable's 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What the operator wants of every walk.
+    """The operator's rules for every walk.
 
     ``types`` are the ingest types that are done; ``blocked`` patterns are searched in ``base_url``.
     ``latest`` as in a request. ``partial``: open files are archived where others are restricted.

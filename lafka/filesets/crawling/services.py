@@ -1,10 +1,11 @@
-"""How ingests ask and store in a crawl: by Scrapy's scheduler, its pipeline, and threads."""
+"""The services that all ingests of a run share: Scrapy's scheduler, pipeline, and threads."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 from scrapy import Request
 from scrapy.http import Response
@@ -15,16 +16,88 @@ from lafka.capture.logged import LoggedHops, Provenance
 from lafka.capture.middlewares import LOGGED_KEY, PROVENANCE_KEY
 from lafka.capture.run import Run
 from lafka.errors import Stopped, StorageTrouble
-from lafka.filesets.archive.recovery import BOUND
+from lafka.filesets.archive.filesets import BOUND, Filesets
+from lafka.filesets.archive.index import HitIndex
+from lafka.filesets.bundles.children import Children
 from lafka.filesets.crawling.answers import Came
 from lafka.filesets.crawling.downloads import PartSink
-from lafka.filesets.crawling.shops import Wanted
+from lafka.filesets.crawling.tokens import PlatformBases
+from lafka.filesets.model.bundles import BundleLimits
+from lafka.filesets.walk import Rules
 from lafka.politeness.failures import not_the_sites
 from lafka.storage.stopping import stop_for_storage, stopping_for
 from lafka.storage.threads import Threads
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A request as it is to go out: at most ``most`` bytes; ``robots``: its rules are asked."""
+
+    url: str
+    fields: tuple[tuple[str, str], ...]
+    most: int
+    tries: int
+    robots: bool = True
+    accept: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    sink: PartSink | None = None
+
+
+class Wire(Protocol):
+    """The requests and the storing of an ingest: by Scrapy's scheduler and pipeline."""
+
+    async def get(self, owner: int, wanted: Wanted) -> Came:
+        """Return what came of a request, recorded for *owner*."""
+
+    async def store(self, fileset: str, work: Callable[[], Any]) -> Any:
+        """Return what *work*, done by the pipeline in a thread, gives."""
+
+    async def aside(self, work: Callable[..., Any], *args: Any) -> Any:
+        """Return what *work* gives, done in a thread."""
+
+    def call(self, work: Callable[[], object]) -> object:
+        """Have *work* done in the reactor's thread."""
+
+    async def bind(self, owner: int, fileset: str, captures: list[str]) -> None:
+        """Note in the raw log that the captures with these warcinfos are of *fileset*."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shop:
+    """The services that all ingests of a run share."""
+
+    wire: Wire
+    rules: Rules
+    filesets: Filesets
+    index: HitIndex
+    children: Children
+    bases: PlatformBases
+    run: str
+    collection: str
+    locks: dict[str, asyncio.Lock]
+    landing_max: int
+    keep_free: int
+    tries: int
+    robots_everywhere: bool = False
+    dry: bool = False
+
+    @property
+    def bundle_limits(self) -> BundleLimits:
+        """Return the limits of a bundle."""
+        limits = self.rules.limits
+        return BundleLimits.for_files(limits.max_files, limits.max_total)
+
+
+class Dry(Exception):
+    """The walk has come as far as it goes without a download; ``told`` is what it found."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        super().__init__("dry run")
+        self.told = told
+
 
 CAME = "came"
 """Key of a request's ``cb_kwargs``: who waits for its answer."""

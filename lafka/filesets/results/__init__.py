@@ -1,1 +1,0 @@
-"""Results on their way out: topics, tables, rows in a database."""

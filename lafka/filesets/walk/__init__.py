@@ -1,1 +1,0 @@
-"""The way of a request from its landing page to its result."""
