@@ -15,7 +15,7 @@ from benchmarks import fileset_site, runs
 from benchmarks.fileset_rows import GIB, Bench, Way, crawl, holds, seconds, shell
 from benchmarks.runs import Run
 from benchmarks.tables import markdown
-from lafka.filesets.bundles.children import Children
+from lafka.filesets.bundles.children import BundleChildren
 from lafka.filesets.model.bundles import BundleLimits
 
 FILES = 200
@@ -120,7 +120,7 @@ def _make(path: Path, size: int) -> dict[str, str]:
 
 
 def check(path: Path, manifest: dict[str, str]) -> None:
-    children = Children(1)
+    children = BundleChildren(1)
     contents = children.bundle(path, BundleLimits.for_files(MEMBERS, 64 * GIB))
     children.stop()
     seen = {member.path: member.md5 for member in contents.members}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lafka.papers.walk import Trail
 
 if TYPE_CHECKING:
-    from lafka.archec.files.fobi_store import Got, Kept
+    from lafka.archec.files.fobi_store import FobiOutcome, Got
     from lafka.papers.archive.suwafs import Fut
 
 
@@ -159,7 +159,7 @@ class FobiItem:
     def asked(self) -> Got:
         return self._got
 
-    def became(self, kept: Kept) -> None:
+    def became(self, kept: FobiOutcome) -> None:
         """Say what became of it."""
         answer = kept.answer
         self.outcome, self.time, self.tist = kept.outcome, answer.time, kept.tist

@@ -54,7 +54,7 @@ from lafka.capture.client.requests import asked
 from lafka.capture.exchanges import Exchange, Spool, Truncated
 from lafka.capture.guard import AddressRefused, GuardedReactor
 from lafka.capture.inflight import InFlight
-from lafka.capture.taps import HEAD_LIMIT, BadTls, HandshakeCut, Limits, Tap
+from lafka.capture.taps import HEAD_LIMIT, BadTls, HandshakeCut, ReadingLimits, Tap
 from lafka.capture.terms import DownloadTerms, SettingsOfDownloads
 from lafka.errors import BadHttp, BadUrl
 from lafka.politeness.failures import causes
@@ -120,7 +120,7 @@ class ExactDownloadHandler:
         self._reactor: Any = reactor
         self._clock = clock
         self._allowed = networks(settings.getlist("LAFKA_ALLOWED_NETWORKS"))
-        self._limits = Limits(
+        self._limits = ReadingLimits(
             payload=settings.getint("LAFKA_MAX_PAYLOAD"),
             stall=settings.getfloat("LAFKA_STALL_TIMEOUT", 60.0),
             rate=settings.getfloat("LAFKA_MIN_RATE"),
@@ -209,7 +209,7 @@ class ExactDownloadHandler:
             stop_download=tap.stopped,
         )
 
-    def _limits_of(self, request: Request) -> Limits:
+    def _limits_of(self, request: Request) -> ReadingLimits:
         """The limits, with Scrapy's of a request: ``download_timeout``, ``download_maxsize``."""
         own = request.meta.get("download_maxsize") or self._limits.payload
         sunk = SINK_KEY in request.meta  # past the raw WARC, so its limit does not bind

@@ -22,7 +22,7 @@ from lafka.capture.exchanges import Spool
 from lafka.errors import BadArgument, BadHttp, SiteError
 from lafka.memento import addresses
 from lafka.memento import values as memento
-from lafka.memento.addresses import Addresses, Place
+from lafka.memento.addresses import Addresses, GatewayAddresses
 
 NOT_KEPT = "not in the ArchEc store"
 TIMEOUT = 60.0
@@ -133,7 +133,7 @@ class GatewayClient:
             time = memento.read_http_date(answer.headers.get("Memento-Datetime", ""))
         except ValueError:
             time = None
-        if asked is None or asked.place is not Place.MEMENTO or time is None:
+        if asked is None or asked.place is not GatewayAddresses.MEMENTO or time is None:
             raise GatewayAway(f"{self.base}: {place[:200]} is no memento")
         body, too_big = self._body(answer)
         return Pulled(

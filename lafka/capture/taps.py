@@ -80,7 +80,7 @@ class BrokenCoding(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ReadingLimits:
     """Limits of time and bytes of a reading. Sizes in bytes, times in seconds, 0 for no limit.
 
     ``rate`` is in bytes a second, over ``RATE_WINDOW`` times ``stall``; ``whole`` bounds all of
@@ -133,7 +133,7 @@ class Tap:
     def __init__(
         self,
         exchange: Exchange,
-        limits: Limits,
+        limits: ReadingLimits,
         clock: Callable[[], datetime],
         *,
         miss_max: int,

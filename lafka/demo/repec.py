@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import lafka
-from lafka.demo.site import Page, pdf, serving
+from lafka.demo.site import DemoAnswer, pdf, serving
 from lafka.runs.terminals import program
 
 HANDLE = "RePEc:dem:wpaper:1"
@@ -48,38 +48,38 @@ class Failed(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class DemoStep:
     """What is told before the data and the site of a run, its titles by number."""
 
     sentence: str
     titles: Mapping[int, str]
-    pages: Mapping[str, Page]
+    pages: Mapping[str, DemoAnswer]
 
 
-def _pdf(title: str) -> Page:
-    return Page(body=pdf(title), content_type="application/pdf")
+def _pdf(title: str) -> DemoAnswer:
+    return DemoAnswer(body=pdf(title), content_type="application/pdf")
 
 
 _FIRST = {
     "/papers/1.pdf": _pdf("Costs, first version"),
     "/papers/2.pdf": _pdf("Benefits"),
-    "/old/3.pdf": Page(status=302, fields={"Location": "/new/3.pdf"}),
+    "/old/3.pdf": DemoAnswer(status=302, fields={"Location": "/new/3.pdf"}),
     "/new/3.pdf": _pdf("Both, behind a redirect"),
 }
 _SECOND = {**_FIRST, "/papers/1.pdf": _pdf("Costs, second version")}
-_GONE = {"/papers/2.pdf": Page(status=410)}
+_GONE = {"/papers/2.pdf": DemoAnswer(status=410)}
 STEPS = (
-    Step(
+    DemoStep(
         sentence="Three papers, one of them behind a redirect",
         titles={1: "Costs", 2: "Benefits", 3: "Both"},
         pages=_FIRST,
     ),
-    Step(
+    DemoStep(
         sentence="The first one has another title, and another text",
         titles={1: "Costs, revised", 2: "Benefits", 3: "Both"},
         pages=_SECOND,
     ),
-    Step(
+    DemoStep(
         sentence="The second one is gone, from the data and from the site",
         titles={1: "Costs, revised", 3: "Both"},
         pages={**_SECOND, **_GONE},
@@ -100,7 +100,7 @@ class Example:
     def told(self) -> Iterator[str]:
         """Yield what is done, and what came of it; ``Failed``."""
         yield f"In {self.folder}:"
-        pages: dict[str, Page] = {}
+        pages: dict[str, DemoAnswer] = {}
         with serving(pages) as base:
             for number, step in enumerate(STEPS, 1):
                 yield f"\nRun {number}. {step.sentence}:\n"

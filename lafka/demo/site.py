@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class DemoAnswer:
     """An answer; ``body`` is sent chunked where ``chunked`` says so."""
 
     body: bytes = b""
@@ -49,17 +49,19 @@ def _html(title: str, head: str = "", body: str = "") -> bytes:
     ).encode()
 
 
-def _pdf(title: str, **more: object) -> Page:
-    return Page(body=pdf(title), content_type="application/pdf", **more)  # type: ignore[arg-type]
+def _pdf(title: str, **more: object) -> DemoAnswer:
+    return DemoAnswer(body=pdf(title), content_type="application/pdf", **more)  # type: ignore[arg-type]
 
 
-PAGES: Mapping[str, Page] = {
-    "/robots.txt": Page(body=b"User-agent: *\nDisallow: /private/\n", content_type="text/plain"),
+PAGES: Mapping[str, DemoAnswer] = {
+    "/robots.txt": DemoAnswer(
+        body=b"User-agent: *\nDisallow: /private/\n", content_type="text/plain"
+    ),
     "/papers/straight.pdf": _pdf("A paper that is a PDF at once"),
     "/papers/chunked.pdf": _pdf("A paper sent in chunks", chunked=True),
-    "/doi/10.1/moved": Page(status=302, fields={"Location": "/papers/moved.pdf"}),
+    "/doi/10.1/moved": DemoAnswer(status=302, fields={"Location": "/papers/moved.pdf"}),
     "/papers/moved.pdf": _pdf("A paper behind a redirect"),
-    "/abs/tagged": Page(
+    "/abs/tagged": DemoAnswer(
         body=_html(
             "A paper with a meta tag",
             '<meta name="citation_pdf_url" content="/papers/tagged.pdf">',
@@ -67,7 +69,7 @@ PAGES: Mapping[str, Page] = {
         )
     ),
     "/papers/tagged.pdf": _pdf("A paper with a meta tag"),
-    "/abs/linked": Page(
+    "/abs/linked": DemoAnswer(
         body=_html(
             "A paper with a link",
             "",
@@ -77,8 +79,10 @@ PAGES: Mapping[str, Page] = {
         )
     ),
     "/papers/linked.pdf": _pdf("A paper with a link"),
-    "/abs/abstract-only": Page(body=_html("A paper without its text", "", "<p>An abstract.</p>")),
-    "/data/paper.zip": Page(body=b"PK\x03\x04" + bytes(60), content_type="application/zip"),
+    "/abs/abstract-only": DemoAnswer(
+        body=_html("A paper without its text", "", "<p>An abstract.</p>")
+    ),
+    "/data/paper.zip": DemoAnswer(body=b"PK\x03\x04" + bytes(60), content_type="application/zip"),
     "/private/paper.pdf": _pdf("A paper that robots.txt forbids"),
 }
 
@@ -102,10 +106,10 @@ def list_of(base: str) -> str:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    pages: Mapping[str, Page] = PAGES
+    pages: Mapping[str, DemoAnswer] = PAGES
 
     def do_GET(self) -> None:
-        page = self.pages.get(self.path, Page(body=_html("Not found"), status=404))
+        page = self.pages.get(self.path, DemoAnswer(body=_html("Not found"), status=404))
         self.send_response(page.status)
         self.send_header("Content-Type", page.content_type)
         for name, value in page.fields.items():
@@ -129,7 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(pages: Mapping[str, Page] = PAGES) -> Iterator[str]:
+def serving(pages: Mapping[str, DemoAnswer] = PAGES) -> Iterator[str]:
     """Serve *pages*, as they are by then, while the context lasts; ``http://127.0.0.1:port``."""
     with listening(type("Handler", (_Handler,), {"pages": pages})) as address:
         yield address

@@ -21,7 +21,7 @@ _TIST = re.compile(r"([1-9][0-9]{8,10})/(.*)", re.DOTALL)
 _PAGE = re.compile(r"([1-9][0-9]{0,8})/(.*)", re.DOTALL)
 
 
-class Place(StrEnum):
+class GatewayAddresses(StrEnum):
     """The addresses of a gateway."""
 
     ABOUT = "/"
@@ -35,34 +35,37 @@ class Place(StrEnum):
 
 
 _PREFIXES = {
-    "/obi/": Place.TIMEGATE,
-    "/timemap/link/": Place.LINKS,
-    "/timemap/json/": Place.JSON,
-    "/refipos/": Place.REFIPOS,
+    "/obi/": GatewayAddresses.TIMEGATE,
+    "/timemap/link/": GatewayAddresses.LINKS,
+    "/timemap/json/": GatewayAddresses.JSON,
+    "/refipos/": GatewayAddresses.REFIPOS,
 }
-_WHOLE = {str(place): place for place in (Place.ABOUT, Place.HEALTH, Place.LIST)}
+_WHOLE = {
+    str(place): place
+    for place in (GatewayAddresses.ABOUT, GatewayAddresses.HEALTH, GatewayAddresses.LIST)
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class GatewayRequest:
     """The request to a gateway; ``number`` is the tist of a memento, the page of a TimeMap from 1.
 
     ``query`` is what stands behind the ``?`` where that is no part of the id.
     """
 
-    place: Place
+    place: GatewayAddresses
     id: str = ""
     number: int = 1
     query: str = ""
 
 
-def read(path: str, query: str = "") -> Asked | None:
+def read(path: str, query: str = "") -> GatewayRequest | None:
     """Return what *path*, not unescaped, and *query* name; None for no address of a gateway.
 
     ``BadArgument`` where the id is no text in UTF-8.
     """
     if path in _WHOLE:
-        return Asked(place=_WHOLE[path], query=query)
+        return GatewayRequest(place=_WHOLE[path], query=query)
     for prefix, place in _PREFIXES.items():
         if path.startswith(prefix):
             place, number, text = _numbered(place, path.removeprefix(prefix))
@@ -70,15 +73,17 @@ def read(path: str, query: str = "") -> Asked | None:
                 return None
             if "://" in text:
                 whole = f"{text}?{query}" if query else text
-                return Asked(place=place, id=whole, number=number)
-            return Asked(place=place, id=_unescaped(text), number=number, query=query)
+                return GatewayRequest(place=place, id=whole, number=number)
+            return GatewayRequest(place=place, id=_unescaped(text), number=number, query=query)
     return None
 
 
-def _numbered(place: Place, text: str) -> tuple[Place, int, str]:
-    if place is Place.TIMEGATE and (found := _TIST.fullmatch(text)):
-        return Place.MEMENTO, int(found[1]), found[2]
-    if place in (Place.LINKS, Place.JSON) and (found := _PAGE.fullmatch(text)):
+def _numbered(place: GatewayAddresses, text: str) -> tuple[GatewayAddresses, int, str]:
+    if place is GatewayAddresses.TIMEGATE and (found := _TIST.fullmatch(text)):
+        return GatewayAddresses.MEMENTO, int(found[1]), found[2]
+    if place in (GatewayAddresses.LINKS, GatewayAddresses.JSON) and (
+        found := _PAGE.fullmatch(text)
+    ):
         return place, int(found[1]), found[2]
     return place, 1, text
 

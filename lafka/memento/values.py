@@ -58,7 +58,7 @@ class Original:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class TimeMapPage:
     """Page *number*, from 1, of a TimeMap; ``uris`` of all its pages in this media type."""
 
     number: int
@@ -183,7 +183,7 @@ def _mementos(named: Sequence[tuple[str, Memento]]) -> Iterator[str]:
 # TimeMaps ----------------------------------------------------------------------------------
 
 
-def link_format(original: Original, page: Page) -> Iterator[str]:
+def link_format(original: Original, page: TimeMapPage) -> Iterator[str]:
     """A page of the TimeMap in link-format (RFC 6690, RFC 7089, 5), a link a line."""
     lines = [
         _original(original),
@@ -200,7 +200,7 @@ def link_format(original: Original, page: Page) -> Iterator[str]:
     yield f"{lines[-1]}\n"
 
 
-def _page_mementos(original: Original, page: Page) -> Iterator[str]:
+def _page_mementos(original: Original, page: TimeMapPage) -> Iterator[str]:
     first, last = original.mementos[0], original.mementos[-1]
     for memento in page.of(original):
         words = [word for word, end in (("first", first), ("last", last)) if memento is end]
@@ -213,7 +213,7 @@ def _span(mementos: Sequence[Memento]) -> dict[str, str]:
     return {"from_": http_date(mementos[0].time), "until": http_date(mementos[-1].time)}
 
 
-def timemap_json(original: Original, page: Page) -> str:
+def timemap_json(original: Original, page: TimeMapPage) -> str:
     """A page of the TimeMap in JSON, the keys those of MemGator's; ``facts`` beside them."""
     around = {"prev": page.number - 2, "next": page.number}
     values = {

@@ -59,7 +59,7 @@ ORDER BY 1 LIMIT ?
 """
 
 
-class Asked(Protocol):
+class ListLine(Protocol):
     """A line of a list: ``number`` is its own, ``host`` whom to ask, empty for nobody."""
 
     @property
@@ -69,7 +69,7 @@ class Asked(Protocol):
     def host(self) -> str: ...
 
 
-AnyLine = TypeVar("AnyLine", bound=Asked)
+AnyLine = TypeVar("AnyLine", bound=ListLine)
 
 
 class Form(Protocol[AnyLine]):

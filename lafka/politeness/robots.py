@@ -69,7 +69,7 @@ class RobotsUnreachable(SiteError, IgnoreRequest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class RobotsRules:
     """The rules in the robots.txt of one origin.
 
     ``parser`` is None where everything is allowed. ``status`` is that of the answer, ``delay``
@@ -126,7 +126,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._verdicts: OrderedDict[str, asyncio.Future[Verdict]] = OrderedDict()
+        self._verdicts: OrderedDict[str, asyncio.Future[RobotsRules]] = OrderedDict()
         self._tries: dict[str, int] = {}
 
     @classmethod
@@ -172,7 +172,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         slot.delay = verdict.delay
         slot.jitter = 0.0
 
-    def _known(self, origin: str) -> Verdict | None:
+    def _known(self, origin: str) -> RobotsRules | None:
         future = self._verdicts.get(origin)
         if future is None or not future.done():
             return None
@@ -183,7 +183,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._verdicts.move_to_end(origin)
         return verdict
 
-    async def _ask(self, origin: str, request: Request) -> Verdict:
+    async def _ask(self, origin: str, request: Request) -> RobotsRules:
         """Fetch, or wait for the fetch that another request has begun."""
         future = self._verdicts.get(origin)
         if future is None:
@@ -198,7 +198,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self.keep_delay(request)
         return verdict
 
-    async def _fetch(self, origin: str, request: Request) -> Verdict:
+    async def _fetch(self, origin: str, request: Request) -> RobotsRules:
         tries = self._tries.pop(origin, 0)
         robots_request = Request(
             f"{origin}/robots.txt",
@@ -218,18 +218,20 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             response = await self._engine.download_async(robots_request)
             return await self._read(origin, request, response, tries)
         except RedirectLoop:
-            return Verdict(expires=monotonic() + KEPT_SECONDS)
+            return RobotsRules(expires=monotonic() + KEPT_SECONDS)
         except Exception as error:  # whatever the host's is, each of its pages meets it
             if trouble := not_the_sites(error):
                 raise trouble from None
             return self._unreachable(origin, error)
 
-    def _unreachable(self, origin: str, error: Exception) -> Verdict:
+    def _unreachable(self, origin: str, error: Exception) -> RobotsRules:
         self._stats.inc_value(f"robotstxt/exception_count/{global_object_name(type(error))}")
         logger.info("%s/robots.txt cannot be had, so nothing there is asked for: %s", origin, error)
-        return Verdict(cause=without_frames(error), expires=monotonic() + KEPT_FAILURE_SECONDS)
+        return RobotsRules(cause=without_frames(error), expires=monotonic() + KEPT_FAILURE_SECONDS)
 
-    async def _read(self, origin: str, request: Request, response: Response, tries: int) -> Verdict:
+    async def _read(
+        self, origin: str, request: Request, response: Response, tries: int
+    ) -> RobotsRules:
         status = response.status
         self._stats.inc_value("robotstxt/response_count")
         self._stats.inc_value(f"robotstxt/response_status_count/{status}")
@@ -237,13 +239,13 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             return await self._parse(request, response)
         if status in ASKS_TO_WAIT and tries < self.tries_max and self._parks():
             self._tries[origin] = tries + 1
-            return Verdict(parked=True, expires=0.0)
+            return RobotsRules(parked=True, expires=0.0)
         if status < 500 and status != 429:
-            return Verdict(expires=monotonic() + KEPT_SECONDS)
+            return RobotsRules(expires=monotonic() + KEPT_SECONDS)
         logger.info("%s/robots.txt answers %d, so nothing there is asked for", origin, status)
-        return Verdict(unavailable=True, expires=monotonic() + KEPT_FAILURE_SECONDS)
+        return RobotsRules(unavailable=True, expires=monotonic() + KEPT_FAILURE_SECONDS)
 
-    async def _parse(self, request: Request, response: Response) -> Verdict:
+    async def _parse(self, request: Request, response: Response) -> RobotsRules:
         agent = self._agent(request)
         if len(response.body) < PARSED_AT_ONCE:
             parser = self._parsed(response.body, agent)
@@ -256,7 +258,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         delay = parser.crawl_delay(agent) or 0.0
         if not delay > 0:  # neither negative nor NaN
             delay = 0.0
-        return Verdict(
+        return RobotsRules(
             parser=parser,
             delay=min(delay, self.crawl_delay_max),
             expires=monotonic() + KEPT_SECONDS,
@@ -267,7 +269,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         body = own_groups(text, agent).encode()
         return build_from_crawler(self._parserimpl, self.crawler, body)
 
-    def _obey(self, verdict: Verdict, origin: str, request: Request) -> None:
+    def _obey(self, verdict: RobotsRules, origin: str, request: Request) -> None:
         if isinstance(verdict.cause, HostSetAside):
             raise HostSetAside(verdict.cause.slot, verdict.cause.cause)
         if verdict.cause is not None:

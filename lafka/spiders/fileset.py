@@ -20,7 +20,7 @@ from lafka.capture.run import Run
 from lafka.errors import BadList, Stopped, StorageTrouble
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.index import HitIndex
-from lafka.filesets.bundles.children import Children
+from lafka.filesets.bundles.children import BundleChildren
 from lafka.filesets.crawling.arguments import ARGUMENTS, GUESTS, Arguments, Sizes
 from lafka.filesets.crawling.brokers import Brokers
 from lafka.filesets.crawling.ingests import Ingest
@@ -120,7 +120,7 @@ class FilesetSpider(Spider):
         self.dry: list[dict[str, Any]] = []
         self._out: asyncio.Queue[Any] = asyncio.Queue()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._children = Children()
+        self._children = BundleChildren()
         self._brokers: Brokers | None = None
         self.attempts: Attempts
         self.feeder = LineCount()

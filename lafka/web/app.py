@@ -45,7 +45,7 @@ Refusal = Callable[[Request, int, str], Response]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class OriginRoutes:
     """Routes of one origin: patterns over the whole raw path, the first that fits.
 
     *headers* are on every answer that does not have them; *refused* makes the answer that is told
@@ -60,7 +60,9 @@ class Origin:
 class Web:
     """Serves *origins* by the port that is asked, to whoever asks by one of the names *hosts*."""
 
-    def __init__(self, site: Site, origins: Mapping[int, Origin], hosts: Iterable[str]) -> None:
+    def __init__(
+        self, site: Site, origins: Mapping[int, OriginRoutes], hosts: Iterable[str]
+    ) -> None:
         self.site = site
         self._origins = dict(origins)
         self._hosts = frozenset(host.lower() for host in hosts)
@@ -85,7 +87,7 @@ class Web:
         except TimeoutError:
             logger.info("hung up on a client that took nothing")
 
-    def _answered(self, origin: Origin, request: Request) -> Response:
+    def _answered(self, origin: OriginRoutes, request: Request) -> Response:
         refused = self._refused(request)
         if refused is not None:
             return answers.told(refused[0], refused[1], **refused[2])
@@ -100,7 +102,7 @@ class Web:
             logger.error("%s: %s", _shown(request), error)
             return origin.refused(request, 503, _sentence(error))
 
-    def _routed(self, origin: Origin, request: Request) -> Response:
+    def _routed(self, origin: OriginRoutes, request: Request) -> Response:
         path = request.scope["raw_path"].decode("latin-1")
         for pattern, handler in origin.routes:
             if found := pattern.fullmatch(path):

@@ -23,7 +23,7 @@ from starlette.types import Receive, Scope, Send
 from lafka.errors import BadArgument, KeeperError, NotHeld, OperatorError, printable
 from lafka.memento import addresses
 from lafka.memento import values as memento
-from lafka.memento.addresses import Addresses, Asked, Place
+from lafka.memento.addresses import Addresses, GatewayAddresses, GatewayRequest
 from lafka.memento.holdings import Elsewhere, HeldFile, History, Holdings, Withdrawn
 from lafka.web import ranges
 
@@ -60,15 +60,15 @@ class Gateway:
         self._hosts = frozenset(host.lower() for host in hosts)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lafka-gateway")  # SQLite's
         self._readers = ThreadPoolExecutor(8, thread_name_prefix="lafka-reading")
-        self._answers: Mapping[Place, Callable[[Request, Asked], Response]] = {
-            Place.ABOUT: lambda _, __: _json(dict(self._holdings.about())),
-            Place.HEALTH: lambda _, __: _json(dict(self._holdings.health())),
-            Place.LIST: self._list,
-            Place.TIMEGATE: self._timegate,
-            Place.MEMENTO: self._memento,
-            Place.LINKS: self._timemap,
-            Place.JSON: self._timemap,
-            Place.REFIPOS: self._refipos,
+        self._answers: Mapping[GatewayAddresses, Callable[[Request, GatewayRequest], Response]] = {
+            GatewayAddresses.ABOUT: lambda _, __: _json(dict(self._holdings.about())),
+            GatewayAddresses.HEALTH: lambda _, __: _json(dict(self._holdings.health())),
+            GatewayAddresses.LIST: self._list,
+            GatewayAddresses.TIMEGATE: self._timegate,
+            GatewayAddresses.MEMENTO: self._memento,
+            GatewayAddresses.LINKS: self._timemap,
+            GatewayAddresses.JSON: self._timemap,
+            GatewayAddresses.REFIPOS: self._refipos,
         }
 
     def close(self) -> None:
@@ -121,14 +121,14 @@ class Gateway:
 
     # The addresses -------------------------------------------------------------------------
 
-    def _list(self, _: Request, __: Asked) -> Response:
+    def _list(self, _: Request, __: GatewayRequest) -> Response:
         lines = self._holdings.listed()
         if lines is None:
             return _told(404, "this gateway has no list")
         text = "".join(f"{line}\n" for line in lines)
         return Response(text, media_type="text/tab-separated-values")
 
-    def _timegate(self, request: Request, asked: Asked) -> Response:
+    def _timegate(self, request: Request, asked: GatewayRequest) -> Response:
         text = request.headers.get("accept-datetime")
         try:
             time = memento.read_http_date(text) if text is not None else None
@@ -139,7 +139,7 @@ class Gateway:
         headers = {"Vary": "accept-datetime", "Link": memento.gate_links(original)}
         return Response(status_code=302, headers={**headers, "Location": chosen.uri})
 
-    def _memento(self, request: Request, asked: Asked) -> Response:
+    def _memento(self, request: Request, asked: GatewayRequest) -> Response:
         history = self._history(asked.id)
         if all(version.tist != asked.number for version in history.versions):
             raise NotHeld(f"{history.id}: nothing was noted at {asked.number}")
@@ -171,7 +171,7 @@ class Gateway:
         pieces = self._pieces(held, answer)
         return Pieces(pieces, held.fd, (answer.start, answer.end), answer.status, headers)
 
-    async def _pieces(self, held: HeldFile, answer: ranges.Answer) -> AsyncIterator[bytes]:
+    async def _pieces(self, held: HeldFile, answer: ranges.RangeAnswer) -> AsyncIterator[bytes]:
         place = answer.start
         while place < answer.end:
             size, start = min(PIECE, answer.end - place), place
@@ -181,21 +181,21 @@ class Gateway:
             place += len(data)
             yield data
 
-    def _timemap(self, request: Request, asked: Asked) -> Response:
-        form = "link" if asked.place is Place.LINKS else "json"
+    def _timemap(self, request: Request, asked: GatewayRequest) -> Response:
+        form = "link" if asked.place is GatewayAddresses.LINKS else "json"
         history = self._history(asked.id, full=form == "json")
         original, there = self._original(request, history), _addresses(request)
         count = memento.pages(len(original.mementos))
         if asked.number > count:
             raise NotHeld(f"{history.id}: its TimeMap has {count} pages")
         uris = [there.timemap(form, history.id, number) for number in range(1, count + 1)]
-        page = memento.Page(number=asked.number, uris=uris)
+        page = memento.TimeMapPage(number=asked.number, uris=uris)
         if form == "link":
             text = "".join(memento.link_format(original, page))
             return Response(text, media_type=memento.LINK_FORMAT)
         return Response(memento.timemap_json(original, page), media_type="application/json")
 
-    def _refipos(self, _: Request, asked: Asked) -> Response:
+    def _refipos(self, _: Request, asked: GatewayRequest) -> Response:
         found = self._holdings.refipos(self._holdings.the_id(asked.id), _at(asked.query))
         if found is None:
             return _told(404, NOT_KEPT)

@@ -45,7 +45,7 @@ class Stretch:
     etag: str
 
 
-class Held:
+class BytesOrigin:
     """Handlers of the origin of bytes, for *site*."""
 
     def __init__(self, site: Site) -> None:

@@ -33,12 +33,12 @@ _TIST = re.compile(r"[0-9]{9,12}")
 _CHUNK = 1 << 20
 
 
-class Refused(Exception):
+class RefusedLine(Exception):
     """A line cannot be served; why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ServedLine:
     """A line of the list that can be served; ``time`` in seconds UTC, ``path`` resolved."""
 
     number: int
@@ -66,7 +66,7 @@ class ListHoldings:
         for number, line in enumerate(_lines(path), 1):
             try:
                 self._add(number, line)
-            except Refused as error:
+            except RefusedLine as error:
                 self.refused.append(f"{path}:{number}: {error}")
 
     def _add(self, number: int, line: bytes) -> None:
@@ -77,7 +77,7 @@ class ListHoldings:
         versions = self._versions.setdefault(key, [])
         for time, before, file in versions:
             if time == row.time and file != row.path:
-                raise Refused(f"another file for the URL and the time of line {before}")
+                raise RefusedLine(f"another file for the URL and the time of line {before}")
             if time == row.time:
                 break
         else:
@@ -85,40 +85,40 @@ class ListHoldings:
         self._urls.setdefault(key, row.url)
         self._listed[f"{row.pid}\t{row.url}"] = None
 
-    def _row(self, number: int, line: bytes) -> Row | None:
+    def _row(self, number: int, line: bytes) -> ServedLine | None:
         """Return what a line says, None for a blank one and for a head; ``Refused``."""
         try:
             text = line.decode().rstrip("\r\n")
         except UnicodeDecodeError:
-            raise Refused("not UTF-8") from None
+            raise RefusedLine("not UTF-8") from None
         columns = [column.strip() for column in text.removeprefix("\ufeff").split("\t")]
         if not any(columns) or (number == 1 and tuple(columns) == HEAD):
             return None
         if len(columns) != len(HEAD) or not all(columns):
-            raise Refused(f"{len(columns)} columns, not pid, URL, time, path with tabs between")
+            raise RefusedLine(f"{len(columns)} columns, not pid, URL, time, path with tabs between")
         pid, url, time, path = columns
         try:
             check_url(url)
         except BadUrl as error:
-            raise Refused(str(error)) from None
-        return Row(number=number, pid=pid, url=url, time=_time(time), path=self._file(path))
+            raise RefusedLine(str(error)) from None
+        return ServedLine(number=number, pid=pid, url=url, time=_time(time), path=self._file(path))
 
     def _file(self, name: str) -> Path:
         """The file *name* below the root; ``Refused``."""
         if "\0" in name:
-            raise Refused("a path with a zero byte")
+            raise RefusedLine("a path with a zero byte")
         try:
             path = (self._root / name).resolve(strict=True)
             state = path.stat()
         except (OSError, RuntimeError) as error:
             reason = getattr(error, "strerror", None) or "a loop of links"
-            raise Refused(f"{name[:200]!r}: {reason}") from None
+            raise RefusedLine(f"{name[:200]!r}: {reason}") from None
         if not path.is_relative_to(self._root):
-            raise Refused(f"{name[:200]!r} lies outside {self._root}")
+            raise RefusedLine(f"{name[:200]!r} lies outside {self._root}")
         if not S_ISREG(state.st_mode):
-            raise Refused(f"{name[:200]!r} is no file")
+            raise RefusedLine(f"{name[:200]!r} is no file")
         if not state.st_size:
-            raise Refused(f"{name[:200]!r} has no bytes")
+            raise RefusedLine(f"{name[:200]!r} has no bytes")
         return path
 
     # As holdings ---------------------------------------------------------------------------
@@ -210,9 +210,9 @@ def _time(text: str) -> int:
             found = datetime.fromisoformat(text)
             time = int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp())
     except (ValueError, OverflowError):
-        raise Refused(f"{text[:60]!r} is no time such as 1998-03-01") from None
+        raise RefusedLine(f"{text[:60]!r} is no time such as 1998-03-01") from None
     if not FIRST <= time <= LAST:
-        raise Refused(f"{text[:60]!r} is not from 1991 on")
+        raise RefusedLine(f"{text[:60]!r} is not from 1991 on")
     return time
 
 

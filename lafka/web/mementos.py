@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from lafka.errors import BadArgument, NotHeld
 from lafka.memento import values as memento
-from lafka.memento.values import Memento, Original, Page
+from lafka.memento.values import Memento, Original, TimeMapPage
 from lafka.web.captures import Captured, Captures, padded
 from lafka.web.site import Site
 from lafka.web.splaps import described, handed_on
@@ -72,7 +72,9 @@ class Mementos:
         count = memento.pages(len(original.mementos))
         if number > count:
             raise NotHeld(f"the TimeMap has {count} pages")
-        page = Page(number=number, uris=[self._map(form, text, n) for n in range(1, count + 1)])
+        page = TimeMapPage(
+            number=number, uris=[self._map(form, text, n) for n in range(1, count + 1)]
+        )
         if form == "link":
             body = "".join(memento.link_format(original, page))
             return Response(body, media_type=memento.LINK_FORMAT)

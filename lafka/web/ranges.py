@@ -15,7 +15,7 @@ _DIGITS_MAX = 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class RangeAnswer:
     """What to send: ``status`` and the bytes from ``start`` up to before ``end`` of ``size``."""
 
     status: int
@@ -31,7 +31,7 @@ class Answer:
         return f"bytes */{self.size}" if self.status == 416 else ""
 
 
-def answer(headers: Mapping[str, str], etag: str, size: int) -> Answer:
+def answer(headers: Mapping[str, str], etag: str, size: int) -> RangeAnswer:
     """Return what a request with *headers*, names in lower case, gets of *size* bytes tagged
     *etag*.
 
@@ -39,8 +39,8 @@ def answer(headers: Mapping[str, str], etag: str, size: int) -> Answer:
     200. *etag* is strong, with its quotes. What is no range by the grammar is passed over.
     """
     if "if-none-match" in headers and _names(headers["if-none-match"], etag):
-        return Answer(status=304, start=0, end=0, size=size)
-    whole = Answer(status=200, start=0, end=size, size=size)
+        return RangeAnswer(status=304, start=0, end=0, size=size)
+    whole = RangeAnswer(status=200, start=0, end=size, size=size)
     found = _RANGE.fullmatch(headers.get("range", ""))
     # A date says less than a strong tag does: it never is the same for sure.
     if not found or headers.get("if-range", etag).strip() != etag:
@@ -53,8 +53,8 @@ def answer(headers: Mapping[str, str], etag: str, size: int) -> Answer:
     start = int(first) if first else max(0, size - int(last))
     end = min(size, int(last) + 1) if first and last else size
     if start >= size:
-        return Answer(status=416, start=0, end=0, size=size)
-    return Answer(status=206, start=start, end=end, size=size)
+        return RangeAnswer(status=416, start=0, end=0, size=size)
+    return RangeAnswer(status=206, start=start, end=end, size=size)
 
 
 def _names(tags: str, etag: str) -> bool:

@@ -17,10 +17,10 @@ from starlette.responses import Response
 from lafka.errors import BadArgument
 from lafka.web import answers
 from lafka.web.api import Api
-from lafka.web.app import Handler, Origin, Web
+from lafka.web.app import Handler, OriginRoutes, Web
 from lafka.web.cdx import Cdx
 from lafka.web.gateway_server import CONNECTIONS_MAX, LOOPBACK, config, listening_at
-from lafka.web.held import Held
+from lafka.web.held import BytesOrigin
 from lafka.web.mementos import Mementos
 from lafka.web.pages import Pages
 from lafka.web.replayweb import ReplayWeb, Scripts
@@ -113,7 +113,7 @@ def _routes(handlers: dict[str, Handler]) -> list[tuple[re.Pattern[str], Handler
     return [(re.compile(pattern, re.DOTALL), handler) for pattern, handler in handlers.items()]
 
 
-def pages_origin(site: Site) -> Origin:
+def pages_origin(site: Site) -> OriginRoutes:
     pages, api = Pages(site), Api(site)
     paper = f"/papers/(?P<pid>{_ONE})"
     patterns: dict[str, Handler] = {
@@ -143,13 +143,13 @@ def pages_origin(site: Site) -> Origin:
         is_api = request.scope["raw_path"].startswith(b"/api/")
         return (api if is_api else pages).refused(request, status, sentence)
 
-    return Origin(
+    return OriginRoutes(
         routes=_routes(patterns), headers=answers.for_pages(site.origins.bytes), refused=refused
     )
 
 
-def bytes_origin(site: Site) -> Origin:
-    held, splaps, mementos = Held(site), Splaps(site), Mementos(site)
+def bytes_origin(site: Site) -> OriginRoutes:
+    held, splaps, mementos = BytesOrigin(site), Splaps(site), Mementos(site)
     patterns: dict[str, Handler] = {
         f"/futs/(?P<pid>{_ONE})": held.fut,
         "/warc/(?P<path>.+\\.warc)": held.warc,
@@ -161,14 +161,14 @@ def bytes_origin(site: Site) -> Origin:
         "/web/(?P<url>.+)": mementos.timegate,
         "/robots\\.txt": Pages(site).robots,
     }
-    return Origin(
+    return OriginRoutes(
         routes=_routes(patterns),
         headers=answers.for_bytes(site.origins.pages),
         refused=lambda _, status, sentence: answers.told(status, sentence),
     )
 
 
-def replayweb_origin(site: Site, scripts: Scripts) -> Origin:
+def replayweb_origin(site: Site, scripts: Scripts) -> OriginRoutes:
     """ReplayWeb.page, and the WACZ files that it reads; scripts run here, so nothing else is."""
     replay = ReplayWeb(site, scripts)
     patterns: dict[str, Handler] = {
@@ -180,7 +180,7 @@ def replayweb_origin(site: Site, scripts: Scripts) -> Origin:
         "/replay/sw\\.js": replay.worker,
         "/robots\\.txt": Pages(site).robots,
     }
-    return Origin(
+    return OriginRoutes(
         routes=_routes(patterns),
         headers=answers.for_replayweb(site.origins.pages),
         refused=lambda _, status, sentence: answers.told(status, sentence),

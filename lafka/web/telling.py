@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Version:
+class ShownVersion:
     """A fut of a futli at a time; ``same_as`` is the time of an earlier one with these bytes."""
 
     futli: str
@@ -41,7 +41,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Capture:
+class ShownCapture:
     """A record of the paper's WARC that holds an answer; ``number`` is its place, from 1.
 
     ``media_type`` is what was said, ``kind`` what it is: ``pdf``, ``html``, ``other``, ``empty``.
@@ -74,7 +74,7 @@ class Asks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paper:
+class ShownPaper:
     """A paper as the archive has it; ``indexed`` is false where only its suwaf is known."""
 
     pid: Pid
@@ -83,13 +83,13 @@ class Paper:
     archive: str
     series: str
     futlis: tuple[Asks, ...]
-    versions: tuple[Version, ...]
-    captures: tuple[Capture, ...]
+    versions: tuple[ShownVersion, ...]
+    captures: tuple[ShownCapture, ...]
     withheld: bool
     indexed: bool
 
 
-def paper(site: Site, text: str) -> Paper:
+def paper(site: Site, text: str) -> ShownPaper:
     """The paper *text*; ``NotHeld`` where neither archive nor index knows it, ``BadPid``."""
     pid = site.pid(text)
     row = _indexed(site, pid)
@@ -97,7 +97,7 @@ def paper(site: Site, text: str) -> Paper:
     if row is None and suwaf is None:
         raise NotHeld(f"{pid}: not in the archive")
     withheld = site.is_withheld(pid)
-    return Paper(
+    return ShownPaper(
         pid=pid,
         title=row["title"] if row else None,
         year=row["year"] if row else None,
@@ -144,7 +144,7 @@ def _futlis(site: Site, paper: int) -> Iterator[Asks]:
         yield Asks(**row)
 
 
-def versions(suwaf: Suwaf) -> Iterator[Version]:
+def versions(suwaf: Suwaf) -> Iterator[ShownVersion]:
     """The futs of *suwaf*, the newest first."""
     first: dict[str, str] = {}
     every = sorted(
@@ -158,14 +158,14 @@ def versions(suwaf: Suwaf) -> Iterator[Version]:
     found = []
     for time, futli, fut in every:
         same = first.setdefault(fut.digest, time)
-        found.append(Version(
+        found.append(ShownVersion(
             futli=futli, time=time, size=fut.l, digest=fut.digest, url=fut.url,
             found_by=fut.origin.found_by, label=fut.label, same_as=same if same != time else "",
         ))  # fmt: skip
     yield from reversed(found)
 
 
-def captures(site: Site, pid: Pid, suwaf: Suwaf) -> Iterator[Capture]:
+def captures(site: Site, pid: Pid, suwaf: Suwaf) -> Iterator[ShownCapture]:
     """The answers in the WARC of *pid*, in its order, which is that of each trail."""
     with site.volume(pid, suwaf.end) as volume:
         for number, record in enumerate(volume.records(_TOLD), 1):
@@ -174,11 +174,11 @@ def captures(site: Site, pid: Pid, suwaf: Suwaf) -> Iterator[Capture]:
             yield _capture(number, record)
 
 
-def _capture(number: int, record: StoredRecord) -> Capture:
+def _capture(number: int, record: StoredRecord) -> ShownCapture:
     head = record.http
     fields = head.fields if head else record.fields
     place = record.payload_place
-    return Capture(
+    return ShownCapture(
         number=number,
         record=record.id.strip("<>"),
         type=record.type,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.archec.files.fobis import (
-    Answer,
+    FobiAnswer,
     FobiForm,
     FobiLine,
     Incidence,
@@ -34,9 +34,9 @@ def obi(uri: str = f"{H}/1", **more: object) -> Obi:
     return Obi(id=uri, kind=Kind.FOBI, **more)  # type: ignore[arg-type]
 
 
-def answer(*way: str, **more: object) -> Answer:
+def answer(*way: str, **more: object) -> FobiAnswer:
     values: dict[str, object] = {"uri": way[0], "time": "t", "way": way} | more
-    return Answer(**values)  # type: ignore[arg-type]
+    return FobiAnswer(**values)  # type: ignore[arg-type]
 
 
 # The way --------------------------------------------------------------------------------------

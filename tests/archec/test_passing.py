@@ -14,7 +14,7 @@ import pytest
 from lafka.archec import redif
 from lafka.archec.gather import unchanged_files as passing
 from lafka.archec.gather.runs import TobiReport
-from lafka.archec.gather.unchanged_files import Entry, Oddity
+from lafka.archec.gather.unchanged_files import FileEntry, Oddity
 from lafka.archec.records.sqlite import NAME
 from lafka.archec.store import texts
 from lafka.errors import TornFile
@@ -158,7 +158,7 @@ def test_of_a_file_that_is_as_it_was_nothing_is_read(home, looked, monkeypatch):
               "all/abcarch.rdf": template(3), "abc/wpaper/0.rdf": template(0)})  # fmt: skip
     first = home.tobi()
     del looked[:]
-    monkeypatch.setattr(redif.Reader, "_template", None)  # whoever reads one fails
+    monkeypatch.setattr(redif.TemplateReader, "_template", None)  # whoever reads one fails
     again = home.tobi()
     assert (again.counts, again.problems) == ({"same": 4}, first.problems)
     assert not looked
@@ -192,7 +192,7 @@ def test_of_what_is_no_tobi_nothing_is_read_either(home, monkeypatch):
     home.put({"abc/wpaper/1.rdf": template(1) + mirror + template(2)})
     home.tobi()
     home.put({"abc/wpaper/1.rdf": template(2) + mirror})
-    monkeypatch.setattr(redif.Reader, "_template", None)  # whoever reads one fails
+    monkeypatch.setattr(redif.TemplateReader, "_template", None)  # whoever reads one fails
     assert home.tobi().counts == {"same": 1, "deletion": 1}
 
 
@@ -287,12 +287,14 @@ def test_of_a_torn_file_what_is_there_is_read_before_that_is_told(home):
 
 
 def test_an_entry_is_what_it_was():
-    entry = Entry([7, 0, 9, 8], [1, 30, 31, 99], [True, False, True, False],
+    entry = FileEntry([7, 0, 9, 8], [1, 30, 31, 99], [True, False, True, False],
                   [b"%08d" % n for n in range(4)],
                   {1: [Oddity(0, "no-handle", "ü")],
                    3: [Oddity(2, "x", "y"), Oddity(5, "z", "")]})  # fmt: skip
-    assert Entry.decoded(entry.encoded(b"d" * 32)) == entry
-    assert Entry.decoded(Entry(salt=entry.salt).encoded(b"d" * 32)) == Entry(salt=entry.salt)
+    assert FileEntry.decoded(entry.encoded(b"d" * 32)) == entry
+    assert FileEntry.decoded(FileEntry(salt=entry.salt).encoded(b"d" * 32)) == FileEntry(
+        salt=entry.salt
+    )
 
 
 def test_a_database_of_before_the_cache_gets_it(home):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lafka.archec.gather import sources
-from lafka.archec.gather.sources import LONGEST_FILE, FolderSource, Source, open_source
+from lafka.archec.gather.sources import LONGEST_FILE, FolderSource, RedifSource, open_source
 from lafka.errors import BadSource, TornFile
 
 FILES = {
@@ -40,7 +40,7 @@ def put(root: Path, name: str, data: bytes) -> Path:
     return path
 
 
-def everything(source: Source) -> list[tuple[str, str, int, bytes]]:
+def everything(source: RedifSource) -> list[tuple[str, str, int, bytes]]:
     with source:
         return [(file.path, file.place, file.modified, whole(file)) for file in source]
 

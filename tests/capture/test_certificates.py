@@ -20,7 +20,7 @@ from OpenSSL.crypto import X509, X509Store
 from lafka.capture import certificates
 from lafka.capture.certificates import OK, protocol_name, suite_name, system_trust, verdict
 from lafka.capture.exchanges import Exchange
-from lafka.capture.taps import Limits, Tap
+from lafka.capture.taps import ReadingLimits, Tap
 from lafka.errors import StorageTrouble
 
 NOW = dt.datetime.now(dt.UTC)
@@ -186,7 +186,7 @@ def test_whom_we_trust_that_cannot_be_read_is_no_fault_of_the_certificate(
     with pytest.raises(OSError, match=r"trusted\.pem"):
         verdict([made()], HOST)
     exchange = Exchange(url=f"https://{HOST}/", method="GET")
-    tap = Tap(exchange, Limits(), lambda: NOW, miss_max=0)
+    tap = Tap(exchange, ReadingLimits(), lambda: NOW, miss_max=0)
     connection: Any = SimpleNamespace(
         get_protocol_version_name=lambda: "TLSv1.3",
         get_cipher_name=lambda: "TLS_AES_256_GCM_SHA384",

@@ -18,7 +18,7 @@ from twisted.web.client import ResponseNeverReceived
 from lafka.capture.client.connections import IDLE, Client
 from lafka.capture.client.requests import asked
 from lafka.capture.exchanges import Exchange
-from lafka.capture.taps import Limits, Tap, UnaskedBytes
+from lafka.capture.taps import ReadingLimits, Tap, UnaskedBytes
 
 URL = "http://192.0.66.1/"
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
@@ -85,7 +85,10 @@ class Wire(StringTransport):
 class Asking:
     def __init__(self, net: Net, client: Client, group: Hashable = "trail", **options: Any) -> None:
         self.tap = Tap(
-            Exchange(url=URL, method="GET"), Limits(stall=0), lambda: datetime.now(UTC), miss_max=0
+            Exchange(url=URL, method="GET"),
+            ReadingLimits(stall=0),
+            lambda: datetime.now(UTC),
+            miss_max=0,
         )
         self.ended: list[Any] = []
         self.tap.watch(net).addBoth(self.ended.append)

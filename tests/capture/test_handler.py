@@ -42,7 +42,7 @@ from lafka.capture.taps import (
     TOO_BIG,
     BadCertificate,
     BadTls,
-    Limits,
+    ReadingLimits,
     Tap,
 )
 from lafka.errors import StorageTrouble
@@ -686,7 +686,7 @@ def test_no_progress_is_told_apart_from_a_slow_whole(crawled):
 def test_the_rate_is_that_of_windows_of_five_stall_timeouts():
     tap = Tap(
         Exchange(url="http://a/", method="GET"),
-        Limits(stall=2, rate=100),
+        ReadingLimits(stall=2, rate=100),
         lambda: datetime.now(UTC),
         miss_max=0,
     )

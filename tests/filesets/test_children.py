@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lafka.filesets.bundles.children import Children
+from lafka.filesets.bundles.children import BundleChildren
 from lafka.filesets.model.bundles import BundleLimits
 from lafka.storage import children as module
 
@@ -16,19 +16,19 @@ LIMITS = BundleLimits(max_members=50, max_total=1 << 30)
 
 
 @pytest.fixture
-def children() -> Iterator[Children]:
-    made = Children(count=1)
+def children() -> Iterator[BundleChildren]:
+    made = BundleChildren(count=1)
     yield made
     made.stop()
 
 
-def test_a_child_tells_types(children: Children) -> None:
+def test_a_child_tells_types(children: BundleChildren) -> None:
     assert children.mimetype(b"%PDF-1.5\n%\xd0\xd4\n") == "application/pdf"
     assert children.mimetype(b"") == ""
 
 
 def test_a_child_reads_a_bundle_where_it_stands_in_a_file(
-    children: Children, tmp_path: Path
+    children: BundleChildren, tmp_path: Path
 ) -> None:
     bundle = tmp_path / "all.zip"
     with zipfile.ZipFile(bundle, "w") as archive:
@@ -43,14 +43,14 @@ def test_a_child_reads_a_bundle_where_it_stands_in_a_file(
     assert children.bundle(inside, LIMITS, start=0, length=3).trouble
 
 
-def test_a_child_reads_a_page(children: Children) -> None:
+def test_a_child_reads_a_page(children: BundleChildren) -> None:
     body = b'<html lang="de"><meta name="citation_title" content="Regen"></html>'
     biblio = children.page("https://a.example/", body, "text/html", [])
     assert (biblio.title, biblio.lang) == ("Regen", "de")
 
 
 def test_a_child_that_works_too_long_is_ended(
-    children: Children, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    children: BundleChildren, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PATIENCE", 0)  # no time at all: whatever is asked is late
     bundle = tmp_path / "all.zip"
@@ -62,7 +62,7 @@ def test_a_child_that_works_too_long_is_ended(
     assert children.mimetype(b"GIF89a") == "image/gif"
 
 
-def test_a_child_has_a_bound_on_memory(children: Children, tmp_path: Path) -> None:
+def test_a_child_has_a_bound_on_memory(children: BundleChildren, tmp_path: Path) -> None:
     # A pax header is read whole: this one says that it has 4 GiB.
     header = bytearray(512)
     header[:1] = b"x"

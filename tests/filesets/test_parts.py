@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.filesets.targets.item import Part, Step, begun, step_after
+from lafka.filesets.targets.item import DownloadStep, Part, begun, step_after
 from lafka.warc import Fields
 
 URL = "https://x.example/big"
@@ -75,15 +75,15 @@ def test_each_answer_has_its_meaning(status: int, headers: Fields, step: str) ->
 def test_a_whole_part_is_verified() -> None:
     assert PART.at(100).is_whole
     assert not PART.is_whole
-    assert step_after(PART.at(100), 416, partial("bytes */100")) is Step.VERIFY
+    assert step_after(PART.at(100), 416, partial("bytes */100")) is DownloadStep.VERIFY
     unknown = Part(url=URL, offset=100, etag='"a"')
     assert not unknown.is_whole
-    assert step_after(unknown, 416, partial("bytes */100")) is Step.VERIFY
-    assert step_after(unknown, 416, partial("bytes */99")) is Step.ASK_ANEW
+    assert step_after(unknown, 416, partial("bytes */100")) is DownloadStep.VERIFY
+    assert step_after(unknown, 416, partial("bytes */99")) is DownloadStep.ASK_ANEW
 
 
 def test_a_206_that_nobody_asked_for_is_of_no_use() -> None:
-    assert step_after(Part(url=URL), 206, partial("bytes 0-9/10")) is Step.ASK_ANEW
+    assert step_after(Part(url=URL), 206, partial("bytes 0-9/10")) is DownloadStep.ASK_ANEW
 
 
 @pytest.mark.parametrize(
@@ -173,14 +173,14 @@ def download(server: Server, most: int = 60) -> bytes | None:
         part = Part.parse(part.to_bytes())  # as after a kill
         status, headers, body = server.answer(part.headers())
         step = step_after(part, status, headers)
-        if step is Step.VERIFY:
+        if step is DownloadStep.VERIFY:
             return data
-        if step is Step.ASK_ANEW:
+        if step is DownloadStep.ASK_ANEW:
             part, data = Part(url=URL), b""
-        elif step is Step.BEGIN:
+        elif step is DownloadStep.BEGIN:
             part, data = begun(URL, status, headers), body
             part = part.at(len(body))
-        elif step is Step.GO_ON:
+        elif step is DownloadStep.GO_ON:
             data += body
             part = part.at(len(data))
     return None

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from lafka.errors import BadArgument
 from lafka.memento import addresses
-from lafka.memento.addresses import Addresses, Asked, Place
+from lafka.memento.addresses import Addresses, GatewayAddresses, GatewayRequest
 from lafka.web import ranges
 
 BASE = "http://127.0.0.1:8732"
@@ -16,40 +16,54 @@ HERE = Addresses(base=BASE)
 @pytest.mark.parametrize(
     ("path", "query", "asked"),
     [
-        ("/", "", Asked(place=Place.ABOUT)),
-        ("/health", "", Asked(place=Place.HEALTH)),
-        ("/list", "", Asked(place=Place.LIST)),
-        ("/obi/RePEc%3Aabc", "", Asked(place=Place.TIMEGATE, id="RePEc:abc")),
+        ("/", "", GatewayRequest(place=GatewayAddresses.ABOUT)),
+        ("/health", "", GatewayRequest(place=GatewayAddresses.HEALTH)),
+        ("/list", "", GatewayRequest(place=GatewayAddresses.LIST)),
+        ("/obi/RePEc%3Aabc", "", GatewayRequest(place=GatewayAddresses.TIMEGATE, id="RePEc:abc")),
         (
             "/obi/http://x/a%20b",
             "c=%64&d",
-            Asked(place=Place.TIMEGATE, id="http://x/a%20b?c=%64&d"),
+            GatewayRequest(place=GatewayAddresses.TIMEGATE, id="http://x/a%20b?c=%64&d"),
         ),
         (
             "/obi/http%3A%2F%2Fx%2Fa%2520b",
             "z",
-            Asked(place=Place.TIMEGATE, id="http://x/a%20b", query="z"),
+            GatewayRequest(place=GatewayAddresses.TIMEGATE, id="http://x/a%20b", query="z"),
         ),
         (
             "/obi/1352481230/RePEc:abc",
             "",
-            Asked(place=Place.MEMENTO, id="RePEc:abc", number=1352481230),
+            GatewayRequest(place=GatewayAddresses.MEMENTO, id="RePEc:abc", number=1352481230),
         ),
         (
             "/obi/1352481230/http://x/1352481230/",
             "",
-            Asked(place=Place.MEMENTO, id="http://x/1352481230/", number=1352481230),
+            GatewayRequest(
+                place=GatewayAddresses.MEMENTO, id="http://x/1352481230/", number=1352481230
+            ),
         ),
-        ("/timemap/link/2/http://x/", "", Asked(place=Place.LINKS, id="http://x/", number=2)),
-        ("/timemap/json/http%3A%2F%2Fx%2F", "", Asked(place=Place.JSON, id="http://x/")),
+        (
+            "/timemap/link/2/http://x/",
+            "",
+            GatewayRequest(place=GatewayAddresses.LINKS, id="http://x/", number=2),
+        ),
+        (
+            "/timemap/json/http%3A%2F%2Fx%2F",
+            "",
+            GatewayRequest(place=GatewayAddresses.JSON, id="http://x/"),
+        ),
         (
             "/refipos/RePEc%3Aabc",
             "at=1352481230",
-            Asked(place=Place.REFIPOS, id="RePEc:abc", query="at=1352481230"),
+            GatewayRequest(place=GatewayAddresses.REFIPOS, id="RePEc:abc", query="at=1352481230"),
         ),
         # Escaped twice: another id, that nobody has.
-        ("/obi/RePEc%253Aabc", "", Asked(place=Place.TIMEGATE, id="RePEc%3Aabc")),
-        ("/obi/..", "", Asked(place=Place.TIMEGATE, id="..")),
+        (
+            "/obi/RePEc%253Aabc",
+            "",
+            GatewayRequest(place=GatewayAddresses.TIMEGATE, id="RePEc%3Aabc"),
+        ),
+        ("/obi/..", "", GatewayRequest(place=GatewayAddresses.TIMEGATE, id="..")),
         ("/obi/", "", None),
         ("/obi", "", None),
         ("/obi/1352481230/", "", None),
@@ -58,7 +72,7 @@ HERE = Addresses(base=BASE)
         ("", "", None),
     ],
 )
-def test_what_a_path_names(path: str, query: str, asked: Asked | None) -> None:
+def test_what_a_path_names(path: str, query: str, asked: GatewayRequest | None) -> None:
     assert addresses.read(path, query) == asked
 
 
@@ -70,10 +84,10 @@ def test_an_id_that_is_no_text_is_refused() -> None:
 @given(st.text(min_size=1).filter(lambda text: text.encode("utf-8", "replace").decode() == text))
 def test_addresses_are_read_back(name: str) -> None:
     for uri, place in (
-        (HERE.timegate(name), Place.TIMEGATE),
-        (HERE.memento(name, 1352481230), Place.MEMENTO),
-        (HERE.timemap("link", name), Place.LINKS),
-        (HERE.timemap("json", name, 7), Place.JSON),
+        (HERE.timegate(name), GatewayAddresses.TIMEGATE),
+        (HERE.memento(name, 1352481230), GatewayAddresses.MEMENTO),
+        (HERE.timemap("link", name), GatewayAddresses.LINKS),
+        (HERE.timemap("json", name, 7), GatewayAddresses.JSON),
     ):
         asked = addresses.read(uri.removeprefix(BASE))
         assert asked is not None

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.memento import values as memento
-from lafka.memento.values import LINK_FORMAT, PAGE, Memento, Original, Page
+from lafka.memento.values import LINK_FORMAT, PAGE, Memento, Original, TimeMapPage
 from tests.gateway.linkformat import by_rel, links
 
 START = datetime(2012, 11, 9, 17, 13, 50, tzinfo=UTC)
@@ -36,9 +36,11 @@ def days(count: int) -> list[datetime]:
     return [START + timedelta(days=day) for day in range(count)]
 
 
-def page(of: Original, number: int = 1) -> Page:
+def page(of: Original, number: int = 1) -> TimeMapPage:
     count = memento.pages(len(of.mementos))
-    return Page(number=number, uris=[f"http://127.0.0.1:1/link/{n}" for n in range(1, count + 1)])
+    return TimeMapPage(
+        number=number, uris=[f"http://127.0.0.1:1/link/{n}" for n in range(1, count + 1)]
+    )
 
 
 @given(TIMES)

@@ -12,7 +12,7 @@ from typing import Any
 import boto3
 from moto.server import ThreadedMotoServer
 
-from lafka.filesets.targets.s3 import Keys, Place, S3Target
+from lafka.filesets.targets.s3 import BucketPlace, Keys, S3Target
 
 ACCESS, SECRET = "AKIALAFKATESTKEY", "s3cret-of-the-store"
 
@@ -44,7 +44,7 @@ class Store:
         self.client.put_object(Bucket=bucket, Key=key, Body=body)
 
     def target(self, bucket: str, work: Path, *, part_bytes: int = 5 << 20) -> S3Target:
-        place = Place(bucket=bucket, prefix="a/b", endpoint=self.endpoint)
+        place = BucketPlace(bucket=bucket, prefix="a/b", endpoint=self.endpoint)
         keys = Keys(access_key=ACCESS, secret_key=SECRET)
         return S3Target(place, keys, work, part_bytes=part_bytes)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import lafka
 from lafka.archec.files.fobis import (
-    Answer,
+    FobiAnswer,
     Incidence,
     event_of,
     lines_of_miss,
@@ -58,7 +58,7 @@ class Got:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class FobiOutcome:
     """The fate of a fobi once its gathering has committed: ``outcome`` an incidence, or a miss's.
 
     ``md5`` and ``length`` are of the content that is there now.
@@ -66,7 +66,7 @@ class Kept:
 
     outcome: str
     tist: int
-    answer: Answer
+    answer: FobiAnswer
     md5: str | None = None
     length: int | None = None
     why: str = ""
@@ -163,7 +163,7 @@ class FobiKeeper:
 
     # What came --------------------------------------------------------------------------------
 
-    def take(self, got: Got) -> Kept:
+    def take(self, got: Got) -> FobiOutcome:
         """Judge what came and take it into the group."""
         answer = self._answer(got)
         self._settle({answer.uri, *answer.way})
@@ -185,9 +185,9 @@ class FobiKeeper:
             self._roll()
         self._now.touched |= uris
 
-    def _answer(self, got: Got) -> Answer:
+    def _answer(self, got: Got) -> FobiAnswer:
         time = dates.to_text(got.exchanges[-1].time) if got.exchanges else got.time
-        answer = Answer(uri=got.uri, time=time, way=(got.uri,))
+        answer = FobiAnswer(uri=got.uri, time=time, way=(got.uri,))
         if got.error:
             return replace(answer, miss=got.error[0], error=got.error[1])
         try:
@@ -196,7 +196,7 @@ class FobiKeeper:
             return replace(answer, miss=str(Verdict.BAD_URL), error=str(error))
         return self._judged(replace(answer, way=way), got)
 
-    def _judged(self, answer: Answer, got: Got) -> Answer:
+    def _judged(self, answer: FobiAnswer, got: Got) -> FobiAnswer:
         if not got.exchanges:
             return replace(answer, miss=str(Verdict.BAD_HTTP), error="no answer")
         last = got.exchanges[-1]
@@ -222,7 +222,7 @@ class FobiKeeper:
             body = entity.beginning(GUARDS_MAX)
         return self._judge_page(last.url, body, last.payload.content_type)
 
-    def _described(self, answer: Answer, last: LoggedExchange) -> Answer:
+    def _described(self, answer: FobiAnswer, last: LoggedExchange) -> FobiAnswer:
         assert last.payload
         assert last.response
         with Entity(last.response) as entity:
@@ -234,11 +234,11 @@ class FobiKeeper:
                 modified=entity.validator("Last-Modified"),
             )
 
-    def _missed(self, answer: Answer) -> Kept:
+    def _missed(self, answer: FobiAnswer) -> FobiOutcome:
         obis = self._obis([answer.uri, *answer.way])
         lines = list(lines_of_miss(answer, obis, self._now.tist))
         self._make_room(line["id"] for line in lines if line["e"] == Incidence.DELETION)
-        kept = Kept(outcome=answer.miss, tist=self._now.tist, answer=answer)
+        kept = FobiOutcome(outcome=answer.miss, tist=self._now.tist, answer=answer)
         for line in lines:
             self._note(line)
             if line["id"] == answer.uri and line["e"] == Incidence.DELETION:
@@ -263,7 +263,7 @@ class FobiKeeper:
 
     # What is there ----------------------------------------------------------------------------
 
-    def _same(self, answer: Answer) -> Kept:
+    def _same(self, answer: FobiAnswer) -> FobiOutcome:
         """A 304: the content is the one that was there."""
         last = self._records.last(Kind.FOBI, answer.uri)
         content = self._content(last)
@@ -280,7 +280,7 @@ class FobiKeeper:
         held = self._records.held(Kind.FOBI, last.md5[:32])
         return next((content for content in held if content.md5 == last.md5), None)
 
-    def _new(self, answer: Answer, exchanges: Sequence[LoggedExchange]) -> Kept:
+    def _new(self, answer: FobiAnswer, exchanges: Sequence[LoggedExchange]) -> FobiOutcome:
         """A 200, whole."""
         response = exchanges[-1].response
         assert response is not None  # judged
@@ -293,9 +293,9 @@ class FobiKeeper:
             return self._seen(answer, sums.text_sha256, stored, exchanges)
 
     def _seen(
-        self, answer: Answer, text: str, content: Content | Stored,
+        self, answer: FobiAnswer, text: str, content: Content | Stored,
         exchanges: Sequence[LoggedExchange] | None,
-    ) -> Kept:  # fmt: skip
+    ) -> FobiOutcome:  # fmt: skip
         """Each obi on the way with its incidence."""
         obis, lasts = self._obis(answer.way), self._records.last_many(Kind.FOBI, answer.way)
         events = {uri: event_of(lasts.get(uri), text) for uri in answer.way}
@@ -322,11 +322,11 @@ class FobiKeeper:
         self._link(answer, lines, held)
         if exchanges and (stored or self._more):  # what was rolled forward may have none yet
             self._keep(answer, exchanges, held)
-        return Kept(outcome=str(events[answer.uri]), tist=self._now.tist, answer=answer,
+        return FobiOutcome(outcome=str(events[answer.uri]), tist=self._now.tist, answer=answer,
                     md5=held.md5, length=held.length)  # fmt: skip
 
     def _put(
-        self, answer: Answer, lines: dict[str, dict[str, Any]], content: Content | Stored,
+        self, answer: FobiAnswer, lines: dict[str, dict[str, Any]], content: Content | Stored,
         lasts: Mapping[str, Last],
     ) -> Content:  # fmt: skip
         """Store who answered, where that is new; the content, where it lies."""
@@ -341,12 +341,12 @@ class FobiKeeper:
             return held
         return self._now.put(replace(content, line=lines[bar]))
 
-    def _link(self, answer: Answer, lines: Mapping[str, dict[str, Any]], held: Content) -> None:
+    def _link(self, answer: FobiAnswer, lines: Mapping[str, dict[str, Any]], held: Content) -> None:
         place = (held.tist, held.id)
         for uri, to in links(answer.way, lines.keys(), place, self._now.tist).items():
             self._now.link(_held_line(lines[uri], held), to)
 
-    def _keep(self, answer: Answer, exchanges: Sequence[LoggedExchange], held: Content) -> None:
+    def _keep(self, answer: FobiAnswer, exchanges: Sequence[LoggedExchange], held: Content) -> None:
         place = self._store.path(held.tist, held.id).relative_to(self._store.root).as_posix()
         self._now.witnesses.append(
             Witness(exchanges=tuple(exchanges), obi=answer.way[-1], place=place, sha256=held.sha256)

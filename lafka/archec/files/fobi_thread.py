@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from lafka.archec.files.fobi_store import FobiKeeper, Got, Kept
+from lafka.archec.files.fobi_store import FobiKeeper, FobiOutcome, Got
 from lafka.archec.gather.gathering import GROUP
 from lafka.errors import RecordsAway, StorageTrouble
 from lafka.storage.threads import awaited
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 class _Waiting:
     got: Got
     owner: int
-    kept: Future[Kept | None] = field(default_factory=Future)
+    kept: Future[FobiOutcome | None] = field(default_factory=Future)
 
 
 class FobiThread:
@@ -52,7 +52,7 @@ class FobiThread:
     def has_begun(self) -> bool:
         return self._keeper is not None
 
-    def keep(self, got: Got, owner: int) -> Awaitable[Kept | None]:
+    def keep(self, got: Got, owner: int) -> Awaitable[FobiOutcome | None]:
         """Return what became of it, when that is acknowledged; None where it could not be kept,
         which is told, and its raw log stays. ``StorageTrouble``, ``RecordsAway``.
         """
@@ -113,7 +113,7 @@ class FobiThread:
         for waiting, one in kept:
             waiting.kept.set_result(one)
 
-    def _taken(self, waiting: _Waiting) -> Kept | None:
+    def _taken(self, waiting: _Waiting) -> FobiOutcome | None:
         assert self._keeper is not None
         try:
             return self._keeper.take(waiting.got)

@@ -39,7 +39,7 @@ class Incidence(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class FobiAnswer:
     """The outcome of asking for the fobi *uri* at ``time``, ISO 8601 in UTC.
 
     ``way``: normal forms from ``uri`` to who answered. ``miss`` is an outcome where nothing came
@@ -92,7 +92,7 @@ def way_of(urls: Sequence[str]) -> tuple[str, ...]:
     return tuple(way)
 
 
-class Asked(Protocol):
+class SentValidators(Protocol):
     """The validators of an earlier answer that were sent back, and whose answer that was."""
 
     @property
@@ -105,7 +105,7 @@ class Asked(Protocol):
     def answered(self) -> str | None: ...
 
 
-def is_trusted(asked: Asked, url: str, etag: str) -> bool:
+def is_trusted(asked: SentValidators, url: str, etag: str) -> bool:
     """Return whether a 304 of *url* with that *etag* (empty for none) says that the content is as
     it was.
 
@@ -133,7 +133,7 @@ def event_of(last: Last | None, text_sha256: str) -> Incidence:
 
 
 def stored_line(
-    answer: Answer, uri: str, event: Incidence, *, obi: Obi | None, tist: int, rule: RefreshRule
+    answer: FobiAnswer, uri: str, event: Incidence, *, obi: Obi | None, tist: int, rule: RefreshRule
 ) -> dict[str, Any]:
     """The line of *uri*, on the way of *answer*, with another content than before."""
     interval = rule.of_changed(obi) if obi and event is Incidence.CHANGE else rule.of_new()
@@ -149,7 +149,7 @@ def was_pdf(obi: Obi) -> bool:
     return obi.payload == PDF or obi.soft
 
 
-def visit_line(answer: Answer, uri: str, obi: Obi, rule: RefreshRule) -> dict[str, Any]:
+def visit_line(answer: FobiAnswer, uri: str, obi: Obi, rule: RefreshRule) -> dict[str, Any]:
     """The line of *uri*, on the way of *answer*, with the content that it had."""
     values = {
         "e": str(Incidence.VISIT),
@@ -165,7 +165,9 @@ def visit_line(answer: Answer, uri: str, obi: Obi, rule: RefreshRule) -> dict[st
     return values | both
 
 
-def lines_of_miss(answer: Answer, obis: Mapping[str, Obi], tist: int) -> Iterator[dict[str, Any]]:
+def lines_of_miss(
+    answer: FobiAnswer, obis: Mapping[str, Obi], tist: int
+) -> Iterator[dict[str, Any]]:
     """The lines of an answer that gave nothing: a miss of what was asked for, or losses.
 
     What a server says is gone, is gone for all that led there.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lafka.archec import redif
-from lafka.archec.gather.sources import Source, SourceFile
-from lafka.archec.gather.unchanged_files import Look, Oddity, Passage, Passing, Row, passages
+from lafka.archec.gather.sources import RedifSource, SourceFile
+from lafka.archec.gather.unchanged_files import Look, NotedRow, Oddity, Passage, Passing, passages
 from lafka.archec.redif.vocabulary import Problem
 from lafka.errors import BadHandle, BadId, TornFile
 
@@ -30,7 +30,7 @@ class Sighting:
     file: str
     modified: int
     is_own: bool
-    row: Row | None = None
+    row: NotedRow | None = None
 
     @property
     def data(self) -> bytes:
@@ -51,7 +51,7 @@ class Sighting:
         return told | {"encoding": self.template.encoding, "refipos": refipos}
 
 
-def sightings(source: Source, tell: Tell, passing: Passing) -> Iterator[Sighting | Passage]:
+def sightings(source: RedifSource, tell: Tell, passing: Passing) -> Iterator[Sighting | Passage]:
     """All tobis of *source* in its order; *tell* gets what is odd.
 
     What *passing* has of the last run is not read again.
@@ -117,7 +117,7 @@ def _sighting(
 class _Told:
     """The problems of one file, whether it is read or passed over."""
 
-    def __init__(self, reader: redif.Reader, look: Look, tell: Tell) -> None:
+    def __init__(self, reader: redif.TemplateReader, look: Look, tell: Tell) -> None:
         self.reader, self._odd, self._tell = reader, look.entry.odd, tell
 
     def template(self, template: redif.Template) -> None:

@@ -91,7 +91,7 @@ AGE_MAX = 86_400
 """Seconds after which the next one begins."""
 
 
-class Pieces(Protocol):
+class LargeBytes(Protocol):
     """Bytes too many to be held at once; ``size`` of them."""
 
     @property
@@ -108,7 +108,7 @@ class Stored:
     added when it is stored.
     """
 
-    data: bytes | Pieces
+    data: bytes | LargeBytes
     mtime: int
     checksums: Checksums
     line: Line
@@ -123,7 +123,7 @@ class Stored:
 
 
 @dataclass(slots=True)
-class Group:
+class CommitGroup:
     """A group that is stored together: lines, drafts with the names they get, links.
 
     Paths are texts: of 65,536 files in one folder, making and taking apart each Path would show.
@@ -160,8 +160,8 @@ class Gathering:
         self._store, self._records, self._kind, self._journal = store, records, kind, journal
         self._folder = store.folder(tist)
         self._held_now: dict[str, list[Content]] = {}
-        self._group = Group()
-        self._begun: Group | None = None  # its drafts are on their way to the disk
+        self._group = CommitGroup()
+        self._begun: CommitGroup | None = None  # its drafts are on their way to the disk
         self._drafts = 0
 
     @classmethod
@@ -312,7 +312,7 @@ class Gathering:
             return
         self._held_now = {}
         self._guarded(lambda: self._sync(group))
-        self._begun, self._group = group, Group()
+        self._begun, self._group = group, CommitGroup()
 
     def _end_commit(self) -> None:
         """Acknowledge the group that was begun, if there is one."""
@@ -332,14 +332,14 @@ class Gathering:
         self.counts.update(line["e"] for line in group.lines if line["e"] != "end")
         self._apply(group.lines)
 
-    def _sync(self, group: Group) -> None:
+    def _sync(self, group: CommitGroup) -> None:
         if group.drafts:
             assert group.anchor is not None
             group.syncing = begin_sync([draft for draft, _ in group.drafts], group.anchor)
         elif group.links:
             make_folders(self._folder)
 
-    def _place(self, group: Group) -> None:
+    def _place(self, group: CommitGroup) -> None:
         if group.syncing is not None:
             group.syncing()
         group.close()
@@ -373,7 +373,7 @@ class Gathering:
 
     def _undo(self) -> None:
         """Take the names of the groups away again, all given just now; what is left, recovery."""
-        groups, self._begun, self._group = (self._begun, self._group), None, Group()
+        groups, self._begun, self._group = (self._begun, self._group), None, CommitGroup()
         for group in filter(None, groups):
             group.close()
             for path in (*group.named, *(draft for draft, _ in group.drafts)):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from lafka.archec.gather.sources import Source, below_root
+from lafka.archec.gather.sources import RedifSource, below_root
 from lafka.archec.gather.unchanged_files import Barren
 from lafka.archec.records import GatheringRecord, Kind, Records, in_batches
 from lafka.archec.store.folders import ObiStore
@@ -82,7 +82,11 @@ class LossRule:
 
 
 def losses(
-    records: Records, source: Source, rule: LossRule, was_seen: Callable[[int], bool], tist: int
+    records: Records,
+    source: RedifSource,
+    rule: LossRule,
+    was_seen: Callable[[int], bool],
+    tist: int,
 ) -> Iterator[dict[str, Any]]:
     """Journal lines: deletions that are believed, and how many of which archive are not."""
     there: Counter[str] = Counter()
@@ -114,7 +118,7 @@ def _deletions(
             yield {"e": "deletion", "id": obi, "why": "gone from the data"}
 
 
-def covered(source: Source, code: str, rule: LossRule) -> bool:
+def covered(source: RedifSource, code: str, rule: LossRule) -> bool:
     """Return whether a tobi of the archive *code* that was not seen is gone indeed.
 
     In ``all/`` stand copies of archive and series templates, so that has to be read as well.

@@ -152,7 +152,7 @@ _OBI_DRAFT = re.compile(re.escape(DRAFT) + r"[0-9]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recovered:
+class RecoveredGathering:
     """A gathering that was killed: tobis rolled forward, drafts and links removed, bytes torn."""
 
     tist: int
@@ -176,7 +176,7 @@ class Unlisted:
 
 def recover(
     store: ObiStore, records: Records, kind: Kind, unlisted: Unlisted
-) -> Iterator[Recovered]:
+) -> Iterator[RecoveredGathering]:
     """End the dead gatherings of *kind*, oldest first; under that kind's lock.
 
     The records take in what they lack. ``BadJournal`` where a journal is damaged: then nothing is
@@ -207,7 +207,7 @@ def _dead(store: ObiStore, kind: Kind, tist: int, run: str | None) -> Journal | 
 
 def _ended(
     store: ObiStore, records: Records, journal: Journal, tist: int, unlisted: Unlisted
-) -> Recovered:
+) -> RecoveredGathering:
     torn = _cut_torn(journal, records.applied(tist))
     evidence.cut_torn(evidence.path_of(store, tist))
     lines = [line for _, line in read(journal.path)]
@@ -227,7 +227,7 @@ def _ended(
     if removed:
         sync_folder(folder)
     _close(journal, records, tist, lines, rolled)
-    return Recovered(tist=tist, rolled=len(rolled), removed=removed, torn=torn)
+    return RecoveredGathering(tist=tist, rolled=len(rolled), removed=removed, torn=torn)
 
 
 def _cut_torn(journal: Journal, applied: int) -> int:

@@ -20,8 +20,8 @@ import lafka
 from lafka.archec.gather.found_templates import read_tobi
 from lafka.archec.gather.gathering import Gathering, Stored
 from lafka.archec.gather.loss_rules import LossRule, unproved
-from lafka.archec.gather.recovery import Recovered, Unlisted, recover
-from lafka.archec.gather.sources import Source
+from lafka.archec.gather.recovery import RecoveredGathering, Unlisted, recover
+from lafka.archec.gather.sources import RedifSource
 from lafka.archec.gather.tobis import Clocks, TobiRun
 from lafka.archec.gather.unchanged_files import Passing
 from lafka.archec.records import Content, DataProblem, Kind, Records
@@ -107,12 +107,12 @@ class TobiReport:
     counts: Counter[str] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
     withheld: dict[str, int] = field(default_factory=dict)
-    recovered: list[Recovered] = field(default_factory=list)
+    recovered: list[RecoveredGathering] = field(default_factory=list)
     whole: bool = True
     moved: int = 0
 
 
-def gather_tobis(store: ObiStore, records: Records, source: Source, plan: Plan) -> TobiReport:
+def gather_tobis(store: ObiStore, records: Records, source: RedifSource, plan: Plan) -> TobiReport:
     """Take what *source* has into *store*.
 
     ``ArchiveBusy`` where another run does so, ``BadArgument`` for a time that is over,
@@ -170,7 +170,7 @@ def _tist(last: int, plan: Plan, report: TobiReport) -> int:
     return max(now, last + 1)
 
 
-def _head(store: ObiStore, source: Source, plan: Plan, run: str) -> dict[str, Any]:
+def _head(store: ObiStore, source: RedifSource, plan: Plan, run: str) -> dict[str, Any]:
     """Return what the first line of each journal of this run says."""
     return {
         "kind": str(Kind.TOBI),
@@ -193,7 +193,7 @@ def _beginner(
     return begin
 
 
-def told_source(source: Source, store: ObiStore) -> str | dict[str, str]:
+def told_source(source: RedifSource, store: ObiStore) -> str | dict[str, str]:
     """Return how a journal names *source*: below the home where it is there; a tarball by its
     SHA-256.
     """

@@ -75,7 +75,7 @@ class SourceFile:
         return self._read(size)
 
 
-class Source(ABC):
+class RedifSource(ABC):
     """RePEc data; read once, from first to last.
 
     ``problems`` and what ``covers`` says are whole when the iteration has ended. ``partial``
@@ -124,7 +124,7 @@ class Source(ABC):
             self.archives.add(folder.lower())
 
 
-def open_source(path: str | Path) -> Source:
+def open_source(path: str | Path) -> RedifSource:
     """The folder or tarball *path*; BadSource where it is neither."""
     try:
         found = Path(path).resolve(strict=True)
@@ -137,7 +137,7 @@ def open_source(path: str | Path) -> Source:
     raise BadSource(f"{path}: neither a folder nor a tarball")
 
 
-class FolderSource(Source):
+class FolderSource(RedifSource):
     """A folder and all that lies below it, in byte order of the paths."""
 
     def __init__(self, path: Path) -> None:
@@ -256,7 +256,7 @@ class _Tar(tarfile.TarFile):
     """Whether the block of zeros was met that ends a tarball; tarfile itself does not ask."""
 
 
-class TarSource(Source):
+class TarSource(RedifSource):
     """A tarball, plain or compressed by gzip, bzip2 or xz, read once from its first byte.
 
     ``digest`` of the file is not taken here: a reader that wants it reads ``path``.

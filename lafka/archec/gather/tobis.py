@@ -18,8 +18,8 @@ from lafka.archec.gather.found_templates import Sighting, sightings
 from lafka.archec.gather.gathering import AGE_MAX, GROUP, OBIS_MAX, Gathering, Stored
 from lafka.archec.gather.loss_rules import LossRule, losses
 from lafka.archec.gather.recovery import event_of
-from lafka.archec.gather.sources import Source
-from lafka.archec.gather.unchanged_files import Passage, Passing, Row, unpickled
+from lafka.archec.gather.sources import RedifSource
+from lafka.archec.gather.unchanged_files import NotedRow, Passage, Passing, unpickled
 from lafka.archec.records import Kind, Last, Records
 from lafka.archec.redif.vocabulary import Problem
 from lafka.archec.store import texts
@@ -110,7 +110,7 @@ class _Fresh:
 
     text: str
     place: int
-    rows: list[Row | None] = field(default_factory=list)
+    rows: list[NotedRow | None] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +138,7 @@ class TobiRun:
     """
 
     def __init__(
-        self, records: Records, source: Source, begin: Begin, *, tist: int, rule: LossRule,
+        self, records: Records, source: RedifSource, begin: Begin, *, tist: int, rule: LossRule,
         clocks: Clocks, tell: Callable[[Problem], None], passing: Passing, unproved: Unproved,
         replays: bool = False,
     ) -> None:  # fmt: skip

@@ -75,7 +75,7 @@ class Passage(NamedTuple):
     draft: int
 
 
-class Row(NamedTuple):
+class NotedRow(NamedTuple):
     """The place where the outcome of a sighting is to be noted: a draft, and a row of it."""
 
     draft: int
@@ -83,7 +83,7 @@ class Row(NamedTuple):
 
 
 @dataclass(slots=True)
-class Entry:
+class FileEntry:
     """The content of a file: columns of its templates, number 0 of what is no tobi.
 
     ``slices`` are digests of 64 bits, which is enough as nobody knows the ``salt`` that they are
@@ -105,7 +105,7 @@ class Entry:
         return b"".join([digest, self.salt, zlib.compress(told.encode(), 1), *self.slices])
 
     @classmethod
-    def decoded(cls, data: bytes) -> Entry:
+    def decoded(cls, data: bytes) -> FileEntry:
         packed = zlib.decompressobj()
         numbers, lines, own, odd = json.loads(packed.decompress(data[_DIGEST + _SALT :]))
         slices = packed.unused_data
@@ -131,7 +131,7 @@ class Entry:
         self.own.append(is_own)
         self.slices.append(self.digest(template.data) if is_plain else _UNKNOWN)
 
-    def take(self, known: Entry, found: Sequence[Passed]) -> None:
+    def take(self, known: FileEntry, found: Sequence[Passed]) -> None:
         """Templates of *known*, which has the same salt."""
         if known.odd:
             for here, (place, _) in enumerate(found, len(self.numbers)):
@@ -165,7 +165,7 @@ class _Draft:
 
     key: bytes
     digest: bytes
-    entry: Entry
+    entry: FileEntry
     left: int = 1  # what is not judged yet, the end of the file included
     is_spoilt: bool = False
 
@@ -192,14 +192,14 @@ class Look:
 
     def __init__(self, source: bytes | Readable, key: bytes = b"", digest: bytes = b"") -> None:
         self.source, self.key, self.digest = source, key, digest
-        self.entry = Entry()
+        self.entry = FileEntry()
         self.is_known = self.is_same = False
 
     def known(self, found: bytes | None) -> None:
         """Take up what the records have of it."""
         if found:
             self.is_known = True
-            self.entry = Entry.decoded(found)
+            self.entry = FileEntry.decoded(found)
             self.is_same = found[:_DIGEST] == self.digest
 
     def finder(self) -> Find | None:
@@ -246,26 +246,26 @@ class Passing:
         if not look.key:
             return 0
         self._last += 1
-        self._drafts[self._last] = _Draft(look.key, look.digest, Entry(salt=look.entry.salt))
+        self._drafts[self._last] = _Draft(look.key, look.digest, FileEntry(salt=look.entry.salt))
         return self._last
 
     def put(
         self, draft: int, template: Template, odd: Sequence[Oddity], *, is_own: bool
-    ) -> Row | None:
+    ) -> NotedRow | None:
         """A template whose number is found out later."""
         if not draft:
             return None
         entry = self._drafts[draft].entry
         entry.add(template, odd, is_own=is_own)
         self._drafts[draft].left += 1
-        return Row(draft, len(entry.numbers) - 1)
+        return NotedRow(draft, len(entry.numbers) - 1)
 
     def put_other(self, draft: int, template: Template, odd: Sequence[Oddity]) -> None:
         """A template that is no tobi."""
         if draft:
             self._drafts[draft].entry.add(template, odd, is_own=False)
 
-    def put_known(self, draft: int, known: Entry, found: Sequence[Passed]) -> None:
+    def put_known(self, draft: int, known: FileEntry, found: Sequence[Passed]) -> None:
         """Templates that are as they were in *known*."""
         if draft:
             self._drafts[draft].entry.take(known, found)
@@ -274,13 +274,13 @@ class Passing:
         if draft:
             self._drafts[draft].left += 1
 
-    def found(self, row: Row | None, number: int) -> None:
+    def found(self, row: NotedRow | None, number: int) -> None:
         """The tobi of *row* is the obi *number*, and has its last text."""
         if row:
             self._drafts[row.draft].entry.numbers[row.place] = number
             self._judged(row.draft)
 
-    def spoil(self, row: Row | None) -> None:
+    def spoil(self, row: NotedRow | None) -> None:
         """The tobi of *row* has another text than the records: its file is read next time."""
         if row:
             self._judged(row.draft, is_spoilt=True)
@@ -305,7 +305,7 @@ class Passing:
         self.barren.held.update(held)
         if draft and held:
             count = len(held)
-            kept = Entry(held, [0] * count, [False] * count, [_UNKNOWN] * count)
+            kept = FileEntry(held, [0] * count, [False] * count, [_UNKNOWN] * count)
             # No file has that digest, so none of this is passed over.
             self._drafts[draft] = _Draft(look.key, bytes(_DIGEST), kept)
         self.end(draft, is_whole=look.is_known)

@@ -7,7 +7,14 @@ Depends on nothing but handles and URIs: no Scrapy, no file, no socket. The rule
 of what is told as odd, are in docs/redif.md.
 """
 
-from lafka.archec.redif.reading import MOST_PROBLEMS, Find, MatchedTemplate, Passed, Reader, read
+from lafka.archec.redif.reading import (
+    MOST_PROBLEMS,
+    Find,
+    MatchedTemplate,
+    Passed,
+    TemplateReader,
+    read,
+)
 from lafka.archec.redif.splitting import (
     LONGEST_TEMPLATE,
     Decoded,

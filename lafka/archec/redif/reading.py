@@ -25,7 +25,7 @@ from lafka.archec.redif.splitting import (
     slices,
 )
 from lafka.archec.redif.templates import Template
-from lafka.archec.redif.vocabulary import JOINED, PROSE, TYPES, Problem, Verdict, disorder, shape
+from lafka.archec.redif.vocabulary import JOINED, PROSE, TYPES, LineKind, Problem, disorder, shape
 from lafka.errors import BadHandle, BadUrl, printable
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ _REPLACEMENT = re.compile("\ufffd")
 _WITHOUT_HANDLE = "mirror"
 
 
-class Reader:
+class TemplateReader:
     """The templates of one file, read once from first to last.
 
     ``problems`` are those of the file outside its templates, and ``counts`` how often each code
@@ -164,13 +164,13 @@ class Reader:
         )
 
 
-def read(source: bytes | Readable, file: str = "") -> Reader:
+def read(source: bytes | Readable, file: str = "") -> TemplateReader:
     """The templates of a file, lazily; *file* is its name in problems.
 
     *source* is read in chunks; what its ``read`` raises goes through, and the template that was
     being read is not given. Nothing is raised on content.
     """
-    return Reader(source, file)
+    return TemplateReader(source, file)
 
 
 class _Found(NamedTuple):
@@ -312,7 +312,7 @@ class _Parsing:
         start, colon, _ = line.partition(":")
         if colon and line[0] not in " \t" and len(start) <= _LONGEST_NAME:
             name = vocabulary.judged(self.type, start)
-            if name.verdict is Verdict.FIELD:
+            if name.verdict is LineKind.FIELD:
                 vocabulary.learn(self.type, start, name.name)
                 return name.name
             if self._begins(name, line, number):
@@ -329,20 +329,20 @@ class _Parsing:
         verdict, known = name
         shown = repr(_shown(line.partition(":")[0]))
         within = self.names[-1]
-        if verdict is Verdict.SPACED:
+        if verdict is LineKind.SPACED:
             self._tell(number, "spaced-field", f"blanks behind {known}")
-        elif verdict is Verdict.MISSPELT:
+        elif verdict is LineKind.MISSPELT:
             self._tell(number, "misspelt-field", f"{shown} for {known}")
-        elif verdict is Verdict.FOREIGN:
+        elif verdict is LineKind.FOREIGN:
             self._tell(number, "unknown-field", f"{known} in a template of type {self.type}")
-        elif verdict is Verdict.UNKNOWN:
+        elif verdict is LineKind.UNKNOWN:
             if within in PROSE:
                 self._tell(number, "unindented-line", f"{shown} within {within}")
                 return False
             self._tell(number, "unknown-field", shown)
             # What follows a colon at once may well be the rest of a URL or a handle.
             return within not in JOINED or line[len(known) + 1 :][:1] in ("", " ", "\t", "\r")
-        return verdict not in (Verdict.URL, Verdict.NONE)
+        return verdict not in (LineKind.URL, LineKind.NONE)
 
     def _tell_of_order(self) -> None:
         for place, code, sentence in disorder(self.names):

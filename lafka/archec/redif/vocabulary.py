@@ -182,7 +182,7 @@ def learn(kind: str, text: str, name: str) -> None:
         known_by_now[text] = name
 
 
-class Verdict(Enum):
+class LineKind(Enum):
     """The kind of the beginning of a line up to its colon."""
 
     FIELD = "a field"
@@ -197,19 +197,19 @@ class Verdict(Enum):
 class Name(NamedTuple):
     """The canonical spelling of a field, where there is one, and how it was come by."""
 
-    verdict: Verdict
+    verdict: LineKind
     name: str
 
 
-class Place(NamedTuple):
+class FieldPlace(NamedTuple):
     """The place of a field in a cluster: its prefix, and whether it opens it."""
 
     prefix: str
     opens: bool
 
 
-PLACES: dict[str, Place] = {
-    f"{prefix}-{name}": Place(prefix, not order)
+PLACES: dict[str, FieldPlace] = {
+    f"{prefix}-{name}": FieldPlace(prefix, not order)
     for prefix, names in CLUSTERS.items()
     for order, name in enumerate(names.split())
 }
@@ -291,20 +291,20 @@ def judged(kind: str, text: str) -> Name:
     """
     name = text.rstrip(" \t")
     if not name or not _NAME_CHARACTERS.issuperset(name):
-        return Name(Verdict.NONE, "")
+        return Name(LineKind.NONE, "")
     lower = name.lower()
-    spaced = Verdict.FIELD if name == text else Verdict.SPACED
+    spaced = LineKind.FIELD if name == text else LineKind.SPACED
     if canonical := known(kind).get(lower):
         return Name(spaced, canonical)
     if lower.startswith(_FAMILIES) and not lower.endswith("-"):
         return Name(spaced, "-".join(part[:1].upper() + part[1:] for part in name.split("-")))
     if lower in ("http", "https", "ftp"):
-        return Name(Verdict.URL, "")
+        return Name(LineKind.URL, "")
     if canonical := misspelt(kind, name):
-        return Name(Verdict.MISSPELT, canonical)
+        return Name(LineKind.MISSPELT, canonical)
     if kind in ITEMS and (canonical := _IN_ITEMS.get(lower)):
-        return Name(Verdict.FOREIGN, canonical)
-    return Name(Verdict.UNKNOWN, name)
+        return Name(LineKind.FOREIGN, canonical)
+    return Name(LineKind.UNKNOWN, name)
 
 
 _LONGEST_KEPT = 300  # fields; the order of a longer template is not kept

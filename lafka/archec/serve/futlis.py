@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from lafka.archec.gather.sources import Source, SourceFile
+    from lafka.archec.gather.sources import RedifSource, SourceFile
 
 
 _TABLES = (
@@ -275,7 +275,7 @@ class FutliList:
                 except TornFile:
                     continue  # the second reading tells of it
 
-    def _from(self, source: Source, *, streaming: bool) -> Iterator[FutliLine]:
+    def _from(self, source: RedifSource, *, streaming: bool) -> Iterator[FutliLine]:
         for file in source:
             try:
                 for template in redif.read(file, file.path):

@@ -173,7 +173,7 @@ def rebuild(settings: BaseSettings | None, failed: Callable[[Exception, int], ob
         print(f"{done} summaries made", file=sys.stderr)
 
 
-class Recovered(NamedTuple):
+class RecoveredRuns(NamedTuple):
     """The numbers of runs that were recovered whole, of those that were not, of problems."""
 
     runs: int
@@ -181,7 +181,7 @@ class Recovered(NamedTuple):
     problems: int
 
 
-def recover(settings: BaseSettings | None, *, keep: bool) -> Recovered:
+def recover(settings: BaseSettings | None, *, keep: bool) -> RecoveredRuns:
     """Store what killed runs of filesets left, and tell it."""
     from lafka.filesets.archive.filesets import recover as recovered  # noqa: PLC0415
 
@@ -193,7 +193,7 @@ def recover(settings: BaseSettings | None, *, keep: bool) -> Recovered:
         for problem in found.problems:
             print(f"{program()} recover: {problem}", file=sys.stderr)
             problems += 1
-    return Recovered(runs, kept, problems)
+    return RecoveredRuns(runs, kept, problems)
 
 
 # ---- The example

@@ -34,7 +34,7 @@ Exchanges = tuple[LoggedExchange, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class PageCapture:
     """A capture of the landing page or of an API's answer."""
 
     role: Role
@@ -101,7 +101,7 @@ class Storing:
         self,
         warc: FilesetWarc,
         request: IngestRequest,
-        pages: list[Page],
+        pages: list[PageCapture],
         *,
         root: Path,
         clock: Callable[[], datetime] = dates.now,

@@ -1,7 +1,7 @@
 """Child processes, with bounds, for work that foreign bytes could make stop or crash.
 
 Three things are: telling a file's type (libmagic), reading a bundle, reading a landing page. The
-children are those of ``storage.children``; the methods of :class:`Children` block.
+children are those of ``storage.children``; the methods of :class:`BundleChildren` block.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BYTES_A_SECOND = 16 << 20
 """Of a bundle, unpacked and hashed four times over: what the slowest machine should do."""
 
 
-class Children:
+class BundleChildren:
     """At most *count* children, started when there is work for them."""
 
     def __init__(self, count: int = 2) -> None:

@@ -19,7 +19,7 @@ from lafka.filesets.checking.records import (
     Found,
     Items,
     NoRecord,
-    Record,
+    PlainRecord,
     Stretch,
     Unplaced,
     gunzipped,
@@ -174,7 +174,7 @@ class _Fileset:
             sentence = "its record headers are not as they were"
             yield problem(self._warc, "fileset-headers", sentence)
 
-    def _block(self, record: Record) -> Iterator[FileProblem]:
+    def _block(self, record: PlainRecord) -> Iterator[FileProblem]:
         _, digests = sums(stretch(self._warc, record.block, record.length), ("sha256",))
         stated = record.fields.get("warc-block-digest", "")
         if stated != f"sha256:{digests['sha256']}":

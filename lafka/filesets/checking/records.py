@@ -220,7 +220,7 @@ class NoRecord(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class PlainRecord:
     """A record at ``offset``: its header's bytes and fields (small letters), and its block."""
 
     offset: int
@@ -234,7 +234,7 @@ class Record:
         return self.block + self.length + len(_END)
 
 
-def records(path: Path) -> Iterator[Record]:
+def records(path: Path) -> Iterator[PlainRecord]:
     """Every record; ``NoRecord`` where the file is none from some byte on."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
@@ -250,7 +250,7 @@ def records(path: Path) -> Iterator[Record]:
             offset = record.end
 
 
-def _record(file: BinaryIO, offset: int) -> Record:
+def _record(file: BinaryIO, offset: int) -> PlainRecord:
     file.seek(offset)
     data = b""
     while _END not in data:
@@ -271,7 +271,7 @@ def _record(file: BinaryIO, offset: int) -> Record:
     length = fields.get("content-length", "")
     if not length.isdigit():
         raise NoRecord(offset, "Content-Length is no number")
-    return Record(
+    return PlainRecord(
         offset=offset,
         header=header,
         fields=fields,

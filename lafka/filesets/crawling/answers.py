@@ -25,7 +25,7 @@ from lafka.capture.guard import AddressRefused
 from lafka.capture.logged import LoggedExchange, LoggedHops
 from lafka.capture.taps import BadTls, BrokenCoding
 from lafka.errors import BadHttp, BadUrl, StorageTrouble, printable
-from lafka.filesets.bundles.children import MAX_PAGE, Children
+from lafka.filesets.bundles.children import MAX_PAGE, BundleChildren
 from lafka.filesets.crawling.tokens import PlatformBases
 from lafka.filesets.model.asks import Answer, Ask, Fetch, FetchBundle, Fetched, Resource
 from lafka.filesets.model.bundles import BundleContents, BundleLimits
@@ -92,7 +92,7 @@ class BundleReader:
     """Reads what came for *want*, in a child, within *limits*; copies have no name in *folder*."""
 
     want: FetchBundle
-    children: Children
+    children: BundleChildren
     limits: BundleLimits
     folder: Path
 
@@ -288,7 +288,7 @@ _DOWNLOAD = FileStatus.ERROR_PLATFORM_DOWNLOAD
 def fetched_of(
     want: Fetch | FetchBundle,
     came: Came,
-    children: Children,
+    children: BundleChildren,
     bases: PlatformBases,
     limits: BundleLimits,
 ) -> Fetched:
@@ -330,7 +330,7 @@ def _framing_trouble(last: LoggedExchange | None, word: str) -> str:
     return "" if payload.trouble == http.ENDS_EARLY else payload.trouble
 
 
-def _read(want: Fetch, block: Source, head: http.Head, children: Children) -> Fetched:
+def _read(want: Fetch, block: Source, head: http.Head, children: BundleChildren) -> Fetched:
     others = tuple(name for name in OTHER_DIGESTS if name in want.file.digests)
     facts = facts_of(http.payload(block, head), others)
     decoded = None
@@ -344,7 +344,7 @@ def _read(want: Fetch, block: Source, head: http.Head, children: Children) -> Fe
     )
 
 
-def _typed(facts: FileFacts, children: Children) -> FileFacts:
+def _typed(facts: FileFacts, children: BundleChildren) -> FileFacts:
     return replace(facts, mimetype=children.mimetype(facts.prefix))
 
 

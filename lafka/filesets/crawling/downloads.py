@@ -16,14 +16,14 @@ from functools import partial
 
 from lafka.capture.logged import LoggedExchange
 from lafka.errors import BadHttp, StorageTrouble
-from lafka.filesets.bundles.children import Children
+from lafka.filesets.bundles.children import BundleChildren
 from lafka.filesets.crawling.answers import BundleReader, Came, framing_trouble
 from lafka.filesets.model.asks import Fetch, FetchBundle, Fetched
 from lafka.filesets.model.bundles import BundleLimits
 from lafka.filesets.model.manifests import FileFacts, compare, facts_of
 from lafka.filesets.model.types import OTHER_DIGESTS, FileStatus
 from lafka.filesets.targets.folder import SYNC_SECONDS, PartFile
-from lafka.filesets.targets.item import Part, Step, begun, step_after
+from lafka.filesets.targets.item import DownloadStep, Part, begun, step_after
 from lafka.politeness.failures import is_final
 from lafka.warc.format.fields import Fields
 
@@ -44,7 +44,7 @@ class PartSink:
     """
 
     def __init__(self, file: PartFile, want: Fetch | FetchBundle, way: Way) -> None:
-        self.step: Step | None = None
+        self.step: DownloadStep | None = None
         self.status = 0
         self.start = file.part.offset
         self._file = file
@@ -71,10 +71,10 @@ class PartSink:
             return False
         asked = self._file.part.headers()
         self.step = step_after(self._file.part, status, fields) if asked else _first(status)
-        if self.step is Step.BEGIN:
+        if self.step is DownloadStep.BEGIN:
             self.start = 0
             self._waiting.put(begun(self._url, status, fields))
-        return self.step in (Step.BEGIN, Step.GO_ON)
+        return self.step in (DownloadStep.BEGIN, DownloadStep.GO_ON)
 
     def begin(self, pause: Callable[[], object], resume: Callable[[], object]) -> None:
         self._pause, self._resume = pause, resume
@@ -165,8 +165,8 @@ class PartSink:
             self._file.sync()
 
 
-def _first(status: int) -> Step:
-    return Step.BEGIN if status == 200 else Step.FAIL
+def _first(status: int) -> DownloadStep:
+    return DownloadStep.BEGIN if status == 200 else DownloadStep.FAIL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +210,7 @@ class Download:
             word, sentence = _trouble(came, sink)
             if not word:
                 break
-            if sink.step is Step.ASK_ANEW:
+            if sink.step is DownloadStep.ASK_ANEW:
                 await way.aside(self.file.begin, Part(url=want.url))
             left = way.tries if self.file.size > before else left - 1
             if left <= 0 or _is_final(came, sink):
@@ -235,9 +235,9 @@ def _trouble(came: Came, sink: PartSink) -> tuple[str, str]:
     if came.error is not None:
         return came.trouble
     last = came.last
-    if sink.step is Step.VERIFY:
+    if sink.step is DownloadStep.VERIFY:
         return "", ""
-    if sink.step not in (Step.BEGIN, Step.GO_ON):
+    if sink.step not in (DownloadStep.BEGIN, DownloadStep.GO_ON):
         return "status", f"HTTP status {sink.status}" if sink.status else "no answer"
     if last is not None and last.truncated not in ("", "length"):
         return "truncated", "the body ends early"
@@ -249,7 +249,7 @@ def _is_final(came: Came, sink: PartSink) -> bool:
     if came.error is not None:
         return is_final(came.error)
     refused = 400 <= sink.status < 500 and sink.status not in _AGAIN
-    return refused and sink.step is Step.FAIL
+    return refused and sink.step is DownloadStep.FAIL
 
 
 def _given_up(came: Came, want: Fetch | FetchBundle, sentence: str) -> Fetched:
@@ -270,7 +270,7 @@ def others_of(want: Fetch | FetchBundle) -> tuple[str, ...]:
 
 
 def looked_into(
-    fetched: Fetched, want: Fetch | FetchBundle, file: PartFile, children: Children,
+    fetched: Fetched, want: Fetch | FetchBundle, file: PartFile, children: BundleChildren,
     limits: BundleLimits,
 ) -> Fetched:  # fmt: skip
     """*fetched*, in the part *file*, with the type of its bytes. Blocks.

@@ -19,7 +19,7 @@ from lafka.errors import KeeperError
 from lafka.filesets.archive.contents import Role, warcinfo_fields
 from lafka.filesets.archive.filesetwarc import FilesetWarc
 from lafka.filesets.archive.index import Hit
-from lafka.filesets.archive.storing import Exchanges, Page, Storing
+from lafka.filesets.archive.storing import Exchanges, PageCapture, Storing
 from lafka.filesets.crawling.answers import Came, LandingPage, answer_of, fetched_of, landing_of
 from lafka.filesets.crawling.itemstore import HeldHere, ItemStore, free_bytes
 from lafka.filesets.crawling.services import Dry, Shop, Wanted
@@ -58,7 +58,7 @@ class Ingest:
         self._request = request
         self._owner = owner
         self._moved = moved
-        self._pages: list[Page] = []
+        self._pages: list[PageCapture] = []
         self._item: FilesetPlatformItem | None = None
         self._claim: Claim | None = None
         self._store: Storing | None = None
@@ -129,7 +129,7 @@ class Ingest:
         came = await self._get(wanted)
         page = await shop.wire.aside(landing_of, came, shop.bases)
         if page is not None:
-            self._pages.append(Page(role=Role.SPLAP, exchanges=came.hops.exchanges))
+            self._pages.append(PageCapture(role=Role.SPLAP, exchanges=came.hops.exchanges))
         landing = await self._landed(page)
         trouble = _landing_trouble(came, page)
         if trouble is not None or page is None:
@@ -197,7 +197,7 @@ class Ingest:
             self._wanted(want.url, want, want.max_bytes, robots=self._shop.robots_everywhere)
         )
         if came.last is not None:
-            self._pages.append(Page(role=Role.API, exchanges=came.hops.exchanges))
+            self._pages.append(PageCapture(role=Role.API, exchanges=came.hops.exchanges))
         return await self._shop.wire.aside(answer_of, want, came, self._shop.bases)
 
     def _wanted(

@@ -18,7 +18,7 @@ from lafka.capture.run import Run
 from lafka.errors import Stopped, StorageTrouble
 from lafka.filesets.archive.filesets import BOUND, Filesets
 from lafka.filesets.archive.index import HitIndex
-from lafka.filesets.bundles.children import Children
+from lafka.filesets.bundles.children import BundleChildren
 from lafka.filesets.crawling.answers import Came
 from lafka.filesets.crawling.downloads import PartSink
 from lafka.filesets.crawling.tokens import PlatformBases
@@ -73,7 +73,7 @@ class Shop:
     rules: Rules
     filesets: Filesets
     index: HitIndex
-    children: Children
+    children: BundleChildren
     bases: PlatformBases
     run: str
     collection: str

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from lafka.errors import BadArgument
 from lafka.filesets.targets.folder import FolderTarget
 from lafka.filesets.targets.item import Target
-from lafka.filesets.targets.s3 import Keys, Place, S3Target
+from lafka.filesets.targets.s3 import BucketPlace, Keys, S3Target
 
 WORK = ".work"
 """Folder, below that of items, in which items of a bucket are made."""
@@ -32,7 +32,7 @@ def target_of(settings: Mapping[str, Any]) -> Target:
     if not str(named or "").startswith("s3://"):
         return FolderTarget(Path(named) if named else folder)
 
-    place = Place.parse(
+    place = BucketPlace.parse(
         str(named), settings.get("AWS_ENDPOINT_URL"), settings.get("AWS_REGION_NAME")
     )
     if place.endpoint and not is_safe(place.endpoint):

@@ -154,7 +154,7 @@ _UNSATISFIED = re.compile(r"bytes\s+\*/(\d{1,18})", re.IGNORECASE)
 _WHOLE = re.compile(r"\d{1,18}")
 
 
-class Step(StrEnum):
+class DownloadStep(StrEnum):
     """The meaning of an answer to a request for the rest of a file."""
 
     GO_ON = "go-on"
@@ -246,17 +246,21 @@ def begun(url: str, status: int, headers: Fields) -> Part:
     )
 
 
-def step_after(part: Part, status: int, headers: Fields) -> Step:
+def step_after(part: Part, status: int, headers: Fields) -> DownloadStep:
     """Return what an answer to ``part.headers()`` means."""
     if status == 200:
-        return Step.BEGIN
+        return DownloadStep.BEGIN
     if status == 206:
-        return Step.GO_ON if _follows(part, headers) else Step.ASK_ANEW
+        return DownloadStep.GO_ON if _follows(part, headers) else DownloadStep.ASK_ANEW
     if status == 416:
         found = _UNSATISFIED.fullmatch(headers.first("Content-Range").strip())
         whole = found is not None and int(found[1]) == part.offset
-        return Step.VERIFY if whole and part.length in (None, part.offset) else Step.ASK_ANEW
-    return Step.FAIL
+        return (
+            DownloadStep.VERIFY
+            if whole and part.length in (None, part.offset)
+            else DownloadStep.ASK_ANEW
+        )
+    return DownloadStep.FAIL
 
 
 def _follows(part: Part, headers: Fields) -> bool:

@@ -62,7 +62,7 @@ _CONFIG = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class BucketPlace:
     """``s3://bucket/prefix`` at an endpoint; ``endpoint`` empty for Amazon's."""
 
     bucket: str
@@ -118,7 +118,7 @@ class S3Target:
     """The items at *place*, made in the folder *work*."""
 
     def __init__(
-        self, place: Place, keys: Keys, work: Path, *, part_bytes: int = PART_BYTES
+        self, place: BucketPlace, keys: Keys, work: Path, *, part_bytes: int = PART_BYTES
     ) -> None:
         self._sessions, _ = library()
         self.at = place

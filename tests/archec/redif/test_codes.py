@@ -26,7 +26,7 @@ def of_one_file() -> list[Path]:
     return [path for path in fixtures() if path.stem not in ACROSS_TEMPLATES]
 
 
-def told(reader: redif.Reader) -> list[Problem]:
+def told(reader: redif.TemplateReader) -> list[Problem]:
     """All problems of a file, by line."""
     found = [problem for template in reader for problem in template.problems]
     return sorted([*found, *reader.problems])

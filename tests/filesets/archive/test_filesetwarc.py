@@ -17,7 +17,7 @@ from lafka.errors import BadSuwaf, BadWarc, ShortWarc
 from lafka.filesets.archive.contents import Role
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.filesetwarc import FilesetWarc
-from lafka.filesets.archive.storing import Page, Storing
+from lafka.filesets.archive.storing import PageCapture, Storing
 from lafka.filesets.checking.filesets import check_filesets
 from lafka.filesets.model.asks import Keep
 from lafka.filesets.model.manifests import facts_of, filled
@@ -62,7 +62,7 @@ class Store:
         return warc
 
     def storing(self, fileset: str = ID) -> Storing:
-        pages = [Page(role=Role.SPLAP, exchanges=(self.page,))]
+        pages = [PageCapture(role=Role.SPLAP, exchanges=(self.page,))]
         storing = Storing(self.locked(fileset), IngestRequest.of_url(URL), pages,
                           root=self.filesets.root, clock=lambda: TIME)  # fmt: skip
         storing.version(ITEM, IngestStrategy.WEB_FILESET, anew=False)

@@ -12,7 +12,7 @@ import pytest
 from lafka.errors import BadArgument, Stopped
 from lafka.filesets.targets.folder import PartFile
 from lafka.filesets.targets.item import ForeignItem, ItemDescription, TargetTrouble
-from lafka.filesets.targets.s3 import BucketItem, Keys, Place, S3Target
+from lafka.filesets.targets.s3 import BucketItem, BucketPlace, Keys, S3Target
 from tests.services.stores import SECRET, Store, serving
 
 PART = 5 << 20
@@ -198,10 +198,10 @@ def test_a_crawl_that_stops_is_not_waited_for(store: Store, tmp_path: Path) -> N
 
 def test_a_store_that_refuses_is_told_without_its_keys(store: Store, tmp_path: Path) -> None:
     keys = Keys(access_key="AKIA", secret_key=SECRET)
-    place = Place(bucket="none-such", endpoint=store.endpoint)
+    place = BucketPlace(bucket="none-such", endpoint=store.endpoint)
     with pytest.raises(TargetTrouble, match="NoSuchBucket") as raised:
         item(S3Target(place, keys, tmp_path))
-    away = S3Target(Place(bucket="none-such", endpoint="http://127.0.0.1:9"), keys, tmp_path)
+    away = S3Target(BucketPlace(bucket="none-such", endpoint="http://127.0.0.1:9"), keys, tmp_path)
     away.client.meta.config.retries["total_max_attempts"] = 1
     with pytest.raises(TargetTrouble, match="EndpointConnectionError"):
         item(away)
@@ -221,12 +221,12 @@ def test_a_store_that_refuses_is_told_without_its_keys(store: Store, tmp_path: P
 )
 def test_a_place_that_is_none_is_refused(text: str, endpoint: str | None, sentence: str) -> None:
     with pytest.raises(BadArgument, match=sentence) as raised:
-        Place.parse(text, endpoint)
+        BucketPlace.parse(text, endpoint)
     assert "secret" not in str(raised.value)
 
 
 def test_a_place_names_its_keys() -> None:
-    place = Place.parse("s3://bucket/a/b/", "https://S3.example:9000", "eu-west-1")
+    place = BucketPlace.parse("s3://bucket/a/b/", "https://S3.example:9000", "eu-west-1")
     assert (place.host, place.key("item", "files/x")) == ("s3.example", "a/b/item/files/x")
-    assert Place.parse("s3://bucket").key("item", "item.json") == "item/item.json"
-    assert Place.parse("s3://bucket").host == "s3.amazonaws.com"
+    assert BucketPlace.parse("s3://bucket").key("item", "item.json") == "item/item.json"
+    assert BucketPlace.parse("s3://bucket").host == "s3.amazonaws.com"
