@@ -41,7 +41,7 @@ from lafka.papers.lists.feeder import Feeder
 from lafka.papers.lists.futlis import Line
 from lafka.papers.walk.asks import Ask, Capture, Past
 from lafka.papers.walk.outcomes import Outcome
-from lafka.papers.walk.pages import read_first
+from lafka.papers.walk.pages import read_first, tail_of
 from lafka.papers.walk.trails import Trail
 from lafka.politeness.failures import not_the_sites
 from lafka.politeness.feeder import HostFeeder
@@ -257,7 +257,12 @@ class FutliSpider(RoadSpider[Line]):
         while True:
             if trail.wants_more and page is not None:
                 found = await self.pages.read(page, trail.futli.pid)
-                trail = trail.widened(found.candidates, verdict=found.verdict, reason=found.reason)
+                trail = trail.widened(
+                    found.candidates,
+                    verdict=found.verdict,
+                    reason=found.reason,
+                    tail=tail_of(found.kind),
+                )
             trail, ask = trail.next_ask()
             if ask is None:
                 if version := trail.next_version():
@@ -345,6 +350,7 @@ class FutliSpider(RoadSpider[Line]):
                 verdict=found.verdict,
                 reason=found.reason,
                 partly=found.partly,
+                tail=tail_of(found.kind),
             )
         async for next_ in self._go_on(trail, page):
             yield next_
