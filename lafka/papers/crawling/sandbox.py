@@ -65,6 +65,7 @@ class Pages:
             "content_type": page.content_type,
             "link_headers": page.link_headers,
             "aliases": page.aliases,
+            "titles": page.titles,
             "most": self._most,
         }
         answer = self._children.ask("page", question, page.body, seconds=CPU_SECONDS)
@@ -94,6 +95,7 @@ def _read(question: dict[str, Any], body: bytes) -> dict[str, Any]:
         question["content_type"],
         tuple(question["link_headers"]),
         tuple(question["aliases"]),
+        tuple(question["titles"]),
     )
     found = reading.read(page)
     return replace(found, candidates=found.candidates[: question["most"]]).as_json()

@@ -21,6 +21,7 @@ from parsel import Selector
 
 from lafka.papers.candidates import Candidate
 from lafka.papers.finders import urls, weights
+from lafka.papers.finders.identity import identify
 from lafka.papers.finders.pages import Element, Page, text_of
 
 ONE_OF_MANY = "one-of-many"
@@ -87,12 +88,12 @@ def _other(candidate: Candidate) -> Candidate:
 def _in_own_row(
     page: Page, rows: list[tuple[Candidate, Element, str]]
 ) -> Iterator[tuple[Candidate, Element]]:
-    """The files of the row that the futli's fragment names, or the pid's number."""
+    """The files of the row that the futli's fragment names, the pid's number, or the title."""
     marked = _marked(page)
     if marked is not None:
         found = [(c, e) for c, e, _ in rows if _is_in(e.node, marked)]
     else:
-        found = _by_handle(page.identity.handles, rows)
+        found = _by_handle(page.identity.handles, rows) or _by_title(page, rows)
     for candidate, element in found:
         yield _owned(candidate), element
 
@@ -106,6 +107,15 @@ def _by_handle(
     found = [(c, e) for c, e, row in rows if handle.search(row.lower())]
     if len({_block(e.node) for _, e in found}) > 1:
         found = [(c, e) for c, e in found if handle.search(urls.path_and_query(c.url))]
+    return found if len({_block(e.node) for _, e in found}) == 1 else []
+
+
+def _by_title(
+    page: Page, rows: list[tuple[Candidate, Element, str]]
+) -> list[tuple[Candidate, Element]]:
+    """The one row that holds the title that the futli's list gives; none where several do."""
+    given = identify(page.url, titles=page.titles)
+    found = [(c, e) for c, e, row in rows if given.beside_title(row) is not None]
     return found if len({_block(e.node) for _, e in found}) == 1 else []
 
 

@@ -6,6 +6,8 @@
   (without one: than two) is refused, as it holds an unquoted URL with a comma.
 - jsonl: ``{"pid": ..., "futli": ...}``.
 
+A header or a key may name a ``restriction`` and a ``title`` as well.
+
 Whatever a line holds, it gives a row that says what is wrong with it, and raises nothing.
 """
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 _PID_KEYS = ("pid", "handle", "id", "paper", "paper-id", "paper_id", "doi")
 _URL_KEYS = ("futli", "url", "link", "href", "uri", "file-url", "file_url", "fulltext")
+_TITLE_KEYS = ("title",)
 _RESTRICTION_KEYS = ("restriction", "restricted", "file-restriction", "file_restriction")
 
 
@@ -31,6 +34,7 @@ class Row(NamedTuple):
     restriction: str = ""
     broken_pid: str = ""
     broken_url: str = ""
+    title: str = ""
 
 
 class _Columns(NamedTuple):
@@ -38,15 +42,20 @@ class _Columns(NamedTuple):
     url: int = 1
     restriction: int | None = None
     width: int = 2
+    title: int | None = None
 
     def row(self, fields: list[str]) -> Row:
-        if self[:3] == (0, 1, None) and len(fields) > 1:  # as nearly all lists have them
+        if (
+            self[:3] == (0, 1, None) and self.title is None and len(fields) > 1
+        ):  # as nearly all lists have them
             return Row(fields[0], fields[1])
 
         def field(column: int | None) -> str:
             return fields[column] if column is not None and column < len(fields) else ""
 
-        return Row(field(self.pid), field(self.url), field(self.restriction))
+        return Row(
+            field(self.pid), field(self.url), field(self.restriction), title=field(self.title)
+        )
 
 
 def _header(fields: list[str]) -> _Columns | None:
@@ -59,7 +68,7 @@ def _header(fields: list[str]) -> _Columns | None:
     pid, url = column(_PID_KEYS), column(_URL_KEYS)
     if pid is None or url is None:
         return None
-    return _Columns(pid, url, column(_RESTRICTION_KEYS), len(names))
+    return _Columns(pid, url, column(_RESTRICTION_KEYS), len(names), column(_TITLE_KEYS))
 
 
 class _Split(NamedTuple):
@@ -126,7 +135,7 @@ class Jsonl:
     """Rows of a list of JSON objects."""
 
     def row(self, text: str) -> Row:
-        """The values of a line that name a pid, a URL and a restriction."""
+        """The values of a line that name a pid, a URL, a restriction and a title."""
         try:
             keys = json.loads(text)
         except (ValueError, RecursionError):
@@ -138,7 +147,8 @@ class Jsonl:
         url, broken_url = self._text(keys, _URL_KEYS)
         restriction = next((keys[key] for key in _RESTRICTION_KEYS if keys.get(key)), "")
         shown = restriction if isinstance(restriction, str) else "yes"
-        return Row(pid, url, shown, broken_pid, broken_url)
+        title = next((keys[key] for key in _TITLE_KEYS if isinstance(keys.get(key), str)), "")
+        return Row(pid, url, shown, broken_pid, broken_url, title)
 
     def _text(self, keys: dict[str, Any], names: tuple[str, ...]) -> tuple[str, str]:
         value = next((keys[name] for name in names if name in keys), None)

@@ -46,6 +46,8 @@ def resolved(text: str) -> str | None:
     return None
 
 
+TITLE_MAX = 500
+"""Characters of a title that are read."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -66,7 +68,8 @@ def verdict(number: int, row: Row, scheme: Scheme) -> Line:
     url = _as_escapes(row.url.strip(" \t\r\n"))
     line = partial(Line, number=number, pid_text=_as_escapes(row.pid), url_text=url)
     try:
-        futli = Futli(pid=_pid(row, scheme), url=_url(row, url))
+        title = " ".join(_as_escapes(row.title[:TITLE_MAX]).split()) if row.title else ""
+        futli = Futli(pid=_pid(row, scheme), url=_url(row, url), title=title)
     except BadPid as error:
         return line(outcome="bad-pid", problem=str(error))
     except BadUrl as error:

@@ -132,3 +132,13 @@ def test_more_for_it_is_more_likely():
     values = features(found, rival=0.0)
     assert probability(values) > probability({**values, "denied": 1.0})
     assert probability(values) > probability({**values, "lead": -4.0})
+
+
+def test_the_title_that_a_list_gives_tells_the_row():
+    titles = [f"Slow glaciers, quick rivers and {w} valleys" for w in ("dry", "deep", "old", "new")]
+    rows = (f"<li>{t}, Quill <a href={chr(97 + n) * 3}.pdf>PDF</a>" for n, t in enumerate(titles))
+    body = f"<h1>Working papers</h1><ul>{''.join(rows)}</ul>".encode()
+    page = Page("https://x.example/wp/", body, titles=(titles[2],))
+    found = find(page)
+    assert [c.url for c in found if c.label == "fut"] == ["https://x.example/wp/ccc.pdf"]
+    assert found[0].promising
