@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 
 from lafka.capture.exchanges import Exchange
 from lafka.capture.rawlog import RawLog
+from lafka.capture.verdicts import judge
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.recovery import end_of
 from lafka.papers.lists.futlis import Futli
-from lafka.papers.walk.asks import Ask, Capture
-from lafka.papers.walk.outcomes import Outcome, judge
-from lafka.papers.walk.trails import Trail
+from lafka.papers.outcomes import Outcome
+from lafka.papers.walk import Ask, Capture, Trail
 
 
 def payload(seed: str, size: int) -> bytes:
@@ -46,7 +46,7 @@ def recorded(
         ask=ask,
         url=url,
         time=found.time,
-        outcome=judge(found.payload),
+        outcome=Outcome.from_verdict(judge(found.payload)),
         payload=found.payload,
         exchanges=(found,),
     )

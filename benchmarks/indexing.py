@@ -20,10 +20,10 @@ from time import perf_counter
 from benchmarks import captures, papers_made, runs
 from benchmarks.tables import markdown
 from lafka.capture.rawlog import RawLog
-from lafka.index.build import Place, refresh
+from lafka.index.build import refresh
 from lafka.index.captures import index_captures
 from lafka.index.search import Question, search
-from lafka.index.tables import open_to_read
+from lafka.index.tables import IndexFiles, open_to_read
 from lafka.papers import Archive
 
 PAPERS = 1_000_000
@@ -90,7 +90,7 @@ def _captures(count: int, judge: Judge) -> str:
         raw = RawLog(archive.root / "raw", run, config={}, keep=False)
         for number in range(count):
             captures.store(archive, raw, captures.recorded(archive, raw, number, 20_000))
-        place = Place.of(archive.root)
+        place = IndexFiles.of(archive.root)
         refresh(archive, place)
         begun, cpu = perf_counter(), sum(os.times()[:4])  # of ended children, too
         refresh(archive, place, more=[index_captures])

@@ -15,7 +15,7 @@ from benchmarks.tables import markdown
 from lafka.capture.rawlog import RawLog
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.paperwarc import Stored, TrailRecord
-from lafka.papers.walk.trails import Trail
+from lafka.papers.walk import Trail
 from lafka.storage.keeper import Commit, all_done
 from lafka.storage.steps import Steps
 

@@ -55,7 +55,7 @@ def table(*, quick: bool = False) -> str:
         rows,
         f"Random order over {kinds[0].count} and {kinds[1].count} papers, files in the page cache,"
         f" the best of {ROUNDS} interleaved rounds. The first row knows file, start and length; the"
-        " second only the pid: it reads the suwaf first, and of that the one entry.",
+        " second only the pid: it reads and checks the suwaf first.",
         f"By pid at most {' and '.join(f'{n} times' for n in LIMITS.values())} open + pread:"
         f" {verdict}.",
     )

@@ -16,9 +16,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from lafka.papers.candidates import Candidate
+from lafka.papers.crawling.pages import tail_of
 from lafka.papers.finders import Page, kind_of
 from lafka.papers.finders.urls import twin_key
-from lafka.papers.walk.pages import tail_of
 
 CAP = 50  # LAFKA_LINKS_MAX; not for `literal` and `all`, whose whole cost is shown
 GUESSED = ("url-pattern",)  # reached by guessing only: nothing in the page names the PDF

@@ -21,8 +21,7 @@ from typing import BinaryIO, cast
 from benchmarks import runs
 from benchmarks.tables import markdown
 from lafka.papers.lists import listfiles
-from lafka.papers.lists.feeder import Feeder
-from lafka.papers.lists.futlis import Line
+from lafka.papers.lists.futlis import Feeder, Line
 from lafka.pids import SCHEMES
 
 LINES, HOSTS = 10_000_000, 1_000_000

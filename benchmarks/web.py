@@ -25,7 +25,7 @@ from benchmarks import captures, papers_made, runs, sites
 from benchmarks.gateway import cpu_of
 from benchmarks.tables import markdown
 from lafka.capture.rawlog import RawLog
-from lafka.index.build import Place
+from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
 from lafka.warc.format.dates import WarcDate
 from lafka.warc.indexes.base import Entry
@@ -121,7 +121,7 @@ def _really_there(root: Path, files: Path) -> list[str]:
 
 def _captures(root: Path, count: int) -> None:
     """An index of captures that nobody made: of each first futli, a month apart."""
-    place, archive = Place.of(root), Archive(root)
+    place, archive = IndexFiles.of(root), Archive(root)
     if place.captures.exists():
         return
     with SqliteBuilder(place.captures, fresh=True) as builder:

@@ -123,7 +123,7 @@ class TornFile(SiteError):
 
 
 class BadSuwaf(KeeperError):
-    """A suwaf that is not JSON, or not a suwaf: ``scrapy rebuild`` makes it again."""
+    """A suwaf that is not JSON, or not a suwaf: ``lafka rebuild`` makes it again."""
 
 
 class BadReport(KeeperError):

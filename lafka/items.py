@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lafka.papers.walk.trails import Trail
+from lafka.papers.walk import Trail
 
 if TYPE_CHECKING:
     from lafka.archec.files.fobi_store import Got, Kept

@@ -14,8 +14,8 @@ from lafka.items import FobiItem, StoreItem, TrailItem
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.paperwarc import Stored, StoredCapture, TrailRecord
 from lafka.papers.archive.recovery import end_of, recover
-from lafka.papers.walk.outcomes import Outcome
-from lafka.papers.walk.trails import Trail
+from lafka.papers.outcomes import Outcome
+from lafka.papers.walk import Trail
 from lafka.runs.reporting import RunReports
 from lafka.storage.steps import Steps
 from lafka.storage.stopping import (
@@ -212,7 +212,7 @@ class ObiStorePipeline:
             note_storage_trouble(self._crawler, error)
             return STORAGE_TROUBLE
         is_damage = isinstance(error, KeeperError)
-        then = ("No crawl does until it is mended; scrapy archec check tells more" if is_damage
+        then = ("No crawl does until it is mended; lafka archec check tells more" if is_damage
                 else "The same command goes on afterwards")  # fmt: skip
         assert self._crawler.stats is not None
         if not self._crawler.stats.get_value(TROUBLE_STAT):

@@ -1,10 +1,13 @@
 """Every setting that Lafka has or changes; Scrapy's default stands beside what is changed.
 
-Change them as any Scrapy setting: here, with ``-s NAME=value``, or in scrapyd's schedule.json.
+Change them as any Scrapy setting: here, with ``-s NAME=value``, or in scrapyd's schedule.json; the
+environment and files called ``scrapy.cfg`` change Lafka's own, too (``lafka.runs.sources``).
 docs/reference.md lists Lafka's own with what reads them.
 """
 
 from typing import Any
+
+from lafka.runs.sources import values
 
 BOT_NAME = "lafka"
 SPIDER_MODULES = ["lafka.spiders"]
@@ -33,6 +36,7 @@ LAFKA_TLS_STRICT = False  # bad certificates are taken, and the verdict noted in
 LAFKA_ALLOWED_NETWORKS: list[str] = []  # beyond the public ones; ["127.0.0.0/8"] for loopback
 LAFKA_RETRY_AFTER_MAX = 3600.0  # seconds a host can ask us to wait
 LAFKA_HOST_FAILURES_MAX = 20  # failures in a row after which a host is set aside for the run
+LAFKA_MACHINE_FAILURES_MAX = 5  # hosts in a row, none of which answers, for no reason of a site
 LAFKA_CRAWL_DELAY_MAX = 60.0  # seconds of Crawl-delay in a robots.txt that are honoured
 LAFKA_PROGRESS_INTERVAL = 30.0  # seconds between progress lines
 LAFKA_SHUTDOWN_TIMEOUT = 30.0  # seconds from a signal to the end of the crawl, at the latest
@@ -176,3 +180,7 @@ TELNETCONSOLE_ENABLED = False  # True
 REMOTE_CONTROL_ENABLED = False  # True; it runs Python that is posted to it
 COOKIES_DEBUG = False
 LOG_LEVEL = "INFO"  # DEBUG, which has a line for each request
+
+# From outside -------------------------------------------------------------------------------
+
+globals().update(values(globals()))

@@ -39,7 +39,7 @@ OWN = re.compile(
     re.VERBOSE,
 )
 ASKED = {
-    ("papers/archive/handing.py", "_hand_out_file"): "-o FILE is written over, as cp(1) does",
+    ("papers/archive/copy_out.py", "_hand_out_file"): "-o FILE is written over, as cp(1) does",
     ("storage/outputs.py", "write_output"): "-o FILE is written over, as cp(1) does",
     ("storage/outputs.py", "_opened"): "a device or a pipe is written into",
     ("commands/_shared/sheets.py", "_by_file"): "--sqlite FILE is written over, as cp(1) does",

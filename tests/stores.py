@@ -17,15 +17,15 @@ from typing import Any
 from lafka.capture.exchanges import Exchange
 from lafka.capture.logged import LoggedExchange
 from lafka.capture.rawlog import RawLog
+from lafka.capture.verdicts import judge
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.paperwarc import StoredCapture
 from lafka.papers.archive.recovery import end_of
 from lafka.papers.checking import Verifier
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.origins import NAMES, Origin
-from lafka.papers.walk.asks import Ask, Capture
-from lafka.papers.walk.outcomes import Outcome, judge
-from lafka.papers.walk.trails import Trail
+from lafka.papers.outcomes import Outcome
+from lafka.papers.walk import Ask, Capture, Trail
 from lafka.warc.format import dates
 
 START = datetime(2026, 11, 20, 10, 11, 12, 250_000, tzinfo=UTC)
@@ -146,10 +146,12 @@ class Store:
             ask=ask,
             url=url,
             time=last.time,
-            outcome=judge(
-                last.payload,
-                truncated=more.get("truncated", ""),
-                dropped=more.get("dropped", False),
+            outcome=Outcome.from_verdict(
+                judge(
+                    last.payload,
+                    truncated=more.get("truncated", ""),
+                    dropped=more.get("dropped", False),
+                )
             ),
             payload=last.payload,
             exchanges=tuple(exchanges),

@@ -137,6 +137,6 @@ def test_each_page_is_in_the_index():
 )
 def test_a_how_to_names_tests_that_are_there(page):
     named = re.findall(r"(?<!\w)tests/[\w/]*\w(?:\.py)?", page.read_text("utf-8"))
-    assert named
+    assert named or not page.name.startswith("add-a-")
     for name in named:
         assert (ROOT / name).exists(), name

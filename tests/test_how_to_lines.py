@@ -25,12 +25,12 @@ from tests.test_shell_lines import PAGES, blocks
 NOT_RUN = {
     r"pip install |python3 -m venv ": "it asks a registry of packages; tests/cli/test_entry.py",
     r"datasette/bin/datasette ": "the program of that environment; tests/index/test_datasette.py",
-    r"createdb |scrapy persist .*postgresql:": "PostgreSQL; tests/filesets/test_persist.py",
-    r"scrapy topics ": "Kafka; tests/jobs/test_kafka.py",
-    r"scrapy crawl fileset -a input=kafka:": "Kafka; tests/filesets/crawls/test_topics.py",
+    r"createdb |lafka persist .*postgresql:": "PostgreSQL; tests/filesets/test_persist.py",
+    r"lafka topics ": "Kafka; tests/jobs/test_kafka.py",
+    r"lafka crawl fileset -a input=kafka:": "Kafka; tests/filesets/crawls/test_topics.py",
     r"rsync .* backup:": "another server; tests/archec/test_moving.py",
-    r"(npm|mkdir|tar|scrapy serve) .*replayweb": "asks a registry; tests/web/test_replayweb.py",
-    r"(chmod 600 tokens|scrapy crawl fileset .* -s LAFKA_ITEMS=s3:)": "a store that speaks S3;"
+    r"(npm|mkdir|tar|lafka serve) .*replayweb": "asks a registry; tests/web/test_replayweb.py",
+    r"(chmod 600 tokens|lafka crawl fileset .* -s LAFKA_ITEMS=s3:)": "a store that speaks S3;"
     " tests/filesets/crawls/test_bucket.py",
     r"(ia/bin/|cd archive/items/ITEM|\.\./.*/ia/bin/python upload\.py)": "archive.org;"
     " tests/filesets/targets/test_uploading.py",
@@ -54,19 +54,19 @@ PLACES = {
     "--recheck 180d": "--recheck 2999",  # half a year ago nothing was here
 }
 """What stands elsewhere on the machine, or at another time."""
-SERVES = re.compile(r"scrapy (archec serve|gateway)\b")
+SERVES = re.compile(r"(?:lafka|scrapy) (archec serve|gateway)\b")
 """Lines that serve until they are stopped."""
 GATEWAY = "http://127.0.0.1:8732"
 
-TOBI = ("scrapy tobi -f 2012-11-07.tar.gz --at name", "scrapy tobi")
+TOBI = ("lafka tobi -f 2012-11-07.tar.gz --at name", "lafka tobi")
 ADOPTED = "mkdir -p srv/archec && mv taken srv/archec/archive"
 BEFORE = {
     "archive-repec": TOBI,
     "look-at-history": TOBI,
     "use-mongodb": TOBI,
-    "pull-in-legacy-data": ("scrapy tobi", "scrapy crawl fobi"),
-    "serve-to-a-colleague": ("scrapy tobi",),
-    "thirty-million-files": (ADOPTED, "scrapy archec adopt srv/archec/archive"),
+    "pull-in-legacy-data": ("lafka tobi", "lafka crawl fobi"),
+    "serve-to-a-colleague": ("lafka tobi",),
+    "thirty-million-files": (ADOPTED, "lafka archec adopt srv/archec/archive"),
     "gather-templates": (ADOPTED,),
 }
 """What a page takes for granted."""

@@ -58,7 +58,7 @@ SCRAPY_IN = (
 )  # fmt: skip
 NO_SCRAPY = (
     "capture.exchanges", "capture.rawlog", "capture.rawfiles", "capture.leftovers",
-    "capture.logged", "capture.pulled", "capture.outcomes", "capture.addresses",
+    "capture.logged", "capture.pulled", "capture.verdicts", "capture.addresses",
     "capture.certificates", "capture.client.answers", "capture.client.beginnings", "runs.reports",
 )  # fmt: skip
 ONLY_IN = {
@@ -66,7 +66,7 @@ ONLY_IN = {
     "scrapy_warcio": ("capture.rawfiles",),
     "yaml": ("capture.rawfiles",),
     "hanzo": ("capture.rawfiles",),
-    "pymongo": ("archec.records.mongo", "archec.records.mongowrites"),
+    "pymongo": ("archec.records.mongo", "archec.records.documents"),
     "confluent_kafka": ("jobs.kafka",),
     "starlette": ("web",),
     "uvicorn": ("web",),
@@ -81,10 +81,11 @@ ONLY_IN = {
     "vl_convert": ("reports.plots",),
 }
 PURE = (
-    "index.links", "index.rows",
+    "index.rows",
     "memento", "web.ranges",
-    "papers.walk", "papers.finders", "papers.candidates", "papers.origins", "capture.outcomes",
-    "archec.redif", "archec.store.tists", "archec.store.names", "archec.store.texts",
+    "capture.verdicts",
+    "papers.walk", "papers.finders", "papers.candidates", "papers.origins", "papers.outcomes",
+    "archec.redif", "archec.store.tists", "archec.store.texts",
     "archec.records.folding", "archec.gather.loss_rules",
     *(f"filesets.{part}" for part in (
         "model", "bundles.sniffing", "bundles.unpacking", "bundles.slices", "platforms",

@@ -14,8 +14,8 @@ import lafka.settings
 from lafka.commands import archec, warc
 from lafka.items import FOBI_FIELDS
 from lafka.papers.crawling.arguments import ARGUMENTS
-from lafka.papers.walk.outcomes import Group, Outcome
-from lafka.papers.walk.trails import Links
+from lafka.papers.outcomes import Group, Outcome
+from lafka.papers.walk import Links
 from lafka.runs.feed import FIELDS
 from lafka.spiders import fobi_arguments as fobis
 from tests import starts

@@ -105,7 +105,7 @@ def test_ls_reads_all_that_is_like_a_warc(warc, tmp_path):
 def test_damage_is_exit_code_1(warc, path):
     path.write_bytes(path.read_bytes() + b"WARC/1.1\r\nWA")
     code, out, err = warc("ls", path)
-    assert (code, out.count(b"\n"), err) == (1, 3, "1 error: scrapy warc check says what\n")
+    assert (code, out.count(b"\n"), err) == (1, 3, "1 error: lafka warc check says what\n")
     code, out, err = warc("ls", "--problems", path)
     assert (code, json.loads(out.splitlines()[3])["code"], err) == (1, "torn-tail", "")
     said = warc("check", path)
@@ -159,7 +159,7 @@ def test_search_finds_the_best_first(warc, path):
     path.unlink()
     code, out, err = warc("search", index, "--url", "http://a/2.pdf")
     assert (code, out) == (1, b"")
-    assert err == "1 error: scrapy warc check says what\n"
+    assert err == "1 error: lafka warc check says what\n"
 
 
 def test_repair_and_recompress_make_new_files(warc, path):
@@ -224,7 +224,7 @@ def test_wrong_input_is_one_sentence(warc, args, sentence):
 def test_help_has_an_example(warc, verb):
     code, out, _ = warc(verb, "-h")
     assert code == 0
-    assert f"example:\n  scrapy warc {verb} ".encode() in out
+    assert f"example:\n  lafka warc {verb} ".encode() in out
 
 
 def test_foreign_text_cannot_drive_a_terminal(warc, tmp_path):

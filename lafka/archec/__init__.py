@@ -31,10 +31,9 @@ The rooms, from the ground up:
 ``records``     the database, in SQLite or MongoDB: a fold over the journals
 ``gather``      a run of ``tobi`` over RePEc data; recovery, rebuilding, withdrawing, pulling
 ``files``       fobis: which are due, what came of them, how a crawl keeps them
-``serve``       the history of an obi, and the holdings of a gateway
-``lists``       lists of futlis for a crawl of papers
+``serve``       the history of an obi, the holdings of a gateway, futlis for a crawl of papers
 ``checking``    proves a store sound; shares no code with the rest
-``statistics``, ``letters``     what a store adds up to; what a maintainer can be sent
+``statistics``  the sums over a store, and the letter to a maintainer
 
 >>> from lafka.archec import ObiStore
 """

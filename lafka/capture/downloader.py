@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import resource
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
@@ -14,6 +16,7 @@ from scrapy.utils.asyncio import CallLaterResult, call_later
 from lafka.capture.handler import EXCHANGE_KEY
 from lafka.politeness.queue import wake
 from lafka.politeness.standings import BESIDE, Standings
+from lafka.storage.keeper import FILES_OF_A_COMMIT, FILES_OF_A_CRAWL, batch_max, open_files_max
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.internet.defer import Deferred
+
+logger = logging.getLogger(__name__)
 
 
 class SharedDownloader(Downloader):
@@ -33,9 +38,14 @@ class SharedDownloader(Downloader):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        _raise_open_files()
+        connections = _connections_max()
+        self.total_concurrency = _places(self.total_concurrency, connections)
         self.standings = Standings(
             places=self.total_concurrency,
-            beside=_beside_max(self.total_concurrency),
+            beside=max(
+                0, min(BESIDE * self.total_concurrency, connections - self.total_concurrency)
+            ),
             received=_received,
         )
         self._next_look: CallLaterResult | None = None
@@ -83,9 +93,25 @@ def _received(request: Hashable) -> int:
     return 0 if exchange is None else int(exchange.response.size)
 
 
-def _beside_max(places: int) -> int:
-    """As many connections as leave half of the files that may be open to all else."""
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if files == resource.RLIM_INFINITY:
-        return BESIDE * places
-    return max(0, min(BESIDE * places, files // 2 - places))
+def _raise_open_files() -> None:
+    """Let as many files be open as the system lets us without being asked."""
+    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most not in (files, resource.RLIM_INFINITY):
+        with suppress(OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def _connections_max() -> int:
+    """Return how many connections leave a third of the files that may be open to all else."""
+    stored = FILES_OF_A_CRAWL + FILES_OF_A_COMMIT * batch_max()
+    return max(1, (open_files_max() - stored) * 2 // 3)
+
+
+def _places(asked: int, connections: int) -> int:
+    """The places of the *asked* ones that *connections* allow; said once where it is fewer."""
+    if connections < asked:
+        logger.warning(
+            "So few files may be open at once (ulimit -n) that %d requests go side by side, not %d",
+            connections, asked,
+        )  # fmt: skip
+    return min(asked, connections)

@@ -1,4 +1,4 @@
-"""What ``scrapy archec serve`` and ``scrapy gateway`` share: the server."""
+"""What ``lafka archec serve`` and ``lafka gateway`` share: the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scrapy bench``: its own server is on loopback, and asks for no politeness."""
+"""``lafka bench``: its own server is on loopback, and asks for no politeness."""
 
 from __future__ import annotations
 

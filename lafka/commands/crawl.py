@@ -1,4 +1,4 @@
-"""``scrapy crawl``, with one sentence and exit code 2 for what cannot be crawled.
+"""``lafka crawl``, with one sentence and exit code 2 for what cannot be crawled.
 
 It is Scrapy's own command, but for that (docs/adr/0005-crawl-command.md), for signals and for
 the exit codes of ``lafka.runs.exits``.
@@ -29,10 +29,10 @@ class Command(crawl.Command):
     _code: int | None = None
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
-        from lafka.papers.crawling.arguments import tell  # noqa: PLC0415
+        from lafka.papers.crawling.arguments import add_help  # noqa: PLC0415
 
         super().add_options(parser)
-        tell(parser)
+        add_help(parser)
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         # All commands are imported always. What is imported here first makes classes that Scrapy

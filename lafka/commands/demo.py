@@ -1,4 +1,4 @@
-"""``scrapy demo``: the whole road on an example, offline."""
+"""``lafka demo``: the whole road on an example, offline."""
 
 from __future__ import annotations
 

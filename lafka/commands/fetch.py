@@ -1,4 +1,4 @@
-"""``scrapy fetch``, with what is set outside the code and Lafka's user agent."""
+"""``lafka fetch``, with what is set outside the code and Lafka's user agent."""
 
 from __future__ import annotations
 

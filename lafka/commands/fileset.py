@@ -1,4 +1,4 @@
-"""``scrapy fileset``: one dataset ingested, or what is held of one, read."""
+"""``lafka fileset``: one dataset ingested, or what is held of one, read."""
 
 from __future__ import annotations
 

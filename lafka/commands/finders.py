@@ -1,6 +1,4 @@
-"""``scrapy finders URL-or-FILE [--url URL] [--explain]``: a page's candidates, best first, and
-why.
-"""
+"""``lafka finders URL-or-FILE``: a page's candidates, best first, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scrapy fut PID``: the full text of a paper."""
+"""``lafka fut PID``: the full text of a paper."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lafka.commands._shared.base import ArchiveCommand
 from lafka.errors import BadArgument
-from lafka.papers.archive.handing import hand_out
+from lafka.papers.archive.copy_out import hand_out
 from lafka.papers.archive.suwafs import begins_time
 from lafka.storage.outputs import STDOUT
 

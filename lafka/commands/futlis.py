@@ -1,4 +1,4 @@
-"""``scrapy futlis DIR``: the futlis of RePEc data, as the list that a crawl takes."""
+"""``lafka futlis DIR``: the futlis of RePEc data, as the list that a crawl takes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
-    from lafka.archec.lists.futlis import FutliList
-    from lafka.archec.lists.store_futlis import StoreFutliList
+    from lafka.archec.serve.futlis import FutliList
+    from lafka.archec.serve.store_futlis import StoreFutliList
 
 
 class Command(ArchiveCommand):
@@ -42,7 +42,7 @@ class Command(ArchiveCommand):
         add("-o", "--output", metavar="FILE", help="write to FILE, not to stdout")
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        from lafka.archec.lists.futlis import tsv  # noqa: PLC0415
+        from lafka.archec.serve.futlis import tsv  # noqa: PLC0415
 
         if bool(args) + bool(opts.tarball) + opts.from_store != 1:
             raise BadArgument(
@@ -57,11 +57,11 @@ class Command(ArchiveCommand):
 
     @contextmanager
     def _found(self, args: list[str], opts: Namespace) -> Iterator[FutliList | StoreFutliList]:
-        from lafka.archec.lists import futlis  # noqa: PLC0415
-        from lafka.archec.lists import store_futlis as storefutlis  # noqa: PLC0415
+        from lafka.archec.serve import futlis  # noqa: PLC0415
+        from lafka.archec.serve import store_futlis as storefutlis  # noqa: PLC0415
         from lafka.archec.store import tists  # noqa: PLC0415
 
-        choice = futlis.Choice.of(opts)
+        choice = futlis.FutliChoice.of(opts)
         if not opts.from_store:
             if opts.at:
                 raise BadArgument("--at is for --from-store")

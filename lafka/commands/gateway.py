@@ -1,4 +1,4 @@
-"""``scrapy gateway LIST --root FOLDER``: legacy papers, a list with files, by Memento."""
+"""``lafka gateway LIST --root FOLDER``: legacy papers, a list with files, by Memento."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Command(ArchiveCommand):
         return "LIST --root FOLDER [--port N]"
 
     def short_desc(self) -> str:
-        return "Serve legacy papers, a list with files, for scrapy crawl futli -a legacy=URL"
+        return "Serve legacy papers, a list with files, for lafka crawl futli -a legacy=URL"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)

@@ -1,4 +1,4 @@
-"""``scrapy index``: brings the index of the archive up to date, or compares it with a new one."""
+"""``lafka index``: brings the index of the archive up to date, or compares it with a new one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lafka.runs.terminals import program
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from lafka.index.build import Place
+    from lafka.index.tables import IndexFiles
 
 
 class Command(ArchiveCommand):
@@ -38,11 +38,12 @@ class Command(ArchiveCommand):
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
         from lafka.commands._shared.indexing import more_of  # noqa: PLC0415
-        from lafka.index.build import Place, refresh  # noqa: PLC0415
+        from lafka.index.build import refresh  # noqa: PLC0415
+        from lafka.index.tables import IndexFiles  # noqa: PLC0415
 
         assert self.settings is not None
         archive = self.archive()
-        place = Place.of(archive.root, self.settings["LAFKA_INDEX"])
+        place = IndexFiles.of(archive.root, self.settings["LAFKA_INDEX"])
         if opts.check and opts.rebuild:
             raise BadArgument("--check changes nothing, --rebuild makes anew: say one of them")
         if opts.check:
@@ -52,13 +53,13 @@ class Command(ArchiveCommand):
         asked = {"captures": opts.captures, "titles": opts.titles, "anew": opts.rebuild}
         with more_of(self.settings, **asked) as more:
             account = refresh(archive, place, anew=opts.rebuild, more=more)
-        for sentence in account.told:
+        for sentence in account.sentences:
             print(f"{program()} index: {sentence}", file=sys.stderr)
         if not opts.quiet:
             print(f"{account.in_figures()}; {monotonic() - begun:.1f} s: {place.database}")
 
-    def _check(self, place: Place, *, quiet: bool) -> None:
-        from lafka.index.check import check  # noqa: PLC0415
+    def _check(self, place: IndexFiles, *, quiet: bool) -> None:
+        from lafka.index.build import check  # noqa: PLC0415
 
         for difference in check(self.archive(), place):
             print(json_line(difference.as_json()))

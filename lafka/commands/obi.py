@@ -1,4 +1,4 @@
-"""``scrapy obi ID``: an obi of the store, as it was at a time, and its history."""
+"""``lafka obi ID``: an obi of the store, as it was at a time, and its history."""
 
 from __future__ import annotations
 

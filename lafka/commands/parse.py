@@ -1,4 +1,4 @@
-"""``scrapy parse URL``: what a crawl would find on a page, the candidates for its fut.
+"""``lafka parse URL``: what a crawl would find on a page, the candidates for its fut.
 
 The spiders of Lafka work on lists; none of them is begun, and no archive is touched.
 """

@@ -1,4 +1,4 @@
-"""``scrapy persist INPUT``: results of filesets into the tables of a database."""
+"""``lafka persist INPUT``: results of filesets into the tables of a database."""
 
 from __future__ import annotations
 
@@ -58,5 +58,5 @@ class Command(ArchiveCommand):
 
 
 def _wait(seconds: float, sentence: str) -> None:
-    print(f"scrapy persist: {sentence}; again in {seconds:.0f} s", file=sys.stderr, flush=True)
+    print(f"lafka persist: {sentence}; again in {seconds:.0f} s", file=sys.stderr, flush=True)
     time.sleep(seconds)

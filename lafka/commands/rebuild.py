@@ -1,4 +1,4 @@
-"""``scrapy rebuild [PID...]``: suwafs made again from their WARCs."""
+"""``lafka rebuild [PID...]``: suwafs made again from their WARCs."""
 
 from __future__ import annotations
 

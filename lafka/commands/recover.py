@@ -1,4 +1,4 @@
-"""``scrapy recover``: what killed runs captured and did not copy."""
+"""``lafka recover``: what killed runs captured and did not copy."""
 
 from __future__ import annotations
 

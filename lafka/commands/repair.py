@@ -1,4 +1,4 @@
-"""``scrapy repair [PID...]``: brings back what can be, one JSON line a deed."""
+"""``lafka repair [PID...]``: brings back what can be, one JSON line a deed."""
 
 from __future__ import annotations
 

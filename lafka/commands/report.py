@@ -1,4 +1,4 @@
-"""``scrapy report``: what the archive holds, what was lost and whose links rot."""
+"""``lafka report``: what the archive holds, what was lost and whose links rot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lafka.storage.outputs import write_output
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from lafka.index.build import Place
+    from lafka.index.tables import IndexFiles
 
 
 class Command(ArchiveCommand):
@@ -40,25 +40,28 @@ class Command(ArchiveCommand):
         add("--no-index", action="store_true", help="tell from the index as it is")
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
-        from lafka.index.build import Place  # noqa: PLC0415
-        from lafka.index.tables import open_to_read, telling  # noqa: PLC0415
-        from lafka.reports.writing import ReportOptions, answer  # noqa: PLC0415
+        from lafka.index.tables import (  # noqa: PLC0415
+            IndexFiles,
+            open_to_read,
+            reraising,
+        )
+        from lafka.reports.report import ReportOptions, answer  # noqa: PLC0415
 
         assert self.settings is not None
         asked = ReportOptions.of(opts)  # what is wrong is told before anything is read
         archive = self.archive()
-        place = Place.of(archive.root, self.settings["LAFKA_INDEX"])
+        place = IndexFiles.of(archive.root, self.settings["LAFKA_INDEX"])
         if not opts.no_index:
             self._refresh(place)
-        with closing(open_to_read(place.database)) as db, telling(place.database):
+        with closing(open_to_read(place.database)) as db, reraising(place.database):
             data = answer(db, asked)
         write_output(asked.output, [data])
 
-    def _refresh(self, place: Place) -> None:
+    def _refresh(self, place: IndexFiles) -> None:
         from lafka.index.build import refresh  # noqa: PLC0415
 
         try:
-            for sentence in refresh(self.archive(), place).told:
+            for sentence in refresh(self.archive(), place).sentences:
                 print(f"{program()} report: {sentence}", file=sys.stderr)
         except ArchiveBusy as error:
             if not place.database.exists():

@@ -1,4 +1,4 @@
-"""``scrapy runs``: the runs of an archive, and which of them are done."""
+"""``lafka runs``: the runs of an archive, and which of them are done."""
 
 from __future__ import annotations
 

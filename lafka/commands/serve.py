@@ -1,4 +1,4 @@
-"""``scrapy serve``: web pages over the archive, read only."""
+"""``lafka serve``: web pages over the archive, read only."""
 
 from __future__ import annotations
 
@@ -62,13 +62,14 @@ class Command(ArchiveCommand):
             raise BadArgument(f"--host {opts.host} needs LAFKA_WEB_HOSTS: by what name it is asked")
 
     def _site(self, origins: Origins, opts: Namespace) -> Site:
-        from lafka.index.build import Place, refresh  # noqa: PLC0415
+        from lafka.index.build import refresh  # noqa: PLC0415
         from lafka.index.captures import index_captures  # noqa: PLC0415
+        from lafka.index.tables import IndexFiles  # noqa: PLC0415
         from lafka.web.site import Site  # noqa: PLC0415
 
         assert self.settings is not None
         archive, withheld = self.archive(), self.settings["LAFKA_WEB_WITHHELD"]
-        place = Place.of(archive.root, self.settings["LAFKA_INDEX"])
+        place = IndexFiles.of(archive.root, self.settings["LAFKA_INDEX"])
         if not opts.no_index:
             print(f"{program()} serve: brings the index up to date", file=sys.stderr)
             refresh(archive, place, more=[index_captures])

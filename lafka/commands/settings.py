@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from scrapy.commands import settings as scrapys
 
 from lafka.commands._shared.base import attempt, check_args, settle
 from lafka.commands._shared.scrapys import call_ourselves
+from lafka.errors import BadArgument
 from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
@@ -25,6 +27,12 @@ class Command(scrapys.Command):
             assert self.settings is not None
             settle(self.settings, "settings")
             call_ourselves(self.settings)
+            for name in filter(None, (getattr(opts, name) for name in GETTERS)):
+                if name not in self.settings:
+                    near = get_close_matches(name, map(str, self.settings), n=1)
+                    raise BadArgument(
+                        f"{name} is no setting{f'; {near[0]} meant?' if near else ''}"
+                    )
             if program() == "scrapy" or any(getattr(opts, name) for name in GETTERS):
                 scrapys.Command.run(self, args, opts)
             else:

@@ -1,4 +1,4 @@
-"""``scrapy shell``, with what is set outside the code and Lafka's user agent."""
+"""``lafka shell``, with what is set outside the code and Lafka's user agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scrapy suwaf PID``: the summary of a paper, as it stands in the archive."""
+"""``lafka suwaf PID``: the summary of a paper, as it stands in the archive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scrapy tobi``: what is new, changed or gone in RePEc data goes into the obi store."""
+"""``lafka tobi``: what is new, changed or gone in RePEc data goes into the obi store."""
 
 from __future__ import annotations
 

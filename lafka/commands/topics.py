@@ -1,4 +1,4 @@
-"""``scrapy topics kafka://HOST --create|--check``: the topics of ingest."""
+"""``lafka topics kafka://HOST --create|--check``: the topics of ingest."""
 
 from __future__ import annotations
 

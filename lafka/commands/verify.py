@@ -1,4 +1,4 @@
-"""``scrapy verify [PID...]``: what is not as it was left, one JSON line a problem."""
+"""``lafka verify [PID...]``: what is not as it was left, one JSON line a problem."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from lafka.errors import BadArchive
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lafka.filesets.checking.problems import FilesetProblem
     from lafka.witness.problems import FileProblem
 
 
@@ -41,7 +40,7 @@ class Command(ArchiveCommand):
         begun = time.monotonic()
         shown = _Shown() if sys.stderr.isatty() else None
         verifier = Verifier(root, workers=os.cpu_count() or 1, progress=shown)
-        checks: list[Iterable[FileProblem | FilesetProblem]]
+        checks: list[Iterable[FileProblem | FileProblem]]
         checks = [verifier.verify_paper(pid, quick=opts.quick) for pid in args]
         count = 0
         if not args:
@@ -55,7 +54,7 @@ class Command(ArchiveCommand):
         rate = f"{megabytes:.1f} MB, {megabytes / seconds:.0f} MB/s"
         print(f"{verifier.papers_read} papers, {rate}, {count} problems", file=sys.stderr)
 
-    def _tell(self, problem: FileProblem | FilesetProblem) -> None:
+    def _tell(self, problem: FileProblem | FileProblem) -> None:
         print(json_line(problem.as_json()))
         if problem.severity == "error":
             self.exitcode = 1

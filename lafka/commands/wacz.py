@@ -1,4 +1,4 @@
-"""``scrapy wacz PID... -o FILE``: papers as one WACZ, which any replay program opens."""
+"""``lafka wacz PID... -o FILE``: papers as one WACZ, which any replay program opens."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Command(ArchiveCommand):
 
     def act(self, args: list[str], opts: Namespace) -> None:
         from lafka.commands._shared.choosing import chosen  # noqa: PLC0415
-        from lafka.papers.archive.exporting import package, pieces  # noqa: PLC0415
+        from lafka.papers.archive.index import package, pieces  # noqa: PLC0415
         from lafka.warc.converting.packing import pack, stream  # noqa: PLC0415
 
         if not opts.output:

@@ -12,20 +12,13 @@ It is made of suwafs, outcome feeds and reports of runs, and never authoritative
 to the archive never reads it, and deleting it loses nothing. Brought up to date after anything
 that happened to the archive, it equals one made anew, row by row.
 
-``tables``    the schema and its version; opening a database
-``scan``      which folders of suwafs changed
-``rows``      a suwaf, a line of a feed, a pid: what the tables have of them; pure
-``links``     the life of a futli: held, suspect, lost, back; pure
-``reading``   suwafs and lines -> what the tables have of them, but for numbers
-``beside``    that reading by a second process, in order
-``papers``    suwafs -> rows
+``tables``    the files of an index, the schema and its version; opening a database
+``scan``      which suwafs changed, and what they say; no database
+``rows``      a suwaf, a line of a feed, a pid, the life of a futli: what the tables have; pure
+``papers``    suwafs -> rows; counts of lines by day
 ``feeds``     reports and outcome feeds -> rows
-``lines``     feeds line by line, and the counts of their lines by day
-``anew``      all of it from nothing, each row written once
-``build``     all of it, in batches, by one process at a time
-``check``     whether an index equals one made anew
+``build``     all of it, in batches, by one process at a time; whether an index equals a new one
 ``captures``  the records of paper WARCs -> captures.sqlite
-``records``   a paper WARC -> its rows there
 ``titles``    titles of papers: from ReDIF, or from the stored page
 ``search``    pid, beginning of one, URL, host, words -> papers, in pages
 """

@@ -9,90 +9,46 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import zip_longest
 from pathlib import Path
 from time import time_ns
 from typing import Any
 
 import lafka
-from lafka.errors import ArchiveBusy
 from lafka.index import tables
-from lafka.index.anew import Anew
 from lafka.index.feeds import FeedRows
-from lafka.index.papers import Account, Hosts, PaperRows
-from lafka.index.reading import Reader, read_papers
-from lafka.index.scan import ChangedFolder, FolderTimes, Found, GoneFolder, Scan
+from lafka.index.papers import HostRows, IndexTally, PaperRows
+from lafka.index.scan import ChangedFolder, FolderTimes, Found, GoneFolder, Scan, read_papers
+from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
 from lafka.storage import drafts
-from lafka.storage.folders import make_folders, put_in_place
-from lafka.storage.locks import lock_file
+from lafka.storage.folders import put_in_place
 from lafka.warc.errors import BadIndex
 
-FOLDER = "index"
 METADATA = Path(__file__).with_name("metadata.yml")
 BATCH = 5_000
 """Papers or lines of a feed in one transaction."""
-_TOGETHER = 250
-"""Suwafs that are read in one go where all are."""
 UNFINISHED = "unfinished"
 """A key of ``meta`` that is there while an index is brought up to date, and after a kill."""
 
 
-More = Callable[[sqlite3.Connection, Account, Archive, "Place"], None]
+More = Callable[[sqlite3.Connection, IndexTally, Archive, IndexFiles], None]
 """What else is brought up to date, with the open index and its account."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where the index of an archive lies: ``index/`` in its root, or a folder of its own."""
-
-    folder: Path
-
-    @classmethod
-    def of(cls, root: Path, setting: str | Path | None = None) -> Place:
-        """*setting* is ``LAFKA_INDEX``."""
-        return cls(folder=Path(setting) if setting else root / FOLDER)
-
-    @property
-    def database(self) -> Path:
-        return self.folder / tables.NAME
-
-    @property
-    def captures(self) -> Path:
-        return self.folder / "captures.sqlite"
-
-    @property
-    def draft(self) -> Path:
-        """An index that is made anew to be compared, or to take the other's place."""
-        return self.folder / f".draft-{tables.NAME}"
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """The right to write to it; ``ArchiveBusy`` where another process has it."""
-        make_folders(self.folder)
-        lock = self.folder / "lock"
-        with tables.telling(lock):
-            fd = lock_file(lock, os.O_RDWR | os.O_CREAT, wait=False)
-        if fd is None:
-            raise ArchiveBusy(f"{self.folder}: another process brings this index up to date")
-        try:
-            yield
-        finally:
-            os.close(fd)
 
 
 def refresh(
     archive: Archive,
-    place: Place,
+    place: IndexFiles,
     *,
     anew: bool = False,
     more: Sequence[More] = (),
     clock: Callable[[], int] = time_ns,
     batch: int = BATCH,
-) -> Account:
+) -> IndexTally:
     """Bring the index at *place* up to date with *archive*; *anew*: from nothing.
 
     While it is made anew, readers see the old one. *more*: what else is added in the end, as
@@ -111,16 +67,16 @@ def refresh(
 
 
 class _Making:
-    """What :func:`refresh` does, by the one process that may."""
+    """The work of :func:`refresh`, by the one process that may."""
 
     def __init__(
-        self, archive: Archive, place: Place, *, clock: Callable[[], int], batch: int
+        self, archive: Archive, place: IndexFiles, *, clock: Callable[[], int], batch: int
     ) -> None:
         self._archive = archive
         self._place = place
         self._clock = clock
         self._batch = batch
-        self.account = Account()
+        self.account = IndexTally()
 
     def bring(self, more: Sequence[More]) -> None:
         """Bring the index up to date, making it where there is none."""
@@ -135,7 +91,7 @@ class _Making:
         if is_new:
             with drafted(self._place) as draft:
                 self._build(draft)
-            with tables.telling(self._place.draft):
+            with tables.reraising(self._place.draft):
                 with self._place.draft.open("rb") as file:
                     os.fsync(file.fileno())
                 put_in_place(self._place.draft, self._place.database)
@@ -150,7 +106,7 @@ class _Making:
             self._build(draft)
             self._add(draft, more)
         with (
-            tables.telling(self._place.draft),
+            tables.reraising(self._place.draft),
             closing(tables.open_to_read(self._place.draft)) as draft,
             opened(self._place.database, self.account) as db,
         ):
@@ -158,7 +114,7 @@ class _Making:
         tables.remove(self._place.draft)
 
     def _build(self, db: sqlite3.Connection) -> None:
-        Builder(db, self._archive, self._place, account=self.account, clock=self._clock,
+        IndexBuilder(db, self._archive, self._place, account=self.account, clock=self._clock,
                 batch=self._batch).run()  # fmt: skip
 
     def _add(self, db: sqlite3.Connection, more: Sequence[More]) -> None:
@@ -167,10 +123,10 @@ class _Making:
 
 
 @contextmanager
-def drafted(place: Place) -> Iterator[sqlite3.Connection]:
+def drafted(place: IndexFiles) -> Iterator[sqlite3.Connection]:
     """An empty index under the name of a draft; gone where it is left by an exception."""
     tables.remove(place.draft)
-    with tables.telling(place.draft):
+    with tables.reraising(place.draft):
         try:
             with closing(tables.open_draft(place.draft)) as db:
                 yield db
@@ -179,23 +135,23 @@ def drafted(place: Place) -> Iterator[sqlite3.Connection]:
             raise
 
 
-def describe(place: Place) -> None:
+def describe(place: IndexFiles) -> None:
     """Put what Datasette says of the tables beside the index, where it is not there already."""
-    path, told = place.folder / "metadata.yml", METADATA.read_bytes()
-    with tables.telling(path):
-        if not path.exists() or path.read_bytes() != told:
-            drafts.replace(path, [told])
+    path, described = place.folder / "metadata.yml", METADATA.read_bytes()
+    with tables.reraising(path):
+        if not path.exists() or path.read_bytes() != described:
+            drafts.replace(path, [described])
 
 
 @contextmanager
-def opened(path: Path, account: Account) -> Iterator[sqlite3.Connection]:
-    """The index at *path* to write to; what is damaged or of another version goes, and is told."""
+def opened(path: Path, account: IndexTally) -> Iterator[sqlite3.Connection]:
+    """The index at *path* to write to; what is damaged or of another version goes, with a note."""
     try:
         db = tables.open_to_write(path)
     except BadIndex as error:
         _discard(path, error, account)
         db = tables.open_to_write(path)
-    with tables.telling(path):
+    with tables.reraising(path):
         try:
             yield db
         finally:
@@ -207,23 +163,25 @@ def opened(path: Path, account: Account) -> Iterator[sqlite3.Connection]:
             db.close()
 
 
-def _discard(path: Path, error: BadIndex, account: Account) -> None:
-    with tables.telling(path):
+def _discard(path: Path, error: BadIndex, account: IndexTally) -> None:
+    with tables.reraising(path):
         kept = tables.discard(path)
-    told = f"{error}; it is made anew"
-    account.told.append(f"{told}, the old file is kept as {kept.name}" if kept else told)
+    sentence = f"{error}; it is made anew"
+    account.sentences.append(
+        f"{sentence}, the old file is kept as {kept.name}" if kept else sentence
+    )
 
 
-class Builder:
+class IndexBuilder:
     """Brings an open database up to date. Raises what SQLite and the disk do."""
 
     def __init__(
         self,
         db: sqlite3.Connection,
         archive: Archive,
-        place: Place,
+        place: IndexFiles,
         *,
-        account: Account,
+        account: IndexTally,
         clock: Callable[[], int] = time_ns,
         batch: int = BATCH,
     ) -> None:
@@ -234,19 +192,17 @@ class Builder:
         self._clock = clock
         self._batch = batch
         self._waiting = 0
-        self._hosts = Hosts(db)
+        self._hosts = HostRows(db)
         self._papers = PaperRows(db, archive, self._hosts)
 
     def run(self) -> None:
         began = self._clock()
         self._db.execute("BEGIN IMMEDIATE")
         met = self._begin()
-        if met:
-            self._read_suwafs(began)
-            self._step()
-            self._feeds(self._step).refresh()
-        else:
-            self._make_anew(began)
+        self._read_suwafs(began)
+        self._step()
+        FeedRows(self._db, self._archive, self._hosts, self._papers,
+                 account=self._account, step=self._step, batch=self._batch).refresh()  # fmt: skip
         if not met or UNFINISHED in met or self._account.changed:
             self._note(began)
         self._db.execute("DELETE FROM meta WHERE key = ?", (UNFINISHED,))
@@ -261,34 +217,8 @@ class Builder:
         self._db.execute("INSERT OR IGNORE INTO meta VALUES (?, '')", (UNFINISHED,))
         return met
 
-    def _feeds(self, step: Callable[[], None]) -> FeedRows:
-        return FeedRows(self._db, self._archive, self._hosts, self._papers,
-                        account=self._account, step=step, batch=self._batch)  # fmt: skip
-
-    def _make_anew(self, began: int) -> None:
-        """Fill an index that has no rows, in the one transaction that was begun."""
-        anew = Anew(self._db, self._archive, self._hosts, self._papers, account=self._account)
-        reader = Reader(self._archive)
-        anew.read_feeds(self._feeds(lambda: None), reader)
-        for number, path, names in self._every(began):
-            papers, told = reader.papers(number, path, names)
-            for paper in papers:
-                anew.take(paper)
-            for sentence in told:
-                self._account.tell(sentence)
-        anew.finish()
-
-    def _every(self, began: int) -> Iterator[tuple[int, str, list[str]]]:
-        """All suwafs there are, some at a time; their folders are noted on the way."""
-        for folder in self._scan({}, began, names_only=True):
-            assert isinstance(folder, ChangedFolder)
-            number, names = self._folder(folder), sorted(name for name, *_ in folder.suwafs)
-            for start in range(0, len(names), _TOGETHER):
-                yield number, folder.path, names[start : start + _TOGETHER]
-            self._looked_at(number, folder)
-
     def _step(self) -> None:
-        """What was written so far is there for readers, and outlives a kill."""
+        """Commit: what was written so far is there for readers, and outlives a kill."""
         self._db.execute("COMMIT")
         self._db.execute("BEGIN IMMEDIATE")
         self._waiting = 0
@@ -322,17 +252,15 @@ class Builder:
             path: FolderTimes(mtime_ns=mtime, ino=ino)
             for path, mtime, ino in self._db.execute("SELECT path, mtime_ns, ino FROM folder")
         }
-        for folder in self._scan(known, began):
+        scan = Scan(self._archive.root, known, began_ns=began, lost=self._tell_lost)
+        for folder in scan:
             if isinstance(folder, GoneFolder):
                 self._forget(folder)
             else:
                 self._read(folder)
 
-    def _scan(self, known: Mapping[str, FolderTimes], began: int, **how: Any) -> Scan:
-        def lost(link: Path) -> None:
-            self._account.tell(f"{link}: a link that leads nowhere")
-
-        return Scan(self._archive.root, known, began_ns=began, lost=lost, **how)
+    def _tell_lost(self, link: Path) -> None:
+        self._account.note(f"{link}: a link that leads nowhere")
 
     def _read(self, folder: ChangedFolder) -> None:
         number = self._folder(folder)
@@ -341,8 +269,8 @@ class Builder:
         before = {name for name, *_ in known - there}  # whose papers are others, or gone
         self._remove(number, folder.path, before.difference(names))
         gone = []
-        told: list[str] = []
-        for name, paper in read_papers(self._archive, folder.path, names, told):
+        sentences: list[str] = []
+        for name, paper in read_papers(self._archive, folder.path, names, sentences):
             if paper is not None:
                 self._papers.take(number, paper)
                 self._account.papers += 1
@@ -350,8 +278,8 @@ class Builder:
             elif name in before:
                 gone.append(name)
         self._remove(number, folder.path, gone)
-        for sentence in told:
-            self._account.tell(sentence)
+        for sentence in sentences:
+            self._account.note(sentence)
         self._looked_at(number, folder)
 
     def _looked_at(self, number: int, folder: ChangedFolder) -> None:
@@ -396,3 +324,95 @@ class Builder:
         self._waiting += 1
         if self._waiting >= self._batch:
             self._step()
+
+
+ROWS = {
+    "meta": "SELECT key, value FROM meta WHERE key NOT IN ('as_of', 'lafka') ORDER BY key",
+    "folder": "SELECT path, ino FROM folder ORDER BY path",
+    "run": "SELECT name, state, reason, started, finished, host, list, lines, requests, new, held,"
+    " bytes, seconds, legacy, feed_offset, feed_tail, report_mtime_ns, report_size FROM run"
+    " ORDER BY name",
+    "host": "SELECT name FROM host ORDER BY name",
+    "waits": "SELECT r.name, h.name, w.kind, w.times, w.longest, w.time, w.why FROM waits w"
+    " JOIN run r ON r.id = w.run JOIN host h ON h.id = w.host ORDER BY 1, 2, 3",
+    "paper": "SELECT pid, archive, series, p.year, f.path, p.path, p.mtime_ns, p.size, p.ino,"
+    " warc_bytes, futs, first, last, problem FROM paper p LEFT JOIN folder f ON f.id = p.folder"
+    " ORDER BY pid",
+    "futli": "SELECT p.pid, l.url, h.name, l.open, l.state, l.outcome, l.asked, l.asks,"
+    " l.requests, l.first_had, l.had, l.lost_since, l.lost_by, l.fails, l.back_since, d.name,"
+    " l.secure, l.reread"
+    " FROM futli l JOIN paper p ON p.id = l.paper JOIN host h ON h.id = l.host"
+    " LEFT JOIN host d ON d.id = l.final_host ORDER BY 1, 2",
+    "fut": "SELECT p.pid, l.url, f.time, f.s, f.l, f.digest, f.url, f.found_by, f.label FROM fut f"
+    " JOIN futli l ON l.id = f.futli JOIN paper p ON p.id = l.paper ORDER BY 1, 2, 3",
+    "asked": "SELECT p.pid, l.url, a.time, r.name, a.outcome, a.times, a.until, e.name, a.requests,"
+    " a.new, a.digests, a.found_by, a.landing, a.tried, a.first_right, a.capped, a.error"
+    " FROM asked a JOIN futli l ON l.id = a.futli JOIN paper p ON p.id = l.paper"
+    " JOIN run r ON r.id = a.run JOIN run e ON e.id = a.last_run ORDER BY 1, 2, 3, 4",
+    "daily": "SELECT d.day, r.name, h.name, d.archive, d.outcome, d.lines, d.held,"
+    " d.requests, d.new, d.bytes FROM daily d JOIN run r ON r.id = d.run"
+    " JOIN host h ON h.id = d.host ORDER BY 1, 2, 3, 4, 5",
+    "words": "SELECT p.pid, w.pid, w.url FROM words w LEFT JOIN paper p ON p.id = w.rowid"
+    " ORDER BY 1",
+}
+"""Each table's rows by names, not numbers, in a total order; titles apart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A row that only one of two indexes has: ``index`` or ``anew``."""
+
+    table: str
+    side: str
+    row: tuple[Any, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        row = [value.hex() if isinstance(value, bytes) else value for value in self.row]
+        return {"table": self.table, "only": self.side, "row": row}
+
+
+def differences(one: sqlite3.Connection, other: sqlite3.Connection) -> Iterator[Difference]:
+    """The rows in which two indexes differ; memory is that of the rows between two equal ones."""
+    for table, question in ROWS.items():
+        mine: dict[tuple[Any, ...], int] = {}
+        for here, there in zip_longest(one.execute(question), other.execute(question)):
+            if here == there and not mine:
+                continue
+            for row, step in ((here, 1), (there, -1)):
+                if row is not None and not (count := mine.get(row, 0) + step):
+                    del mine[row]
+                elif row is not None:
+                    mine[row] = count
+        for row, count in sorted(mine.items(), key=repr):
+            yield Difference(table=table, side="index" if count > 0 else "anew", row=row)
+
+
+def check(archive: Archive, place: IndexFiles) -> Iterator[Difference]:
+    """Yield the differences of the index at *place* from one made anew of *archive*.
+
+    ``BadIndex`` where a page of it is damaged, ``ArchiveBusy``, ``StorageTrouble``.
+    """
+    with place.locked():
+        try:
+            yield from _compared(archive, place)
+        finally:
+            tables.remove(place.draft)
+
+
+def _compared(archive: Archive, place: IndexFiles) -> Iterator[Difference]:
+    account = IndexTally()
+    with drafted(place) as anew:
+        IndexBuilder(anew, archive, place, account=account).run()
+        index = tables.open_to_read(place.database)
+        with tables.reraising(place.database):
+            try:
+                _sound(index, place.database)
+                yield from differences(index, anew)
+            finally:
+                index.close()
+
+
+def _sound(db: sqlite3.Connection, path: Path) -> None:
+    state = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if state != "ok":
+        raise BadIndex(path, state)

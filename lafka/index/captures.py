@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from lafka.index import tables
-from lafka.index.build import Place
-from lafka.index.papers import Account
+from lafka.index.papers import IndexTally
+from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
 from lafka.warc.errors import BadIndex, BadWarc
 from lafka.warc.indexes.base import Entry
@@ -68,14 +68,19 @@ _CHANGED = (
 
 
 def index_captures(
-    db: sqlite3.Connection, account: Account, archive: Archive, place: Place, *, anew: bool = False
+    db: sqlite3.Connection,
+    account: IndexTally,
+    archive: Archive,
+    place: IndexFiles,
+    *,
+    anew: bool = False,
 ) -> None:
     """Bring captures.sqlite up to date with the papers of the index *db*; *anew*: from nothing.
 
-    A WARC that is shorter than its suwaf says, or no WARC, is told and tried again the next time.
+    A WARC that is shorter than its suwaf says, or no WARC, is noted and tried again the next time.
     ``BadIndex`` where a database of something else is in its place, ``StorageTrouble``.
     """
-    Captures(db, account, archive, place).run(anew=anew)
+    CaptureRows(db, account, archive, place).run(anew=anew)
 
 
 @contextmanager
@@ -104,11 +109,11 @@ def _put_rows(draft: Path, path: Path) -> None:
         target.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-class Captures:
+class CaptureRows:
     """One bringing up to date."""
 
     def __init__(
-        self, db: sqlite3.Connection, account: Account, archive: Archive, place: Place
+        self, db: sqlite3.Connection, account: IndexTally, archive: Archive, place: IndexFiles
     ) -> None:
         self._db = db
         self._account = account
@@ -119,7 +124,7 @@ class Captures:
         self._passed: set[int] = set()
 
     def run(self, *, anew: bool) -> None:
-        with tables.telling(self._path):
+        with tables.reraising(self._path):
             for killed in self._path.parent.glob(f".draft-*{self._path.name}*"):
                 killed.unlink()
             try:
@@ -127,7 +132,7 @@ class Captures:
             except BadIndex as error:
                 if "something else" in error.message:
                     raise
-                self._account.told.append(f"{error}; it is made anew")
+                self._account.sentences.append(f"{error}; it is made anew")
                 tables.remove(self._path)
                 self._refresh(anew=True)
 
@@ -190,7 +195,7 @@ class Captures:
                 builder.add_row(row)
             self._account.captures += len(rows)
             if sentence:
-                self._account.tell(sentence)
+                self._account.note(sentence)
                 self._passed.add(number)
             else:
                 yield end, number

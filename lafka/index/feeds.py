@@ -2,7 +2,7 @@
 """Reports of runs and outcome feeds -> the rows of runs, waits, asks and days.
 
 A feed is append-only, so it is read from where the last reading ended; a torn last line waits.
-Where one shrank, changed before that place, or is gone, all feeds are read anew: what it told is in
+Where one shrank, changed before that place, or is gone, all feeds are read anew: what it said is in
 the rows of many futlis. Where a line is older than what is known of its futli, the lines of that
 futli are gathered from all feeds once more.
 """
@@ -16,13 +16,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from lafka.errors import BadPid, BadReport, StorageTrouble
-from lafka.index.lines import Days, some_lines
-from lafka.index.papers import Account, Hosts, PaperRows
-from lafka.index.reading import not_read
-from lafka.index.rows import AskedRow, BadLine, Line, Named, folded, host_of, stored
+from lafka.index.papers import Days, HostRows, IndexTally, PaperRows
+from lafka.index.rows import AskedRow, BadLine, FeedLine, Named, folded, host_of, stored
+from lafka.index.scan import not_read
 from lafka.papers import Archive, Outcome
 from lafka.runs.reports import Report
 
@@ -32,7 +31,7 @@ _ASKED_COLUMNS = (
     "time, run, outcome, times, until, last_run, requests, new, digests, found_by, landing, tried,"
     " first_right, capped, error"
 )
-PUT_ASKED = f"REPLACE INTO asked ({_ASKED_COLUMNS}, futli) VALUES ({', '.join('?' * 16)})"
+_PUT_ASKED = f"REPLACE INTO asked ({_ASKED_COLUMNS}, futli) VALUES ({', '.join('?' * 16)})"
 _LAST_ASKED = f"SELECT {_ASKED_COLUMNS} FROM asked WHERE futli = ? ORDER BY time DESC LIMIT 8"
 _PLACE = (
     "SELECT p.archive, p.id, l.id, l.reread FROM paper p"
@@ -63,16 +62,16 @@ class _KnownRun:
 
 
 class FeedRows:
-    """Brings what is told of runs up to date; *step* ends a transaction and begins the next."""
+    """Brings the rows of runs up to date; *step* ends a transaction and begins the next."""
 
     def __init__(
         self,
         db: sqlite3.Connection,
         archive: Archive,
-        hosts: Hosts,
+        hosts: HostRows,
         papers: PaperRows,
         *,
-        account: Account,
+        account: IndexTally,
         step: Callable[[], None],
         batch: int,
     ) -> None:
@@ -86,18 +85,18 @@ class FeedRows:
         self._batch = batch
         # Of runs, when their reports are read: names by number and the other way round, and those
         # that asked a gateway for legacy data.
-        self.names: dict[int, str] = {}
-        self.numbers: dict[str, int] = {}
-        self.legacy: frozenset[str] = frozenset()
+        self._names: dict[int, str] = {}
+        self._numbers: dict[str, int] = {}
+        self._legacy: frozenset[str] = frozenset()
 
     def refresh(self) -> None:
         """Read what is new in reports and feeds. ``StorageTrouble``."""
-        for name in self.read_reports():
-            for lines in self.unread(name):
+        for name in self._read_reports():
+            for lines in self._unread(name):
                 self._take(name, lines)
         self._read_again()
 
-    def read_reports(self) -> list[str]:
+    def _read_reports(self) -> list[str]:
         """Read what is new in reports; the names of all runs, whose feeds come next."""
         names = self._runs()
         if self._are_others(names):
@@ -136,7 +135,7 @@ class FeedRows:
     # What was read before, and is not as it was ---------------------------------------------
 
     def _are_others(self, names: list[str]) -> bool:
-        """Whether a feed lacks bytes that were read, or a run is gone."""
+        """Return whether a feed lacks bytes that were read, or a run is gone."""
         known = self._known()
         return bool(known.keys() - {*names}) or any(
             run.offset and run.tail != self._tail(name, run.offset) for name, run in known.items()
@@ -155,7 +154,7 @@ class FeedRows:
 
     def _forget_all(self, names: list[str]) -> None:
         """As if no feed had ever been read, in one step."""
-        told = [row[0] for row in self._db.execute("SELECT DISTINCT futli FROM asked")]
+        asked = [row[0] for row in self._db.execute("SELECT DISTINCT futli FROM asked")]
         papers = {
             row[0] for row in self._db.execute(
                 "SELECT DISTINCT paper FROM futli WHERE id IN (SELECT futli FROM asked)")
@@ -168,7 +167,7 @@ class FeedRows:
         for name in self._known().keys() - {*names}:
             self._db.execute("DELETE FROM run WHERE name = ?", (name,))
         self._account.runs += 1
-        self._papers.settle(told)
+        self._papers.settle(asked)
         for paper in papers:
             self._papers.drop_unknown(paper)
         for name in names:
@@ -205,78 +204,78 @@ class FeedRows:
 
     def _said(self, path: Path, times: tuple[int | None, int | None]) -> dict[str, Any]:
         """The columns of a run by its report; where that is damaged the reason says so."""
-        told: dict[str, Any] = dict.fromkeys(_RUN_COLUMNS)
-        told |= {"legacy": 0, "report_mtime_ns": times[0], "report_size": times[1]}
+        columns: dict[str, Any] = dict.fromkeys(_RUN_COLUMNS)
+        columns |= {"legacy": 0, "report_mtime_ns": times[0], "report_size": times[1]}
         run = self._known_run(path.stem).number
         self._db.execute("DELETE FROM waits WHERE run = ?", (run,))
         if times[0] is None:
-            return told
+            return columns
         try:
             report = Report.load(path)
         except FileNotFoundError:
-            return told
+            return columns
         except BadReport as error:
-            return told | {"state": "damaged", "reason": stored(error.message)}
-        told |= _of_report(report)
+            return columns | {"state": "damaged", "reason": stored(error.message)}
+        columns |= _of_report(report)
         waits = list(_waits(report.values))
         self._db.executemany(
             "REPLACE INTO waits VALUES (?, ?, ?, ?, ?, ?, ?)",
             ((run, self._hosts.number(host), *rest) for host, *rest in waits),
         )
-        return told
+        return columns
 
     def _learn(self) -> None:
         rows = self._db.execute("SELECT id, name, legacy FROM run").fetchall()
-        self.names = {number: name for number, name, _ in rows}
-        self.numbers = {name: number for number, name, _ in rows}
-        self.legacy = frozenset(name for _, name, legacy in rows if legacy)
+        self._names = {number: name for number, name, _ in rows}
+        self._numbers = {name: number for number, name, _ in rows}
+        self._legacy = frozenset(name for _, name, legacy in rows if legacy)
         self._papers.learn()
 
     # Feeds ----------------------------------------------------------------------------------
 
-    def unread(self, name: str) -> Iterator[list[bytes]]:
-        """What is new in the feed of run *name*: whole lines, noted as read when more are asked."""
+    def _unread(self, name: str) -> Iterator[list[bytes]]:
+        """Yield what is new in the feed of run *name*: whole lines, then noted as read."""
         known = self._known_run(name)
         with suppress(FileNotFoundError), self._feed(name).open("rb") as feed:
             offset = known.offset
-            while lines := some_lines(feed, offset, self._batch):
+            while lines := _some_lines(feed, offset, self._batch):
                 yield lines
                 offset += sum(map(len, lines))
-                self.read_to(name, offset)
+                self._note_read(name, offset)
                 self._account.lines += len(lines)
                 self._step()
 
-    def read_to(self, name: str, offset: int) -> None:
+    def _note_read(self, name: str, offset: int) -> None:
         """Note that the feed of run *name* is read up to *offset*."""
         self._db.execute(
             "UPDATE run SET (feed_offset, feed_tail) = (?, ?) WHERE name = ?",
             (offset, self._tail(name, offset), name),
         )
 
-    def parsed(self, name: str, lines: Iterable[bytes]) -> Iterator[Line]:
-        """*lines* of the feed of run *name*; what is no outcome is told and left out."""
+    def _parsed(self, name: str, lines: Iterable[bytes]) -> Iterator[FeedLine]:
+        """*lines* of the feed of run *name*; what is no outcome is noted and left out."""
         for data in lines:
             try:
-                yield Line.of(data)
+                yield FeedLine.of(data)
             except BadLine as error:
-                self._account.tell(not_read(self._feed(name), error))
+                self._account.note(not_read(self._feed(name), error))
 
     def _take(self, name: str, lines: list[bytes]) -> None:
         """The rows of whole *lines* of the feed of run *name*."""
         days, touched = Days(self._db), set[int]()
-        for line in self.parsed(name, lines):
+        for line in self._parsed(name, lines):
             archive, futli = self._place(line)
-            days.add(line, self.numbers[name], self._host(line), archive)
+            days.add(line, self._numbers[name], self._host(line), archive)
             if futli is not None and self._fold(name, futli, line):
                 touched.add(futli)
         days.write()
         self._papers.settle(touched)
         self._papers.words_of_new()
 
-    def _host(self, line: Line) -> int:
+    def _host(self, line: FeedLine) -> int:
         return self._hosts.number("" if line.outcome == Outcome.BAD_PID else host_of(line.futli))
 
-    def _place(self, line: Line) -> tuple[str, int | None]:
+    def _place(self, line: FeedLine) -> tuple[str, int | None]:
         """The archive that *line* is of, and its futli; None where it counts by the day alone."""
         if line.outcome == Outcome.BAD_PID:
             return "", None
@@ -287,7 +286,7 @@ class FeedRows:
             return (row[0], None) if row else self._unknown(line)
         return self._asked_at(line.pid, line) or self._unknown(line)
 
-    def _asked_at(self, pid: str, line: Line) -> tuple[str, int | None] | None:
+    def _asked_at(self, pid: str, line: FeedLine) -> tuple[str, int | None] | None:
         """The archive and futli of *line*, None where *pid* is not known; as :meth:`_place`."""
         row = self._db.execute(_PLACE, (line.futli, pid)).fetchone()
         if row is None:
@@ -297,7 +296,7 @@ class FeedRows:
             return archive, self._papers.new_futli(paper, line.futli)
         return archive, None if waits else futli  # all its lines wait to be read again
 
-    def _unknown(self, line: Line) -> tuple[str, int | None]:
+    def _unknown(self, line: FeedLine) -> tuple[str, int | None]:
         try:
             pid = self._archive.pid(line.pid)
         except BadPid:
@@ -307,11 +306,11 @@ class FeedRows:
         self._papers.only_asked(pid)
         return self._asked_at(str(pid), line) or ("", None)
 
-    def _fold(self, name: str, futli: int, line: Line) -> bool:
+    def _fold(self, name: str, futli: int, line: FeedLine) -> bool:
         """Add *line* to the asks of *futli*; False where it is older than the last of them."""
         last = self._last(futli)
         if last is None or last.place < (line.time, name):
-            apart = last is not None and (name in self.legacy) != (last.last_run in self.legacy)
+            apart = last is not None and (name in self._legacy) != (last.last_run in self._legacy)
             if last is not None and last.is_same(line, apart=apart):
                 self._put(futli, last.with_line(name, line))
             else:
@@ -326,20 +325,20 @@ class FeedRows:
 
     def _asked(self, row: tuple[Any, ...]) -> AskedRow:
         time, run, outcome, times, until, last_run, *rest = row
-        names = self.names[run], self.names[last_run]
+        names = self._names[run], self._names[last_run]
         return AskedRow.of_values(time, names[0], outcome, times, until, names[1], *rest)
 
     def _put(self, futli: int, row: AskedRow) -> None:
         time, run, outcome, times, until, last_run, *rest = _VALUES(row)
         self._db.execute(
-            PUT_ASKED,
+            _PUT_ASKED,
             (
                 time,
-                self.numbers[run],
+                self._numbers[run],
                 outcome,
                 times,
                 until,
-                self.numbers[last_run],
+                self._numbers[last_run],
                 *rest,
                 futli,
             ),
@@ -348,12 +347,12 @@ class FeedRows:
     # Lines that came out of order -----------------------------------------------------------
 
     def _read_again(self) -> None:
-        """Gather the lines of futlis whose lines are told out of order, from all feeds."""
+        """Gather the lines of futlis whose lines come out of order, from all feeds."""
         if not self._db.execute("SELECT 1 FROM futli WHERE reread > 0").fetchone():
             return
         self._db.execute("DROP TABLE IF EXISTS temp.again")
         self._db.execute("CREATE TEMP TABLE again (futli INTEGER, run TEXT, line BLOB)")
-        for name in sorted(self.numbers):
+        for name in sorted(self._numbers):
             self._gather(name)
         self._db.execute("CREATE INDEX temp.again_futli ON again (futli)")
         futlis = [row[0] for row in self._db.execute("SELECT id FROM futli WHERE reread > 0")]
@@ -361,9 +360,9 @@ class FeedRows:
             rows = self._db.execute(
                 "SELECT run, line FROM again WHERE futli = ? ORDER BY rowid", (futli,)
             )
-            lines = [(run, Line.of(line)) for run, line in rows]
+            lines = [(run, FeedLine.of(line)) for run, line in rows]
             self._db.execute("DELETE FROM asked WHERE futli = ?", (futli,))
-            for row in folded(lines, self.legacy):
+            for row in folded(lines, self._legacy):
                 self._put(futli, row)
         self._db.execute("UPDATE futli SET reread = 0 WHERE reread > 0")
         self._papers.settle(futlis)
@@ -374,7 +373,7 @@ class FeedRows:
     def _gather(self, name: str) -> None:
         known, offset = self._known_run(name), 0
         with suppress(FileNotFoundError), self._feed(name).open("rb") as feed:
-            while lines := some_lines(feed, offset, self._batch, known.offset):
+            while lines := _some_lines(feed, offset, self._batch, known.offset):
                 offset += sum(map(len, lines))
                 self._db.executemany(
                     "INSERT INTO again SELECT id, ?, ? FROM futli WHERE reread > 0 AND url = ?"
@@ -384,12 +383,25 @@ class FeedRows:
 
     def _wanted(self, name: str, data: bytes) -> tuple[str, bytes, str, str] | None:
         try:
-            line = Line.of(data)
+            line = FeedLine.of(data)
             if line.outcome == Outcome.BAD_PID or line.is_held:
                 return None
             return name, data, line.futli, str(self._archive.pid(line.pid))
         except (BadLine, BadPid):
             return None
+
+
+def _some_lines(feed: BinaryIO, offset: int, most: int, end: int | None = None) -> list[bytes]:
+    """At most *most* whole lines from *offset* on, no more than up to *end*."""
+    feed.seek(offset)
+    lines: list[bytes] = []
+    while len(lines) < most and (end is None or offset < end):
+        line = feed.readline()
+        if not line.endswith(b"\n"):
+            break
+        offset += len(line)
+        lines.append(line)
+    return lines
 
 
 def _plain(name: str) -> bool:

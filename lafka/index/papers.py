@@ -9,27 +9,26 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lafka.errors import printable
-from lafka.index.links import Asks, life
-from lafka.index.reading import ReadPaper, futs_of, values_of
-from lafka.index.rows import Named, host_of, stored
+from lafka.index.rows import AskRun, FeedLine, Named, host_of, life, stored
+from lafka.index.scan import ReadPaper, futs_of, values_of
 from lafka.papers import Archive, Fut, Pid
 
 _COLUMNS = (
     "folder, path, mtime_ns, size, ino, warc_bytes, futs, first, last, problem, archive, series,"
     " year, pid"
 )
-ADD_PAPER = f"INSERT INTO paper ({_COLUMNS}, id) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+_ADD_PAPER = f"INSERT INTO paper ({_COLUMNS}, id) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 _SET_PAPER = (
     f"UPDATE paper SET ({_COLUMNS}) = (?,?,?,?,?,?,?,?,?,?,?,?,"
     "CASE WHEN title_from = 'redif' THEN coalesce(?, year) ELSE ? END,?) WHERE id = ?"
 )
 _ADD_FUTLI = "INSERT INTO futli (paper, url, host, open, id) VALUES (?, ?, ?, ?, ?)"
-ADD_LIVED = (
+_ADD_LIVED = (
     "INSERT INTO futli (state, outcome, asked, asks, requests, first_had, had, lost_since, lost_by,"
     " fails, back_since, final_host, secure, paper, url, host, open, id)"
     " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 )
-ADD_FUT = "INSERT INTO fut VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_ADD_FUT = "INSERT INTO fut VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _SET_LIFE = (
     "UPDATE futli SET (state, outcome, asked, asks, requests, first_had, had, lost_since, lost_by,"
     " fails, back_since, final_host, secure) = (?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?"
@@ -43,10 +42,10 @@ _ADD_WORDS = (
     " (SELECT group_concat(url, ' ') FROM (SELECT url FROM futli WHERE paper = p.id ORDER BY url))"
     " FROM paper p WHERE id = ?"
 )
-NEW_WORDS = "INSERT INTO words (rowid, pid, url) VALUES (?, ?, ?)"
+_NEW_WORDS = "INSERT INTO words (rowid, pid, url) VALUES (?, ?, ?)"
 
 
-class Hosts:
+class HostRows:
     """The numbers of hosts, made as they are asked for."""
 
     _MOST = 100_000
@@ -71,44 +70,44 @@ class Hosts:
 
 
 @dataclass(slots=True)
-class Account:
-    """The outcome of bringing an index up to date; ``told``: sentences about what could not be."""
+class IndexTally:
+    """The outcome of bringing an index up to date; ``sentences`` are about what could not be."""
 
     papers: int = 0
     gone: int = 0
     lines: int = 0
     runs: int = 0
     passed_over: int = 0
-    told: list[str] = field(default_factory=list)
+    sentences: list[str] = field(default_factory=list)
     reread: int = 0
     captures: int = 0
     titles: int = 0
 
     @property
     def changed(self) -> int:
-        """How much is not as it was."""
+        """The number of things that are not as they were."""
         return self.papers + self.gone + self.lines + self.runs + self.reread
 
     def in_figures(self) -> str:
-        """What was read, for people."""
+        """Return what was read, for people."""
         parts = [f"{self.papers} papers read, {self.gone} gone", f"{self.runs} runs changed",
                  f"{self.lines} lines"]  # fmt: skip
         parts += [f"{self.titles} titles"] if self.titles else []
         parts += [f"{self.captures} records of WARCs"] if self.captures else []
-        others = self.passed_over - len(self.told)
+        others = self.passed_over - len(self.sentences)
         parts += [f"{others} more that are none were passed over"] if others > 0 else []
         return ", ".join(parts)
 
-    def tell(self, sentence: str, most: int = 20) -> None:
+    def note(self, sentence: str, most: int = 20) -> None:
         self.passed_over += 1
-        if len(self.told) < most:
-            self.told.append(printable(sentence))
+        if len(self.sentences) < most:
+            self.sentences.append(printable(sentence))
 
 
 class PaperRows:
     """Writes what suwafs say; the caller begins and ends transactions."""
 
-    def __init__(self, db: sqlite3.Connection, archive: Archive, hosts: Hosts) -> None:
+    def __init__(self, db: sqlite3.Connection, archive: Archive, hosts: HostRows) -> None:
         self._db = db
         self._archive = archive
         self._hosts = hosts
@@ -153,20 +152,20 @@ class PaperRows:
         urls = [*futlis, *(opened - futlis.keys())]
         for url in urls:
             times = futlis.get(url, {})
-            lived = self.told((), [time for time, fut in times.items() if not fut.label])
+            lived = self._life_columns((), [time for time, fut in times.items() if not fut.label])
             host = self._hosts.number(host_of(url))
-            done = self._db.execute(ADD_LIVED, (*lived, paper, url, host, url in opened, None))
+            done = self._db.execute(_ADD_LIVED, (*lived, paper, url, host, url in opened, None))
             assert done.lastrowid is not None
             self._add_futs(done.lastrowid, times)
-        self._db.execute(NEW_WORDS, (paper, pid, " ".join(sorted(urls)) if urls else None))
+        self._db.execute(_NEW_WORDS, (paper, pid, " ".join(sorted(urls)) if urls else None))
 
     def _add_futs(self, futli: int, times: dict[str, Fut]) -> None:
-        self._db.executemany(ADD_FUT, ((futli, *values) for values in futs_of(times)))
+        self._db.executemany(_ADD_FUT, ((futli, *values) for values in futs_of(times)))
 
     def _put_paper(self, folder: int, paper: ReadPaper, number: int | None) -> int:
         values = values_of(folder, paper)
         if number is None:
-            done = self._db.execute(ADD_PAPER, (*values, str(paper.pid), None))
+            done = self._db.execute(_ADD_PAPER, (*values, str(paper.pid), None))
             assert done.lastrowid is not None
             return done.lastrowid
         self._db.execute(_SET_PAPER, (*values, values[-1], str(paper.pid), number))
@@ -252,12 +251,14 @@ class PaperRows:
         futs = self._db.execute(
             "SELECT time FROM fut WHERE futli = ? AND label IS NULL", (futli,)
         ).fetchall()
-        return *self.told(rows, [time for (time,) in futs]), futli
+        return *self._life_columns(rows, [time for (time,) in futs]), futli
 
-    def told(self, rows: Sequence[tuple[Any, ...]], futs: Sequence[str]) -> tuple[Any, ...]:
+    def _life_columns(
+        self, rows: Sequence[tuple[Any, ...]], futs: Sequence[str]
+    ) -> tuple[Any, ...]:
         """The columns of ``_SET_LIFE`` but the last, of a futli with *rows* of asks and *futs*."""
         own = [row for row in rows if not self._runs[row[6]][1]]
-        asks = [Asks(time=row[0], until=row[1], outcome=row[2], times=row[3]) for row in own]
+        asks = [AskRun(time=row[0], until=row[1], outcome=row[2], times=row[3]) for row in own]
         lived = life(asks, futs)
         ends = [(row[1], row[2]) for row in own] + [(time, "fut") for time in futs]
         outcome = max(ends, key=lambda one: one[0].removesuffix("Z"), default=(None, None))[1]
@@ -273,3 +274,41 @@ class PaperRows:
         if not landing:
             return None, None
         return self._hosts.number(landing.partition("://")[2]), landing.startswith("https:")
+
+
+_DAILY = (
+    "INSERT INTO daily VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET lines ="
+    " lines + excluded.lines, held = held + excluded.held, requests = requests + excluded.requests,"
+    " new = new + excluded.new, bytes = bytes + excluded.bytes"
+)
+_MOST_DAYS = 25_000
+"""Counts that are held in memory before they are written, sorted as their table is."""
+
+
+class Days:
+    """Counts of lines by day, run, host, archive and outcome; they are there after :meth:`write`.
+
+    Each count has lines, held, requests, new, bytes.
+    """
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._counts: dict[tuple[Any, ...], list[int]] = {}
+
+    def add(self, line: FeedLine, run: int, host: int, archive: str) -> None:
+        """Count *line* of *run*; *host* by its number."""
+        key = (line.time[:10], run, host, archive, line.outcome)
+        if (counts := self._counts.get(key)) is None:
+            if len(self._counts) >= _MOST_DAYS:
+                self.write()
+            counts = self._counts[key] = [0, 0, 0, 0, 0]
+        counts[0] += 1
+        counts[1] += line.is_held
+        counts[2] += line.requests
+        counts[3] += line.new
+        counts[4] += line.size
+
+    def write(self) -> None:
+        counts = sorted(self._counts.items())
+        self._db.executemany(_DAILY, ((*key, *values) for key, values in counts))
+        self._counts.clear()

@@ -1,12 +1,27 @@
-"""What the tables have of a pid, a suwaf and a line of a feed. Pure."""
+"""The values that the tables have of a pid, a suwaf and a line of a feed, and the life of a futli.
+
+``never``               it never had one
+``held``                its last word was a fut
+``suspect``             an ask after that ended otherwise
+``was-fut-now-page``    suspect, and what is there is a page
+``lost``                the row of failing asks spans a week, and two of them say *not there*; or it
+                        spans thirty days and is of three asks or more
+``back``                a fut again, after it was lost, until the next ask
+
+An ask is a line of a feed for which somebody tried to ask: not one that is held, excluded,
+restricted or damaged, and not one of a run that asked a gateway for legacy data. What a single
+timeout or robots.txt says, never makes a link lost; three over a month make it closed, not gone:
+``lost_by`` has the word. Pure: no clock, no file. Order of feeds and repetition of lines change
+nothing, since what comes in is sorted and told apart before (:func:`folded`).
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -102,8 +117,8 @@ def whole(value: object) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """What a suwaf says in figures: ``futs`` that are different, the ``first`` and ``last`` time.
+class HeldFuts:
+    """A suwaf in figures: ``futs`` that are different, the ``first`` and ``last`` time.
 
     What is labelled, and so thought not to be a fut, does not count.
     """
@@ -113,7 +128,7 @@ class Held:
     last: str | None
 
     @classmethod
-    def of(cls, suwaf: Suwaf) -> Held:
+    def of(cls, suwaf: Suwaf) -> HeldFuts:
         every = [(time, fut) for times in suwaf.futlis.values() for time, fut in times.items()]
         futs = [(time, fut) for time, fut in every if not fut.label]
         times = sorted((time for time, _ in futs), key=lambda time: time.removesuffix("Z"))
@@ -126,7 +141,7 @@ class Held:
 
 
 @dataclass(slots=True, kw_only=True)  # millions are made: to freeze one costs thrice as much
-class Line:
+class FeedLine:
     """A line of an outcome feed. ``time`` is ``YYYY-MM-DDThh:mm:ssZ``.
 
     ``new`` and ``size``: futs that were stored, and bytes of them; ``digests``: a number made of
@@ -152,11 +167,11 @@ class Line:
 
     @property
     def is_held(self) -> bool:
-        """Whether the futli had its fut and was not asked."""
+        """True where the futli had its fut and was not asked."""
         return self.outcome == _FUT and not self.requests
 
     @classmethod
-    def of(cls, data: bytes) -> Line:
+    def of(cls, data: bytes) -> FeedLine:
         """``BadLine`` where *data* is no such line."""
         try:
             # What json.loads does where it need not look for another encoding.
@@ -166,7 +181,7 @@ class Line:
             raise BadLine(str(error)) from None
 
     @classmethod
-    def _of(cls, values: Mapping[str, Any]) -> Line:
+    def _of(cls, values: Mapping[str, Any]) -> FeedLine:
         pid, futli, outcome, time = (values[key] for key in ("pid", "futli", "outcome", "time"))
         if not all(isinstance(text, str) for text in (pid, futli, outcome, time)):
             raise BadLine("something in it is no text")
@@ -174,15 +189,15 @@ class Line:
             raise BadLine(f"it has the time {time!r} and the outcome {outcome!r}")
         datetime.fromisoformat(time)
         requests, error = whole(values.get("requests")), values.get("error")
-        told = stored(str(error))[:LONGEST_ERROR] if error else None
+        text = stored(str(error))[:LONGEST_ERROR] if error else None
         asked = requests or outcome != _FUT
         trail = _trail(values, futli) if asked else {}
         return cls(pid=stored(pid), futli=stored(futli), outcome=outcome, time=time,
-                   requests=requests, error=told, **trail)  # fmt: skip
+                   requests=requests, error=text, **trail)  # fmt: skip
 
 
 def _trail(values: Mapping[str, Any], futli: str) -> dict[str, Any]:
-    """What a line that was asked says of its trail."""
+    """Return what a line that was asked says of its trail."""
     every = values.get("futs") or []
     futs = [fut for fut in every if not fut.get("label")]
     new = [fut for fut in futs if fut["new"]]
@@ -240,7 +255,7 @@ class AskedRow:
     error: str | None
 
     @classmethod
-    def of(cls, run: str, line: Line) -> AskedRow:
+    def of(cls, run: str, line: FeedLine) -> AskedRow:
         return cls(
             time=line.time, run=run, outcome=line.outcome, times=1, until=line.time, last_run=run,
             requests=line.requests, new=line.new, digests=line.digests, found_by=line.found_by,
@@ -255,15 +270,15 @@ class AskedRow:
 
     @property
     def place(self) -> tuple[str, str]:
-        """What orders lines of a futli: the time of the last here, and its run."""
+        """The key that orders lines of a futli: the time of the last here, and its run."""
         return self.until, self.last_run
 
-    def is_same(self, line: Line, *, apart: bool) -> bool:
-        """Whether *line* came to the same; *apart*: one of the two runs asked a gateway."""
+    def is_same(self, line: FeedLine, *, apart: bool) -> bool:
+        """Return whether *line* came to the same; *apart*: one of the two runs asked a gateway."""
         mine = (self.outcome, self.digests, self.landing)
         return not apart and mine == (line.outcome, line.digests, line.landing)
 
-    def with_line(self, run: str, line: Line) -> AskedRow:
+    def with_line(self, run: str, line: FeedLine) -> AskedRow:
         return replace(
             self.of(run, line),
             time=self.time,
@@ -275,18 +290,170 @@ class AskedRow:
 
 
 def folded(
-    lines: Iterable[tuple[str, Line]], legacy: Container[str] = frozenset()
+    lines: Iterable[tuple[str, FeedLine]], legacy: Container[str] = frozenset()
 ) -> list[AskedRow]:
-    """The rows of one futli's *lines*, each with its run, in any order and however often told.
+    """The rows of one futli's *lines*, each with its run, in any order and however often said.
 
     Of lines of one run and time the later of *lines* stands. *legacy*: runs that asked a gateway.
     """
-    told = {(line.time, run): line for run, line in lines}
+    latest = {(line.time, run): line for run, line in lines}
     rows: list[AskedRow] = []
-    for (_, run), line in sorted(told.items(), key=lambda one: one[0]):
+    for (_, run), line in sorted(latest.items(), key=lambda one: one[0]):
         last = rows[-1] if rows else None
         if last and last.is_same(line, apart=(run in legacy) != (last.last_run in legacy)):
             rows[-1] = last.with_line(run, line)
         else:
             rows.append(AskedRow.of(run, line))
     return rows
+
+
+NEVER, HELD, SUSPECT, PAGE, LOST, BACK = (
+    "never", "held", "suspect", "was-fut-now-page", "lost", "back",
+)  # fmt: skip
+STATES = (HELD, BACK, SUSPECT, PAGE, LOST, NEVER)
+NOT_THERE = frozenset((Outcome.NOT_FOUND, Outcome.GONE, Outcome.DNS, Outcome.BAD_URL))
+NO_ASK = frozenset((Outcome.EXCLUDED, Outcome.RESTRICTED, Outcome.DAMAGED, Outcome.BAD_PID))
+"""Outcomes that say nothing of the link: nothing was asked, or the trouble is the archive's own."""
+GONE_DAYS, GONE_ASKS = 7.0, 2
+CLOSED_DAYS, CLOSED_ASKS = 30.0, 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskRun:
+    """Asks in a row that ended alike: the first at ``time``, the last at ``until``, ``times`` many.
+
+    Times are ``YYYY-MM-DDThh:mm:ssZ``.
+    """
+
+    time: str
+    until: str
+    outcome: str
+    times: int = 1
+
+
+@dataclass(slots=True, kw_only=True)
+class Life:
+    """The state of a futli, and its history in figures. Times are None where there is none.
+
+    ``asks``: how many there were; ``asked``: the last; ``first_had``, ``had``: the first and the
+    last time of a fut; ``fails``: failing asks in a row, up to now; ``lost_since``: the first of
+    them, where it is lost, and ``lost_by`` the word; ``back_since``: when it last came back.
+    """
+
+    state: str = NEVER
+    asks: int = 0
+    asked: str | None = None
+    first_had: str | None = None
+    had: str | None = None
+    fails: int = 0
+    lost_since: str | None = None
+    lost_by: str | None = None
+    back_since: str | None = None
+
+    # Changed in place while it goes on: an index of a million papers has millions of lives.
+
+    def count(self, asks: AskRun) -> None:
+        self.asks += asks.times
+        self.asked = asks.until
+
+    def have(self, first: str, last: str) -> None:
+        """A fut from *first* to *last*."""
+        lost = self.state == LOST
+        self.state = BACK if lost or self.state == BACK else HELD
+        self.first_had = self.first_had or first
+        if self.had is None or last.removesuffix("Z") > self.had.removesuffix("Z"):
+            self.had = last
+        self.fails, self.lost_since, self.lost_by = 0, None, None
+        if lost:
+            self.back_since = first
+
+    def fail(self, row: _Row) -> None:
+        """Failing asks, *row* of them by now."""
+        self.fails = row.count
+        if self.had is None:
+            return
+        if (word := row.lost_by()) is not None:
+            self.state, self.lost_since, self.lost_by = LOST, row.first, word
+        else:
+            self.state = PAGE if row.outcome == Outcome.SPLAP_ONLY else SUSPECT
+
+
+@dataclass(slots=True)
+class _Row:
+    """Failing asks in a row since the last fut, and whether there was one."""
+
+    first: str = ""
+    last: str = ""
+    count: int = 0
+    not_there: int = 0
+    word: str = ""
+    """The last that says *not there*."""
+    outcome: str = ""
+
+    def add(self, asks: AskRun, *, times: int) -> None:
+        self.first = self.first or (asks.time if times == asks.times else asks.until)
+        self.last = asks.until
+        self.count += times
+        if asks.outcome in NOT_THERE:
+            self.not_there += times
+            self.word = asks.outcome
+        self.outcome = asks.outcome
+
+    def lost_by(self) -> str | None:
+        """The word by which the link is lost, None while it is not."""
+        span = days_between(self.first, self.last) if self.count > 1 else 0.0
+        if span >= GONE_DAYS and self.not_there >= GONE_ASKS:
+            return self.word
+        return self.outcome if span >= CLOSED_DAYS and self.count >= CLOSED_ASKS else None
+
+
+def days_between(first: str, last: str) -> float:
+    """Days from *first* to *last*, both as in suwafs and feeds."""
+    return (moment(last) - moment(first)).total_seconds() / 86_400
+
+
+def moment(text: str) -> datetime:
+    """The moment that *text* names, ``YYYY-MM-DDThh:mm:ss`` with a fraction or without."""
+    return datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=UTC)
+
+
+def life(asks: Sequence[AskRun], futs: Sequence[str]) -> Life:
+    """The life of a futli with *asks*, oldest first, and the times of its *futs* in the archive.
+
+    A fut is in the archive before its line is in a feed, so one ask is seen twice: what the archive
+    says then is no ask of its own.
+    """
+    at, row, returned = Life(), _Row(), False
+    for event in _in_order(asks, futs):
+        if isinstance(event, str):
+            returned = returned or at.state == LOST
+            at.have(event, event)
+            row = _Row()
+        elif event.outcome == Outcome.FUT:
+            was_back = at.state == BACK and not returned
+            at.have(event.time, event.until)
+            if at.state == BACK and (was_back or event.times > 1):
+                at.state = HELD
+            at.count(event)
+            row, returned = _Row(), False
+        elif event.outcome not in NO_ASK:
+            inside = bool(at.had and at.had[:19] > event.time[:19])
+            row.add(event, times=1 if inside else event.times)
+            at.count(event)
+            at.fail(row)
+            returned = False
+    return at
+
+
+def _in_order(asks: Sequence[AskRun], futs: Sequence[str]) -> Iterator[AskRun | str]:
+    """Both by time; a fut before the asks that began when it was captured, or later.
+
+    Asks that ended otherwise and span a fut's time come after it.
+    """
+    events: list[tuple[str, int, AskRun | str]] = [
+        (time.removesuffix("Z"), 0, time) for time in futs
+    ]
+    for ask in asks:
+        at = ask.time if ask.outcome == Outcome.FUT else ask.until
+        events.append((at.removesuffix("Z"), 1, ask))
+    return (event for _, _, event in sorted(events, key=lambda one: one[:2]))

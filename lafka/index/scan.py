@@ -1,8 +1,8 @@
-"""The suwafs that changed since an index was made: by the times of their folders.
+"""The suwafs that changed since an index was made, and what they say.
 
-A suwaf is replaced by a rename, so that its folder's mtime changes. What the clock's tick or a link
-could hide is looked at again the next time. No database: what was known comes in, what changed
-comes out.
+A suwaf is replaced by a rename, so its folder's mtime tells. What the clock's tick or a link
+could hide is looked at again the next time. No database: what was known comes in, what changed and
+the rows of it come out.
 """
 
 from __future__ import annotations
@@ -10,12 +10,22 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISDIR
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from lafka.errors import StorageTrouble
+from lafka.errors import BadPid, BadSuwaf, StorageTrouble
+from lafka.index.rows import (
+    LARGEST,
+    BadLine,
+    HeldFuts,
+    Named,
+    digest_bytes,
+    stored,
+)
+from lafka.papers import Archive, Fut, Pid, Suwaf
 from lafka.storage.folders import leads_back
 
 TOP = "suwaf"
@@ -27,7 +37,7 @@ AGAIN = 0
 
 
 class FileTimes(NamedTuple):
-    """What tells a file from what stood there before: mtime in nanoseconds, bytes, inode."""
+    """The facts that tell a file from one before it: mtime in nanoseconds, bytes, inode."""
 
     mtime_ns: int
     size: int
@@ -44,7 +54,7 @@ Found = tuple[str, int, int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderTimes:
-    """What tells whether a folder changed: mtime in nanoseconds, ``AGAIN`` for surely; inode."""
+    """The facts that tell whether a folder changed: mtime in nanoseconds, or ``AGAIN``; inode."""
 
     mtime_ns: int
     ino: int
@@ -66,7 +76,7 @@ class GoneFolder:
     path: str
 
 
-class Seen(NamedTuple):
+class FolderListing(NamedTuple):
     """The result of one look into a folder: suwafs, paths of folders, links that lead nowhere.
 
     ``unsure``: names whose changes the folder's own mtime would not tell, as those of links.
@@ -82,9 +92,8 @@ class Scan:
     """One walk over the suwafs of the archive at *root*.
 
     *known*: folders by path, as the last walk left them. *began_ns*: when this one began, since
-    1970. *lost* is told of each link that leads nowhere. *names_only*: the times of suwafs are
-    zeros, for who reads them all. ``StorageTrouble`` where the disk does not read: what is there
-    cannot be said then.
+    1970. *lost* is called with each link that leads nowhere. ``StorageTrouble`` where the disk does
+    not read: what is there cannot be said then.
     """
 
     def __init__(
@@ -94,13 +103,11 @@ class Scan:
         *,
         began_ns: int,
         lost: Callable[[Path], object],
-        names_only: bool = False,
     ) -> None:
         self._base = str(root)
         self._known = known
         self._began = began_ns
         self._lost = lost
-        self._names_only = names_only
         self._inner: dict[str, list[str]] = defaultdict(list)
         for path in known:
             self._inner[path.rpartition("/")[0]].append(path)
@@ -116,7 +123,7 @@ class Scan:
             return
         inner = sorted(self._inner.get(path, ()))
         if self._known.get(path) != times or any(self._times(one) is None for one in inner):
-            seen = look(self._base, path, names_only=self._names_only)
+            seen = look(self._base, path)
             for link in seen.lost:
                 self._lost(Path(link))
             inner = sorted(seen.folders)
@@ -147,12 +154,9 @@ class Scan:
         return FolderTimes(mtime_ns=status.st_mtime_ns, ino=status.st_ino)
 
 
-def look(base: str, path: str, *, names_only: bool = False) -> Seen:
-    """What is in the folder at *path* below *base*; *names_only* as :class:`Scan` has it.
-
-    ``StorageTrouble``.
-    """
-    seen, full = Seen([], [], [], []), f"{base}/{path}"
+def look(base: str, path: str) -> FolderListing:
+    """Return what is in the folder at *path* below *base*; ``StorageTrouble``."""
+    seen, full = FolderListing([], [], [], []), f"{base}/{path}"
     try:
         fd = os.open(full, os.O_RDONLY | os.O_DIRECTORY)
         try:  # from a descriptor, so that the way to each file is but its name
@@ -160,9 +164,9 @@ def look(base: str, path: str, *, names_only: bool = False) -> Seen:
                 for entry in entries:
                     name = entry.name
                     if name.endswith(SUFFIX) and entry.is_file(follow_symlinks=False):
-                        _suwaf(seen, entry, names_only)
+                        _suwaf(seen, entry)
                     else:
-                        _other(seen, base, path, entry, names_only)
+                        _other(seen, base, path, entry)
         finally:
             os.close(fd)
     except FileNotFoundError:  # gone meanwhile: the next walk tells
@@ -172,7 +176,7 @@ def look(base: str, path: str, *, names_only: bool = False) -> Seen:
     return seen
 
 
-def _other(seen: Seen, base: str, path: str, entry: os.DirEntry[str], names_only: bool) -> None:
+def _other(seen: FolderListing, base: str, path: str, entry: os.DirEntry[str]) -> None:
     """Take what is no plain file with the name of a suwaf."""
     name = entry.name
     is_link = entry.is_symlink()
@@ -187,15 +191,12 @@ def _other(seen: Seen, base: str, path: str, entry: os.DirEntry[str], names_only
         if name.isascii() and not (is_link and leads_back(Path(base, path, name))):
             seen.folders.append(f"{path}/{name}")
     elif name.endswith(SUFFIX):  # behind a link
-        _suwaf(seen, entry, names_only)
+        _suwaf(seen, entry)
 
 
-def _suwaf(seen: Seen, entry: os.DirEntry[str], names_only: bool) -> None:
+def _suwaf(seen: FolderListing, entry: os.DirEntry[str]) -> None:
     name = entry.name
     if name[0] == ".":
-        return
-    if names_only:
-        seen.suwafs.append((name, 0, 0, 0))
         return
     try:
         status = entry.stat()
@@ -203,3 +204,122 @@ def _suwaf(seen: Seen, entry: os.DirEntry[str], names_only: bool) -> None:
         seen.unsure.append(name)
     else:
         seen.suwafs.append((name, status.st_mtime_ns, status.st_size, status.st_ino))
+
+
+_READ = os.O_RDONLY | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadPaper:
+    """A suwaf that was read, or why it is none. ``path`` is relative to the archive's root."""
+
+    pid: Pid
+    path: str
+    times: FileTimes
+    suwaf: Suwaf | None
+    problem: str | None = None
+
+
+def not_read(feed: str | Path, error: BadLine) -> str:
+    return f"{feed}: a line that is no outcome: {error}"
+
+
+def values_of(folder: int, paper: ReadPaper) -> tuple[Any, ...]:
+    """The columns of a paper up to its year, in the order of ``papers._ADD_PAPER``."""
+    named, suwaf = Named.of(paper.pid), paper.suwaf
+    held = HeldFuts.of(suwaf) if suwaf else HeldFuts(futs=0, first=None, last=None)
+    return (
+        folder, paper.path, paper.times.mtime_ns, paper.times.size, paper.times.ino,
+        suwaf.end if suwaf else None, held.futs, held.first, held.last, paper.problem,
+        named.archive, named.series, named.year,
+    )  # fmt: skip
+
+
+def futs_of(times: Mapping[str, Fut]) -> Iterator[tuple[Any, ...]]:
+    """The rows of ``fut`` of a futli with *times* in its suwaf, but for the number of the futli."""
+    for time, fut in times.items():
+        yield (time, fut.s, fut.l, digest_bytes(fut.digest), stored(fut.url),
+               stored(fut.origin.found_by) or None, stored(fut.label) or None)  # fmt: skip
+
+
+def read_papers(
+    archive: Archive, folder: str, names: Sequence[str], sentences: list[str]
+) -> Iterator[tuple[str, ReadPaper | None]]:
+    """The suwafs of these *names* in *folder*, relative to the root; None for what is none.
+
+    *sentences* gets a sentence for each that is no paper's place. ``StorageTrouble`` where the
+    disk does not read.
+    """
+    with _opened(archive.root / folder) as fd:
+        for name in names:
+            try:
+                paper = read_paper(archive, f"{folder}/{name}", name, fd)
+            except BadPid as error:
+                place = Path(archive.root, folder, name)
+                sentences.append(f"{place}: no paper has this place: {error}")
+                paper = None
+            yield name, paper
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    """A descriptor of *folder*, so that the way to each file in it is but its name."""
+    try:
+        fd = os.open(folder, _READ | os.O_DIRECTORY)
+    except (FileNotFoundError, NotADirectoryError):
+        yield -1  # gone meanwhile
+        return
+    except OSError as error:
+        raise StorageTrouble(folder, error) from error
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def read_paper(archive: Archive, path: str, name: str, folder: int) -> ReadPaper | None:
+    """The suwaf at *path*, *name* in the open *folder*; None where it is gone meanwhile.
+
+    ``BadPid`` where it is no paper's place, ``StorageTrouble`` where the disk does not read.
+    """
+    relative = path.removeprefix(f"{TOP}/").removesuffix(SUFFIX)
+    pid = archive.scheme.inverse(relative)
+    if pid is None:  # a cut path
+        pid = archive.pid_at(archive.root / "warc" / f"{relative}.warc")
+    place = archive.root / path
+    found = _bytes_of(place, name, folder)
+    if found is None:
+        return None
+    data, times = found
+    try:
+        suwaf = Suwaf.of_bytes(data, place, pid)
+        _check_sizes(place, suwaf)
+    except BadSuwaf as error:
+        return ReadPaper(pid=pid, path=path, times=times, suwaf=None, problem=stored(error.message))
+    return ReadPaper(pid=pid, path=path, times=times, suwaf=suwaf)
+
+
+def _bytes_of(place: Path, name: str, folder: int) -> tuple[bytes, FileTimes] | None:
+    """The bytes of the file *name* in the open *folder*, which is at *place*, and its times."""
+    if folder < 0:
+        return None
+    try:
+        fd = os.open(name, _READ, dir_fd=folder)  # four system calls a paper, where open() has nine
+        try:
+            status = os.fstat(fd)
+            data = os.read(fd, status.st_size + 1)
+            while len(data) > status.st_size and (piece := os.read(fd, 1 << 16)):
+                data += piece
+        finally:
+            os.close(fd)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StorageTrouble(place, error) from error
+    return data, FileTimes.of(status)
+
+
+def _check_sizes(path: Path, suwaf: Suwaf) -> None:
+    futs = (fut for times in suwaf.futlis.values() for fut in times.values())
+    if suwaf.end >= LARGEST or any(fut.s >= LARGEST or fut.l >= LARGEST for fut in futs):
+        raise BadSuwaf(path, "not a suwaf: a place that no file has")

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lafka.errors import BadArgument, BadPid
-from lafka.index.links import STATES
+from lafka.index.rows import STATES
 from lafka.pids import SCHEMES
 
 PAGE = 50
@@ -90,7 +90,7 @@ class _Way:
 def search(db: sqlite3.Connection, question: Question) -> FoundPage:
     """The papers that *question* matches, in the order of the way that finds them.
 
-    ``BadArgument`` where a part of it is none. Raises what SQLite does: ``tables.telling``.
+    ``BadArgument`` where a part of it is none. Raises what SQLite does: ``tables.reraising``.
     """
     _check(question)
     way = _way(db, question)
@@ -212,7 +212,7 @@ def _place(after: str, count: int) -> list[Any]:
 
 
 def _filters(way: _Way, question: Question) -> list[tuple[str, Any]]:
-    """What else has to be true of a paper, each condition with its value."""
+    """Return the other conditions on a paper, each with its value."""
     paper, wanted = way.columns[-1], []
     if question.archive and way.name != "archive":
         wanted.append((f"{paper} IN (SELECT id FROM paper WHERE id = {paper} AND archive = ?)",
@@ -241,8 +241,8 @@ def _papers(db: sqlite3.Connection, numbers: Sequence[int]) -> Iterator[FoundPap
     for number in numbers:
         if number in found:
             pid, title, year, futs, first, last = found[number]
-            told = states[number]
+            lives = states[number]
             yield FoundPaper(
                 pid=pid, title=title, year=year, futs=futs, first=first, last=last,
-                futlis=len(told), states=tuple(state for state in STATES if state in told),
+                futlis=len(lives), states=tuple(state for state in STATES if state in lives),
             )  # fmt: skip

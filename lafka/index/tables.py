@@ -9,13 +9,17 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from lafka.errors import StorageTrouble
+from lafka.errors import ArchiveBusy, StorageTrouble
+from lafka.storage.folders import make_folders
+from lafka.storage.locks import lock_file
 from lafka.warc.errors import BadIndex
 from lafka.warc.indexes.sqlite import as_error
 
+FOLDER = "index"
 NAME = "archive.sqlite"
 APPLICATION = 0x4C41464B  # "LAFK"
 VERSION = 1
@@ -82,15 +86,15 @@ CREATE INDEX IF NOT EXISTS fut_digest ON fut (digest);
 
 
 @contextmanager
-def telling(path: Path) -> Iterator[None]:
-    """What SQLite raises is ``BadIndex`` of *path*, or ``StorageTrouble``: the disk refuses."""
+def reraising(path: Path) -> Iterator[None]:
+    """Raise what SQLite raises as ``BadIndex`` of *path*, or as ``StorageTrouble``."""
     try:
         yield
     except _FAULTS as error:
-        told = as_error(error, path)
-        if isinstance(told, OSError):
-            raise StorageTrouble(path, told) from error
-        raise told from error
+        known = as_error(error, path)
+        if isinstance(known, OSError):
+            raise StorageTrouble(path, known) from error
+        raise known from error
     except OSError as error:
         raise StorageTrouble(error.filename or path, error) from error
 
@@ -102,8 +106,8 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     where it is none or of another version, ``StorageTrouble`` where it is missing or not readable.
     """
     if not path.is_file():
-        raise BadIndex(path, "no index is here; scrapy index makes it")
-    with telling(path):
+        raise BadIndex(path, "no index is here; lafka index makes it")
+    with reraising(path):
         db = _readable(path)
         try:
             _check(db, path)
@@ -114,7 +118,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 
 
 def _readable(path: Path) -> sqlite3.Connection:
-    """Where even reading would write beside the file (WAL), and cannot, it is taken as frozen."""
+    """Open to read; as frozen where even reading would write beside the file (WAL) and cannot."""
     where = f"file:{quote(os.fspath(path.absolute()))}?mode=ro"
     for more in ("", "&immutable=1"):
         db = sqlite3.connect(
@@ -144,7 +148,7 @@ def open_to_write(path: Path) -> sqlite3.Connection:
 
     ``BadIndex`` where it is damaged, of another version or of something else; ``StorageTrouble``.
     """
-    with telling(path):
+    with reraising(path):
         fresh = not path.exists() or not path.stat().st_size
         db = sqlite3.connect(path, isolation_level=None, timeout=60)
         try:
@@ -220,3 +224,42 @@ def remove(path: Path) -> None:
     for suffix in _BESIDE:
         with suppress(FileNotFoundError):
             path.with_name(path.name + suffix).unlink()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexFiles:
+    """The files of an archive's index, in ``index/`` of its root or a folder of its own."""
+
+    folder: Path
+
+    @classmethod
+    def of(cls, root: Path, setting: str | Path | None = None) -> IndexFiles:
+        """*setting* is ``LAFKA_INDEX``."""
+        return cls(folder=Path(setting) if setting else root / FOLDER)
+
+    @property
+    def database(self) -> Path:
+        return self.folder / NAME
+
+    @property
+    def captures(self) -> Path:
+        return self.folder / "captures.sqlite"
+
+    @property
+    def draft(self) -> Path:
+        """An index that is made anew to be compared, or to take the other's place."""
+        return self.folder / f".draft-{NAME}"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """The right to write to it; ``ArchiveBusy`` where another process has it."""
+        make_folders(self.folder)
+        lock = self.folder / "lock"
+        with reraising(lock):
+            fd = lock_file(lock, os.O_RDWR | os.O_CREAT, wait=False)
+        if fd is None:
+            raise ArchiveBusy(f"{self.folder}: another process brings this index up to date")
+        try:
+            yield
+        finally:
+            os.close(fd)

@@ -15,8 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lafka.index.build import Place
-from lafka.index.papers import Account, Hosts, PaperRows
+from lxml.etree import ParserError
+from lxml.html import HTMLParser, document_fromstring
+from w3lib.encoding import html_to_unicode
+
+from lafka.index.papers import HostRows, IndexTally, PaperRows
+from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
 from lafka.payloads import SNIFF, Kind, kind_of
 from lafka.storage import children
@@ -43,7 +47,7 @@ _WAITING = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Titled:
-    """What ReDIF says of a paper: its title, and its year where it is said."""
+    """The title that ReDIF has of a paper, and its year where that is said."""
 
     title: str
     year: int | None = None
@@ -67,7 +71,7 @@ class Titles:
         self._redif = redif
 
     def __call__(
-        self, db: sqlite3.Connection, account: Account, archive: Archive, place: Place
+        self, db: sqlite3.Connection, account: IndexTally, archive: Archive, place: IndexFiles
     ) -> None:
         del place
         pages = Children(MODULE, 1)
@@ -80,15 +84,15 @@ class Titles:
     def _bring(
         self,
         db: sqlite3.Connection,
-        account: Account,
+        account: IndexTally,
         archive: Archive,
         pages: Children,
         batch: list[tuple[Any, ...]],
     ) -> None:
-        told = [(row, self._found(archive, pages, account, row)) for row in batch]
-        rows = PaperRows(db, archive, Hosts(db))
+        read = [(row, self._found(archive, pages, account, row)) for row in batch]
+        rows = PaperRows(db, archive, HostRows(db))
         db.execute("BEGIN IMMEDIATE")
-        for (number, _, _, size, title, source, _), (found, year, found_in) in told:
+        for (number, _, _, size, title, source, _), (found, year, found_in) in read:
             db.execute(
                 "UPDATE paper SET (title, title_from, titled) = (?, ?, ?),"
                 " year = coalesce(?, year) WHERE id = ?", (found, found_in, size, year, number)
@@ -99,7 +103,7 @@ class Titles:
         db.execute("COMMIT")
 
     def _found(
-        self, archive: Archive, pages: Children, account: Account, row: tuple[Any, ...]
+        self, archive: Archive, pages: Children, account: IndexTally, row: tuple[Any, ...]
     ) -> tuple[str | None, int | None, str | None]:
         """Title, year and where the title is from."""
         _, pid, path, size, title, source, is_new = row
@@ -123,13 +127,13 @@ def _batches(db: sqlite3.Connection, *, every: bool) -> Iterator[list[tuple[Any,
 
 
 def _of_page(
-    pages: Children, account: Account, warc: Path, end: int
+    pages: Children, account: IndexTally, warc: Path, end: int
 ) -> tuple[str | None, str | None]:
     """The title of the newest page in *warc* before the byte *end*, and which element says it."""
     try:
         page = newest_page(warc, end)
     except (BadWarc, OSError) as error:
-        account.tell(str(error))
+        account.note(str(error))
         return None, None
     if page is None:
         return None, None
@@ -137,7 +141,7 @@ def _of_page(
     try:
         found = pages.ask("title", {"type": content_type}, data, seconds=CPU_SECONDS)
     except ChildDied as error:
-        account.tell(f"{warc}: its page cannot be read: {error}")
+        account.note(f"{warc}: its page cannot be read: {error}")
         return None, None
     text = clean(found["title"])
     return (text, found["from"]) if text else (None, None)
@@ -187,10 +191,6 @@ def _read(question: dict[str, Any], data: bytes) -> dict[str, str]:
 
 def title_of(content_type: str, data: bytes) -> tuple[str, str]:
     """``citation_title``, else ``og:title``, else ``<title>`` of a page; else empty."""
-    from lxml.etree import ParserError  # noqa: PLC0415
-    from lxml.html import HTMLParser, document_fromstring  # noqa: PLC0415
-    from w3lib.encoding import html_to_unicode  # noqa: PLC0415
-
     _, text = html_to_unicode(content_type or None, data, default_encoding="utf-8")
     text = text.replace("\0", "")
     if not text.strip():

@@ -28,7 +28,7 @@ from lafka.warc.writing.copying import Copy, Files, RecordSpan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Original:
+class OriginalRecord:
     """The record that holds a payload, as a revisit of it names it: id, target URI, WARC-Date."""
 
     record_id: str
@@ -60,7 +60,7 @@ class PlannedRecord:
     length: int
 
 
-class Group:
+class RecordGroup:
     """Records for one commit of the WARC whose *contents* these are."""
 
     def __init__(self, contents: Contents, files: Files) -> None:
@@ -119,7 +119,7 @@ class Group:
     def add_revisit(
         self,
         record: StoredRecord,
-        original: Original,
+        original: OriginalRecord,
         *,
         digest: str,
         head_length: int,

@@ -16,7 +16,7 @@ from typing import ClassVar, Generic
 
 from lafka.errors import BadSuwaf, BadWarc, ShortWarc, StorageTrouble, TornWarc
 from lafka.keeping.contents import ContentsT, Scanner
-from lafka.keeping.groups import Group
+from lafka.keeping.groups import RecordGroup
 from lafka.storage import drafts
 from lafka.storage.folders import DRAFT, free_name, making_folders
 from lafka.storage.locks import Lock
@@ -170,7 +170,7 @@ class SummarisedWarc(ABC, Generic[ContentsT]):
 
     # ---- Append and commit
 
-    def writing(self, group: Group, *, sync: bool = False) -> Steps[None]:
+    def writing(self, group: RecordGroup, *, sync: bool = False) -> Steps[None]:
         """Append what *group* plans; rolled back to the known end where the disk refuses.
 
         *sync*: even where nothing is planned, as what a killed writer left may not be on the disk.

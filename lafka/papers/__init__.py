@@ -4,10 +4,11 @@
 ``candidates``   what finders give and the walk takes
 ``origins``      where a capture's URL came from: the one table of what its warcinfo says
 ``finders``      a splap in, ranked candidates out; pure
-``walk``         asks, outcomes, trails, pages: a state machine without I/O
-``crawling``     where walk and Scrapy meet: captures, failures, arguments, children that parse
+``outcomes``     the one word that says how a trail ended
+``walk``         asks and trails: a state machine without I/O
+``crawling``     where walk and Scrapy meet: captures, arguments, pages read in children
 ``archive``      the root folder: paper WARCs, suwafs, plans, recovery, repairs
-``verify``       the strict reader and the proof; shares no code with the above
+``checking``     the proof, on the strict reader of ``lafka.witness``; shares no code with the above
 
 What most people need is here too, and is imported when it is first asked for:
 
@@ -19,40 +20,36 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lafka.papers.archive.archives import Archive as Archive
-    from lafka.papers.archive.archives import StoredFut as StoredFut
     from lafka.papers.archive.catalogue import Ended as Ended
     from lafka.papers.archive.catalogue import Paper as Paper
-    from lafka.papers.archive.exporting import package as package
-    from lafka.papers.archive.exporting import pieces as pieces
+    from lafka.papers.archive.index import package as package
+    from lafka.papers.archive.index import pieces as pieces
     from lafka.papers.archive.suwafs import Fut as Fut
+    from lafka.papers.archive.suwafs import StoredFut as StoredFut
     from lafka.papers.archive.suwafs import Suwaf as Suwaf
-    from lafka.papers.lists.excludes import Excludes as Excludes
-    from lafka.papers.walk.outcomes import Group as Group
-    from lafka.papers.walk.outcomes import Outcome as Outcome
+    from lafka.papers.lists.listfiles import Excludes as Excludes
+    from lafka.papers.outcomes import Group as Group
+    from lafka.papers.outcomes import Outcome as Outcome
     from lafka.pids import Pid as Pid
 
 _HOMES = {
-    "Archive": "lafka.papers.archive.archives",
-    "StoredFut": "lafka.papers.archive.archives",
-    "Ended": "lafka.papers.archive.catalogue",
-    "Paper": "lafka.papers.archive.catalogue",
-    "package": "lafka.papers.archive.exporting",
-    "pieces": "lafka.papers.archive.exporting",
-    "Fut": "lafka.papers.archive.suwafs",
-    "Suwaf": "lafka.papers.archive.suwafs",
-    "Excludes": "lafka.papers.lists.excludes",
-    "Group": "lafka.papers.walk.outcomes",
-    "Outcome": "lafka.papers.walk.outcomes",
-    "Pid": "lafka.pids",
+    "lafka.papers.archive.archives": ("Archive",),
+    "lafka.papers.archive.catalogue": ("Ended", "Paper"),
+    "lafka.papers.archive.index": ("package", "pieces"),
+    "lafka.papers.archive.suwafs": ("Fut", "StoredFut", "Suwaf"),
+    "lafka.papers.lists.listfiles": ("Excludes",),
+    "lafka.papers.outcomes": ("Group", "Outcome"),
+    "lafka.pids": ("Pid",),
 }
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    home = next((home for home, names in _HOMES.items() if name in names), None)
+    if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    value = globals()[name] = getattr(import_module(home), name)
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *(name for names in _HOMES.values() for name in names)})

@@ -1,7 +1,7 @@
-"""Where the URL of a capture came from: the one table of what its warcinfo and its suwaf say of it.
+"""The origin of a capture's URL: the one table of what warcinfo and suwaf say of it.
 
 A field more is a field of :class:`Origin` and a row of ``NAMES`` here, the place in the walk that
-knows its value, and the verifier's own table, which shares nothing with this one.
+knows its value, and the proof's own table, which shares nothing with this one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NAMES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """How a URL was found; all is empty for a futli itself.
+    """The way on which a URL was found; all is empty for a futli itself.
 
     ``html_url`` and ``html_date`` are those of the page on which it was found, the date cut to
     seconds, ``YYYY-MM-DDThh:mm:ssZ``. ``label`` is empty for what is thought to be the fut, else

@@ -3,8 +3,8 @@
 ``robots`` asks robots.txt first; ``retries`` waits as long as a host asks to and sets dead hosts
 aside; ``queue`` is the scheduler's queue, in which waiting hosts take no places; ``redirects``
 moves each hop to its own host's slot and names loops; ``delays`` keeps a host's own delay;
-``cookies`` keeps one jar a trail. They meet in ``hosts`` (who is parked, who is set aside) and
-judge nothing about papers.
+``cookies`` keeps one jar a trail; ``canary`` tells a machine without network from dead hosts. They
+meet in ``hosts`` (who is parked, who is set aside) and judge nothing about papers.
 """
 
 from lafka.politeness.cookies import TrailCookiesMiddleware

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lafka.archec.redif.problems import CODES
+from lafka.archec.redif.vocabulary import CODES
 from lafka.archec.statistics import FOBI_COLUMNS, TOBI_COLUMNS, Scope, Statistics, statistics
 from lafka.archec.store import tists
 from lafka.errors import BadArgument
-from lafka.reports.html import as_html
-from lafka.reports.rendering import as_csv, as_json
-from lafka.reports.report import Report
-from lafka.reports.tables import Cell, Plot, PlotKind, Span, Table
+from lafka.reports import plots
+from lafka.reports.rendering import as_csv, as_html, as_json
+from lafka.reports.tables import Cell, Plot, PlotKind, ReportSpan, Table, TableReport
 
 if TYPE_CHECKING:
     from lafka.archec.records import Records
@@ -46,9 +45,7 @@ class ObiReportOptions:
         if opts.top < 1:
             raise BadArgument(f"--top {opts.top}: at least 1")
         if form == "html":
-            from lafka.reports.plots import needed  # noqa: PLC0415  an extra
-
-            needed()
+            plots.needed()
         since = tists.parse(opts.since) if opts.since else 0
         scope = Scope(archive=(opts.archive or "").lower(), since=since)
         by = opts.by or ("archive" if form == "csv" else "")
@@ -57,20 +54,18 @@ class ObiReportOptions:
 
 def answer(records: Records, asked: ObiReportOptions) -> bytes:
     """The bytes of what is asked for; the same store gives the same."""
-    told = statistics(records, asked.scope)
+    figures = statistics(records, asked.scope)
     archive = asked.scope.archive
     since = _time(asked.scope.since) if asked.scope.since else ""
-    whole = Report(
-        span=Span(as_of=_time(told.as_of), since=since),
+    whole = TableReport(
+        span=ReportSpan(as_of=_time(figures.as_of), since=since),
         title=f"Report on the obi store: {archive}" if archive else "Report on the obi store",
         source="the obi store",
         archive=archive,
-        tables=tuple(_tables(told, asked.by)),
+        tables=tuple(_tables(figures, asked.by)),
     )
     if asked.form == "html":
-        from lafka.reports.plots import svg  # noqa: PLC0415  an extra
-
-        return as_html(whole, top=asked.top, plot=svg)
+        return as_html(whole, top=asked.top, plot=plots.svg)
     return as_csv(whole.tables[0]) if asked.form == "csv" else as_json(whole)
 
 
@@ -78,33 +73,33 @@ def _time(tist: int) -> str:
     return f"{tists.to_time(tist):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _tables(told: Statistics, by: str) -> Iterator[Table]:
-    yield from ([BY[by](told)] if by else (question(told) for question in QUESTIONS))
+def _tables(figures: Statistics, by: str) -> Iterator[Table]:
+    yield from ([BY[by](figures)] if by else (question(figures) for question in QUESTIONS))
 
 
-def _summary(told: Statistics) -> Table:
+def _summary(figures: Statistics) -> Table:
     names = (*TOBI_COLUMNS, *FOBI_COLUMNS)
     return Table(key="summary", title="Summary", columns=("what", "value"), note=_NOTE,
-                 rows=tuple((name, told.whole[name]) for name in names))  # fmt: skip
+                 rows=tuple((name, figures.whole[name]) for name in names))  # fmt: skip
 
 
-def _archives(told: Statistics) -> Table:
+def _archives(figures: Statistics) -> Table:
     odd: Counter[str] = Counter()
-    for (archive, _), count in told.problems.items():
+    for (archive, _), count in figures.problems.items():
         odd[archive] += count
     groups = {(archive,): {**tally, "problems": odd[archive]}
-              for archive, tally in told.archives.items()}  # fmt: skip
+              for archive, tally in figures.archives.items()}  # fmt: skip
     columns = (*TOBI_COLUMNS, *FOBI_COLUMNS, "problems")
     return _grouped("archives", "Archives", ("archive",), groups.items(), columns)
 
 
-def _series(told: Statistics) -> Table:
+def _series(figures: Statistics) -> Table:
     columns = (*TOBI_COLUMNS, *FOBI_COLUMNS)
-    return _grouped("series", "Series", ("archive", "series"), told.series.items(), columns)
+    return _grouped("series", "Series", ("archive", "series"), figures.series.items(), columns)
 
 
-def _hosts(told: Statistics) -> Table:
-    groups = [((host,), tally) for host, tally in told.hosts.items()]
+def _hosts(figures: Statistics) -> Table:
+    groups = [((host,), tally) for host, tally in figures.hosts.items()]
     return _grouped("hosts", "Hosts", ("host",), groups, FOBI_COLUMNS)
 
 
@@ -124,10 +119,10 @@ def _failing(tally: Mapping[str, int]) -> int:
     return sum(tally.get(name, 0) for name in ("lost", "never", "soft"))
 
 
-def _rot(told: Statistics) -> Table:
+def _rot(figures: Statistics) -> Table:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (str(one.year), one.fobis, one.years, one.n, one.live, round(one.live / one.n, 6))
-        for one in told.rot()
+        for one in figures.rot()
     )
     return Table(
         key="link_rot", title="Link rot by the year of the first get", rows=rows,
@@ -138,17 +133,17 @@ def _rot(told: Statistics) -> Table:
     )  # fmt: skip
 
 
-def _never(told: Statistics) -> Table:
-    rows = sorted(told.never.items(), key=lambda one: (-one[1], one[0]))
+def _never(figures: Statistics) -> Table:
+    rows = sorted(figures.never.items(), key=lambda one: (-one[1], one[0]))
     return Table(key="never_got", title="Fobis that were never got, by their last outcome",
                  columns=("outcome", "fobis"), rows=tuple(rows),
                  plot=Plot(kind=PlotKind.BARS, x="outcome", y=("fobis",)))  # fmt: skip
 
 
-def _problems(told: Statistics) -> Table:
+def _problems(figures: Statistics) -> Table:
     rows = tuple(
         (archive, code, count, CODES.get(code, ""))
-        for (archive, code), count in sorted(told.problems.items())
+        for (archive, code), count in sorted(figures.problems.items())
     )
     return Table(key="problems", title="What was odd in the data at the last run of tobi",
                  columns=("archive", "code", "places", "meaning"), rows=rows)  # fmt: skip

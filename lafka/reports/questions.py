@@ -6,8 +6,7 @@ from __future__ import annotations
 import sqlite3
 
 from lafka.papers import Group, Outcome
-from lafka.reports.counting import BY_HOST, STORED, counted
-from lafka.reports.tables import Cell, Plot, PlotKind, Span, Table
+from lafka.reports.tables import BY_HOST, STORED, Cell, Plot, PlotKind, ReportSpan, Table, counted
 
 Rows = tuple[tuple[Cell, ...], ...]
 _FORECAST_DAYS = 90
@@ -29,7 +28,7 @@ def share(part: Cell, whole: Cell) -> float | None:
     return round(part / whole, 6)
 
 
-def summary(db: sqlite3.Connection, span: Span) -> Table:
+def summary(db: sqlite3.Connection, span: ReportSpan) -> Table:
     """The holdings of the archive."""
     papers, with_fut, futs, size, damaged = _one(
         db, "SELECT count(*), coalesce(sum(futs > 0), 0), coalesce(sum(futs), 0),"
@@ -60,7 +59,7 @@ def _pulled(db: sqlite3.Connection) -> Cell:
                 " WHERE run IN (SELECT id FROM run WHERE legacy)")[0]  # fmt: skip
 
 
-def runs(db: sqlite3.Connection, span: Span) -> Table:
+def runs(db: sqlite3.Connection, span: ReportSpan) -> Table:
     """Runs, those that are not done first."""
     rows = _rows(
         db, "SELECT name, state, started, finished, lines, requests, new, held, bytes, seconds,"
@@ -73,7 +72,7 @@ def runs(db: sqlite3.Connection, span: Span) -> Table:
                  note="Those that are not finished come first.")  # fmt: skip
 
 
-def outcomes(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001  the last is the last
+def outcomes(db: sqlite3.Connection, span: ReportSpan) -> Table:  # noqa: ARG001  the last is the last
     """Futlis by their last outcome, in groups."""
     found: dict[str, int] = dict(db.execute(
         f"SELECT outcome, sum(futlis) FROM {counted(db, BY_HOST)} WHERE outcome IS NOT NULL"
@@ -92,7 +91,7 @@ def outcomes(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001  the 
     )  # fmt: skip
 
 
-def outcomes_by_day(db: sqlite3.Connection, span: Span) -> Table:
+def outcomes_by_day(db: sqlite3.Connection, span: ReportSpan) -> Table:
     """Lines of feeds by day and group of outcomes, the newest day first."""
     counted: dict[str, dict[Group, int]] = {}
     for day, outcome, lines in _rows(
@@ -109,8 +108,8 @@ def outcomes_by_day(db: sqlite3.Connection, span: Span) -> Table:
                  rows=rows, plot=Plot(kind=PlotKind.STACKED, x="day", y=columns))  # fmt: skip
 
 
-def flow(db: sqlite3.Connection, span: Span) -> Table:
-    """What is new, held, changed, lost and back, by month, the newest first."""
+def flow(db: sqlite3.Connection, span: ReportSpan) -> Table:
+    """Count what is new, held, changed, lost and back, by month, the newest first."""
     parts = {
         "new": "SELECT substr(first_had, 1, 7) AS month, count(*) FROM futli"
         " WHERE first_had >= ?1 AND first_had <= ?2 GROUP BY 1",
@@ -140,7 +139,7 @@ def flow(db: sqlite3.Connection, span: Span) -> Table:
     )  # fmt: skip
 
 
-def finders(db: sqlite3.Connection, span: Span) -> Table:
+def finders(db: sqlite3.Connection, span: ReportSpan) -> Table:
     """The finders that led to futs."""
     futs = "FROM fut WHERE label IS NULL AND time >= ?1 AND time <= ?2"
     # Digests that come again are looked for in their index: few are, and to sort them all is slow.
@@ -164,7 +163,7 @@ def finders(db: sqlite3.Connection, span: Span) -> Table:
     )  # fmt: skip
 
 
-def pages(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001  the last of each row
+def pages(db: sqlite3.Connection, span: ReportSpan) -> Table:  # noqa: ARG001  the last of each row
     """Pages without a fut, by host: what a new rule could win."""
     rows = _rows(
         db, "SELECT h.name, count(*), sum(a.capped), sum(a.tried), sum(a.first_right),"
@@ -180,7 +179,7 @@ def pages(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001  the las
     )  # fmt: skip
 
 
-def growth(db: sqlite3.Connection, span: Span) -> Table:
+def growth(db: sqlite3.Connection, span: ReportSpan) -> Table:
     """Papers and bytes by the month in which a fut was first had."""
     rows = _rows(
         db, "SELECT substr(time, 1, 7), count(DISTINCT paper), count(*), sum(size)"
@@ -193,7 +192,7 @@ def growth(db: sqlite3.Connection, span: Span) -> Table:
     )  # fmt: skip
 
 
-def _forecast(db: sqlite3.Connection, span: Span) -> str:
+def _forecast(db: sqlite3.Connection, span: ReportSpan) -> str:
     size, futs, late = _one(
         db, "SELECT sum(size), count(*), coalesce(sum(CASE WHEN julianday(time) > julianday(?) - ?"
         f" THEN size END), 0) FROM {counted(db, STORED)}", span.as_of, _FORECAST_DAYS
@@ -207,8 +206,8 @@ def _forecast(db: sqlite3.Connection, span: Span) -> str:
     )
 
 
-def efficiency(db: sqlite3.Connection, span: Span) -> Table:
-    """What a fut costs in requests."""
+def efficiency(db: sqlite3.Connection, span: ReportSpan) -> Table:
+    """Return the cost of a fut in requests."""
     end = span.end[:10]
     lines, held, requests, new, size = _one(
         db, "SELECT coalesce(sum(lines), 0), coalesce(sum(held), 0), coalesce(sum(requests), 0),"

@@ -1,17 +1,21 @@
-"""The tables of a report, in order."""
+"""The tables of a report, in order; its forms; and the list of links to recheck."""
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import Any
 
-from lafka.reports import maintainers, questions, rot
-from lafka.reports.counting import forget
-from lafka.reports.tables import Span, Table, as_of
+from lafka.errors import BadArgument
+from lafka.reports import plots, questions, rot
+from lafka.reports.rendering import as_csv, as_html, as_json, as_text
+from lafka.reports.tables import ReportSpan, Table, TableReport, as_of, bound, forget
 
-Question = Callable[[sqlite3.Connection, Span], Table]
+Question = Callable[[sqlite3.Connection, ReportSpan], Table]
 QUESTIONS: tuple[Question, ...] = (
     questions.summary,
     questions.outcomes,
@@ -45,17 +49,6 @@ BY: dict[str, Question] = {
 """What ``--by`` names: one table each."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """A report: its span, the archive that it is for (empty: all), its tables, whose word it is."""
-
-    span: Span
-    title: str
-    source: str = "the index"
-    archive: str = ""
-    tables: tuple[Table, ...] = ()
-
-
 def report(
     db: sqlite3.Connection,
     *,
@@ -63,23 +56,108 @@ def report(
     until: str | None = None,
     by: str = "",
     archive: str = "",
-) -> Report:
+) -> TableReport:
     """All tables, or the one of *by*; for *archive* what its maintainer can mend.
 
     Same index, same arguments: the same. ``BadArgument`` where a time is none.
     """
-    span = Span.of(as_of(db), since, until)
+    span = ReportSpan.of(as_of(db), since, until)
     title = f"Report on the archive {archive}" if archive else "Report on the archive"
     forget(db)
     tables = tuple(_asked(db, span, by, archive))
     forget(db)
-    return Report(span=span, title=title, archive=archive, tables=tables)
+    return TableReport(span=span, title=title, archive=archive, tables=tables)
 
 
-def _asked(db: sqlite3.Connection, span: Span, by: str, archive: str) -> Iterator[Table]:
+def _asked(db: sqlite3.Connection, span: ReportSpan, by: str, archive: str) -> Iterator[Table]:
     if archive:
-        yield maintainers.to_mend(db, span, archive.lower())
+        yield rot.to_mend(db, span, archive.lower())
     elif by:
         yield BY[by](db, span)
     else:
         yield from (question(db, span) for question in QUESTIONS)
+
+
+FORMS = (".html", ".csv", ".json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportOptions:
+    """The options of a report; made by :meth:`of`. ``output``: a file's name, empty for a
+    terminal.
+    """
+
+    output: str = ""
+    since: str | None = None
+    until: str | None = None
+    by: str = ""
+    archive: str = ""
+    top: int = 50
+    recheck: str | None = None
+
+    @classmethod
+    def of(cls, opts: Any) -> ReportOptions:
+        """The options of a command; ``BadArgument`` where they make no sense."""
+        asked = cls(output=opts.output, since=opts.since, until=opts.until, by=opts.by,
+                    archive=opts.archive, top=opts.top, recheck=opts.recheck)  # fmt: skip
+        for time in (asked.since, asked.until, asked.recheck):
+            bound("2026-01-01T00:00:00Z", time)
+        if asked.by and asked.by not in BY:
+            raise BadArgument(f"--by {asked.by}: no table, which are {', '.join(BY)}")
+        if asked.by and asked.archive:
+            raise BadArgument("--by tells of all archives, --archive of one: say one of them")
+        if asked.top < 1:
+            raise BadArgument(f"--top {asked.top}: at least 1")
+        form = asked.form
+        if asked.recheck is None and asked.output and form not in FORMS:
+            raise BadArgument(f"{asked.output}: ends with none of {', '.join(FORMS)}")
+        if form == ".html" and asked.recheck is None:
+            plots.needed()
+        return asked
+
+    @property
+    def form(self) -> str:
+        return Path(self.output).suffix.lower()
+
+
+def answer(db: sqlite3.Connection, asked: ReportOptions) -> bytes:
+    """The bytes of what is asked for; all of it is of one moment of the index."""
+    db.execute("BEGIN")
+    try:
+        if asked.recheck is not None:
+            listed = recheck_lines(db, bound(as_of(db), asked.recheck))
+            return "".join(f"{pid}\t{futli}\n" for pid, futli in listed).encode()
+        by = asked.by or ("archive" if asked.form == ".csv" and not asked.archive else "")
+        whole = report(db, since=asked.since, until=asked.until, by=by, archive=asked.archive)
+    finally:
+        db.execute("COMMIT")
+    return rendered(whole, asked)
+
+
+def rendered(whole: TableReport, asked: ReportOptions) -> bytes:
+    """*whole* in the form of the output's name."""
+    if asked.form == ".html":
+        return as_html(whole, top=asked.top, plot=plots.svg)
+    if asked.form == ".csv":
+        return as_csv(whole.tables[0])
+    if asked.form == ".json":
+        return as_json(whole)
+    return as_text(whole).encode() + b"\n"
+
+
+_BREAKS = re.compile(r"[\t\r\n]")
+
+
+def recheck_lines(db: sqlite3.Connection, before: str) -> Iterator[tuple[str, str]]:
+    """Return pid and futli of links that were last known before the time *before*, hosts in turn.
+
+    Oldest first within a host. What no line of a list can hold is left out.
+    """
+    rows = db.execute(
+        "SELECT p.pid, l.url FROM (SELECT *, max(had, coalesce(asked, '')) AS known,"
+        " row_number() OVER (PARTITION BY host ORDER BY max(had, coalesce(asked, '')), url, paper)"
+        " AS turn FROM futli WHERE had IS NOT NULL AND max(had, coalesce(asked, '')) < ?) l"
+        " JOIN paper p ON p.id = l.paper JOIN host h ON h.id = l.host"
+        " ORDER BY l.turn, h.name, p.pid, l.url", (before,)
+    )  # fmt: skip
+    return ((pid, futli) for pid, futli in rows if not _BREAKS.search(f"{pid}{futli}"))

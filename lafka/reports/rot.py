@@ -1,6 +1,8 @@
 # ruff: noqa: S608 - statements are put together from texts of this file, never from values
-"""The links that are lost, by what they have in common; hosts that fail, wait, close, have
-moved.
+"""The links that are lost, by what they have in common, and what a maintainer can mend of them.
+
+Hosts that fail, wait, close, have moved. CitEc tells maintainers by a word of its own what became
+of each document (http://citec.repec.org/maintainers.html); they know these.
 """
 
 from __future__ import annotations
@@ -10,23 +12,27 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lafka.index.links import STATES
-from lafka.papers import Group
-from lafka.reports.counting import (
+from lafka.index.rows import STATES
+from lafka.papers import Group, Outcome
+from lafka.reports.questions import Rows, share
+from lafka.reports.tables import (
     BY_AGE,
     BY_HOST,
     BY_SERIES,
     BY_YEAR,
     STATE_COLUMNS,
     STORED,
+    Cell,
+    Plot,
+    PlotKind,
+    ReportSpan,
+    Table,
     counted,
 )
-from lafka.reports.questions import Rows, share
-from lafka.reports.tables import Cell, Plot, PlotKind, Span, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class SurvivalStep:
     """At an age of ``days``: how many were known to live until then, and were lost then.
 
     ``share``: of all links, that is estimated to live longer.
@@ -38,7 +44,7 @@ class Step:
     share: float
 
 
-def curve(lives: Iterable[tuple[int, bool, int]]) -> list[Step]:
+def curve(lives: Iterable[tuple[int, bool, int]]) -> list[SurvivalStep]:
     """The steps of the curve, at each age at which links were lost, youngest first.
 
     *lives*: days lived, whether it was lost then, and of how many links that is so. What was
@@ -53,7 +59,7 @@ def curve(lives: Iterable[tuple[int, bool, int]]) -> list[Step]:
     for days in sorted(ended):
         if lost[days]:
             share *= 1 - lost[days] / at_risk
-            steps.append(Step(days=days, at_risk=at_risk, lost=lost[days], share=share))
+            steps.append(SurvivalStep(days=days, at_risk=at_risk, lost=lost[days], share=share))
         at_risk -= ended[days]
     return steps
 
@@ -71,7 +77,7 @@ _AGES = (
 )  # fmt: skip
 
 
-def by(db: sqlite3.Connection, span: Span, key: str) -> Table:  # noqa: ARG001  states are of now
+def by(db: sqlite3.Connection, span: ReportSpan, key: str) -> Table:  # noqa: ARG001  states are of now
     """Futlis by *key*: ``archive``, ``series``, ``year`` or ``host``; most lost first."""
     column, counts, joined = _BY[key]
     states = ", ".join(f"sum(c.{state})" for state in STATE_COLUMNS)
@@ -92,7 +98,7 @@ def by(db: sqlite3.Connection, span: Span, key: str) -> Table:  # noqa: ARG001  
     )  # fmt: skip
 
 
-def by_age(db: sqlite3.Connection, span: Span) -> Table:
+def by_age(db: sqlite3.Connection, span: ReportSpan) -> Table:
     """Futlis that once had a fut, by the time since they last had it."""
     found: dict[str, list[int]] = {name: [0] * len(STATES) for _, name in _AGES}
     for days, state, count in db.execute(
@@ -110,7 +116,7 @@ def by_age(db: sqlite3.Connection, span: Span) -> Table:
     )  # fmt: skip
 
 
-def survival(db: sqlite3.Connection, span: Span) -> Table:
+def survival(db: sqlite3.Connection, span: ReportSpan) -> Table:
     """The survival curve of futlis that once had a fut."""
     lives = db.execute(
         f"SELECT days, is_lost, sum(futlis) FROM {counted(db, BY_AGE, span.as_of)} GROUP BY 1, 2"
@@ -126,7 +132,7 @@ def survival(db: sqlite3.Connection, span: Span) -> Table:
     )  # fmt: skip
 
 
-def hosts(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001  the last is the last
+def hosts(db: sqlite3.Connection, span: ReportSpan) -> Table:  # noqa: ARG001  the last is the last
     """Hosts by futlis whose last outcome is no fut, in groups; with bytes."""
     groups = [group for group in Group if group is not Group.OURS]
     sums = ", ".join(f"sum((c.outcome IN ({_words(group)})) * c.futlis)" for group in groups)
@@ -155,7 +161,7 @@ def _words(group: Group) -> str:
     return ", ".join(f"'{outcome}'" for outcome in group.outcomes)
 
 
-def dead_hosts(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001
+def dead_hosts(db: sqlite3.Connection, span: ReportSpan) -> Table:  # noqa: ARG001
     """Hosts where every futli that was asked fails."""
     rows = db.execute(
         "SELECT h.name, sum(c.futlis), sum(c.once), max(c.asked), min(c.outcome), max(c.outcome)"
@@ -169,7 +175,7 @@ def dead_hosts(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001
     )  # fmt: skip
 
 
-def moved_hosts(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001
+def moved_hosts(db: sqlite3.Connection, span: ReportSpan) -> Table:  # noqa: ARG001
     """Hosts whose links lead to another host, or from http to https."""
     rows = db.execute(
         "SELECT h.name, d.name, futlis, to_https FROM (SELECT host, final_host, count(*) AS futlis,"
@@ -181,7 +187,7 @@ def moved_hosts(db: sqlite3.Connection, span: Span) -> Table:  # noqa: ARG001
                  columns=("host", "final_host", "futlis", "to_https"))  # fmt: skip
 
 
-def waits(db: sqlite3.Connection, span: Span) -> Table:
+def waits(db: sqlite3.Connection, span: ReportSpan) -> Table:
     """Hosts that asked to wait, or were set aside, by the reports of runs."""
     found: list[tuple[Cell, ...]] = db.execute(
         "SELECT h.name, w.kind, count(*), sum(w.times), max(w.longest), max(w.time), max(w.why)"
@@ -192,3 +198,45 @@ def waits(db: sqlite3.Connection, span: Span) -> Table:
     ).fetchall()
     return Table(key="waits", title="Hosts that ask to wait, or were set aside", rows=tuple(found),
                  columns=("host", "kind", "runs", "times", "longest", "time", "why"))  # fmt: skip
+
+
+_READY, _FORMAT, _DOWN, _RESTRICTED, _UNDONE = (
+    "ready", "incompatibleformat", "downerror", "restricted", "undownloaded",
+)  # fmt: skip
+_OF_GROUPS = {
+    Group.HELD: _READY,
+    Group.PAGE_ONLY: _FORMAT,
+    Group.NOT_THERE: _DOWN,
+    Group.CLOSED: _RESTRICTED,
+    Group.TROUBLE: _DOWN,
+    Group.OURS: _UNDONE,
+}
+CITEC = {outcome: _OF_GROUPS[outcome.group] for outcome in Outcome} | {
+    Outcome.BOT_CHALLENGE: _RESTRICTED,
+    Outcome.BAD_CERTIFICATE: _DOWN,
+    Outcome.OTHER_TYPE: _FORMAT,
+    Outcome.TOO_BIG: _UNDONE,
+    Outcome.DAMAGED: _UNDONE,
+}
+"""Each outcome's word of CitEc: that of its group, but for a few."""
+_OURS = (Outcome.FUT, Outcome.EXCLUDED, Outcome.DAMAGED, Outcome.BAD_PID)
+
+
+def to_mend(db: sqlite3.Connection, span: ReportSpan, archive: str) -> Table:
+    """The futlis of *archive* whose last word is no fut, those that were lost first."""
+    ours = ", ".join(f"'{outcome}'" for outcome in _OURS)
+    found = db.execute(
+        "SELECT p.pid, l.url, l.outcome, l.state, coalesce(l.lost_since, a.time), l.asked, a.error"
+        " FROM paper p JOIN futli l ON l.paper = p.id LEFT JOIN asked a ON a.futli = l.id"
+        " AND a.time = (SELECT max(time) FROM asked WHERE futli = l.id)"
+        f" WHERE p.archive = ? AND l.outcome NOT IN ({ours}) AND coalesce(l.asked, '') >= ?"
+        " AND coalesce(l.asked, '') <= ? GROUP BY l.id"
+        " ORDER BY l.lost_since IS NULL, l.outcome, p.pid, l.url",
+        (archive, span.since, span.end),
+    )
+    rows = tuple((*row[:3], CITEC[Outcome(row[2])], *row[3:]) for row in found)
+    return Table(
+        key="to_mend", title=f"Links of {archive} that lead to no full text", rows=rows,
+        columns=("pid", "futli", "outcome", "citec", "state", "since", "asked", "error"),
+        note="since: the first of the failing asks. citec: the word that CitEc has for it.",
+    )  # fmt: skip

@@ -1,4 +1,11 @@
-"""A table of a report, and the span of time that it is of."""
+# ruff: noqa: S608 - statements are put together from texts of this file, never from values
+"""A table of a report, the span of time that it is of, and the counts that several tables need.
+
+A question over millions of rows sorts them by what it counts by, and that is what a report costs.
+So they are counted by all that is asked of them together, and questions add up what came of it.
+The tables of counts are temporary ones of the connection; :func:`forget` ends them with their
+report.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +16,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from lafka.errors import BadArgument
-from lafka.index.links import moment
+from lafka.index.rows import STATES, moment
 
 Cell = str | int | float | None
 _SHAPE = "0000-00-00T00:00:00Z"
@@ -17,7 +24,7 @@ _AGE = re.compile(r"(\d{1,5})d")
 
 
 class PlotKind(StrEnum):
-    """How a table is drawn: bars of its first column, stacked bars by two, lines, or steps."""
+    """The drawing of a table: bars of its first column, stacked bars by two, lines, or steps."""
 
     BARS = "bars"
     STACKED = "stacked"
@@ -62,7 +69,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class ReportSpan:
     """A span of time, both ends included; ``as_of`` is that of the index, the only clock there is.
 
     ``since`` and ``until`` are times as in the index, or beginnings of one; empty: no bound.
@@ -78,7 +85,7 @@ class Span:
         return f"{self.until}~"
 
     @classmethod
-    def of(cls, as_of: str, since: str | None, until: str | None) -> Span:
+    def of(cls, as_of: str, since: str | None, until: str | None) -> ReportSpan:
         """*since* and *until* as an operator gives them: beginnings of a time, or ``30d``.
 
         ``BadArgument`` where one is neither.
@@ -86,8 +93,19 @@ class Span:
         return cls(as_of=as_of, since=bound(as_of, since), until=bound(as_of, until))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableReport:
+    """A report: its span, the archive that it is for (empty: all), its tables, whose word it is."""
+
+    span: ReportSpan
+    title: str
+    source: str = "the index"
+    archive: str = ""
+    tables: tuple[Table, ...] = ()
+
+
 def bound(as_of: str, text: str | None) -> str:
-    """What *text* means, where the index is of *as_of*; ``BadArgument``."""
+    """Return the time that *text* means, where the index is of *as_of*; ``BadArgument``."""
     if not text:
         return ""
     if age := _AGE.fullmatch(text):
@@ -107,8 +125,49 @@ def _is_time(text: str) -> bool:
 
 
 def as_of(db: sqlite3.Connection) -> str:
-    """When the index was brought up to date; ``BadArgument`` where it never was."""
+    """Return the time of which the index is; ``BadArgument`` where it is of none."""
     row = db.execute("SELECT value FROM meta WHERE key = 'as_of'").fetchone()
     if row is None:
-        raise BadArgument("the index is not whole yet: scrapy index brings it up to date")
+        raise BadArgument("the index is not whole yet: lafka index brings it up to date")
     return str(row[0])
+
+
+STATE_COLUMNS = tuple(state.replace("-", "_") for state in STATES)
+_STATES = ", ".join(
+    f"sum(l.state = '{state}') AS {column}"
+    for state, column in zip(STATES, STATE_COLUMNS, strict=True)
+)
+_COUNTS = (
+    f"{_STATES}, count(*) AS futlis, count(l.had) AS once, count(l.lost_since) AS lost,"
+    " sum(l.state = 'held' AND l.asks <= 1) AS unasked"
+)
+BY_HOST, BY_SERIES, BY_YEAR, BY_AGE, STORED = (
+    "by_host", "by_series", "by_year", "by_age", "stored",
+)  # fmt: skip
+_MADE = {
+    BY_HOST: f"SELECT l.host, l.outcome, l.asks > 0 AS was_asked, {_COUNTS},"
+    " max(l.asked) AS asked, sum(l.fails = 0) AS living FROM futli l GROUP BY 1, 2, 3",
+    BY_SERIES: f"SELECT p.archive, p.series, {_COUNTS} FROM futli l"
+    " JOIN paper p ON p.id = l.paper GROUP BY 1, 2",
+    BY_YEAR: f"SELECT p.year, {_COUNTS} FROM futli l JOIN paper p ON p.id = l.paper GROUP BY 1",
+    BY_AGE: "SELECT CAST(julianday(?) - julianday(had) AS INTEGER) AS age,"
+    " CAST(julianday(coalesce(lost_since, had)) - julianday(first_had) AS INTEGER) AS days,"
+    " lost_since IS NOT NULL AS is_lost, state, count(*) AS futlis FROM futli"
+    " WHERE had IS NOT NULL GROUP BY 1, 2, 3, 4",
+    # What stands in a WARC once, though it was had more than once: as of the first time.
+    STORED: "SELECT l.paper, l.host, min(f.time) AS time, f.l AS size FROM fut f"
+    " JOIN futli l ON l.id = f.futli GROUP BY l.paper, f.s",
+}
+
+
+def counted(db: sqlite3.Connection, name: str, *values: object) -> str:
+    """The table *name*, ``temp.by_host`` say, which is made where it is not there yet."""
+    if not db.execute("SELECT 1 FROM temp.sqlite_schema WHERE name = ?", (name,)).fetchone():
+        db.execute(f"CREATE TEMP TABLE {name} AS {_MADE[name]}", values)
+    return f"temp.{name}"
+
+
+def forget(db: sqlite3.Connection) -> None:
+    """Drop the counts: they are of another moment from now on."""
+    for name in _MADE:
+        db.execute(f"DROP TABLE IF EXISTS temp.{name}")

@@ -21,12 +21,12 @@ from scrapy.exceptions import CloseSpider
 from scrapy.settings import BaseSettings, default_settings
 
 import lafka
-from lafka import settings as our_settings
 from lafka.capture.run import Run
 from lafka.errors import StorageTrouble, printable
 from lafka.politeness import RetryAfterMiddleware
 from lafka.runs.live import LiveLine
 from lafka.runs.reports import FINISHED, OpenReport, Tally, close_killed
+from lafka.runs.sources import CHANGED, KNOWN
 from lafka.storage.stopping import (
     LIST_STAT,
     SOURCE_STAT,
@@ -236,10 +236,11 @@ def versions() -> dict[str, str]:
 def settings_told(settings: BaseSettings) -> dict[str, Any]:
     """The settings that are not as Lafka or Scrapy have them, without what may be secret."""
     told = {}
+    usual = KNOWN | CHANGED
     for name in sorted(map(str, settings)):
-        default = getattr(our_settings, name, getattr(default_settings, name, None))
-        value, usual = (_on(name, _plain(one)) for one in (settings[name], default))
-        if name not in UNTOLD and str(value) != str(usual):
+        default = usual.get(name, getattr(default_settings, name, None))
+        value, before = (_on(name, _plain(one)) for one in (settings[name], default))
+        if name not in UNTOLD and str(value) != str(before):
             told[name] = "[removed]" if _SECRET.search(name) else value
     return told
 

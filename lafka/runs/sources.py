@@ -1,8 +1,9 @@
 """Settings said outside the code: the environment, and ``[lafka]`` of files called ``scrapy.cfg``.
 
 From the weakest to the strongest: Lafka's defaults, ``/etc/scrapy.cfg``, the user's, the one that
-is nearest to the current folder, ``LAFKA_*`` of the environment, ``-s``. The files are those that
-Scrapy itself looks for (``scrapy.utils.conf.get_sources``).
+is nearest to the current folder, ``LAFKA_*`` of the environment, code, ``-s``. The files are those
+that Scrapy itself looks for (``scrapy.utils.conf.get_sources``). ``lafka.settings`` reads them when
+it is imported, so that they count whoever begins a crawl: a command, Scrapy's, scrapyd, a program.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lafka import settings as defaults
 from lafka.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -33,8 +33,10 @@ DEFAULT = "the default"
 OPTION = "-s"
 MODULE = "the settings module"
 
-KNOWN: Mapping[str, Any] = {n: getattr(defaults, n) for n in dir(defaults) if n.startswith(PREFIX)}
-"""Lafka's settings and their defaults."""
+KNOWN: dict[str, Any] = {}
+"""Lafka's settings and their defaults; ``lafka.settings`` tells them."""
+CHANGED: dict[str, Any] = {}
+"""Settings of Scrapy that ``lafka.settings`` changes, with its values."""
 PATHS = frozenset((
     "LAFKA_ARCHIVE", "LAFKA_EXCLUDE", "LAFKA_WARC_SETTINGS", "LAFKA_SPOOL_DIR", "LAFKA_WAYBACK",
     "LAFKA_INDEX", "LAFKA_OBJECT_STORE", "LAFKA_REDIF_DIRECTORY", "LAFKA_ITEMS", "LAFKA_TOKENS",
@@ -66,7 +68,7 @@ def outside(environ: Mapping[str, str], files: Iterable[str | Path]) -> Outside:
     """
     settings: dict[str, Setting] = {}
     unknown: list[str] = []
-    for said in [*_of_files(files), *_of_environment(environ)]:
+    for said in [*_of_files([*files], unknown), *_of_environment(environ)]:
         if said.name in KNOWN:
             settings[said.name] = said
         else:
@@ -77,6 +79,18 @@ def outside(environ: Mapping[str, str], files: Iterable[str | Path]) -> Outside:
 def here() -> Outside:
     """Return what is said to this process in its folder; ``BadArgument``."""
     return outside(os.environ, files())
+
+
+def values(module: Mapping[str, Any]) -> dict[str, str]:
+    """Return what is said here in the place of the settings of *module*; nothing where a file is
+    damaged. Who checks a crawl (``lafka.runs.validation``) says so: an import is no place for it.
+    """
+    for name in filter(str.isupper, module):
+        (KNOWN if name.startswith(PREFIX) else CHANGED)[name] = module[name]
+    try:
+        return {one.name: one.value for one in here().settings.values()}
+    except BadArgument:
+        return {}
 
 
 def files() -> list[str]:
@@ -94,9 +108,10 @@ def files() -> list[str]:
 
 
 def apply(settings: BaseSettings, said: Outside) -> None:
-    """Set what is *said*, above what the code has and below ``-s``; ``BadArgument``."""
+    """Set what is *said* in the place of defaults, below code and ``-s``; ``BadArgument``."""
     for one in said.settings.values():
-        settings.set(one.name, one.value, priority="project")
+        if settings.get(one.name) == KNOWN[one.name]:
+            settings.set(one.name, one.value, priority="project")
     if not settings.get("LAFKA_ARCHIVE"):
         raise BadArgument("LAFKA_ARCHIVE is empty; it has to name a folder")
 
@@ -107,7 +122,7 @@ def source_of(settings: BaseSettings, name: str, said: Outside) -> str:
     if priority >= PRIORITIES["cmdline"]:
         return OPTION
     one = said.settings.get(name)
-    if one and priority == PRIORITIES["project"]:
+    if one and settings.get(name) == one.value:
         return one.source
     return DEFAULT if settings.get(name) == KNOWN.get(name) else MODULE
 
@@ -119,23 +134,30 @@ def _of_environment(environ: Mapping[str, str]) -> Iterator[Setting]:
             yield Setting(name=name, value=value, source=ENVIRONMENT)
 
 
-def _of_files(files: Iterable[str | Path]) -> Iterator[Setting]:
+def _of_files(files: list[str | Path], passed_over: list[str]) -> Iterator[Setting]:
     for path in dict.fromkeys(Path(file) for file in files if str(file)):
-        for key, value in _section(path).items():
+        try:
+            section = _section(path)
+        except OSError as error:
+            if path == Path(files[-1]):  # the project's own; the others are of all projects
+                raise BadArgument(f"{path}: {error.strerror}") from None
+            passed_over.append(f"{path}: {error.strerror}, passed over")
+            continue
+        for key, value in section.items():
             name = PREFIX + re.sub(rf"\A{PREFIX}", "", key.upper().replace("-", "_"))
             yield Setting(name=name, value=_placed(name, value, path), source=str(path))
 
 
 def _section(path: Path) -> dict[str, str]:
-    """``[lafka]`` of the file *path*, empty where there is none; ``BadArgument``."""
+    """Return ``[lafka]`` of the file *path*, empty where there is none; ``BadArgument``,
+    ``OSError``.
+    """
     parser = ConfigParser(interpolation=None)  # a "%" of a URL is one
     try:
         with path.open(encoding="utf-8") as file:
             parser.read_file(file)
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except OSError as error:
-        raise BadArgument(f"{path}: {error.strerror}") from None
     except (ConfigError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         raise BadArgument(f"{path}: not a file of settings: {reason}") from None

@@ -1,38 +1,74 @@
-"""The settings named ``LAFKA_*``, checked before a crawl begins."""
+"""Lafka's settings, and Scrapy's that a crawl relies on, checked before a crawl begins."""
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lafka import settings as defaults
+from scrapy.settings import default_settings
+
 from lafka.capture.addresses import networks
 from lafka.capture.rawfiles import load_settings
 from lafka.capture.replay import MISSES
 from lafka.errors import BadArgument
+from lafka.runs.sources import KNOWN, PREFIX, here
 from lafka.warc.errors import BadValue
 from lafka.warc.format.dates import WarcDate
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-PREFIX = "LAFKA_"
-
 
 def check(settings: BaseSettings) -> None:
-    """``BadArgument``, one sentence, for a setting that is unknown or has a bad value.
+    """Raise ``BadArgument``, one sentence, for a setting that is unknown or has a bad value.
 
     A misspelt LAFKA_ARCHIVE would else fill another folder, without a word.
     """
+    here()  # a scrapy.cfg that cannot be read has said nothing yet
     names = sorted(name for name in settings if str(name).startswith(PREFIX))
-    unknown = [name for name in names if name not in _KNOWN]
+    unknown = [name for name in names if name not in KNOWN]
     if unknown:
         raise BadArgument(f"unknown setting {unknown[0]!r}; docs/reference.md has all of Lafka's")
     for name, checked in _CHECKS.items():
         checked(settings, name)
+    check_scrapys(settings)
+
+
+def check_scrapys(settings: BaseSettings) -> None:
+    """Raise ``BadArgument`` for a setting of Scrapy whose value is not of its kind.
+
+    The kind is that of Scrapy's default: true or false, a whole number, a number.
+    """
+    for name in dir(default_settings):
+        default = getattr(default_settings, name)
+        if not isinstance(default, int | float) or settings.get(name) in (default, None):
+            continue
+        if isinstance(default, bool) or name.endswith("_ENABLED"):
+            _truth(settings, name)
+        elif name in _SECONDS or isinstance(default, float):
+            _number(settings, name, "a number")
+        elif isinstance(default, int) and name not in _SIGNED:
+            _whole(settings, name, int(name.startswith("CONCURRENT_REQUESTS")))
+    _log_level(settings)
+    _statuses(settings, "RETRY_HTTP_CODES")
+
+
+_SECONDS = frozenset(("CLOSESPIDER_TIMEOUT", "DNS_TIMEOUT", "DOWNLOAD_DELAY", "DOWNLOAD_TIMEOUT"))
+"""Settings whose default is a whole number, and which Scrapy reads as any number."""
+_SIGNED = frozenset(("DEPTH_PRIORITY", "REDIRECT_PRIORITY_ADJUST", "RETRY_PRIORITY_ADJUST"))
+"""Settings that may be less than nothing."""
+
+
+def _log_level(settings: BaseSettings) -> None:
+    value = str(settings.get("LOG_LEVEL"))
+    levels = logging.getLevelNamesMapping()
+    if value not in levels and not value.isdigit():
+        known = ", ".join(name for name in levels if name not in ("NOTSET", "WARN", "FATAL"))
+        raise BadArgument(f"LOG_LEVEL={value!r} is none of {known}")
 
 
 def positive(settings: BaseSettings, name: str) -> int:
@@ -86,6 +122,12 @@ def _truth(settings: BaseSettings, name: str) -> None:
         settings.getbool(name)
     except ValueError:
         raise BadArgument(f"{name}={settings.get(name)!r} is neither true nor false") from None
+
+
+def _statuses(settings: BaseSettings, name: str) -> None:
+    for code in settings.getlist(name):
+        if not re.fullmatch(r"[1-5]\d\d", str(code).strip()):
+            raise BadArgument(f"{name}: {code!r} is no status of HTTP")
 
 
 _UNITS = {
@@ -145,7 +187,6 @@ def _folder(settings: BaseSettings, name: str) -> None:
         raise BadArgument(f"{name}={settings[name]!r} is no folder")
 
 
-_KNOWN = {name for name in dir(defaults) if name.startswith(PREFIX)}
 _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_LINKS_MAX": positive,
     "LAFKA_TRAILS_MAX": positive,
@@ -153,6 +194,7 @@ _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_RAW_SIZE": positive,
     "LAFKA_MAX_PAYLOAD": _natural,
     "LAFKA_HOST_FAILURES_MAX": _natural,
+    "LAFKA_MACHINE_FAILURES_MAX": _natural,
     "LAFKA_STALL_TIMEOUT": _seconds,
     "LAFKA_MIN_RATE": _rate,
     "LAFKA_RETRY_AFTER_MAX": _seconds,

@@ -61,7 +61,7 @@ logger = logging.getLogger(__name__)
 
 
 class FilesetSpider(Spider):
-    """``scrapy crawl fileset -a input=requests.jsonl``; docs/reference.md has the arguments."""
+    """``lafka crawl fileset -a input=requests.jsonl``; docs/reference.md has the arguments."""
 
     name = "fileset"
     aim = Aim("datasets", frozenset(status for status in Status if status.is_hit), "datasets")

@@ -15,18 +15,17 @@ from scrapy import Request
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from lafka.archec.files.due_fobis import Choice, DueFobis, FobiForm, FobiLine
 from lafka.archec.files.fobi_store import Got
-from lafka.archec.files.fobis import is_trusted
+from lafka.archec.files.fobis import Choice, DueFobis, FobiForm, FobiLine, is_trusted
 from lafka.archec.records import Kind
 from lafka.archec.records.opening import open_records
 from lafka.archec.store.evidence import OBI
 from lafka.archec.store.folders import ObiStore
-from lafka.capture.failures import is_bug, outcome_of
+from lafka.capture.failures import is_bug, verdict_of
 from lafka.capture.logged import LoggedHops, Provenance
 from lafka.capture.middlewares import LOGGED_KEY, PROVENANCE_KEY
-from lafka.capture.outcomes import Outcome, judge
 from lafka.capture.run import Run
+from lafka.capture.verdicts import Verdict, judge
 from lafka.errors import BadJournal, BadList, BadStore, RecordsAway
 from lafka.items import FOBI_FIELDS, FobiItem
 from lafka.politeness.feeder import HostFeeder
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
 
 ASKED_KEY = "lafka_fobi"
 """Key of ``request.meta``: the FobiAsk that the request is for."""
-_ELSEWHERE = (Outcome.NOT_FOUND, Outcome.GONE)
+_ELSEWHERE = (Verdict.NOT_FOUND, Verdict.GONE)
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +62,7 @@ class FobiAsk:
 
 
 class FobiSpider(RoadSpider[FobiLine]):
-    """``scrapy crawl fobi``; docs/reference.md has its arguments."""
+    """``lafka crawl fobi``; docs/reference.md has its arguments."""
 
     name = "fobi"
     store_setting = "LAFKA_OBJECT_STORE"
@@ -202,16 +201,16 @@ class FobiSpider(RoadSpider[FobiLine]):
         """The errback: a download that gave no response."""
         error: BaseException = failure.value  # type: ignore[assignment]
         request: Request = failure.request  # type: ignore[attr-defined]
-        if self.is_ours(error):
+        if not await self.is_the_sites(request, error):
             return
         ask: FobiAsk = request.meta[ASKED_KEY]
         if is_bug(error):
             info = type(error), error, error.__traceback__
             logger.error("%s: %s failed", ask.line.uri, request.url, exc_info=info)
-        outcome, sentence = outcome_of(error)
+        verdict, sentence = verdict_of(error)
         hops: LoggedHops = request.meta.get(LOGGED_KEY) or LoggedHops()
         time_ = dates.to_text(datetime.now(UTC))
-        got = Got(uri=ask.line.uri, exchanges=hops.exchanges, error=(str(outcome), sentence),
+        got = Got(uri=ask.line.uri, exchanges=hops.exchanges, error=(str(verdict), sentence),
                   time=time_)  # fmt: skip
         async for next_ in self._answered(ask, got, hops):
             yield next_

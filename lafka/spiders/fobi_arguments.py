@@ -1,4 +1,4 @@
-"""The arguments of ``scrapy crawl fobi``, parsed once, at the door."""
+"""The arguments of ``lafka crawl fobi``, parsed once, at the door."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lafka.archec.files.due_fobis import Choice, DueFobis, ids_in
+from lafka.archec.files.fobis import Choice, DueFobis, ids_in
 from lafka.errors import BadArgument, BadList, BadPid
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _excluded(path: str) -> Callable[[str], bool]:
     """Return whether a handle is among the pids and patterns of the file *path*, the main
     crawl's.
     """
-    from lafka.papers.lists.excludes import Excludes  # noqa: PLC0415
+    from lafka.papers.lists.listfiles import Excludes  # noqa: PLC0415
     from lafka.pids import SCHEMES  # noqa: PLC0415
 
     scheme = SCHEMES["RePEc"]

@@ -30,19 +30,16 @@ from lafka.errors import (
 )
 from lafka.items import TrailItem, held_entry, item_of
 from lafka.papers.archive.archives import Archive
-from lafka.papers.crawling.arguments import ARGUMENTS, GUESTS, Arguments
+from lafka.papers.crawling.arguments import ARGUMENTS, GUESTS, FutliArguments
 from lafka.papers.crawling.captures import ASK_KEY, capture_of, page_of
 from lafka.papers.crawling.heldlines import HeldLines
-from lafka.papers.crawling.sandbox import Pages
-from lafka.papers.crawling.summaries import Heard, Summary
+from lafka.papers.crawling.pages import PageReaders, read_first, tail_of
+from lafka.papers.crawling.summaries import FeedTally, RunSummary
 from lafka.papers.finders import Page
 from lafka.papers.lists.faults import hopeful
-from lafka.papers.lists.feeder import Feeder
-from lafka.papers.lists.futlis import Line
-from lafka.papers.walk.asks import Ask, Capture, Past
-from lafka.papers.walk.outcomes import Outcome
-from lafka.papers.walk.pages import read_first, tail_of
-from lafka.papers.walk.trails import Trail
+from lafka.papers.lists.futlis import Feeder, Line
+from lafka.papers.outcomes import Outcome
+from lafka.papers.walk import Ask, Capture, Past, Trail
 from lafka.politeness.failures import not_the_sites
 from lafka.politeness.feeder import HostFeeder
 from lafka.runs import validation
@@ -75,7 +72,7 @@ class _Verdict(NamedTuple):
 
 
 class FutliSpider(RoadSpider[Line]):
-    """``scrapy crawl futli -a input=list.tsv``; docs/reference.md has the other arguments."""
+    """``lafka crawl futli -a input=list.tsv``; docs/reference.md has the other arguments."""
 
     name = "futli"
 
@@ -95,9 +92,9 @@ class FutliSpider(RoadSpider[Line]):
         arguments.archive()
 
     @staticmethod
-    def _arguments(settings: BaseSettings, given: dict[str, str]) -> Arguments:
+    def _arguments(settings: BaseSettings, given: dict[str, str]) -> FutliArguments:
         validation.check(settings)
-        return Arguments.parse(settings, given)
+        return FutliArguments.parse(settings, given)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -109,16 +106,16 @@ class FutliSpider(RoadSpider[Line]):
         if settings.get("LOG_FILE"):
             logger.info(archive_line(settings))
         spider.run = Run.begin(crawler, spider.archive.root, gateway=arguments.legacy)
-        spider.pages = Pages(arguments.policy.links_max)
+        spider.pages = PageReaders(arguments.policy.links_max)
         spider.take_road(crawler)
         return spider
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.arguments: Arguments
-        self.pages: Pages
+        self.arguments: FutliArguments
+        self.pages: PageReaders
         self._threads = Threads("lafka-list", 1)  # looks up what is held
-        self._heard = Heard()
+        self._heard = FeedTally()
         self._feed: Callable[[], SyncedLines] | None = None
         self._held: HeldLines | None = None
 
@@ -134,7 +131,7 @@ class FutliSpider(RoadSpider[Line]):
                 since=self.arguments.since,
                 excludes=self.arguments.excludes,
                 stops=lambda: self.stops,
-                told=lambda count: self._passed(feeder, count, loop),
+                on_count=lambda count: self._passed(feeder, count, loop),
             )
         return feeder
 
@@ -237,9 +234,9 @@ class FutliSpider(RoadSpider[Line]):
         """Count a line of the outcome feed that is on the disk, in the feed's thread."""
         self._heard.add(item)
 
-    def summary(self, values: Mapping[str, Any]) -> Summary:
+    def summary(self, values: Mapping[str, Any]) -> RunSummary:
         """Return what came of the run whose closing report is *values*."""
-        return Summary.of(values, self._heard, self.archive.root)
+        return RunSummary.of(values, self._heard, self.archive.root)
 
     @staticmethod
     def group_of(outcome: str) -> str:
@@ -315,7 +312,7 @@ class FutliSpider(RoadSpider[Line]):
         """The errback: a download that gave no response."""
         error: BaseException = failure.value  # type: ignore[assignment]
         request: Request = failure.request  # type: ignore[attr-defined]
-        if self.is_ours(error):
+        if not await self.is_the_sites(request, error):
             return
         trail: Trail = request.cb_kwargs["trail"]
         if is_bug(error):

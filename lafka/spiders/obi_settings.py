@@ -59,7 +59,7 @@ def fobi_rules(settings: BaseSettings) -> FobiRules:
 
     from lafka.archec.files.fobi_store import FobiRules  # noqa: PLC0415
     from lafka.archec.gather.tobis import Clocks  # noqa: PLC0415
-    from lafka.archec.records.refresh_rules import DAY, RefreshRule  # noqa: PLC0415
+    from lafka.archec.records.folding import DAY, RefreshRule  # noqa: PLC0415
 
     least, most = settings.getfloat("LAFKA_REFRESH_MIN"), settings.getfloat("LAFKA_REFRESH_MAX")
     if least > most:

@@ -10,8 +10,10 @@ import asyncio
 import logging
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
+from urllib.parse import urlsplit
 
 from scrapy import Spider, signals
 from scrapy.http import Response
@@ -19,8 +21,10 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.asyncio import call_later
 from twisted.python.failure import Failure
 
+from lafka.capture.failures import machine_failure
 from lafka.capture.run import Run
 from lafka.errors import BadList, HopelessList, StorageTrouble
+from lafka.politeness.canary import Canary
 from lafka.politeness.failures import not_the_sites
 from lafka.politeness.feeder import AnyLine, HostFeeder
 from lafka.politeness.places import Places
@@ -102,6 +106,10 @@ class RoadSpider(Spider, Generic[AnyLine]):
         self.trails_max = settings.getint("LAFKA_TRAILS_MAX")
         self.per_host = max(1, settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")) + 1
         self.grace = settings.getfloat("LAFKA_SHUTDOWN_TIMEOUT") / 2
+        self.canary = Canary(
+            settings.getint("LAFKA_MACHINE_FAILURES_MAX"), partial(stop_for_storage, crawler)
+        )
+        crawler.signals.connect(self.canary.answered, signal=signals.response_received)
         crawler.signals.connect(self.stopping, signal=STOPPING)
         crawler.signals.connect(self.callback_failed, signal=signals.spider_error)
         crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
@@ -168,6 +176,7 @@ class RoadSpider(Spider, Generic[AnyLine]):
     def stopping(self) -> None:
         """Begin no more lines, and let nothing take long."""
         self._wake.set()
+        self.canary.stopping()
         call_later(self.grace, self.cut_slow)
 
     async def _load(self, feeder: HostFeeder[AnyLine]) -> None:
@@ -210,6 +219,17 @@ class RoadSpider(Spider, Generic[AnyLine]):
         number = self.number_of(request.meta)
         if number is not None and "redirect_urls" in request.meta:
             self.places.sent_on(number)
+
+    async def is_the_sites(self, request: Request, error: BaseException) -> bool:
+        """Return whether the failure *error* of *request* may be said of a site: not where the
+        disk, a stop or this machine is why, so that the next run asks again.
+        """
+        if self.is_ours(error):
+            return False
+        if why := machine_failure(error, request.url):
+            host = urlsplit(request.url).hostname or ""
+            return await self.canary.is_the_sites(host, why)
+        return True
 
     def is_ours(self, error: BaseException) -> bool:
         """Return whether *error* is no site's, so that the next run asks again; the

@@ -15,6 +15,8 @@ for a lock while others wait for what it has (docs/adr/0021-the-keeper.md).
 
 from __future__ import annotations
 
+import resource
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -29,8 +31,12 @@ from lafka.storage.steps import FileLock, LongStep, Step, Steps
 
 T = TypeVar("T")
 
+FILES_OF_A_CRAWL = 24
+"""Files that a crawl has open beside its connections and what it stores: logs, lists, feeds."""
+FILES_OF_A_COMMIT = 3
+"""Files that one has open: where it copies from, where it copies to, a draft of the summary."""
 BATCH_MAX = 16
-"""Commits that go side by side; each has two files open."""
+"""Commits that go side by side, where so many files may be open."""
 JOINED_MAX = 64
 """Commits of one key that go as one."""
 GATHERING = 0.05
@@ -135,6 +141,7 @@ class Keeper:
 
     def __init__(self, told: Callable[[Sequence[Work]], object], *, syncers: int = 4) -> None:
         self._told = told
+        self._batch_max = batch_max()
         self._most = syncers
         self._syncers = ThreadPoolExecutor(syncers, thread_name_prefix="lafka-sync")
         self._aside = ThreadPoolExecutor(syncers + 1, thread_name_prefix="lafka-aside")
@@ -262,7 +269,7 @@ class Keeper:
         locked_out, self._locked_out = self._locked_out, []
         for going in locked_out:
             self._try_lock(going)
-        if len(self._waiting) >= BATCH_MAX or self._patience() == 0:
+        if len(self._waiting) >= self._batch_max or self._patience() == 0:
             for going in self._next():
                 self._advance(going)
         self._await_lock()
@@ -279,7 +286,7 @@ class Keeper:
                 if not going.joined(commit):
                     busy.add(commit.key)
                     left.append(commit)
-            elif len(self._batch) + len(found) < BATCH_MAX:
+            elif len(self._batch) + len(found) < self._batch_max:
                 found[commit.key] = _Going([commit])
             else:
                 left.append(commit)
@@ -376,6 +383,17 @@ class Keeper:
         except BaseException as error:
             raised = error
         self._queue.put(_Returned(going, raised))
+
+
+def open_files_max() -> int:
+    """Return how many files this process may have open."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return sys.maxsize if files == resource.RLIM_INFINITY else files
+
+
+def batch_max() -> int:
+    """Return how many commits go side by side: fewer where few files may be open."""
+    return min(BATCH_MAX, max(1, (open_files_max() - FILES_OF_A_CRAWL) // 6))
 
 
 def all_done(commits: Sequence[Commit[Any]]) -> None:

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lafka.errors import NotHeld
-from lafka.index.links import STATES
+from lafka.index.rows import STATES
 from lafka.index.search import Question, search
 from lafka.web import telling
 from lafka.web.answers import SANDBOX, for_pages
@@ -149,7 +149,7 @@ class Pages:
         """The newest HTML report in the folder of the index."""
         made = sorted(self._site.index.glob("*.html"), key=lambda path: path.stat().st_mtime)
         if not made:
-            raise NotHeld("no report was made: scrapy report -o index/report.html makes one")
+            raise NotHeld("no report was made: lafka report -o index/report.html makes one")
         policy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
         headers = {"Content-Security-Policy": policy}
         return Response(made[-1].read_bytes(), media_type="text/html", headers=headers)

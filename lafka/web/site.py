@@ -113,7 +113,7 @@ class Site:
     def captures_index(self) -> SqliteIndex:
         """The index of captures, as :meth:`db`; ``NotIndexed`` where there is none yet."""
         if not self.captures.is_file():
-            raise NotIndexed("captures are not indexed: scrapy index --captures does it")
+            raise NotIndexed("captures are not indexed: lafka index --captures does it")
         return self._kept("captures", self.captures, SqliteIndex)
 
     def _kept(self, name: str, path: Path, opened: Callable[[Path], _T]) -> _T:

@@ -204,7 +204,7 @@ def _beginning(record: StoredRecord) -> bytes:
 def rows(site: Site, query: str, *values: Any) -> list[Row]:
     """The rows of *query* as mappings; ``BadIndex``, ``StorageTrouble``."""
     db = site.db()
-    with tables.telling(site.index / tables.NAME):
+    with tables.reraising(site.index / tables.NAME):
         found = db.execute(query, values)
         names = [column[0] for column in found.description]
         return [dict(zip(names, row, strict=True)) for row in found]

@@ -27,7 +27,7 @@ _MARKUP = re.compile(
 )
 
 
-class Block(NamedTuple):
+class RecordBlock(NamedTuple):
     """The block ``file[offset:offset+size]`` of a record.
 
     ``front`` are those of its first bytes that were read already, ``read`` gives *length* bytes of
@@ -93,7 +93,7 @@ class LiteralPdf:
     whole: bool
 
 
-def http_entity(block: Block) -> HttpEntity:
+def http_entity(block: RecordBlock) -> HttpEntity:
     """The entity of a block that is an HTTP message, interim answers passed over."""
     status, head, start = _last_head(block)
     transfer, content, declared = _framing(head)
@@ -128,7 +128,7 @@ def _framing(head: bytes) -> tuple[tuple[str, ...], tuple[str, ...], int | None]
     return transfer, content, declared
 
 
-def _last_head(block: Block) -> tuple[int | None, bytes, int]:
+def _last_head(block: RecordBlock) -> tuple[int | None, bytes, int]:
     """Status and bytes of the last head of a block, and where in the block it ends."""
     start, front = 0, block.front
     longest = min(block.size, HEADER_LIMIT)
@@ -151,7 +151,7 @@ def _codings(value: bytes) -> tuple[str, ...]:
     return tuple(word for word in words if word not in ("", "identity", "none"))
 
 
-def pdf_offset(kind: str, block: Block, entity: HttpEntity | None) -> int | None:
+def pdf_offset(kind: str, block: RecordBlock, entity: HttpEntity | None) -> int | None:
     """Return where in the file a PDF begins literally; None where the record, of type *kind*, has
     none.
     """
@@ -181,7 +181,7 @@ def _is_bare(junk: bytes, codings: tuple[str, ...]) -> bool:
 
 
 def is_whole(
-    fields: Mapping[str, str], block: Block, entity: HttpEntity | None, place: int, end: int
+    fields: Mapping[str, str], block: RecordBlock, entity: HttpEntity | None, place: int, end: int
 ) -> bool:
     """Return whether nothing speaks against a PDF at ``file[place:end]`` having come whole."""
     if "warc-truncated" in fields or "lafka-truncated" in fields:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from concurrent.futures import Executor
 
-    from lafka.witness.blocks import Block, HttpEntity
+    from lafka.witness.blocks import HttpEntity, RecordBlock
     from lafka.witness.problems import Fault
 
 _CHUNK = 1 << 18
@@ -79,7 +79,7 @@ class StatedDigest(NamedTuple):
 
 
 def stated_digests(
-    fields: Mapping[str, str], block: Block, entity: HttpEntity | None, faults: list[Fault]
+    fields: Mapping[str, str], block: RecordBlock, entity: HttpEntity | None, faults: list[Fault]
 ) -> Iterator[StatedDigest]:
     """Each digest in the header that this record alone can prove."""
     if "warc-block-digest" not in fields:
@@ -150,7 +150,7 @@ def differences(stated: list[StatedDigest], hashers: Hashers, *, chunked: bool) 
             yield each.code, f"the bytes do not have the digest of {each.field}"
 
 
-def hash_block(fd: int, block: Block, hashers: Hashers, pool: Executor | None) -> None:
+def hash_block(fd: int, block: RecordBlock, hashers: Hashers, pool: Executor | None) -> None:
     """Feed each of *hashers* its range of the block; big ones beside each other in *pool*.
 
     OSError where the file ends early.

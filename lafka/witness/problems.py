@@ -1,7 +1,11 @@
-"""The problems that there can be with an archive, as data; docs/problems.md explains each code."""
+"""The problems that proofs find, as data: of papers, filesets and obi stores.
+
+docs/problems.md explains each code of papers and filesets, docs/archec.md those of obi stores.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,7 +17,7 @@ Severity = Literal["error", "warning"]
 Fault = tuple[str, str]
 """A code and its sentence, of a thing whose place somebody else knows."""
 
-CODES: Mapping[str, Severity] = {
+PAPER_CODES: Mapping[str, Severity] = {
     "bad-version": "error",
     "stray-bytes": "error",
     "line-end": "error",
@@ -77,6 +81,44 @@ CODES: Mapping[str, Severity] = {
     "feed-changed": "error",
     "bad-report": "error",
 }
+FILESET_CODES: Mapping[str, Severity] = {
+    "bad-record": "error",
+    "bad-block": "error",
+    "bad-summary": "error",
+    "no-summary": "error",
+    "no-fileset-warc": "error",
+    "fileset-short": "error",
+    "fileset-headers": "error",
+    "fileset-tail": "warning",
+    "fileset-digest": "error",
+    "member-unchecked": "warning",
+    "summary-differs": "error",
+    "result-lost": "error",
+    "item-missing": "error",
+    "item-description": "error",
+    "bad-description": "error",
+    "item-part": "warning",
+}
+OBI_CODES = frozenset(
+    (
+        "stray-object",
+        "missing-object",
+        "changed-object",
+        "wrong-place",
+        "dangling-link",
+        "outside-link",
+        "link-loop",
+        "bad-journal",
+        "open-journal",
+        "records-differ",
+        "text-differs",
+        "left-draft",
+        "case-twins",
+        "bad-evidence",
+    )
+)
+"""An error each, unless the proof says that it is a warning."""
+_SEVERITIES = {**PAPER_CODES, **FILESET_CODES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,12 +135,28 @@ class FileProblem:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreProblem:
+    """One thing that is wrong at the place *path* of an obi store."""
+
+    path: Path
+    code: str
+    sentence: str
+    severity: str = "error"
+
+    def to_json(self) -> str:
+        return json.dumps(
+            {"path": str(self.path), "code": self.code, "severity": self.severity,
+             "sentence": self.sentence}
+        )  # fmt: skip
+
+
 def problem(path: Path | str, code: str, sentence: str, offset: int | None = None) -> FileProblem:
     return FileProblem(
         path=str(path),
         offset=offset,
         code=code,
-        severity=CODES[code],
+        severity=_SEVERITIES[code],
         sentence=_printable(sentence),
     )
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lafka.witness.blocks import (
-    Block,
     HttpEntity,
     LiteralPdf,
+    RecordBlock,
     http_entity,
     is_whole,
     pdf_offset,
@@ -150,7 +150,7 @@ class StrictReader:
         if size is None:
             return None
         self._chain = hashlib.sha256(self._chain + head).digest()
-        block = Block(offset + at, size, window[at : at + size], self._read)
+        block = RecordBlock(offset + at, size, window[at : at + size], self._read)
         entity, pdf = self._contents(offset, header, block)
         return StrictRecord(
             offset=offset,
@@ -213,7 +213,7 @@ class StrictReader:
         return None
 
     def _contents(
-        self, offset: int, header: RecordHeader, block: Block
+        self, offset: int, header: RecordHeader, block: RecordBlock
     ) -> tuple[HttpEntity | None, LiteralPdf | None]:
         """The HTTP entity and the PDF of a block; digests are compared on the way."""
         fields, faults = header.fields, list[tuple[str, str]]()

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.archec.checking import CODES, check_store
-from lafka.archec.checking.rules import folder_of, name_of, template_md5, tist_of
+from lafka.archec.checking import check_store
+from lafka.archec.checking.facts import folder_of, name_of, template_md5, tist_of
 from lafka.archec.store import texts, tists
-from lafka.archec.store.folders import ObiStore
-from lafka.archec.store.names import Names
+from lafka.archec.store.folders import Names, ObiStore
 from lafka.errors import BadStore
+from lafka.witness.problems import OBI_CODES
 from tests.archec.stores import DAY, START, Home, template
 
 ONE = "RePEc:abc:wpaper:1"
@@ -163,7 +163,7 @@ def test_each_damage_is_found_by_its_code(home, damage):
 
 
 def test_each_code_has_a_damage():
-    assert set(DAMAGES.values()) == set(CODES)
+    assert set(DAMAGES.values()) == OBI_CODES
 
 
 def test_only_digests_are_left_out_when_it_is_quick(home):

@@ -263,7 +263,7 @@ def first_archec(root: Path) -> dict[str, bytes | str]:
 def test_a_store_of_the_first_archec_is_taken_over_in_place(operator):
     root = operator.home.archive
     before = first_archec(root)
-    assert "scrapy archec adopt" in operator.refusal("tobi")
+    assert "lafka archec adopt" in operator.refusal("tobi")
     done = operator.gives("archec", "adopt", "archive")
     assert (done.returncode, "5 obis taken over" in done.stderr) == (0, True), done.stderr
     assert done.stderr.splitlines()[0] == f"store: {root}"

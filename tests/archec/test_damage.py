@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from lafka.archec.gather.rebuilding import derive
-from lafka.archec.records import Gathering
-from lafka.archec.records.opening import anew, catch_up, open_records
-from lafka.archec.records.owning import check_replaced
+from lafka.archec.gather.recovery import derive
+from lafka.archec.records import GatheringRecord
+from lafka.archec.records.opening import anew, catch_up, check_replaced, open_records
 from lafka.archec.records.sqlite import NAME
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import read
@@ -201,7 +200,7 @@ def other(tmp_path: Path) -> Home:
 
 
 @pytest.fixture
-def known(other: Home) -> Iterator[list[Gathering]]:
+def known(other: Home) -> Iterator[list[GatheringRecord]]:
     with other.records() as records:
         yield records.gatherings()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from scrapy.settings import Settings
 
-from lafka.archec.files.due_fobis import Choice, DueFobis, FobiLine
+from lafka.archec.files.fobis import Choice, DueFobis, FobiLine
 from lafka.archec.records import Records, State
 from lafka.archec.store.folders import ObiStore
 from lafka.errors import BadArgument, BadList
@@ -154,7 +154,7 @@ def test_validators_go_with_what_is_live_and_not_where_all_is_asked_anew(home):
 
 
 def test_what_is_due_comes_page_by_page_and_once(home, monkeypatch):
-    monkeypatch.setattr("lafka.archec.files.due_fobis._PAGE", 7)
+    monkeypatch.setattr("lafka.archec.files.fobis._PAGE", 7)
     home.put({"abc/wpaper/1.rdf": template(1, *(f"{H}/{n}" for n in range(40)))})
     home.tobi()
     found = lines(home)

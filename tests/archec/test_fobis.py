@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.archec.files.due_fobis import FobiForm, FobiLine
 from lafka.archec.files.fobis import (
     Answer,
+    FobiForm,
+    FobiLine,
     Incidence,
     event_of,
     is_trusted,
@@ -21,7 +22,7 @@ from lafka.archec.files.fobis import (
     way_of,
 )
 from lafka.archec.records import Kind, Last, Obi
-from lafka.archec.records.refresh_rules import CHURNING, DAY, RefreshRule, after_miss, why_lost
+from lafka.archec.records.folding import CHURNING, DAY, RefreshRule, after_miss, why_lost
 from lafka.archec.store.folders import LINKS_MAX
 from lafka.errors import BadUrl
 

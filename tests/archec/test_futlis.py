@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from lafka.archec import redif
-from lafka.archec.lists import claims
-from lafka.archec.lists.futlis import Choice, FutliList, lines_of, tsv
+from lafka.archec.serve import futlis
+from lafka.archec.serve.futlis import FutliChoice, FutliList, lines_of, tsv
 from lafka.errors import BadSource, StorageTrouble
 from lafka.papers.lists import listfiles
 from lafka.pids import SCHEMES
@@ -52,7 +52,7 @@ def tarball(folder: Path, *, backwards: bool = False) -> Path:
 
 
 def lines(path: Path, **choice: object) -> list[tuple[str, str, str, str]]:
-    with FutliList(path, Choice(**choice)) as found:
+    with FutliList(path, FutliChoice(**choice)) as found:
         return [tuple(line) for line in found]
 
 
@@ -98,7 +98,7 @@ def test_a_tarball_gives_the_same_in_whatever_order(data: Path, backwards: bool)
 
 def test_a_list_is_taken_by_the_reader_of_lists(data: Path, tmp_path: Path) -> None:
     path = tmp_path / "list.tsv"
-    with FutliList(data, Choice()) as found:
+    with FutliList(data, FutliChoice()) as found:
         path.write_bytes(b"".join(tsv(found)))
     read = list(listfiles.read(path, SCHEMES["RePEc"]))
     assert [(line.pid_text, line.url_text) for line in read] == [line[:2] for line in EXPECTED]
@@ -118,7 +118,7 @@ def test_what_cannot_be_asked_or_is_no_full_text_is_left_out_and_counted(tmp_pat
         "File-Function: Appendix A\nFile-URL: http://x.example/2\nFile-Function: Full text\n"
     )
     folder = data_folder(tmp_path, {"abc/wpaper/1.rdf": text.replace("\n\n", "\n")})
-    with FutliList(folder, Choice()) as found:
+    with FutliList(folder, FutliChoice()) as found:
         assert [line.futli for line in found] == ["http://x.example/2"]
     assert found.counts == {
         "templates": 1,
@@ -146,7 +146,7 @@ def test_of_duplicate_handles_the_one_in_its_own_folder_counts_and_the_other_is_
         },
     )
     for source in (folder, tarball(folder), tarball(folder, backwards=True)):
-        with FutliList(source, Choice()) as found:
+        with FutliList(source, FutliChoice()) as found:
             assert [line.futli for line in found] == [
                 "http://x.example/own",
                 "http://x.example/only",
@@ -164,7 +164,7 @@ def test_of_duplicate_handles_the_one_in_its_own_folder_counts_and_the_other_is_
 def test_the_fixture_of_duplicate_handles(tmp_path: Path) -> None:
     fixture = CODES / "duplicate-handle.rdf"
     folder = data_folder(tmp_path, {"abc/wpaper/1.rdf": fixture.read_bytes()})
-    with FutliList(folder, Choice()) as found:
+    with FutliList(folder, FutliChoice()) as found:
         assert list(found) == []
     assert [(problem.line, problem.code) for problem in found.problems] == [(6, "duplicate-handle")]
 
@@ -186,7 +186,7 @@ def test_a_restriction_in_utf_16_or_below_its_papers_counts(tmp_path: Path) -> N
 def test_a_torn_source_gives_what_it_has_and_is_not_whole(data: Path) -> None:
     path = tarball(data)
     path.write_bytes(path.read_bytes()[:2600])
-    with FutliList(path, Choice()) as found:
+    with FutliList(path, FutliChoice()) as found:
         assert [line.futli for line in found] == [line[1] for line in EXPECTED[:2]]
     assert not found.whole
     assert [problem.code for problem in found.problems] == ["truncated"]
@@ -200,11 +200,11 @@ def test_lines_are_made_of_files_from_anywhere() -> None:
 
 def test_what_is_no_source_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadSource):
-        FutliList(tmp_path / "none", Choice())
+        FutliList(tmp_path / "none", FutliChoice())
 
 
 def test_claims_say_it_where_there_is_no_room(monkeypatch) -> None:
-    made = claims.Claims()
+    made = futlis.Claims()
     made.close()
     with pytest.raises(StorageTrouble, match="no room to sort"):
         list(made.held())

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.archec.store import tists
-from lafka.archec.store.names import LONGEST, Names
+from lafka.archec.store.folders import LONGEST, Names
 from lafka.errors import BadArgument, BadId, BadTist
 
 IDS = st.text(min_size=1, max_size=120).map(lambda text: f"RePEc:{text}")

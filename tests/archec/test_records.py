@@ -13,7 +13,7 @@ from zlib import crc32
 import pytest
 
 from lafka.archec.gather.gathering import Gathering
-from lafka.archec.records import Kind, Last, Records, State, Told
+from lafka.archec.records import DataProblem, Kind, Last, Records, State
 from lafka.archec.records.opening import open_records
 from lafka.archec.records.sqlite import NAME, SqliteRecords
 from lafka.archec.store.folders import ObiStore
@@ -307,13 +307,14 @@ class Conformance:
 
     def test_problems_are_those_of_the_last_run(self, records):
         told = [
-            Told(archive="abc", file=f"f{n}", line=n, code="bad-uri", sentence="s") for n in (1, 2)
+            DataProblem(archive="abc", file=f"f{n}", line=n, code="bad-uri", sentence="s")
+            for n in (1, 2)
         ]
         records.keep_problems("run-1", told)
         records.keep_problems("run-2", told[1:])
         assert list(records.problems()) == list(records.problems("abc")) == told[1:]
         assert list(records.problems("x")) == []
-        more = Told(archive="a", file="f", line=0, code="no-handle", sentence="s")
+        more = DataProblem(archive="a", file="f", line=0, code="no-handle", sentence="s")
         records.keep_problems("run-3", [*told, more])
         assert records.problem_counts() == [("a", "no-handle", 1), ("abc", "bad-uri", 2)]
 
@@ -348,7 +349,7 @@ class TestSqlite(Conformance):
         records.close()
         with sqlite3.connect(place) as db:
             db.execute("PRAGMA user_version = 7")
-        with pytest.raises(BadStore, match="version 7, not 1; scrapy archec rebuild"):
+        with pytest.raises(BadStore, match="version 7, not 1; lafka archec rebuild"):
             self.opened(place)
 
     def test_what_is_no_database_is_refused(self, tmp_path):

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lafka.archec.letters import is_known, letter
 from lafka.archec.records import Kind, Obi, State
-from lafka.archec.statistics import YEAR, Scope, is_live, statistics
+from lafka.archec.statistics import YEAR, Scope, is_known, is_live, letter, statistics
 from lafka.errors import BadArgument
 from lafka.reports.obi_report import ObiReportOptions, answer
 from tests.archec.fobis import gather

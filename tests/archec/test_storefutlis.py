@@ -8,8 +8,8 @@ import pytest
 
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.gather.withdrawing import withdraw
-from lafka.archec.lists.futlis import Choice, FutliList
-from lafka.archec.lists.store_futlis import StoreFutliList
+from lafka.archec.serve.futlis import FutliChoice, FutliList
+from lafka.archec.serve.store_futlis import StoreFutliList
 from lafka.archec.store.folders import ObiStore
 from tests.archec.stores import DAY, START, Home, template
 from tests.archec.test_commands import Operator
@@ -47,14 +47,14 @@ def home(tmp_path: Path) -> Home:
 
 def listed(home: Home, at: int | None = None, **choice: object) -> list[tuple[str, str, str, str]]:
     with home.records() as records:
-        found = StoreFutliList(ObiStore(home.archive), records, Choice(**choice), at)
+        found = StoreFutliList(ObiStore(home.archive), records, FutliChoice(**choice), at)
         lines = [tuple(one) for one in found]
     assert found.whole
     return lines
 
 
 def test_what_stands_now_is_what_the_data_gives(home: Home) -> None:
-    with FutliList(home.root / "data" / "current", Choice()) as found:
+    with FutliList(home.root / "data" / "current", FutliChoice()) as found:
         of_data = [tuple(one) for one in found]
     assert listed(home) == of_data == [line(3, series="closed"), line(1, host="y.example")]
 
@@ -86,7 +86,7 @@ def test_what_was_withdrawn_or_cannot_be_read_is_counted_and_told(home: Home) ->
         withdraw(store, records, gone, START + DAY, why="a court", run="r", clocks=clocks)
     store.path(START, "RePEc:abc:closed:3").unlink()
     with home.records() as records:
-        found = StoreFutliList(store, records, Choice(), None)
+        found = StoreFutliList(store, records, FutliChoice(), None)
         assert list(found) == []
     assert (found.counts["withdrawn"], found.counts["unreadable"]) == (1, 1)
     [problem] = found.problems

@@ -11,7 +11,7 @@ import pytest
 from lafka.archec.gather import gathering, tobis
 from lafka.archec.gather.gathering import Gathering, Stored
 from lafka.archec.records import Kind
-from lafka.archec.store import syncing, texts
+from lafka.archec.store import texts
 from lafka.archec.store.folders import ObiStore
 from lafka.errors import StorageTrouble
 from tests.archec.stores import START, Home, template
@@ -28,9 +28,9 @@ def files(folder: Path, count: int) -> list[Path]:
 def synced(monkeypatch) -> list[str]:
     """The calls that are made, in their order."""
     calls: list[str] = []
-    fsync, syncfs = os.fsync, syncing.syncfs
+    fsync, syncfs = os.fsync, gathering.syncfs
     monkeypatch.setattr(os, "fsync", lambda fd: (calls.append("fsync"), fsync(fd)))
-    monkeypatch.setattr(syncing, "syncfs", lambda fd: (calls.append("syncfs"), syncfs(fd)))
+    monkeypatch.setattr(gathering, "syncfs", lambda fd: (calls.append("syncfs"), syncfs(fd)))
     return calls
 
 
@@ -41,22 +41,22 @@ def synced(monkeypatch) -> list[str]:
 def test_few_files_are_synced_one_by_one_and_many_at_once(
     tmp_path, monkeypatch, synced, count, by_syncfs, calls
 ):
-    monkeypatch.setattr(syncing, "_BY_SYNCFS", by_syncfs)
+    monkeypatch.setattr(gathering, "_BY_SYNCFS", by_syncfs)
     anchor = os.open(tmp_path, os.O_RDONLY)
-    syncing.begin_sync(list(map(str, files(tmp_path, count))), anchor)()
+    gathering.begin_sync(list(map(str, files(tmp_path, count))), anchor)()
     os.close(anchor)
     assert synced == calls
 
 
 def test_an_error_of_syncfs_is_raised():
     with pytest.raises(OSError, match="Bad file descriptor") as caught:
-        syncing.syncfs(-1)
+        gathering.syncfs(-1)
     assert caught.value.errno == errno.EBADF
 
 
 def test_the_descriptor_was_open_before_the_first_draft_was_written(tmp_path, monkeypatch):
     """A write that fails is told by it only then."""
-    if not syncing._BY_SYNCFS:
+    if not gathering._BY_SYNCFS:
         pytest.skip("no syncfs that tells of errors here: Linux before 5.8, or another system")
     anchors: list[int] = []
     open_at_writes: list[bool] = []
@@ -68,7 +68,7 @@ def test_the_descriptor_was_open_before_the_first_draft_was_written(tmp_path, mo
         write_all(fd, data)
 
     monkeypatch.setattr(gathering, "write_all", writing)
-    monkeypatch.setattr(syncing, "syncfs", anchors.append)
+    monkeypatch.setattr(gathering, "syncfs", anchors.append)
     home = Home(tmp_path / "home")
     home.put({"abc/wpaper/1.rdf": "".join(template(n) for n in range(20))})
     home.tobi()
@@ -82,8 +82,8 @@ def small(monkeypatch, tmp_path) -> Home:
     """A home with ten tobis, whose runs make groups of two."""
     monkeypatch.setattr(tobis, "BATCH", 2)
     monkeypatch.setattr(tobis, "GROUP", 4)
-    monkeypatch.setattr(syncing, "FEW", 0)
-    monkeypatch.setattr(syncing, "_BY_SYNCFS", True)
+    monkeypatch.setattr(gathering, "FEW", 0)
+    monkeypatch.setattr(gathering, "_BY_SYNCFS", True)
     home = Home(tmp_path / "home")
     home.put({"abc/wpaper/1.rdf": "".join(template(n) for n in range(10))})
     return home
@@ -94,7 +94,7 @@ def test_a_group_gets_its_names_when_the_drafts_of_the_next_one_are_written(smal
     rename, write_all = os.rename, gathering.write_all
     monkeypatch.setattr(os, "rename", lambda *to: (done.append("name"), rename(*to)))
     monkeypatch.setattr(gathering, "write_all", lambda *to: (done.append("draft"), write_all(*to)))
-    monkeypatch.setattr(syncing, "syncfs", lambda _: None)
+    monkeypatch.setattr(gathering, "syncfs", lambda _: None)
     small.tobi()
     named = ["name"] * 2
     assert [one for one in done if one != "draft"] == ["name"] * 10
@@ -110,7 +110,7 @@ def test_a_sync_that_fails_undoes_its_group_and_the_one_behind_it(small, monkeyp
             raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patched:
-        patched.setattr(syncing, "syncfs", failing)
+        patched.setattr(gathering, "syncfs", failing)
         with pytest.raises(StorageTrouble, match="Input/output error"):
             small.tobi()
     assert len(small.objects()) == 2

@@ -17,7 +17,7 @@ from lafka.archec.records.opening import catch_up, open_records
 from lafka.archec.records.sqlite import SqliteRecords
 from lafka.archec.serve.holdings import StoreHoldings
 from lafka.archec.store.folders import ObiStore
-from lafka.archec.store.withdrawals import Withdrawals
+from lafka.archec.store.journals import Withdrawals
 from lafka.errors import BadArgument, NotHeld
 from lafka.memento.holdings import HeldFile, Withdrawn
 from tests.archec.fobis import gather

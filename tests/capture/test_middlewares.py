@@ -26,8 +26,8 @@ from lafka.capture.run import Run
 from lafka.errors import StorageTrouble
 from lafka.papers.crawling.captures import capture_of
 from lafka.papers.lists.futlis import Futli
-from lafka.papers.walk.asks import Ask
-from lafka.papers.walk.outcomes import Outcome
+from lafka.papers.outcomes import Outcome
+from lafka.papers.walk import Ask
 from lafka.payloads import Kind, Payload, inspect
 from lafka.pids import SCHEMES
 from lafka.storage.stopping import storage

@@ -21,8 +21,7 @@ from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.recovery import end_of, recover
 from lafka.papers.checking import Verifier
 from lafka.papers.crawling.captures import capture_of
-from lafka.papers.walk.asks import Past
-from lafka.papers.walk.trails import Trail
+from lafka.papers.walk import Past, Trail
 from lafka.payloads import Kind, inspect_entity
 from lafka.warc.format.sources import MemorySource
 from tests.sites.gateways import Answer, odd

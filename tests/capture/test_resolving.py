@@ -59,7 +59,9 @@ def test_only_what_can_be_a_name_is_asked_for(
     reactor: Any = MemoryReactorClock()
     reactor.nameResolver = system = System()
     receiver = Receiver()
-    NameResolver(reactor, 0).resolveHostName(receiver, name, 80)
+    resolver = NameResolver(reactor, 0)
+    resolver.original_resolver = system
+    resolver.resolveHostName(receiver, name, 80)
     assert receiver.addresses == addresses
     assert receiver.complete
     assert system.asked == [name] * asked

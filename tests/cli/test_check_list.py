@@ -35,7 +35,7 @@ def test_faults_are_told_and_the_exit_code_is_1(tmp_path):
     assert done.stdout.splitlines()[:3] == [
         "4 lines, 2 can be asked for, 2 cannot",
         "0 restricted, 1 said before",
-        "1 hosts: example.org 2",
+        "1 host: example.org 2",
     ]
     fault, text = done.stdout.splitlines()[3:]
     assert fault.startswith("line 2 and 1 more: ")

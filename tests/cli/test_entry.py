@@ -121,7 +121,7 @@ def test_lafka_alone_lists_its_commands_and_those_of_scrapy(empty):
 def test_a_command_that_is_none_is_told_in_one_sentence(empty):
     done = here(empty, "crwal")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr == b"lafka: no command is called 'crwal'; lafka -h lists them\n"
+    assert done.stderr == b"lafka: no command is called 'crwal'; crawl meant? lafka -h lists them\n"
 
 
 def test_help_and_refusals_name_the_command(empty):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from scrapy.settings import Settings
 
+import lafka.settings  # noqa: F401  it tells which settings there are
 from lafka.errors import BadArgument
 from lafka.runs.sources import ENVIRONMENT, KNOWN, Outside, apply, outside, source_of
 
@@ -50,6 +51,7 @@ def test_the_environment_is_above_files_and_the_last_file_above_the_first(tmp_pa
 def test_a_value_of_another_settings_module_is_not_called_a_default():
     made = settings(Outside(settings={}))
     made.set("LAFKA_ARCHIVE", "elsewhere", priority="project")
+    apply(made, outside({"LAFKA_ARCHIVE": "env"}, []))
     assert source_of(made, "LAFKA_ARCHIVE", Outside(settings={})) == "the settings module"
 
 
@@ -95,6 +97,17 @@ def test_a_damaged_file_is_refused_by_its_name(tmp_path, text):
     path = cfg(tmp_path, text)
     with pytest.raises(BadArgument, match=f"{path}: not a file of settings"):
         outside({}, [path])
+
+
+def test_a_file_of_all_projects_that_cannot_be_read_is_passed_over_and_told(tmp_path):
+    users, near = tmp_path / "users", cfg(tmp_path / "near", "[lafka]\nlinks = all\n")
+    users.mkdir()
+    said = outside({}, [users, near])  # a folder: root reads any file
+    assert (values(said), said.unknown) == (
+        {"LAFKA_LINKS": "all"}, (f"{users}: Is a directory, passed over",)
+    )  # fmt: skip
+    with pytest.raises(BadArgument, match=f"{users}: Is a directory"):
+        outside({}, [near, users])
 
 
 def test_an_archive_without_a_name_is_refused():

@@ -159,7 +159,7 @@ def futs(archive: Path) -> Iterator[tuple[str, str, bytes]]:
 
 
 def check(archive: Path, *, but: str = r"(?!)") -> None:
-    """Fail where the archive is not sound: by ``papers.verify``, by warcio, and raw/ is empty.
+    """Fail where the archive is not sound: by ``papers.checking``, by warcio, and raw/ is empty.
 
     *but* matches the problems, as ``scrapy verify`` prints them, that are expected.
     """

@@ -7,8 +7,8 @@ import threading
 from pathlib import Path
 
 from lafka.papers import finders
-from lafka.papers.crawling import sandbox as parsing
-from lafka.papers.crawling.sandbox import serve
+from lafka.papers.crawling import pages as parsing
+from lafka.papers.crawling.pages import serve
 from lafka.papers.finders import Page, PageVerdict, describe
 from lafka.spiders.futli import FutliSpider
 

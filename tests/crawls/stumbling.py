@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from lafka.papers import finders
 from lafka.papers.candidates import Candidate
-from lafka.papers.crawling import sandbox as parsing
-from lafka.papers.crawling.sandbox import serve
+from lafka.papers.crawling import pages as parsing
+from lafka.papers.crawling.pages import serve
 from lafka.papers.finders import Page, PageVerdict, describe, sure
-from lafka.papers.walk import pages as reading
 from lafka.spiders.futli import FutliSpider
 
 
@@ -29,7 +28,7 @@ def stumbling_describe(page: Page) -> PageVerdict:
 __all__ = ["StumblingSpider", "serve"]
 parsing.MODULE = __name__  # children read with the functions below
 
-reading.sure, finders.describe = stumbling_sure, stumbling_describe
+parsing.sure, finders.describe = stumbling_sure, stumbling_describe
 
 
 class StumblingSpider(FutliSpider):

@@ -56,6 +56,19 @@ def test_files_that_cannot_grow(site: SmallSite, tmp_path: Path, kib: int) -> No
     assert_complete(archive, site)
 
 
+def test_few_open_files_are_lived_with(tmp_path: Path) -> None:
+    hosts = tuple(f"127.0.0.{n}" for n in range(2, 42))
+    archive, list_ = tmp_path / "a", tmp_path / "list.tsv"
+    with SmallSite(hosts, 3) as site:
+        list_.write_text(site.list())
+        with Crawl(archive, "-a", f"input={list_}", limit="ulimit -n 64") as going:
+            run = going.ended()
+        assert run.code == 0, run.log
+        [told] = run.troubles()
+        assert "So few files may be open at once (ulimit -n) that 14 requests go side" in told
+        assert_complete(archive, site)
+
+
 def test_a_feed_that_cannot_be_written(site: SmallSite, tmp_path: Path) -> None:
     archive, list_ = tmp_path / "a", tmp_path / "list.tsv"
     list_.write_text(site.papers[0].line)
@@ -138,3 +151,29 @@ def test_children_that_cannot_begin_stop_the_crawl_and_blame_no_site(
     again = crawl(archive, list_)
     assert again.code == 0, again.log
     assert_complete(archive, site)
+
+
+def can_be_alone() -> bool:
+    tried = ["unshare", "-n", "true"]
+    return bool(shutil.which("unshare")) and not subprocess.call(tried, stderr=subprocess.DEVNULL)
+
+
+@pytest.mark.skipif(not can_be_alone(), reason="needs root, for a namespace without a network")
+@pytest.mark.parametrize(
+    ("host", "why"),
+    [
+        ("host{}.example.org", "names cannot be looked up: Temporary failure in name resolution"),
+        ("93.184.216.{}", "connections cannot be made: Network is unreachable"),
+    ],
+)
+def test_a_machine_without_a_network(tmp_path: Path, host: str, why: str) -> None:
+    archive, list_ = tmp_path / "a", tmp_path / "list.tsv"
+    lines = (f"RePEc:aaa:bbbbbb:{n}\thttp://{host.format(n)}/{n}.pdf\n" for n in range(1, 8))
+    list_.write_text("".join(lines))
+    line = command(archive, "-a", f"input={list_}")
+    done = subprocess.run(
+        ["unshare", "-n", *line], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    assert f"This machine stopped the crawl: 7 hosts in a row: {why}." in done.stderr
+    assert outcomes(archive) == [[]]

@@ -28,9 +28,11 @@ from scrapy.crawler import CrawlerProcess
 from scrapy.settings import Settings
 
 from lafka import settings
+from lafka.capture.failures import verdict_of
 from lafka.capture.logged import Provenance
 from lafka.capture.middlewares import LOGGED_KEY, PROVENANCE_KEY
 from lafka.capture.run import Run
+from lafka.capture.verdicts import judge
 from lafka.warc.writing.appending import Appender
 
 
@@ -56,14 +58,20 @@ class WholeSpider(Spider):
     async def start(self):
         for number, url in enumerate(self.urls):
             provenance = Provenance(owner=number, fields=(("Set", "whole"),))
-            yield Request(url, meta={PROVENANCE_KEY: provenance}, dont_filter=True)
+            yield Request(url, meta={PROVENANCE_KEY: provenance}, dont_filter=True,
+                          errback=self.failed)
 
     async def parse(self, response):
         logged = response.meta[LOGGED_KEY]
         owner = response.meta[PROVENANCE_KEY].owner
         await self.run.raw.in_order(self.keep, owner, logged)
-        yield {"url": response.url, "hops": len(logged.exchanges),
-               "bytes": logged.exchanges[-1].payload.length}
+        yield {"url": logged.exchanges[0].url, "hops": len(logged.exchanges),
+               "bytes": logged.exchanges[-1].payload.length,
+               "verdict": judge(logged.exchanges[-1].payload)}
+
+    def failed(self, failure):
+        verdict, why = verdict_of(failure.value)
+        yield {"url": failure.request.url, "hops": 0, "verdict": verdict, "why": why}
 
     def keep(self, owner, logged):
         spans = [logged.exchanges[0].warcinfo]
@@ -99,7 +107,8 @@ def test_a_spider_of_a_few_lines_keeps_whole_responses_on_the_same_road(tmp_path
     with SmallSite((MAIN,), 1) as site:
         fut = site.papers[0].url
         site.routes["/moved"] = reply(b"", "", f"Location: {fut}", status="302 Found")
-        urls = [fut, f"{site.at(MAIN)}/moved"]
+        dead = "http://127.0.0.1:1/"  # where nobody listens
+        urls = [fut, f"{site.at(MAIN)}/moved", f"{site.at(MAIN)}/none", dead]
         given = SETTINGS | {"LAFKA_ARCHIVE": tmp_path / "store"}
         done = subprocess.run(
             [sys.executable, "-c", PROJECT, " ".join(urls),
@@ -110,13 +119,18 @@ def test_a_spider_of_a_few_lines_keeps_whole_responses_on_the_same_road(tmp_path
     assert done.returncode == 0, done.stderr
     assert "ERROR" not in done.stderr, done.stderr
     items = [json.loads(line) for line in (tmp_path / "items.jsonl").read_text().splitlines()]
-    assert [item["hops"] for item in items] == [1, 2]
+    found = {item["url"]: (item["verdict"], item["hops"]) for item in items}
+    assert found == {
+        urls[0]: ("pdf", 1), urls[1]: ("pdf", 2), urls[2]: ("not-found", 1), dead: ("connection", 0)
+    }  # fmt: skip
     with Volume(tmp_path / "store" / "whole.warc") as volume:
         records = list(volume)
         kept = [(record.type, record.url) for record in records if record.url]
         infos = [record.block().read(0, 999) for record in records if record.type == "warcinfo"]
-    assert kept == [(kind, url) for url in (fut, urls[1], fut) for kind in ("request", "response")]
-    assert [b"Set: whole\r\n" in info for info in infos] == [True, True]
+    assert kept == [
+        (kind, url) for url in (fut, urls[1], fut, urls[2]) for kind in ("request", "response")
+    ]
+    assert [b"Set: whole\r\n" in info for info in infos] == [True, True, True]
     assert list((tmp_path / "store" / "raw").iterdir()) == []
     [report] = (tmp_path / "store" / "runs").glob("*.json")
     told = json.loads(report.read_text())

@@ -46,14 +46,14 @@ CATCHES: dict[str, tuple[str, ...]] = {
     "capture/rawfiles.py append_group": ("lafka.capture.rawfiles:RawFiles.append_group 3",),
     "capture/taps.py receive": (f"{TAPS}.append 1", f"{TAPS}.append 6"),
     "spiders/road.py start": (
-        "lafka.papers.lists.feeder:Feeder.take 2",
-        "lafka.papers.lists.feeder:Feeder._take_turns 1",
+        "lafka.papers.lists.futlis:Feeder.take 2",
+        "lafka.papers.lists.futlis:Feeder._take_turns 1",
     ),
-    "spiders/road.py _load": ("lafka.papers.lists.feeder:Feeder._store_batch 1",),
+    "spiders/road.py _load": ("lafka.papers.lists.futlis:Feeder._store_batch 1",),
     "spiders/futli.py _verdict": ("lafka.papers.archive.archives:Archive.held 2",),
     "spiders/futli.py parse": (
         "lafka.storage.children:started 1",
-        "lafka.papers.crawling.sandbox:Pages._ask 1",
+        "lafka.papers.crawling.pages:PageReaders._ask 1",
     ),
     "pipelines.py _taken_up": ("lafka.pipelines:PaperWarcPipeline._recover 1",),
     "pipelines.py process_item": ("lafka.pipelines:PaperWarcPipeline._storing 2",),
@@ -66,6 +66,8 @@ LATE = {
 }
 """When all is stored: the trouble is told, and the run has ended before."""
 BY_OTHERS = {
+    "papers/crawling/pages.py read_first": "tests/papers/crawling/test_pages.py",
+    "papers/crawling/pages.py read": "tests/papers/crawling/test_pages.py",
     "politeness/feeder.py _storage": "tests/papers/lists/test_feeder.py",
     "capture/readback.py recovered": "tests/archec/faults/test_fobi_kills.py",
     "pipelines.py open_spider": "tests/archec/faults/test_fobi_crawls.py",
@@ -75,6 +77,8 @@ BY_OTHERS = {
     "capture/certificates.py verdict": "tests/capture/test_certificates.py",
     "capture/taps.py secure": "tests/capture/test_certificates.py",
     "capture/taps.py _ends_like_one": "tests/capture/test_handler.py",
+    "capture/downloader.py _raise_open_files": "the limit stays as it is, which is lived with",
+    "capture/resolving.py _ask": "tests/crawls/test_disk.py",
     "capture/leftovers.py _begins_as_ours": "what cannot be opened stays, as a stranger's",
     "capture/leftovers.py _is_file": "what cannot be looked at is not taken for ours",
     "capture/leftovers.py remove": "another recovery has its lock there",
@@ -145,7 +149,7 @@ def troubles() -> Iterator[str]:
         yield f"{each} {kind}"
     yield f"{ROBOTS}._read 1 StorageTrouble"
     yield "lafka.papers.archive.archives:Archive.held 2 EIO"
-    yield "lafka.papers.crawling.sandbox:Pages._ask 1 StorageTrouble"
+    yield "lafka.papers.crawling.pages:PageReaders._ask 1 StorageTrouble"
 
 
 @pytest.fixture(scope="module")

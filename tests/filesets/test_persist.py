@@ -60,11 +60,22 @@ def test_what_is_refused_is_kept_with_its_line(tmp_path: Path) -> None:
     assert base64.b64decode(told["data"]) == b"not JSON"
 
 
+def test_without_an_archive_what_is_refused_is_kept_here(tmp_path: Path) -> None:
+    lines = result("a") + b"\nnot JSON\n" + result("b")
+    command = [sys.executable, "-m", "lafka", "persist", "-", "--db", "some.sqlite"]
+    done = starts.run(
+        [*command, "-s", "LAFKA_ARCHIVE=none"], cwd=tmp_path, input=lines, capture_output=True
+    )
+    assert b"2 results written, 1 refused" in done.stderr
+    assert sorted(urls(tmp_path / "some.sqlite")) == ["https://x.example/a", "https://x.example/b"]
+    assert (tmp_path / "ingest.dead.jsonl").is_file()
+
+
 def test_a_server_gets_its_tables_on_request_alone(tmp_path: Path, postgres: Postgres) -> None:
     place = postgres.url()
     done = persist(tmp_path, "-", "--db", place, stdin=result("a"))
     assert done.returncode == 2
-    assert b"scrapy persist --create makes them" in done.stderr
+    assert b"lafka persist --create makes them" in done.stderr
     assert persist(tmp_path, "--db", place, "--create").returncode == 0
     done = persist(tmp_path, "-", "--db", place, stdin=result("a"))
     assert done.returncode == 0, done.stderr.decode()

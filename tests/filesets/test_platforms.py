@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ from lafka.filesets.model.types import (
     EmptyManifest,
     FilesetManifestFile,
     FilesetPlatformItem,
+    IncompleteManifest,
     IngestStrategy,
     NoStrategy,
 )
 from lafka.filesets.platforms import PLATFORMS, helpers, matching
+from lafka.filesets.platforms.archiveorg import ArchiveorgHelper
 from lafka.filesets.platforms.dataverse import PAGE, DataverseHelper, parse_dataverse_persistentid
 from lafka.filesets.platforms.figshare import FigshareHelper, parse_figshare_url_path
 from lafka.filesets.platforms.platform import Thresholds, item_name
@@ -138,14 +141,17 @@ def _dataverse_row(number: int) -> dict[str, Any]:
     return {"label": f"{number}.txt", "dataFile": data}
 
 
-def _dataverse(answers: dict[str, Any]) -> tuple[FilesetPlatformItem, list[str]]:
+def _dataverse(
+    answers: dict[str, Any], count: int | None = None
+) -> tuple[FilesetPlatformItem, list[str]]:
     url = f"{HOST}/dataset.xhtml?persistentId={PID}"
     base = f"{HOST}/api/datasets/:persistentId/versions/:latest-published"
     version = {"versionNumber": 1, "versionMinorNumber": 0, "datasetPersistentId": PID}
     whole = {f"{base}?persistentId={PID}": {"json": {"data": version}}}
     for offset, rows in answers.items():
         page = f"{base}/files?persistentId={PID}&limit={PAGE}&offset={offset}"
-        whole[page] = {"json": {"data": rows}}
+        more = {} if count is None else {"totalCount": count}
+        whole[page] = {"json": {"data": rows, **more}}
     request, resource = IngestRequest.of_url(url), Resource(url=url)
     return driven(DataverseHelper().process_request(request, resource, HtmlBiblio()), whole)
 
@@ -160,32 +166,98 @@ def test_dataverse_pages_are_read_until_one_is_short() -> None:
 
 def test_a_dataverse_that_knows_no_pages_gives_each_file_once() -> None:
     rows = [_dataverse_row(number) for number in range(PAGE + 3)]
-    item, asked = _dataverse({"0": rows, str(PAGE): rows})
+    item, asked = _dataverse({"0": rows, str(PAGE + 3): rows})
     assert item.manifest is not None
     assert len(item.manifest) == PAGE + 3
     assert len(asked) == 3
 
 
-def test_figshare_pages_are_read_until_one_is_short() -> None:
+def test_a_dataverse_that_gives_shorter_pages_is_read_to_its_count() -> None:
+    rows = [_dataverse_row(number) for number in range(150)]
+    item, asked = _dataverse({"0": rows[:100], "100": rows[100:]}, count=150)
+    assert item.manifest is not None
+    assert (len(item.manifest), len(asked)) == (150, 3)
+
+
+def test_a_dataverse_that_counts_more_than_it_lists_is_told() -> None:
+    rows = [_dataverse_row(number) for number in range(100)]
+    with pytest.raises(IncompleteManifest, match="lists 100 files and counts 150"):
+        _dataverse({"0": rows, "100": []}, count=150)
+
+
+def _figshare(count: int, pages: list[int]) -> tuple[FilesetPlatformItem, list[str], list[str]]:
+    """What figshare's article of *count* files of a byte gives where it lists *pages* of them."""
     url = "https://figshare.com/articles/dataset/x/77/1"
     api = "https://api.figshare.com/v2/articles/77/versions/1"
-    rows = [
+    rows = iter([
         {"id": number, "name": f"{number}", "size": 1,
          "download_url": f"https://ndownloader.figshare.com/files/{number}"}
-        for number in range(1005)
-    ]  # fmt: skip
-    answers = {
-        api: {"json": {"id": 77, "version": 1, "size": 1005, "files": rows[:10]}},
-        f"{api}/files?page=1&page_size=1000": {"json": rows[:1000]},
-        f"{api}/files?page=2&page_size=1000": {"json": rows[1000:]},
-    }
+        for number in range(count)
+    ])  # fmt: skip
+    listed = [list(islice(rows, page)) for page in pages]
+    article = {"id": 77, "version": 1, "size": count, "files": listed[0][:10]}
+    answers: dict[str, Any] = {api: {"json": article}}
+    for number, page in enumerate(listed, 1):
+        answers[f"{api}/files?page={number}&page_size=1000"] = {"json": page}
     steps = FigshareHelper().process_request(
         IngestRequest.of_url(url), Resource(url=url), HtmlBiblio()
     )
     item, asked = driven(steps, answers)
+    return item, asked, list(answers)
+
+
+@pytest.mark.parametrize(("count", "pages"), [(1005, [1000, 5]), (150, [100, 50]), (12, [12])])
+def test_figshare_pages_are_read_until_its_size_is_there(count: int, pages: list[int]) -> None:
+    item, asked, answers = _figshare(count, pages)
     assert item.manifest is not None
-    assert len(item.manifest) == 1005
-    assert asked == list(answers)
+    assert (len(item.manifest), asked) == (count, answers)
+
+
+def test_a_figshare_whose_files_are_less_than_its_size_is_told() -> None:
+    with pytest.raises(IncompleteManifest, match="lists 100 bytes and counts 150"):
+        _figshare(150, [100, 0])
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"count": 5, "total_bytes": 6}, "lists 3 files and counts 5"),
+        ({"count": 3, "total_bytes": 60}, "lists 6 bytes and counts 60"),
+    ],
+)
+def test_a_zenodo_that_counts_more_than_it_lists_is_told(files: dict[str, int], told: str) -> None:
+    url = "https://zenodo.org/records/4"
+    entries = [{"key": f"{size}", "size": size, "links": {}} for size in (1, 2, 3)]
+    record = {"id": 4, "metadata": {}, "files": {"enabled": True, "entries": entries, **files}}
+    steps = ZenodoHelper().process_request(
+        IngestRequest.of_url(url), Resource(url=url), HtmlBiblio()
+    )
+    with pytest.raises(IncompleteManifest, match=told):
+        driven(steps, {"https://zenodo.org/api/records/4": {"json": record}})
+
+
+def test_an_item_of_the_archive_that_counts_more_than_it_lists_is_told() -> None:
+    url = "https://archive.org/details/x"
+    value = {"metadata": {}, "files": [{"name": "a", "source": "original"}], "files_count": 9}
+    steps = ArchiveorgHelper().process_request(
+        IngestRequest.of_url(url), Resource(url=url), HtmlBiblio()
+    )
+    with pytest.raises(IncompleteManifest, match="lists 1 files and counts 9"):
+        driven(steps, {"https://archive.org/metadata/x": {"json": value}})
+
+
+@pytest.mark.parametrize(
+    "row", [{"name": "history/files/a.~1~"}, {"name": "a.~1~", "old_version": "true"}]
+)
+def test_former_versions_of_an_items_file_are_none_of_its_files(row: dict[str, str]) -> None:
+    url = "https://archive.org/details/x"
+    rows = [{"name": "a", "source": "original"}, {"source": "original", **row}]
+    steps = ArchiveorgHelper().process_request(
+        IngestRequest.of_url(url), Resource(url=url), HtmlBiblio()
+    )
+    value = {"metadata": {}, "files": rows, "files_count": 2}
+    item, _ = driven(steps, {"https://archive.org/metadata/x": {"json": value}})
+    assert [file.path for file in item.manifest or ()] == ["a"]
 
 
 def test_of_equal_figshare_names_the_later_gets_its_id() -> None:

@@ -19,6 +19,7 @@ from lafka.filesets.model.verification import (
     compare,
     facts_of,
     filled,
+    held_again,
     is_unverified,
     mimetype_of,
 )
@@ -172,3 +173,19 @@ def test_digests_of_big_pieces_are_those_of_all_bytes() -> None:
     facts = facts_of([big, b"small", big], ["sha512"])
     for name in ("md5", "sha1", "sha256", "sha512"):
         assert facts.digests[name] == hashlib.new(name, big + b"small" + big).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        FilesetManifestFile(path="x", mimetype="text/plain", platform_url="https://a.example/x",
+                            extra={"id": "7"}),
+        FilesetManifestFile(path="x", size=16, mimetype="text/csv"),
+        FilesetManifestFile(path="x"),
+    ],
+)  # fmt: skip
+def test_what_is_held_is_told_as_when_it_was_fetched(file: FilesetManifestFile) -> None:
+    facts = replace(FACTS, mimetype="text/csv")
+    fetched = replace(filled(file, facts), status="exists")
+    held = replace(fetched, platform_url=None, extra=None)  # as much as a summary has
+    assert held_again(file, held) == fetched

@@ -40,6 +40,7 @@ BROUGHT_ABOUT = {
     "platform-error": _LANDING,
     "not-implemented": _STDIN,
     "empty-manifest": _LANDING,
+    "incomplete-manifest": _LANDING,
     "too-large-size": _LIMITS,
     "too-large-file": _LIMITS,
     "too-many-files": _LIMITS,

@@ -177,18 +177,38 @@ def test_what_a_platform_says_has_its_status(answer: dict[str, Any], status: str
     ("values", "status"),
     [
         ({"status": 404}, "terminal-bad-status"),
-        ({"status": 503}, "terminal-bad-status"),
-        ({"size": 0}, "empty-blob"),
-        ({"url": "https://a.example/", "hops": ("https://a.example/",)}, "no-platform-match"),
+        ({"status": 410}, "terminal-bad-status"),
+        ({"status": 503, "url": "https://a.example/"}, "terminal-bad-status"),
+        ({"size": 0, "url": "https://a.example/"}, "empty-blob"),
+        ({"url": "https://a.example/"}, "no-platform-match"),
     ],
 )
 def test_a_landing_page_that_leads_nowhere_has_its_status(values: Any, status: str) -> None:
     crawl = Crawl()
     request = {"base_url": "https://a.example/"}
-    value = crawl.ends(request, replace(PAGE, **values))
+    url = values.get("url", URL)
+    value = crawl.ends(request, replace(PAGE, hops=(url,), **values))
     assert value["status"] == status
     assert crawl.wants == []
     assert "platform_name" not in value
+
+
+GUARDS = [
+    ({"status": 202}, "terminal-bad-status"),
+    ({"status": 403}, "terminal-bad-status"),
+    ({"status": 503}, "terminal-bad-status"),
+    ({"headers": Fields({"cf-mitigated": "challenge"})}, "blocked-captcha"),
+    ({"size": 0}, "empty-blob"),
+]
+
+
+@pytest.mark.parametrize(("values", "landing"), GUARDS)
+def test_a_page_that_is_kept_from_programs_is_no_end_where_there_is_an_api(
+    values: Any, landing: str
+) -> None:
+    value = Crawl().ends(resource=replace(PAGE, **values))
+    assert (value["status"], value["lafka"]["landing"]) == ("success", landing)
+    assert value["terminal"]["terminal_status_code"] == values.get("status", 200)
 
 
 def test_some_requests_are_not_begun() -> None:
@@ -332,8 +352,12 @@ def test_what_was_had_before_a_time_is_fetched_again(before: str, status: str) -
     ],
 )
 def test_a_way_that_ends_before_a_guard_is_told(url: str, status: str) -> None:
-    resource = replace(PAGE, url=url, hops=(URL, url))
-    assert Crawl().ends(resource=resource)["status"] == status
+    start = "https://x.example/"
+    value = Crawl().ends({"base_url": start}, replace(PAGE, url=url, hops=(start, url)))
+    assert value["status"] == status
+    behind = Crawl().ends(resource=replace(PAGE, url=url, hops=(URL, url)))
+    assert behind["status"] == "success"
+    assert behind["lafka"].get("landing", "success") == status
 
 
 def test_a_platforms_name_that_is_no_id_is_its_error() -> None:

@@ -14,9 +14,9 @@ from typing import Any
 from unittest.mock import patch
 
 from lafka.index import build, tables
-from lafka.index.build import Place, refresh
-from lafka.index.check import Difference, differences
-from lafka.index.papers import Account
+from lafka.index.build import Difference, differences, refresh
+from lafka.index.papers import IndexTally
+from lafka.index.tables import IndexFiles
 from lafka.papers import Archive, Suwaf
 from lafka.papers.archive.suwafs import Fut
 from lafka.papers.origins import Origin
@@ -66,11 +66,11 @@ class History:
     now: int = 1_700_000_000 * SECOND
     batch: int = 3
     made: int = 0
-    place: Place = field(init=False)
+    place: IndexFiles = field(init=False)
 
     def __post_init__(self) -> None:
         self.archive = Archive.create(self.root, "RePEc")
-        self.place = Place.of(self.root)
+        self.place = IndexFiles.of(self.root)
 
     # What happens to the archive ------------------------------------------------------------
 
@@ -149,25 +149,16 @@ class History:
 
     # The index ------------------------------------------------------------------------------
 
-    def index(self, **more: Any) -> Account:
+    def index(self, **more: Any) -> IndexTally:
         return refresh(self.archive, self.place, clock=lambda: self.now, batch=self.batch, **more)
 
     def anew(self) -> sqlite3.Connection:
         """An index made anew, in memory."""
         db = sqlite3.connect(":memory:", isolation_level=None)
         tables.make_tables(db)
-        account = Account()
-        build.Builder(db, self.archive, self.place, account=account, clock=lambda: self.now).run()
-        return db
-
-    def row_by_row(self) -> sqlite3.Connection:
-        """An index in memory, to which all is added as what changed is, not made in one go."""
-        db = sqlite3.connect(":memory:", isolation_level=None)
-        tables.make_tables(db)
-        db.execute("INSERT INTO meta VALUES (?, '')", (build.UNFINISHED,))
-        account = Account()
-        build.Builder(
-            db, self.archive, self.place, account=account, clock=lambda: self.now, batch=self.batch
+        account = IndexTally()
+        build.IndexBuilder(
+            db, self.archive, self.place, account=account, clock=lambda: self.now
         ).run()
         return db
 
@@ -196,16 +187,16 @@ def killed_at(step: int) -> Any:
 
     @contextmanager
     def context() -> Any:
-        own, count = build.Builder._step, 0
+        own, count = build.IndexBuilder._step, 0
 
-        def stepping(builder: build.Builder) -> None:
+        def stepping(builder: build.IndexBuilder) -> None:
             nonlocal count
             count += 1
             if count == step:
                 raise Killed
             own(builder)
 
-        with patch.object(build.Builder, "_step", stepping), suppress(Killed):
+        with patch.object(build.IndexBuilder, "_step", stepping), suppress(Killed):
             yield
 
     return context()

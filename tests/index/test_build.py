@@ -150,7 +150,7 @@ def test_sizes_that_no_file_has_are_a_problem_or_no_line(history: History, numbe
     account = history.index()
     ((problem,),) = history.rows("SELECT problem FROM paper")
     assert problem == "not a suwaf: a place that no file has"
-    assert len(account.told) == 1
+    assert len(account.sentences) == 1
 
 
 def test_titles_and_urls_in_any_script_are_stored(history: History) -> None:
@@ -171,20 +171,21 @@ def test_two_indexers_at_once_are_one_and_a_sentence(history: History) -> None:
 CHILD = """
 import sys
 from lafka.index import build
-from lafka.index.build import Place, refresh
+from lafka.index.build import refresh
+from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
 import os, signal
 steps = int(sys.argv[2])
-own = build.Builder._step
+own = build.IndexBuilder._step
 def step(self):
     global steps
     own(self)
     steps -= 1
     if not steps:
         os.kill(os.getpid(), signal.SIGKILL)
-build.Builder._step = step
+build.IndexBuilder._step = step
 archive = Archive(sys.argv[1])
-refresh(archive, Place.of(archive.root), batch=5)
+refresh(archive, IndexFiles.of(archive.root), batch=5)
 """
 
 
@@ -206,19 +207,36 @@ def test_after_a_kill_the_next_run_goes_on(history: History) -> None:
     assert history.differences() == []
 
 
+def test_folders_that_changed_are_read_again(history: History) -> None:
+    for number in range(30):
+        history.suwaf(number, {0: [1.0]}, series=f"s{number % 15:02}")
+    history.index()
+    history.later()
+    for number in range(0, 30, 2):  # in every folder one of two
+        history.suwaf(number, {0: [1.0, 2.0]}, series=f"s{number % 15:02}")
+    history.suwaf(31, {0: [1.0]}, series="s00!")  # new, and between others
+    history.remove(history.root / "suwaf/RePEc/abc/s07")
+    account = history.index()
+    assert (account.papers, account.gone) == (15, 2)
+    assert history.differences() == []
+    history.later()
+    history.index()  # once more, since the folders had just changed
+    assert history.index().changed == 0
+
+
 ANEW = """
 import sys
-from lafka.index import anew
-from lafka.index.build import Place, refresh
+from lafka.index.build import IndexBuilder, refresh
+from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
 import os, signal
-own = anew.Anew._write
-def write(self):
+own = IndexBuilder._step
+def step(self):
     own(self)
     os.kill(os.getpid(), signal.SIGKILL)
-anew.Anew._write, anew._BATCH = write, 5
+IndexBuilder._step = step
 archive = Archive(sys.argv[1])
-refresh(archive, Place.of(archive.root), anew=True)
+refresh(archive, IndexFiles.of(archive.root), anew=True, batch=5)
 """
 
 

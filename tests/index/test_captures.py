@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from lafka.index.build import Place, refresh
+from lafka.index.build import refresh
 from lafka.index.captures import index_captures
-from lafka.index.papers import Account
+from lafka.index.papers import IndexTally
+from lafka.index.tables import IndexFiles
 from lafka.warc.errors import BadIndex
 from lafka.warc.indexes import attach
 from lafka.warc.indexes.sqlite import SqliteBuilder, SqliteIndex
@@ -26,14 +27,14 @@ def store(tmp_path: Path) -> Store:
     return store
 
 
-def index(store: Store, place: Place | None = None, *, anew: bool = False) -> Account:
-    place = place or Place.of(store.archive.root)
+def index(store: Store, place: IndexFiles | None = None, *, anew: bool = False) -> IndexTally:
+    place = place or IndexFiles.of(store.archive.root)
     more = [partial(index_captures, anew=anew)]
     return refresh(store.archive, place, anew=anew, more=more)
 
 
-def entries(store: Store, place: Place | None = None) -> set[tuple[str, int, str]]:
-    with attach((place or Place.of(store.archive.root)).captures) as found:
+def entries(store: Store, place: IndexFiles | None = None) -> set[tuple[str, int, str]]:
+    with attach((place or IndexFiles.of(store.archive.root)).captures) as found:
         return {(entry.volume, entry.offset or 0, entry.type) for entry in found}
 
 
@@ -55,7 +56,7 @@ def test_every_record_is_found_and_only_once(store: Store) -> None:
     assert index(store).captures == len(records(store))
     assert entries(store) == records(store)
     assert index(store).captures == 0
-    with attach(Place.of(store.archive.root).captures) as found:
+    with attach(IndexFiles.of(store.archive.root).captures) as found:
         entry = next(found.search(url=FUTLI))
     assert entry.volume == "../warc/RePEc/abc/wpaper/1.warc"
     assert (store.archive.root / "index" / entry.volume).is_file()
@@ -73,7 +74,7 @@ def test_bytes_behind_the_known_end_are_not_told(store: Store, behind: bytes | N
     known = records(store)
     with store.warc().open("ab") as file:
         file.write(store.warc().read_bytes() if behind is None else behind)
-    assert index(store).told == []
+    assert index(store).sentences == []
     assert entries(store) == known
 
 
@@ -92,22 +93,22 @@ def test_a_warc_that_is_too_short_or_none_is_told_and_tried_again(store: Store) 
     whole, path = store.warc(OTHER).read_bytes(), store.warc(OTHER)
     for data, sentence in ((whole[:-9], "but its suwaf knows"), (b"x" * len(whole), "no WARC")):
         path.write_bytes(data)
-        assert sentence in index(store).told[0]
+        assert sentence in index(store).sentences[0]
         assert {volume for volume, _, _ in entries(store)} == {"../warc/RePEc/abc/wpaper/1.warc"}
     path.write_bytes(whole)
-    assert index(store).told == []
+    assert index(store).sentences == []
     assert entries(store) == records(store)
 
 
 @pytest.mark.parametrize("damage", [b"", b"SQLite format 3\0" + b"\xa5" * 5000])
 def test_captures_that_are_gone_or_damaged_are_made_again(store: Store, damage: bytes) -> None:
     index(store)
-    path = Place.of(store.archive.root).captures
+    path = IndexFiles.of(store.archive.root).captures
     path.unlink()
     if damage:
         path.write_bytes(damage[:60] + (1).to_bytes(4) + b"\0\0\0\0WARC" + damage[72:])
     account = index(store)
-    assert len(account.told) == bool(damage)
+    assert len(account.sentences) == bool(damage)
     assert entries(store) == records(store)
 
 
@@ -125,7 +126,7 @@ def test_a_kill_leaves_what_was_there_and_the_next_run_makes_all(
     store: Store, monkeypatch: pytest.MonkeyPatch, *, is_there: bool
 ) -> None:
     """Of the first making nothing is seen before its end, and of another the old one alone."""
-    path = Place.of(store.archive.root).captures
+    path = IndexFiles.of(store.archive.root).captures
     before = records(store)
     if is_there:
         index(store)
@@ -151,7 +152,7 @@ def test_an_index_that_is_open_is_made_anew_in_one_step(store: Store) -> None:
     """Who has it open finds the old, then the new, the right volume under each number."""
     store.put(store.fut(pdf(2), pid=OTHER, futli="http://x.example/abs/2"))
     index(store)
-    path = Place.of(store.archive.root).captures
+    path = IndexFiles.of(store.archive.root).captures
     with closing(SqliteIndex(path)) as open_index:
         volumes = set()
         for pid in ("RePEc:aaa:wpaper:1", "RePEc:aab:wpaper:1"):
@@ -164,7 +165,7 @@ def test_an_index_that_is_open_is_made_anew_in_one_step(store: Store) -> None:
 
 
 def test_another_programs_database_is_not_overwritten(store: Store) -> None:
-    path = Place.of(store.archive.root).captures
+    path = IndexFiles.of(store.archive.root).captures
     path.parent.mkdir()
     with closing(sqlite3.connect(path)) as db:
         db.execute("CREATE TABLE mine (x)")
@@ -176,7 +177,7 @@ def test_another_programs_database_is_not_overwritten(store: Store) -> None:
 
 
 def test_volumes_are_named_by_the_way_from_another_folder(store: Store, tmp_path: Path) -> None:
-    place = Place(folder=tmp_path / "fast" / "disk")
+    place = IndexFiles(folder=tmp_path / "fast" / "disk")
     index(store, place)
     assert {volume for volume, _, _ in entries(store, place)} == {
         "../../archive/warc/RePEc/abc/wpaper/1.warc"

@@ -6,17 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.index.links import NO_ASK, NOT_THERE, STATES, Asks, Life, life
-from lafka.index.rows import Line, folded
+from lafka.index.rows import NO_ASK, NOT_THERE, STATES, AskRun, FeedLine, Life, folded, life
 from lafka.papers import Group, Outcome
 from tests.index.histories import at, run_of
 
 
 def lived(*told: tuple[float, str], futs: tuple[float, ...] = ()) -> Life:
     """The life of a futli whose asks ended so, by day; *futs* as suwafs have them."""
-    rows = folded([(run_of(0), Line(pid="p", futli="f", outcome=word, time=at(day), requests=1))
+    rows = folded([(run_of(0), FeedLine(pid="p", futli="f", outcome=word, time=at(day), requests=1))
                    for day, word in told])  # fmt: skip
-    asks = [Asks(time=row.time, until=row.until, outcome=row.outcome, times=row.times)
+    asks = [AskRun(time=row.time, until=row.until, outcome=row.outcome, times=row.times)
             for row in rows]  # fmt: skip
     return life(asks, [at(day) for day in futs])
 
@@ -98,7 +97,7 @@ def test_order_of_feeds_and_repetition_of_lines_change_nothing(
     told: list[tuple[float, str]], futs: list[float], random: object, again: int
 ) -> None:
     lines = [
-        (run_of(number % 3), Line(pid="p", futli="f", outcome=word, time=at(day), requests=1))
+        (run_of(number % 3), FeedLine(pid="p", futli="f", outcome=word, time=at(day), requests=1))
         for number, (day, word) in enumerate(told)
     ]
     known = {(line.time, run): line for run, line in lines}
@@ -107,8 +106,8 @@ def test_order_of_feeds_and_repetition_of_lines_change_nothing(
     random.shuffle(mixed)  # type: ignore[attr-defined]
     assert folded(mixed) == folded(lines)
     rows = folded(lines)
-    found = life([Asks(time=r.time, until=r.until, outcome=r.outcome, times=r.times) for r in rows],
-                 [at(day) for day in futs])  # fmt: skip
+    asks = [AskRun(time=r.time, until=r.until, outcome=r.outcome, times=r.times) for r in rows]
+    found = life(asks, [at(day) for day in futs])
     assert found.state in STATES
     assert (found.state == "never") == (found.had is None)
     assert (found.state == "lost") == (found.lost_since is not None) == (found.lost_by is not None)

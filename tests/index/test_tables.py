@@ -62,7 +62,7 @@ def test_an_index_of_another_version_is_told_and_made_anew(history: History) -> 
     with pytest.raises(BadIndex, match="an index of version 2, not of 1"):
         history.open()
     account = history.index()
-    assert account.told == [
+    assert account.sentences == [
         f"{history.place.database}: an index of version 2, not of 1; it is made anew"
     ]
     assert history.differences() == []
@@ -81,7 +81,7 @@ def test_a_damaged_index_is_told_and_made_anew(history: History, place: float) -
     history.suwaf(60, {0: [1.0]})
     history.later()
     account = history.index(anew=place > 0)  # which reads every page of it, or none
-    assert place or len(account.told) == 1
+    assert place or len(account.sentences) == 1
     assert history.differences() == []
 
 
@@ -95,7 +95,7 @@ def test_a_damaged_page_that_is_reached_is_told_and_made_anew(history: History) 
     path.write_bytes(data)
     history.suwaf(60, {0: [1.0]})
     history.later()
-    (sentence,) = history.index().told
+    (sentence,) = history.index().sentences
     assert sentence.endswith("; it is made anew")
     assert history.differences() == []
 
@@ -103,7 +103,7 @@ def test_a_damaged_page_that_is_reached_is_told_and_made_anew(history: History) 
 def test_what_was_never_an_index_is_kept(history: History) -> None:
     path = history.place.database
     path.write_bytes(b"\0" * 5000)
-    (sentence,) = history.index().told
+    (sentence,) = history.index().sentences
     kept = next(path.parent.glob("archive.sqlite.damaged-*"))
     assert kept.name in sentence
     assert kept.read_bytes() == b"\0" * 5000
@@ -123,7 +123,7 @@ def test_a_database_of_something_else_is_left_alone(history: History) -> None:
 
 
 def test_a_missing_index_is_told(tmp_path: Path) -> None:
-    with pytest.raises(BadIndex, match="no index is here; scrapy index makes it"):
+    with pytest.raises(BadIndex, match="no index is here; lafka index makes it"):
         tables.open_to_read(tmp_path / "archive.sqlite")
 
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from lafka.commands._shared.indexing import in_template
 from lafka.index import tables, titles
-from lafka.index.build import Place, refresh
-from lafka.index.papers import Account
+from lafka.index.build import refresh
+from lafka.index.papers import IndexTally
+from lafka.index.tables import IndexFiles
 from lafka.index.titles import LONGEST, PAGE_BYTES, Redif, Titled, Titles, clean, title_of
 from tests import starts
 from tests.stores import PID, START, Store, answer, pdf
@@ -30,15 +31,15 @@ def store(tmp_path: Path) -> Store:
 
 def titled(store: Store, redif: Redif | None = None) -> list[tuple[str, str | None, str | None]]:
     index(store, redif)
-    db = tables.open_to_read(Place.of(store.archive.root).database)
+    db = tables.open_to_read(IndexFiles.of(store.archive.root).database)
     try:
         return db.execute("SELECT pid, title, title_from FROM paper ORDER BY pid").fetchall()
     finally:
         db.close()
 
 
-def index(store: Store, redif: Redif | None = None) -> Account:
-    return refresh(store.archive, Place.of(store.archive.root), more=[Titles(redif)])
+def index(store: Store, redif: Redif | None = None) -> IndexTally:
+    return refresh(store.archive, IndexFiles.of(store.archive.root), more=[Titles(redif)])
 
 
 def html(head: str, body: str = "") -> bytes:
@@ -105,7 +106,7 @@ def test_redif_goes_first_and_gives_the_year(store: Store) -> None:
     store.put(store.splap(html("<title>Other</title>"), pid=OTHER))
     said = {PID: Titled(title="From\n ReDIF", year=1994)}
     assert titled(store, said.get) == [(PID, "From ReDIF", "redif"), (OTHER, "Other", "title")]
-    db = tables.open_to_read(Place.of(store.archive.root).database)
+    db = tables.open_to_read(IndexFiles.of(store.archive.root).database)
     assert db.execute("SELECT year FROM paper ORDER BY pid").fetchall() == [(1994,), (None,)]
     found = db.execute("SELECT pid FROM words WHERE words MATCH 'redif'").fetchall()
     assert found == [(PID,)]
@@ -120,7 +121,7 @@ def test_a_page_that_stops_its_reader_is_one_paper_without_a_title(
     store.put(store.splap(html("<title>deadly</title>")))
     store.put(store.splap(html("<title>Good</title>"), pid=OTHER))
     account = index(store)
-    assert "its page cannot be read: its reader ended with" in account.told[0]
+    assert "its page cannot be read: its reader ended with" in account.sentences[0]
     assert titled(store) == [(PID, None, None), (OTHER, "Good", "title")]
 
 

@@ -228,7 +228,7 @@ def test_manifests_are_compressed_by_the_quicker_way(postgres: Postgres) -> None
 def test_tables_that_are_missing_on_a_server_are_told(postgres: Postgres) -> None:
     place = postgres.url()
     with opened(place) as database:
-        with pytest.raises(BadDatabase, match="scrapy persist --create makes them"):
+        with pytest.raises(BadDatabase, match="lafka persist --create makes them"):
             database.write([platforms()])
         database.create()
         database.write([platforms()])

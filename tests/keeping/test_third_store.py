@@ -11,7 +11,7 @@ import pytest
 
 from lafka.errors import BadSuwaf, BadWarc, ShortWarc
 from lafka.keeping.contents import Contents, Scanner
-from lafka.keeping.groups import Group
+from lafka.keeping.groups import RecordGroup
 from lafka.keeping.stores import SummarisedWarc
 from lafka.storage.locks import Lock, locking
 from lafka.storage.steps import Steps, done
@@ -57,7 +57,7 @@ class DayWarc(SummarisedWarc[DayContents]):
 
     def make_summary(self) -> Steps[None]:
         with Files() as files:
-            yield from self.writing(Group(self.contents, files), sync=True)
+            yield from self.writing(RecordGroup(self.contents, files), sync=True)
 
     def summary_bytes(self) -> bytes:
         contents = self.contents
@@ -72,7 +72,7 @@ class DayWarc(SummarisedWarc[DayContents]):
 
     def add(self, *notes: str) -> None:
         with Files() as files:
-            group = Group(self.contents, files)
+            group = RecordGroup(self.contents, files)
             for note in notes:
                 group.add(
                     Record.metadata(note.encode(), url="day:1", content_type="text/plain", date=DAY)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lafka.papers.lists.feeder import Feeder
-from lafka.papers.lists.futlis import Futli, Line
+from lafka.papers.lists.futlis import Feeder, Futli, Line
 from lafka.pids import SCHEMES
 from lafka.politeness.places import PATIENCE, Places
 

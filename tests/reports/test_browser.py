@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lafka.reports.writing import ReportOptions, answer
+from lafka.reports.report import ReportOptions, answer
 from tests.index.histories import History, at, line
 from tests.services import npms
 from tests.services.chromiums import browsing

@@ -20,12 +20,11 @@ import pytest
 
 from lafka.errors import BadArgument
 from lafka.papers import Outcome
-from lafka.reports import plots, writing
-from lafka.reports.html import as_html
-from lafka.reports.maintainers import CITEC
-from lafka.reports.rendering import as_csv, as_json, as_text
-from lafka.reports.report import BY, QUESTIONS, Report, report
-from lafka.reports.tables import Table, bound
+from lafka.reports import plots
+from lafka.reports.rendering import as_csv, as_html, as_json, as_text
+from lafka.reports.report import BY, QUESTIONS, ReportOptions, answer, report
+from lafka.reports.rot import CITEC
+from lafka.reports.tables import Table, TableReport, bound
 from tests import starts
 from tests.index.histories import History, at, futli_of, line, pid_of, run_of
 
@@ -63,11 +62,11 @@ def db(history: History) -> Iterator[Any]:
 
 
 @pytest.fixture
-def whole(db: Any) -> Report:
+def whole(db: Any) -> TableReport:
     return report(db)
 
 
-def values(whole: Report) -> dict[str, Any]:
+def values(whole: TableReport) -> dict[str, Any]:
     return json.loads(as_json(whole))
 
 
@@ -78,7 +77,7 @@ def told(title: str) -> list[list[str]]:
     return [re.findall(r"`([^`]+)`", row) for row in rows]
 
 
-def test_the_keys_of_the_json_are_those_of_the_reference(db: Any, whole: Report) -> None:
+def test_the_keys_of_the_json_are_those_of_the_reference(db: Any, whole: TableReport) -> None:
     pages = {words[0]: words[1:] for words in told("\n| table |") if words[0] not in CITEC.values()}
     tables = {table.key: table for table in (*whole.tables, *report(db, archive="abc").tables)}
     said = {key: [str(row[0]) for row in table.rows] if table.columns == ("what", "value")
@@ -91,13 +90,13 @@ def test_the_keys_of_the_json_are_those_of_the_reference(db: Any, whole: Report)
             assert list(row) == pages[key]
 
 
-def test_each_outcome_has_a_word_of_citec(whole: Report) -> None:
+def test_each_outcome_has_a_word_of_citec(whole: TableReport) -> None:
     assert set(CITEC) == set(Outcome)
     rows = {words[0]: words[1:] for words in told("### CitEc's words")}
     assert {Outcome(word): citec for citec, words in rows.items() for word in words} == CITEC
 
 
-def test_the_summary_counts_what_is_there(whole: Report) -> None:
+def test_the_summary_counts_what_is_there(whole: TableReport) -> None:
     found = values(whole)["summary"]
     assert found == {
         "as_of": found["as_of"], "papers": 16, "papers_with_fut": 12,
@@ -107,7 +106,7 @@ def test_the_summary_counts_what_is_there(whole: Report) -> None:
     }  # fmt: skip
 
 
-def test_tables_say_what_became_of_links(whole: Report) -> None:
+def test_tables_say_what_became_of_links(whole: TableReport) -> None:
     found = values(whole)
     assert [(row["outcome"], row["group"], row["futlis"]) for row in found["outcomes"]] == [
         ("fut", "held", 9), ("splap-only", "page only", 1), ("not-found", "not there", 2),
@@ -215,7 +214,7 @@ def test_same_index_same_bytes(history: History, page: str) -> None:
     assert as_json(again) == as_json(again)
 
 
-def test_what_is_left_out_is_counted(whole: Report) -> None:
+def test_what_is_left_out_is_counted(whole: TableReport) -> None:
     page = as_html(whole, top=2, plot=lambda table: "").decode()
     assert "5 more rows are left out here; the CSV has all." in page
     assert page.count("<tbody>") == page.count("<table")
@@ -238,10 +237,10 @@ def test_every_table_of_by_comes_as_csv(db: Any) -> None:
         assert len(rows) == len(table.rows) > 0
 
 
-def test_a_terminal_gets_forty_lines_at_most(db: Any, whole: Report) -> None:
+def test_a_terminal_gets_forty_lines_at_most(db: Any, whole: TableReport) -> None:
     assert 20 < len(as_text(whole).splitlines()) <= 40
     wide = Table(key="k", title="t", columns=("host", "share"), rows=(("x" * 99, 0.5),) * 99)
-    lines = as_text(Report(span=whole.span, title="t", tables=(wide,))).splitlines()
+    lines = as_text(TableReport(span=whole.span, title="t", tables=(wide,))).splitlines()
     assert len(lines) <= 40
     assert max(map(len, lines)) < 80
     assert lines[-1].startswith("... and ")
@@ -279,18 +278,18 @@ def options(**more: Any) -> Any:
 )
 def test_options_that_make_no_sense_are_one_sentence(more: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadArgument, match=sentence):
-        writing.ReportOptions.of(options(**more))
+        ReportOptions.of(options(**more))
 
 
 def test_without_the_extra_it_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(BadArgument, match=r"pip install 'lafka\[report\]'"):
-        writing.ReportOptions.of(options(output="x.html"))
-    assert writing.ReportOptions.of(options(output="x.json")).form == ".json"
+        ReportOptions.of(options(output="x.html"))
+    assert ReportOptions.of(options(output="x.json")).form == ".json"
 
 
 def test_the_recheck_list_takes_hosts_in_turn(db: Any) -> None:
-    listed = writing.answer(db, writing.ReportOptions(recheck="2026-01-15")).decode().splitlines()
+    listed = answer(db, ReportOptions(recheck="2026-01-15")).decode().splitlines()
     pids = [row.split("\t")[0] for row in listed]
     assert sorted(pids) == sorted(pid_of(n) for n in (0, 6, 7, 8, 9, 10, 11))
     hosts = [row.split("/")[2] for row in listed]

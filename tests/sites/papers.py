@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import brotli
 
-from lafka.papers.walk.trails import TAIL
+from lafka.papers.walk import TAIL
 from tests.sites.server import Handler, Reply, Seen, Server, chunked, in_turn, redirect, reply
 
 TLS, MAIN, OTHER, BUSY, STILL, LOCKED, RESET, LATE = (f"127.0.0.{n}" for n in range(1, 9))

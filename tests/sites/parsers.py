@@ -7,7 +7,7 @@ import os
 import threading
 
 from lafka.papers import finders
-from lafka.papers.crawling import sandbox as parsing
+from lafka.papers.crawling import pages as parsing
 from lafka.papers.finders import Page, PageVerdict, describe
 from lafka.storage import children
 

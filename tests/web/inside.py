@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lafka.index.build import Place, refresh
+from lafka.index.build import refresh
 from lafka.index.captures import index_captures
+from lafka.index.tables import IndexFiles
 from lafka.web.app import Web
 from lafka.web.replayweb import Scripts
 from lafka.web.serving import bytes_origin, pages_origin, replayweb_origin
@@ -28,7 +29,7 @@ _notes: list[tuple[int, str, Any, int]] | None = None
 @contextmanager
 def inside(store: Store, folder: Path) -> Iterator[Web]:
     """The application over *store*, indexed; *folder* has the file of those withheld."""
-    place = Place.of(store.root)
+    place = IndexFiles.of(store.root)
     refresh(store.archive, place, more=[index_captures])
     withheld = folder / "withheld"
     withheld.write_text("RePEc:wit:*\n", "utf-8")

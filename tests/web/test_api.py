@@ -17,7 +17,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from lafka.index.links import STATES
+from lafka.index.rows import STATES
 from lafka.web.api import document
 from tests.web.served import PID, UGLY, WITHHELD, Served
 

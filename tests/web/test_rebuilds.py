@@ -7,8 +7,9 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
-from lafka.index.build import Place, refresh
+from lafka.index.build import refresh
 from lafka.index.captures import index_captures
+from lafka.index.tables import IndexFiles
 from lafka.web.app import Web
 from tests.stores import Store, pdf
 from tests.web.inside import BYTES, ask, inside
@@ -44,7 +45,7 @@ def test_readers_during_rebuilds_get_no_false_denial(tmp_path: Path) -> None:
             for number in range(REBUILDS):  # each new paper moves the numbers of the others
                 pid = f"RePEc:aaa:wpaper:{REBUILDS - number}"
                 store.put(store.fut(pdf(pid), pid=pid, futli=f"http://x.example/new{number}.pdf"))
-                refresh(store.archive, Place.of(store.root), anew=True, more=[anew])
+                refresh(store.archive, IndexFiles.of(store.root), anew=True, more=[anew])
         finally:
             stop.set()
             for reader in readers:
@@ -62,4 +63,4 @@ def test_before_captures_are_indexed_nothing_is_denied(tmp_path: Path) -> None:
             path, _, query = asked.encode().partition(b"?")
             status, body = ask(web, BYTES, path, query)
             assert status == 503
-            assert body == b"captures are not indexed: scrapy index --captures does it\n"
+            assert body == b"captures are not indexed: lafka index --captures does it\n"

@@ -1,8 +1,9 @@
-"""What the journals of a store say, in a database without a name, to be held against the rest."""
+"""The content of all journals in a nameless database, and the rules of a store written anew."""
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import re
 import sqlite3
@@ -11,8 +12,69 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lafka.archec.checking.problems import Problem
-from lafka.archec.checking.rules import name_of
+from lafka.witness.problems import StoreProblem
+
+UNRESERVED = set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_UPPER = set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
+
+
+def name_of(obi: str, *, folded: bool) -> str:
+    """The name of the file of an obi."""
+    kept = UNRESERVED - _UPPER if folded else UNRESERVED
+    data = obi.encode("utf-8", "surrogatepass")
+    pieces = [chr(byte) if byte in kept else f"%{byte:02X}" for byte in data]
+    if sum(map(len, pieces)) <= 255:
+        return "".join(pieces)
+    head = ""
+    for piece in pieces:
+        if len(head) + len(piece) > 221:
+            break
+        head += piece
+    return f"{head}%%{hashlib.sha256(data).hexdigest()[:32]}"
+
+
+def folder_of(tist: int) -> str:
+    reverse = "".join(reversed(str(tist)))
+    return "/".join((reverse[0:3], reverse[3:6], reverse[6:]))
+
+
+def tist_of(parts: tuple[str, ...]) -> int | None:
+    """The tist of a folder's three names; None where they are those of none."""
+    reverse = "".join(parts)
+    if [len(part) for part in parts[:2]] != [3, 3] or not re.fullmatch(r"[0-9]{9,11}", reverse):
+        return None
+    return None if reverse.endswith("0") else int("".join(reversed(reverse)))
+
+
+def template_md5(data: bytes) -> str:
+    """The MD5 of the text of a template."""
+    lines = re.split("\r\n|\r|\n", "".join(_characters(data)))
+    texts = [line.removeprefix(_BOM) for line in lines]
+    kept = [line for line in texts if not line.startswith("#")]
+    while kept and re.fullmatch("[ \t\v\f]*", kept[-1]):
+        del kept[-1]
+    text = "".join(f"{line}\n" for line in kept) or "\n"
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _characters(data: bytes) -> list[str]:
+    """*data* as text, line by line: UTF-8 where a line is that, else Windows-1252."""
+    texts = []
+    for line in re.findall(rb"[^\r\n]*[\r\n]?", data):
+        try:
+            texts.append(str(line, "utf-8"))
+        except UnicodeDecodeError:
+            texts.append("".join(map(_windows_1252, line)))
+    return texts
+
+
+def _windows_1252(byte: int) -> str:
+    try:
+        return bytes((byte,)).decode("cp1252")
+    except UnicodeDecodeError:
+        return chr(byte)
+
 
 _JOURNAL = re.compile(r"([1-9][0-9]{8,10})\.jsonl")
 _KEPT = re.compile(r"[0-9]+\.jsonl\.torn-[0-9]+")
@@ -45,7 +107,7 @@ class Facts:
         )
         self.ended: dict[int, bool] = {}
 
-    def read(self, folder: Path, *, folded: bool) -> Iterator[Problem]:
+    def read(self, folder: Path, *, folded: bool) -> Iterator[StoreProblem]:
         """Take in all journals; what is wrong with them."""
         for path in sorted(folder.iterdir()) if folder.is_dir() else []:
             found = _JOURNAL.fullmatch(path.name)
@@ -54,29 +116,33 @@ class Facts:
             elif path.name.startswith(".draft-"):
                 yield _draft(path)
             elif not _KEPT.fullmatch(path.name):
-                yield Problem(path=path, code="bad-journal", sentence="not the name of a journal")
+                yield StoreProblem(
+                    path=path, code="bad-journal", sentence="not the name of a journal"
+                )
         self._db.execute("CREATE INDEX by_tist ON version (tist)")
         self._db.execute("CREATE INDEX by_id ON version (id)")
         self._db.execute("CREATE INDEX loss_by_id ON loss (id)")
 
-    def _journal(self, path: Path, tist: int, *, folded: bool) -> Iterator[Problem]:
+    def _journal(self, path: Path, tist: int, *, folded: bool) -> Iterator[StoreProblem]:
         place, last = 0, ""
         self.ended[tist] = False
         with path.open("rb") as file:
             for data in file:
                 line, reason = _line(data, first=not place, tist=tist)
                 if reason:
-                    yield Problem(path=path, code="bad-journal", sentence=f"byte {place}: {reason}")
+                    yield StoreProblem(
+                        path=path, code="bad-journal", sentence=f"byte {place}: {reason}"
+                    )
                     return
                 self._take(line, tist, folded=folded)
                 place, last = place + len(data), line.get("e", "")
         if not place:
-            yield Problem(path=path, code="bad-journal", sentence="an empty journal")
+            yield StoreProblem(path=path, code="bad-journal", sentence="an empty journal")
         elif last != "end":
             alive = is_locked(path)
-            sentence = "its gathering lives" if alive else "killed: scrapy archec recover ends it"
+            sentence = "its gathering lives" if alive else "killed: lafka archec recover ends it"
             severity = "warning" if alive else "error"
-            yield Problem(path=path, code="open-journal", sentence=sentence, severity=severity)
+            yield StoreProblem(path=path, code="open-journal", sentence=sentence, severity=severity)
         self.ended[tist] = last == "end"
 
     def _take(self, line: Mapping[str, Any], tist: int, *, folded: bool) -> None:
@@ -155,6 +221,8 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-def _draft(path: Path) -> Problem:
+def _draft(path: Path) -> StoreProblem:
     severity = "warning" if is_locked(path) else "error"
-    return Problem(path=path, code="left-draft", sentence="a draft of a journal", severity=severity)
+    return StoreProblem(
+        path=path, code="left-draft", sentence="a draft of a journal", severity=severity
+    )

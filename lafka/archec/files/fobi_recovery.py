@@ -1,4 +1,4 @@
-"""What killed crawls of fobis left: dead gatherings are ended, answers that the raw log has and no
+"""Recovery after killed crawls of fobis: dead gatherings end, answers that the raw log has and no
 journal are stored.
 
 The answers of one run are known by their times: what a journal of that run tells of, or of an
@@ -18,30 +18,29 @@ from lafka.archec.gather.recovery import Unlisted, recover
 from lafka.archec.records import Kind, Records
 from lafka.archec.redif.uris import normalise
 from lafka.archec.store.evidence import OBI
-from lafka.archec.store.folders import ObiStore
+from lafka.archec.store.folders import CUT_MARK, Names, ObiStore
 from lafka.archec.store.journals import head, read
-from lafka.archec.store.names import CUT_MARK, Names
 from lafka.capture.logged import LoggedExchange
-from lafka.capture.outcomes import judge
 from lafka.capture.readback import Bound, DeadLog, recovered
+from lafka.capture.verdicts import judge
 from lafka.errors import BadId, BadJournal, BadUrl, BadWarc
 from lafka.warc.format import dates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
-    """What a dead run left: gatherings that were ended, answers that were stored."""
+class RecoveryTally:
+    """The work of a recovery: gatherings that were ended, answers that were stored."""
 
     ended: int
     stored: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What was recovered of *run*, which is empty for gatherings whose raw log is no more."""
+class RecoveredRun:
+    """The recovery of *run*, which is empty for gatherings whose raw log is no more."""
 
     run: str
-    taken: Taken | None
+    taken: RecoveryTally | None
     problems: tuple[str, ...]
 
 
@@ -58,7 +57,7 @@ class Obis:
     def root(self) -> Path:
         return self.store.root
 
-    def take_up(self, log: DeadLog, run: str) -> Taken:
+    def take_up(self, log: DeadLog, run: str) -> RecoveryTally:
         """Store what is told nowhere; ``StorageTrouble``, ``RecordsAway``."""
         answers = list(_answers(log))
         names = dict(_names(self.store.names, answers))
@@ -68,7 +67,7 @@ class Obis:
         left = [got for got in answers if _key(got) not in told and _is_stored(got.exchanges[-1])]
         if left:
             self._store_all(left, run)
-        return Taken(ended=ended, stored=len(left))
+        return RecoveryTally(ended=ended, stored=len(left))
 
     def named(self, name: str) -> str | None:
         """The id of the fobi whose file has that name; of a cut name, if the records know it."""
@@ -141,21 +140,21 @@ def _is_stored(last: LoggedExchange) -> bool:
     """
     if last.payload is None or last.response is None:
         return False
-    outcome = judge(last.payload, truncated=last.truncated, too_big=last.too_big)
-    return outcome.is_stored
+    verdict = judge(last.payload, truncated=last.truncated, too_big=last.too_big)
+    return verdict.is_whole
 
 
 def recover_fobis(
     obis: Obis, *, keep: bool = False, stopped: Callable[[], bool] = lambda: False
-) -> Iterator[Found]:
+) -> Iterator[RecoveredRun]:
     """Take up what killed crawls left, one run at a time; under the lock of fobis.
 
     ``BadJournal``, ``StorageTrouble``, ``RecordsAway``.
     """
     for one in recovered(obis, keep=keep, max_entity=obis.rules.max_entity, stopped=stopped):
-        yield Found(run=one.run, taken=one.taken, problems=one.problems)
+        yield RecoveredRun(run=one.run, taken=one.taken, problems=one.problems)
     if not stopped():
         # Those whose raw log is gone: somebody removed it, or the power took its folder's name.
         unlisted = Unlisted(fobi_named=obis.named)
         for _ in recover(obis.store, obis.records, Kind.FOBI, unlisted):
-            yield Found(run="", taken=Taken(ended=1, stored=0), problems=())
+            yield RecoveredRun(run="", taken=RecoveryTally(ended=1, stored=0), problems=())

@@ -1,4 +1,4 @@
-"""What a crawl of fobis got comes into the store: judged, gathered in groups, acknowledged.
+"""The way of a crawl's fobis into the store: judged, gathered in groups, acknowledged.
 
 For one thread, which the crawl has for it: everything that waits shares its syncs.
 """
@@ -23,13 +23,12 @@ from lafka.archec.files.fobis import (
 from lafka.archec.gather.gathering import AGE_MAX, OBIS_MAX, Gathering, Stored
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.records import Content, Kind, Last, Obi, Records
-from lafka.archec.records.refresh_rules import RefreshRule
-from lafka.archec.store.entities import Entity
-from lafka.archec.store.evidence import Evidence, Witness
+from lafka.archec.records.folding import RefreshRule
+from lafka.archec.store.evidence import Entity, Evidence, Witness
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.texts import HTML_TEXT
 from lafka.capture.logged import LoggedExchange
-from lafka.capture.outcomes import Outcome, judge
+from lafka.capture.verdicts import Verdict, judge
 from lafka.errors import BadHttp, BadUrl
 from lafka.payloads import Kind as PayloadKind
 from lafka.warc.format import dates
@@ -60,7 +59,7 @@ class Got:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What became of it, once its gathering has committed: ``outcome`` an incidence, or a miss's.
+    """The fate of a fobi once its gathering has committed: ``outcome`` an incidence, or a miss's.
 
     ``md5`` and ``length`` are of the content that is there now.
     """
@@ -75,7 +74,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FobiRules:
-    """What a keeper of fobis needs to know beside its store."""
+    """Values that a keeper of fobis needs beside its store."""
 
     rule: RefreshRule
     clocks: Clocks
@@ -174,11 +173,11 @@ class FobiKeeper:
             try:
                 return self._new(answer, got.exchanges)
             except BadHttp as error:  # of a log that was damaged since
-                answer = replace(answer, miss=str(Outcome.TRUNCATED), error=str(error))
+                answer = replace(answer, miss=str(Verdict.TRUNCATED), error=str(error))
         return self._missed(answer)
 
     def _settle(self, uris: set[str]) -> None:
-        """What the group says of *uris* has to be in the records before more is said of them."""
+        """Commit the group if it says anything of *uris*: the records have to know that first."""
         if uris & self._now.touched:
             self._now.commit()
         aged = self._clocks.monotonic() - self._began > AGE_MAX
@@ -194,15 +193,15 @@ class FobiKeeper:
         try:
             way = way_of([got.uri, *(exchange.url for exchange in got.exchanges)])
         except BadUrl as error:
-            return replace(answer, miss=str(Outcome.BAD_URL), error=str(error))
+            return replace(answer, miss=str(Verdict.BAD_URL), error=str(error))
         return self._judged(replace(answer, way=way), got)
 
     def _judged(self, answer: Answer, got: Got) -> Answer:
         if not got.exchanges:
-            return replace(answer, miss=str(Outcome.BAD_HTTP), error="no answer")
+            return replace(answer, miss=str(Verdict.BAD_HTTP), error="no answer")
         last = got.exchanges[-1]
         if last.response is None or last.payload is None:
-            return replace(answer, miss=str(Outcome.BAD_HTTP), error="the answer is no HTTP")
+            return replace(answer, miss=str(Verdict.BAD_HTTP), error="the answer is no HTTP")
         answer = replace(answer, status=last.payload.status)
         if got.is_same:
             return self._described(answer, last)
@@ -270,7 +269,7 @@ class FobiKeeper:
         content = self._content(last)
         if last is None or content is None:
             error = "a 304 about a content that is not in the store"
-            return self._missed(replace(answer, miss=str(Outcome.BAD_HTTP), error=error))
+            return self._missed(replace(answer, miss=str(Verdict.BAD_HTTP), error=error))
         obi = self._records.history(answer.uri)
         answer = replace(answer, kind=(obi.payload if obi else None) or "", mime="")
         return self._seen(answer, content.text_sha256, content, None)
@@ -365,11 +364,11 @@ def _outcome(last: LoggedExchange) -> tuple[str, str]:
     """Outcome and sentence of an answer that cannot be stored; empty where it is a whole 200."""
     payload = last.payload
     assert payload is not None
-    outcome = judge(payload, truncated=last.truncated, too_big=last.too_big, dropped=last.dropped)
+    verdict = judge(payload, truncated=last.truncated, too_big=last.too_big, dropped=last.dropped)
     if payload.status == NOT_MODIFIED:
-        return str(Outcome.BAD_HTTP), "HTTP status 304, which nobody has asked for"
-    if not outcome.is_stored:
-        return str(outcome), payload.trouble or f"HTTP status {payload.status}"
+        return str(Verdict.BAD_HTTP), "HTTP status 304, which nobody has asked for"
+    if not verdict.is_whole:
+        return str(verdict), payload.trouble or f"HTTP status {payload.status}"
     if payload.status != OK:
-        return str(Outcome.BAD_HTTP), f"HTTP status {payload.status}"
+        return str(Verdict.BAD_HTTP), f"HTTP status {payload.status}"
     return "", ""

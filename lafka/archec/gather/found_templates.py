@@ -9,7 +9,7 @@ from typing import Any
 from lafka.archec import redif
 from lafka.archec.gather.sources import Source, SourceFile
 from lafka.archec.gather.unchanged_files import Look, Oddity, Passage, Passing, Row, passages
-from lafka.archec.redif.problems import Problem
+from lafka.archec.redif.vocabulary import Problem
 from lafka.errors import BadHandle, BadId, TornFile
 
 _STORED_NOT = ("mirror",)
@@ -115,7 +115,7 @@ def _sighting(
 
 
 class _Told:
-    """What is told of one file, whether it is read or passed over."""
+    """The problems of one file, whether it is read or passed over."""
 
     def __init__(self, reader: redif.Reader, look: Look, tell: Tell) -> None:
         self.reader, self._odd, self._tell = reader, look.entry.odd, tell

@@ -6,9 +6,12 @@ on the disk before their names, names before the journal's lines, lines before t
 
 from __future__ import annotations
 
+import ctypes
 import os
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
@@ -17,11 +20,68 @@ from lafka.archec.records import Content, Kind, Records
 from lafka.archec.store import tists
 from lafka.archec.store.folders import ObiFile, ObiStore
 from lafka.archec.store.journals import Journal, Line
-from lafka.archec.store.syncing import Syncing, begin_sync
 from lafka.archec.store.texts import Checksums
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.storage.folders import DRAFT, make_folders, sync_folder
 from lafka.warc.format.sources import write_all
+
+FEW = 16
+"""Up to so many files are synced one by one, which disturbs nobody else's writes."""
+_THREADS = 8
+_TELLS_SINCE = (5, 8)
+
+
+def _told_by_syncfs() -> bool:
+    found = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    return os.uname().sysname == "Linux" and version >= _TELLS_SINCE
+
+
+_BY_SYNCFS = _told_by_syncfs()
+
+
+def syncfs(fd: int) -> None:
+    """Write all that waits for the disk on which *fd* is; ``OSError``.
+
+    A write that failed since *fd* was opened is told here (syncfs(2), Linux 5.8 and later).
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syncfs(fd):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+Syncing = Callable[[], None]
+"""Comes back when a sync that was begun is done; ``OSError``, each time, where it failed."""
+
+
+def begin_sync(paths: Sequence[str], anchor: int) -> Syncing:
+    """Make the bytes of *paths* durable, many of them beside what the caller does meanwhile.
+
+    *anchor* was opened before the first was written, and stays open until that is done.
+    ``OSError``, now or then.
+    """
+    if len(paths) <= FEW:
+        for path in paths:
+            _sync(path)
+    elif _BY_SYNCFS:
+        thread = ThreadPoolExecutor(1)
+        done = thread.submit(syncfs, anchor)
+        thread.shutdown(wait=False)
+        return done.result
+    else:
+        with ThreadPoolExecutor(_THREADS) as threads:
+            list(threads.map(_sync, paths))
+    return lambda: None
+
+
+def _sync(path: str) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
 
 GROUP = 4096
 """Obis that share their syncs."""
@@ -64,7 +124,7 @@ class Stored:
 
 @dataclass(slots=True)
 class Group:
-    """What is stored together: lines, drafts with the names they get, links.
+    """A group that is stored together: lines, drafts with the names they get, links.
 
     Paths are texts: of 65,536 files in one folder, making and taking apart each Path would show.
     """
@@ -130,7 +190,7 @@ class Gathering:
 
     @property
     def waiting(self) -> int:
-        """How many obis and lines the group has that is not stored yet."""
+        """The number of obis and lines in the group that is not stored yet."""
         return len(self._group.lines)
 
     def expect(self, md5s: Iterable[str]) -> None:

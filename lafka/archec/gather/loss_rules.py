@@ -1,18 +1,66 @@
-"""What is gone from RePEc data, and when that is believed: decision D23.
+"""Rules by which a template that is missing from RePEc data counts as deleted (decision D23).
 
 Mirrors lose a whole archive when one page of an index breaks, so many losses at once are withheld
-until a later run misses them still.
+until a later run misses them still. A file that has become another kind of file proves no loss.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from lafka.archec.gather.sources import Source
-from lafka.archec.records import Gathering, Kind, Records
+from lafka.archec.gather.sources import Source, below_root
+from lafka.archec.gather.unchanged_files import Barren
+from lafka.archec.records import GatheringRecord, Kind, Records, in_batches
+from lafka.archec.store.folders import ObiStore
+from lafka.archec.store.journals import STORED, whole
+
+_ASKED = 1000
+_OF_ALL = "all"
+
+
+def unproved(
+    store: ObiStore, records: Records, barren: Barren, accepted: Collection[str],
+    was_seen: Callable[[int], bool],
+) -> dict[int, str]:  # fmt: skip
+    """The tobis that stood in *barren* files and were not seen: their numbers -> archives.
+
+    Not those of archives whose losses are *accepted*. ``BadJournal``, ``StorageTrouble``.
+    """
+    if not (barren.held or barren.unknown):
+        return {}
+    found: dict[int, str] = {}
+    gone: dict[str, tuple[int, str]] = {}
+    suspects = {place.partition("/")[0].lower() for place in barren.unknown.values()}
+    for obi, number, archive in records.present(Kind.TOBI):
+        if was_seen(number) or archive in accepted:
+            continue
+        if number in barren.held:
+            found[number] = archive
+        elif suspects & {archive, _OF_ALL}:
+            gone[obi] = number, archive
+    places = {*barren.unknown, *barren.unknown.values()}
+    found.update(gone[obi] for obi in _standing(store, records, gone, places))
+    return found
+
+
+def _standing(
+    store: ObiStore, records: Records, obis: Collection[str], places: Collection[str]
+) -> Iterator[str]:
+    """Those of *obis* whose last versions stood in files at *places*, or nobody knows where."""
+    versions: defaultdict[int, set[str]] = defaultdict(set)
+    for some in in_batches(obis, _ASKED):
+        for obi, last in records.last_many(Kind.TOBI, some).items():
+            versions[last.noted or 0].add(obi)
+    for tist, wanted in versions.items():
+        for _, line in whole(store.journal(tist)):
+            if line.get("e") in STORED and line["id"] in wanted:
+                file = line.get("file")
+                if not file or file in places or below_root(file) in places:
+                    yield line["id"]
+
 
 DAY = 86_400
 FEW = 10
@@ -82,7 +130,7 @@ def _is_too_much(code: str, gone: int, there: int, rule: LossRule, waited: int) 
     return waited < rule.days * DAY
 
 
-def withheld_since(gatherings: list[Gathering]) -> dict[str, int]:
+def withheld_since(gatherings: list[GatheringRecord]) -> dict[str, int]:
     """The archives whose losses are withheld now -> the tist of the first run that did so."""
     since: dict[str, int] = {}
     for gathering in gatherings:

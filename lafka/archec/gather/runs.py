@@ -1,4 +1,4 @@
-"""A run of ``scrapy tobi``: lock, recovery, tist, gatherings, problems; and what came of it."""
+"""A run of ``lafka tobi``: lock, recovery, tist, gatherings, problems; and what came of it."""
 
 from __future__ import annotations
 
@@ -7,35 +7,84 @@ import json
 import os
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import lafka
-from lafka.archec.gather.dry_run import Rehearsal
 from lafka.archec.gather.found_templates import read_tobi
-from lafka.archec.gather.gathering import Gathering
-from lafka.archec.gather.loss_rules import LossRule
+from lafka.archec.gather.gathering import Gathering, Stored
+from lafka.archec.gather.loss_rules import LossRule, unproved
 from lafka.archec.gather.recovery import Recovered, Unlisted, recover
 from lafka.archec.gather.sources import Source
 from lafka.archec.gather.tobis import Clocks, TobiRun
 from lafka.archec.gather.unchanged_files import Passing
-from lafka.archec.gather.unproved import unproved
-from lafka.archec.records import Kind, Records, Told
-from lafka.archec.records.garbage import rarely_collected
-from lafka.archec.redif.problems import Problem
+from lafka.archec.records import Content, DataProblem, Kind, Records
+from lafka.archec.records.opening import open_records, rarely_collected
+from lafka.archec.redif.vocabulary import Problem
 from lafka.archec.store.folders import ObiStore
+from lafka.archec.store.journals import Line
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.warc.format.sources import CHUNK
 
 
+@contextmanager
+def empty_store() -> Iterator[tuple[ObiStore, Records]]:
+    """A store without anything, and its records, in a folder of its own that goes with it."""
+    with TemporaryDirectory(prefix="lafka-") as folder:
+        store = ObiStore.create(folder)
+        with closing(open_records(store)) as records:
+            yield store, records
+
+
+class Rehearsal(Gathering):
+    """Takes what a gathering takes, and counts it."""
+
+    def __init__(self, tist: int) -> None:
+        self.tist = tist
+        self.stored = 0
+        self.counts: Counter[str] = Counter()
+
+    @property
+    def waiting(self) -> int:
+        return 0
+
+    def expect(self, md5s: Iterable[str]) -> None:
+        pass
+
+    def put(self, obi: Stored) -> Content:
+        self.note(obi.line)
+        self.stored += 1
+        sums, obi_id = obi.checksums, obi.line["id"]
+        return Content(
+            kind=Kind.of(obi_id), md5=sums.md5, tist=self.tist, id=obi_id, sha256=sums.sha256,
+            text_sha256=sums.text_sha256, length=obi.length,
+        )  # fmt: skip
+
+    def note(self, line: Line) -> None:
+        self.counts[line["e"]] += 1
+
+    def commit(self) -> None:
+        pass
+
+    def begin_commit(self) -> None:
+        pass
+
+    def end(self, **_: object) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a run is asked to do: ``at`` the tist of its first gathering, None for now.
+    """The task of a run: ``at`` is the tist of its first gathering, None for now.
 
     ``dry`` writes nothing and tells what would come of it.
     """
@@ -213,7 +262,7 @@ class _ToldProblems:
         except OSError as error:
             raise StorageTrouble(self._path, error) from error
 
-    def read(self) -> Iterator[Told]:
+    def read(self) -> Iterator[DataProblem]:
         if self._file is None:
             return
         try:
@@ -224,7 +273,7 @@ class _ToldProblems:
             raise StorageTrouble(self._path, error) from error
 
 
-def _told(values: Mapping[str, Any]) -> Told:
+def _told(values: Mapping[str, Any]) -> DataProblem:
     parts = [part for part in values["file"].split("/") if part != "RePEc"]
     archive = parts[0].lower() if len(parts) > 1 else ""
-    return Told(archive=archive, **values)
+    return DataProblem(archive=archive, **values)

@@ -1,4 +1,4 @@
-"""Where RePEc data comes from: a folder, or a tarball that is streamed and never extracted.
+"""Sources of RePEc data: a folder, or a tarball that is streamed and never extracted.
 
 The layout is RePEc's: below the source, or below ``RePEc/`` in it, one folder per archive. None of
 it is relied on but for one thing: an archive is *covered* where every file and folder below its
@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
-from lafka.archec.redif.problems import Problem
+from lafka.archec.redif.vocabulary import Problem
 from lafka.errors import BadSource, TornFile, printable
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A run over RePEc data: what is new, changed or gone goes into the store (``scrapy tobi``).
+"""A run over RePEc data: what is new, changed or gone goes into the store (``lafka tobi``).
 
 Memory stays flat: what was seen is eight bytes a tobi in a file without a name; templates outside
 their archive's own folder wait in another one.
@@ -19,9 +19,9 @@ from lafka.archec.gather.gathering import AGE_MAX, GROUP, OBIS_MAX, Gathering, S
 from lafka.archec.gather.loss_rules import LossRule, losses
 from lafka.archec.gather.recovery import event_of
 from lafka.archec.gather.sources import Source
-from lafka.archec.gather.unchanged_files import Passage, Passing, Row
+from lafka.archec.gather.unchanged_files import Passage, Passing, Row, unpickled
 from lafka.archec.records import Kind, Last, Records
-from lafka.archec.redif.problems import Problem
+from lafka.archec.redif.vocabulary import Problem
 from lafka.archec.store import texts
 
 BATCH = 1024
@@ -164,7 +164,7 @@ class TobiRun:
         try:
             with tempfile.TemporaryFile() as spool:
                 self._look(self._own(spool))
-                self._look(_spooled(spool))
+                self._look(unpickled(spool))
             self._commit()
             self._lose()
             self._end()
@@ -339,12 +339,3 @@ class TobiRun:
 
     def _was_seen(self, number: int) -> bool:
         return bool(self._seen.place(number))
-
-
-def _spooled(spool: IO[bytes]) -> Iterator[Sighting | Passage]:
-    spool.seek(0)
-    try:
-        while True:
-            yield pickle.load(spool)  # noqa: S301 - this process wrote it, in a nameless file
-    except EOFError:
-        return

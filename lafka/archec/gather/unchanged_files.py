@@ -1,4 +1,4 @@
-"""What the last finished run found in each file of RePEc data, so that it is not read again.
+"""Findings of the last finished run in each file of RePEc data, so that it is not read again.
 
 A file whose bytes are as they were, read by the same reader, has the templates that it had; and
 each was, when that run ended, what the records say last of its handle. Of a file that changed, the
@@ -16,17 +16,18 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, Any, NamedTuple
 
 from lafka.archec.gather.sources import SourceFile
 from lafka.archec.records import Records
-from lafka.archec.redif import Find, Found, Passed, Readable, Template
+from lafka.archec.redif import Find, MatchedTemplate, Passed, Readable, Template
 from lafka.errors import TornFile
 
 LONGEST = 8 << 20
@@ -75,7 +76,7 @@ class Passage(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Where the outcome of a sighting is to be noted: a draft, and a place in it."""
+    """The place where the outcome of a sighting is to be noted: a draft, and a row of it."""
 
     draft: int
     place: int
@@ -145,10 +146,10 @@ class Entry:
         """Of the bytes of a template."""
         return sha256(self.salt + data).digest()[:_SLICE]
 
-    def found(self) -> dict[bytes, Found]:
+    def found(self) -> dict[bytes, MatchedTemplate]:
         """The templates that can be known by their digests."""
         return {
-            digest: Found(place, len(self.odd.get(place, ())))
+            digest: MatchedTemplate(place, len(self.odd.get(place, ())))
             for place, digest in enumerate(self.slices)
             if digest != _UNKNOWN
         }
@@ -320,15 +321,15 @@ class Passing:
 
     def keep(self, tist: int) -> None:
         """Let the next run know what this one, which is over, found; *tist* its last gathering."""
-        self._added.seek(0)
-        self._records.keep_passed(tist, self._kept, self._written())
+        self._records.keep_passed(tist, self._kept, unpickled(self._added))
 
-    def _written(self) -> Iterator[tuple[bytes, bytes]]:
-        try:
-            while True:
-                yield pickle.load(self._added)  # noqa: S301 - this process wrote it
-        except EOFError:
-            return
+
+def unpickled(file: IO[bytes]) -> Iterator[Any]:
+    """The values that this process put into a nameless *file*, from the first on."""
+    file.seek(0)
+    with suppress(EOFError):
+        while True:
+            yield pickle.load(file)  # noqa: S301 - nobody else can have written it
 
 
 def passages(
@@ -358,7 +359,7 @@ def _beginning(file: SourceFile) -> tuple[bytes, TornFile | None]:
 
 
 class _Rest:
-    """What was read of a file already, and then the rest of it; *torn*: there is none."""
+    """The part of a file that was read already, and then the rest of it; *torn*: there is none."""
 
     def __init__(self, had: bytes, file: Readable, torn: TornFile | None) -> None:
         self._had, self._file, self._torn = had, file, torn

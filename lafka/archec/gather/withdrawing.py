@@ -14,7 +14,7 @@ from lafka.archec.gather.tobis import Clocks
 from lafka.archec.records import Kind, Records
 from lafka.archec.records.opening import catch_up
 from lafka.archec.store.folders import ObiStore
-from lafka.archec.store.withdrawals import SOURCE, Withdrawals
+from lafka.archec.store.journals import WITHDRAW, Withdrawals
 from lafka.errors import BadArgument, NotHeld
 
 
@@ -48,7 +48,7 @@ def withdraw(
         raise BadArgument(f"{obi}: what was noted at {tist} is taken down already")
     place = store.find(tist, obi)
     kind = known.kind
-    head = {"kind": str(kind), "source": SOURCE, "at": False, "run": run,
+    head = {"kind": str(kind), "source": WITHDRAW, "at": False, "run": run,
             "software": f"Lafka {lafka.__version__}"}  # fmt: skip
     last = max((one.tist for one in records.gatherings() if one.kind == kind), default=0)
     began = clocks.monotonic()

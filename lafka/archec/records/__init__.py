@@ -104,7 +104,7 @@ Present = tuple[str, int, str]
 
 @dataclass(slots=True, kw_only=True)  # not frozen: made three times as fast, for each template
 class Content:
-    """Where a content lies: file of the obi ``id`` at ``tist``; ``md5`` is its key."""
+    """The place of a content: file of the obi ``id`` at ``tist``; ``md5`` is its key."""
 
     kind: Kind
     md5: str
@@ -137,7 +137,7 @@ class Refipo:
 
 
 @dataclass(slots=True, kw_only=True)
-class Gathering:
+class GatheringRecord:
     """A gathering as its journal tells; ``applied`` bytes of it are in the records."""
 
     tist: int
@@ -152,8 +152,8 @@ class Gathering:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What the ReDIF reader said of a place in a file of RePEc data."""
+class DataProblem:
+    """A problem that the ReDIF reader reported of a place in a file of RePEc data."""
 
     archive: str
     file: str
@@ -163,7 +163,10 @@ class Told:
 
 
 class Records(Protocol):
-    """The database. ``RecordsAway`` from any method where it cannot be reached."""
+    """The database; ``RecordsAway`` from any method where it cannot be reached.
+
+    Methods with a body are the same in every database that is asked by pages and batches.
+    """
 
     def apply(self, journal: int, upto: int, lines: Sequence[Line]) -> None:
         """Take in *lines*, which end at byte *upto* of the journal; twice is once."""
@@ -171,7 +174,8 @@ class Records(Protocol):
     def applied(self, journal: int) -> int:
         """Return how many bytes of that journal are in; 0 for one that is unknown."""
 
-    def last(self, kind: Kind, obi: str) -> Last | None: ...
+    def last(self, kind: Kind, obi: str) -> Last | None:
+        return self.last_many(kind, [obi]).get(obi)
 
     def last_many(self, kind: Kind, obis: Iterable[str]) -> dict[str, Last]: ...
 
@@ -183,9 +187,17 @@ class Records(Protocol):
 
     def present(self, kind: Kind) -> Iterator[Present]:
         """Obis that were noted and are not lost, sorted by the bytes of their ids."""
+        page = self.present_page(kind, "")
+        while page:
+            yield from page
+            page = self.present_page(kind, page[-1][0])
+
+    def present_page(self, kind: Kind, after: str) -> Sequence[Present]:
+        """Return the first of ``present`` whose ids come after that one."""
 
     def held(self, kind: Kind, md5: str) -> list[Content]:
         """The contents with this MD5, 32 hex digits: one, or several texts that share it."""
+        return self.held_many(kind, [md5]).get(md5, [])
 
     def held_many(self, kind: Kind, md5s: Iterable[str]) -> dict[str, list[Content]]:
         """``held`` of each of *md5s* with which anything is."""
@@ -215,14 +227,25 @@ class Records(Protocol):
 
     def walk(self, kind: Kind, prefix: str = "") -> Iterator[Obi]:
         """Obis whose id begins with *prefix*, sorted by the bytes of their ids."""
+        # Page by page: what is written meanwhile disturbs no open cursor, and is not held up.
+        page = self.page(kind, prefix, is_behind=False)
+        while page:
+            for obi in page:
+                if not obi.id.startswith(prefix):
+                    return
+                yield obi
+            page = self.page(kind, page[-1].id, is_behind=True)
 
-    def gatherings(self) -> list[Gathering]:
+    def page(self, kind: Kind, obi: str, *, is_behind: bool) -> Sequence[Obi]:
+        """Return some of the obis from that id on, or behind it, in the order of ``walk``."""
+
+    def gatherings(self) -> list[GatheringRecord]:
         """All that are known, oldest first."""
 
-    def keep_problems(self, run: str, told: Iterable[Told]) -> None:
+    def keep_problems(self, run: str, told: Iterable[DataProblem]) -> None:
         """Keep what was *told*, in place of what an earlier run was told."""
 
-    def problems(self, archive: str | None = None) -> Sequence[Told]: ...
+    def problems(self, archive: str | None = None) -> Sequence[DataProblem]: ...
 
     def problem_counts(self) -> list[tuple[str, str, int]]:
         """Archive, code, and how many problems were told of it; sorted."""

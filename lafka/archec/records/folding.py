@@ -1,16 +1,82 @@
-"""What journal lines do to the records: one pure function, so that all databases agree."""
+"""The fold of journal lines into the records: one pure function, so that all databases agree."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from lafka.archec.records import Content, Gathering, Kind, Known, Obi, Refipo, State
-from lafka.archec.records.refresh_rules import RefreshRule, after_miss
+from lafka.archec.records import Content, GatheringRecord, Kind, Known, Obi, Refipo, State
 from lafka.archec.store.journals import STORED, Line
+
+if TYPE_CHECKING:
+    from lafka.archec.records import Obi
+
+
+DAY = 86_400
+CHURNING = 5
+"""Visits in a row that each found another content: then a page has a clock, or a counter."""
+_AFTER_MISSES = (1, 7, 30, 90)
+_ONCE_A_YEAR = 365 * DAY
+_LOST_ASKED = 2
+_GONE_AFTER = 7 * DAY
+_NAMELESS_AFTER = 30 * DAY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshRule:
+    """Bounds of the seconds between two visits (LAFKA_REFRESH_MIN, LAFKA_REFRESH_MAX)."""
+
+    least: int = 30 * DAY
+    most: int = 365 * DAY
+
+    def of_new(self) -> int:
+        """The interval of what was got for the first time."""
+        return self.least
+
+    def of_changed(self, obi: Obi) -> int:
+        """The interval of *obi*, whose content has changed."""
+        if obi.churn + 1 >= CHURNING:  # else it would fill the disk
+            return self.most
+        return max(self.least, self._had(obi) // 2)
+
+    def of_same(self, obi: Obi) -> int:
+        """The interval of *obi*, whose content is as it was."""
+        return min(self.most, 2 * self._had(obi))
+
+    def _had(self, obi: Obi) -> int:
+        return min(self.most, max(self.least, obi.interval or self.least))
+
+
+def after_miss(obi: Obi) -> int | None:
+    """Seconds until *obi* is asked for once more, this miss not among its ``missed``; None: never.
+
+    A lost one is asked for twice, a year apart.
+    """
+    if obi.lost is not None:
+        asked = sum(tist > obi.lost for tist, _ in obi.missed) + 1
+        return _ONCE_A_YEAR if asked < _LOST_ASKED else None
+    days = [*_AFTER_MISSES, _ONCE_A_YEAR // DAY]
+    return days[min(len(obi.missed), len(_AFTER_MISSES))] * DAY
+
+
+def why_lost(obi: Obi, outcome: str, tist: int) -> str:
+    """Return why *obi*, which was there, is gone by an *outcome* at *tist*; empty where it may be
+    back.
+    """
+    if obi.noted is None or obi.lost is not None:
+        return ""
+    if outcome == "gone":
+        return "410"
+    since = [missed for missed, how in obi.missed if how == outcome]
+    if outcome == "not-found" and since and tist - since[0] >= _GONE_AFTER:
+        return "404 twice"
+    if outcome == "dns" and len(since) >= 2 and tist - since[0] >= _NAMELESS_AFTER:
+        return "dns thrice"
+    return ""
+
 
 _MISSES_KEPT = 10
 # Looked up once, not for each line: a member of an enumeration takes three times a global's time.
@@ -23,9 +89,9 @@ _RULE = RefreshRule()
 
 @dataclass(slots=True, kw_only=True)
 class Changes:
-    """What is to be written: whole obis but for their versions and losses, and rows to be added."""
+    """Rows to be written: whole obis but for their versions and losses, and rows to be added."""
 
-    gathering: Gathering
+    gathering: GatheringRecord
     obis: dict[str, Obi] = field(default_factory=dict)
     versions: list[tuple[str, int, str]] = field(default_factory=list)
     losses: list[tuple[str, int]] = field(default_factory=list)
@@ -44,9 +110,9 @@ def ids(lines: Iterable[Line]) -> set[str]:
     return found
 
 
-def opened(head: Line) -> Gathering:
+def opened(head: Line) -> GatheringRecord:
     """The gathering of a journal's first line."""
-    return Gathering(
+    return GatheringRecord(
         tist=head["gathering"],
         kind=str(head.get("kind")),
         source=head.get("source"),
@@ -54,7 +120,7 @@ def opened(head: Line) -> Gathering:
     )
 
 
-def fold(gathering: Gathering, upto: int, lines: Sequence[Line], known: Known) -> Changes:
+def fold(gathering: GatheringRecord, upto: int, lines: Sequence[Line], known: Known) -> Changes:
     """Return what *lines*, which end at byte *upto*, do to *known*, which is not changed.
 
     Done twice, it is as done once: a database without transactions applies again after a kill.
@@ -141,7 +207,7 @@ def _answered(line: Line) -> str | None:
 
 
 def _place(changes: Changes, obi: Obi, line: Line) -> None:
-    """Where the content lies: here, unless it is a symlink to where it lay before."""
+    """The place of the content: here, unless it is a symlink to where it lay before."""
     if not line.get("held"):
         changes.contents[obi.kind, line["md5"]] = Content(
             kind=obi.kind,

@@ -7,7 +7,7 @@ new is inserted, which takes a fraction of an upsert's time; what is there alrea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
 from pymongo import (
@@ -23,31 +23,36 @@ from lafka.archec.records import (
     GROUPS,
     VERSION,
     Content,
-    Gathering,
+    DataProblem,
+    GatheringRecord,
     Kind,
     Last,
     Obi,
     Pointer,
     Present,
+    Records,
     Refipo,
-    Told,
     in_batches,
     in_groups,
     told_as_away,
 )  # fmt: skip
 from lafka.archec.records.documents import (
     Document,
+    cached,
     content_of,
+    contents,
     counting,
     gathering_of,
     last_of,
     latest_of,
     obi_of,
+    obis,
     of_gathering,
     refipo_of,
+    refipos,
+    write,
 )
 from lafka.archec.records.folding import Changes, fold, ids, opened
-from lafka.archec.records.mongowrites import cached, contents, obis, refipos, write
 from lafka.archec.store.journals import Line
 from lafka.errors import BadArgument, BadStore, RecordsAway
 
@@ -63,7 +68,7 @@ _TIMEOUT = 5_000
 _told = told_as_away(PyMongoError)
 
 
-class MongoRecords:
+class MongoRecords(Records):
     """The records in the database that *uri* names: ``mongodb://host:port/name``.
 
     *emptying*: they are dropped first, unless that raises, asked with the gatherings they know.
@@ -73,7 +78,7 @@ class MongoRecords:
 
     def __init__(
         self, uri: str, *, read_only: bool = False,
-        emptying: Callable[[Sequence[Gathering]], None] | None = None,
+        emptying: Callable[[Sequence[GatheringRecord]], None] | None = None,
     ) -> None:  # fmt: skip
         self.place = uri.rpartition("@")[2]  # without a password
         self._client, name = _client(uri)
@@ -102,12 +107,12 @@ class MongoRecords:
             if set(self._db.list_collection_names()) - _OWN:
                 raise BadStore(f"MongoDB at {self.place}: a database of something else")
             if read_only:
-                raise BadStore(f"MongoDB at {self.place}: no records; scrapy archec rebuild")
+                raise BadStore(f"MongoDB at {self.place}: no records; lafka archec rebuild")
             self._make()
         elif found.get(_MARK) != VERSION:
             raise BadStore(
                 f"MongoDB at {self.place}: records of version {found.get(_MARK)}, not {VERSION};"
-                " scrapy archec rebuild makes them from the journals"
+                " lafka archec rebuild makes them from the journals"
             )
 
     def _make(self) -> None:
@@ -128,7 +133,7 @@ class MongoRecords:
         # Last: without it a killed beginning is made again.
         self._db.gathering.insert_one({"_id": 0, _MARK: VERSION})
 
-    def _empty(self, check: Callable[[Sequence[Gathering]], None]) -> None:
+    def _empty(self, check: Callable[[Sequence[GatheringRecord]], None]) -> None:
         """Drop what is ours; ``BadStore`` where something else is there, or *check* raises."""
         strange = set(self._db.list_collection_names()) - _OWN
         if strange:
@@ -145,7 +150,7 @@ class MongoRecords:
         if upto > gathering.applied:
             self._save(fold(gathering, upto, lines, self._known(ids(lines))))
 
-    def _gathering(self, tist: int) -> Gathering | None:
+    def _gathering(self, tist: int) -> GatheringRecord | None:
         document = self._db.gathering.find_one({"_id": tist})
         return gathering_of(document) if document else None
 
@@ -185,9 +190,6 @@ class MongoRecords:
         gathering = self._gathering(journal)
         return gathering.applied if gathering else 0
 
-    def last(self, kind: Kind, obi: str) -> Last | None:
-        return self.last_many(kind, [obi]).get(obi)
-
     @_told
     def last_many(self, kind: Kind, obis: Iterable[str]) -> dict[str, Last]:
         found = {}
@@ -217,21 +219,12 @@ class MongoRecords:
             found.update({one["number"]: one["_id"] for one in documents})
         return found
 
-    def present(self, kind: Kind) -> Iterator[Present]:
-        page = self._present(kind, "")
-        while page:
-            yield from page
-            page = self._present(kind, page[-1][0])
-
     @_told
-    def _present(self, kind: Kind, after: str) -> list[Present]:
+    def present_page(self, kind: Kind, after: str) -> list[Present]:
         there = {"_id": {"$gt": after}, "noted": {"$ne": None}, "lost": None}
         found = self._db[_M[kind]].find(there, {"number": 1, "archive": 1})
         page = found.sort("_id", ASCENDING).limit(_ASKED)
         return [(one["_id"], one["number"], one["archive"] or "") for one in page]
-
-    def held(self, kind: Kind, md5: str) -> list[Content]:
-        return self.held_many(kind, [md5]).get(md5, [])
 
     @_told
     def held_many(self, kind: Kind, md5s: Iterable[str]) -> dict[str, list[Content]]:
@@ -268,7 +261,6 @@ class MongoRecords:
         return self._refipos({"fobi": fobi})
 
     @_told
-    @_told
     def pointers(self, fobis: Iterable[str]) -> dict[str, list[Pointer]]:
         found: dict[str, list[Pointer]] = {}
         for some in in_batches(fobis, _ASKED):
@@ -301,37 +293,29 @@ class MongoRecords:
             del row["_id"]
         return in_groups(told, by)
 
-    def walk(self, kind: Kind, prefix: str = "") -> Iterator[Obi]:
-        page = self._page(kind, {"$gte": prefix})
-        while page:
-            for obi in page:
-                if not obi.id.startswith(prefix):
-                    return
-                yield obi
-            page = self._page(kind, {"$gt": page[-1].id})
-
     @_told
-    def _page(self, kind: Kind, ids_: Document) -> list[Obi]:
-        found = self._db[_M[kind]].find({"_id": ids_}).sort("_id", ASCENDING).limit(_ASKED)
+    def page(self, kind: Kind, obi: str, *, is_behind: bool) -> list[Obi]:
+        wanted = {"_id": {"$gt" if is_behind else "$gte": obi}}
+        found = self._db[_M[kind]].find(wanted).sort("_id", ASCENDING).limit(_ASKED)
         return [obi_of(kind, document) for document in found]
 
     @_told
-    def gatherings(self) -> list[Gathering]:
+    def gatherings(self) -> list[GatheringRecord]:
         found = self._db.gathering.find({"_id": {"$gt": 0}}).sort("_id", ASCENDING)
         return list(map(gathering_of, found))
 
     @_told
-    def keep_problems(self, run: str, told: Iterable[Told]) -> None:
+    def keep_problems(self, run: str, told: Iterable[DataProblem]) -> None:
         self._db.problem.delete_many({"run": {"$ne": run}})
         for batch in in_batches(told, _ASKED):
-            rows = [{name: getattr(one, name) for name in Told.__slots__} for one in batch]
+            rows = [{name: getattr(one, name) for name in DataProblem.__slots__} for one in batch]
             self._db.problem.insert_many([row | {"run": run} for row in rows])
 
     @_told
-    def problems(self, archive: str | None = None) -> list[Told]:
+    def problems(self, archive: str | None = None) -> list[DataProblem]:
         asked = {"archive": archive} if archive is not None else {}
         found = self._db.problem.find(asked).sort([("file", 1), ("line", 1), ("code", 1)])
-        return [Told(**{name: one[name] for name in Told.__slots__}) for one in found]
+        return [DataProblem(**{name: one[name] for name in DataProblem.__slots__}) for one in found]
 
     @_told
     def problem_counts(self) -> list[tuple[str, str, int]]:

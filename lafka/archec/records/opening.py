@@ -1,7 +1,12 @@
-"""The records of a store: opened by the setting, held to its journals, brought up to them."""
+"""The records of a store: opened by the setting, held to its journals, brought up to them.
+
+A journal that is gone or has another length is damage, and nothing that a new database mends: that
+one would know less. So the error names the journal, and nothing is made again of the rest.
+"""
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -9,17 +14,117 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lafka.archec.records import Gathering, Records
-from lafka.archec.records.garbage import rarely_collected
-from lafka.archec.records.owning import check_owner, check_replaced
+from lafka.archec.records import GatheringRecord, Records
 from lafka.archec.records.sqlite import NAME, SqliteRecords
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import head, in_chunks, prove, whole
-from lafka.errors import BadArgument, BadStore, RecordsAway, StorageTrouble
+from lafka.errors import BadArgument, BadJournal, BadStore, RecordsAway, StorageTrouble
 from lafka.storage.folders import draft_of, put_in_place
 
 if TYPE_CHECKING:
     from lafka.archec.records.mongo import MongoRecords
+
+
+_OBJECTS = 100_000
+
+
+@contextmanager
+def rarely_collected() -> Iterator[None]:
+    """Look for cycles rarely while the block lasts.
+
+    A batch of templates makes next to none, and holds so many objects that by Python's own measure
+    all of them, and all that was imported, are looked through again and again: a sixth of the CPU
+    of a rebuild.
+    """
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
+
+
+_STORED = ("appearance", "change")
+
+
+def check_owner(store: ObiStore, known: Sequence[GatheringRecord]) -> None:
+    """Raise where the database that knows *known* is not of the journals of *store*.
+
+    ``BadStore`` where it is another store's; ``BadJournal`` where a journal is not as it was when
+    the database took it in.
+    """
+    for gathering in known:
+        path = store.journal(gathering.tist)
+        if not path.exists():
+            raise _missing(store, path, known)
+        _check_journal(store, path, gathering)
+        if gathering.applied and not _is_of(path, gathering):
+            raise BadStore(
+                f"{path}: derived from files since the database was made, which lafka archec"
+                " rebuild makes again"
+            )
+
+
+def check_replaced(store: ObiStore, known: Sequence[GatheringRecord], *, derives: bool) -> None:
+    """Raise where a database that knows *known* must not be made again from what *store* has.
+
+    As :func:`check_owner`; where the store *derives* journals from its files, they may be missing.
+    """
+    for gathering in known:
+        path = store.journal(gathering.tist)
+        if path.exists():
+            _check_journal(store, path, gathering)
+        elif not derives:
+            raise _missing(store, path, known)
+        elif not _is_here(store, gathering) and any(map(gathering.counts.get, _STORED)):
+            raise _foreign(store, gathering)
+
+
+def _missing(
+    store: ObiStore, path: Path, known: Sequence[GatheringRecord]
+) -> BadStore | BadJournal:
+    if not any(_is_here(store, one) for one in known):
+        return _foreign(store, known[0])
+    return BadJournal(
+        path, "missing, and the database knows its gathering; put this journal back from a copy"
+    )
+
+
+def _check_journal(store: ObiStore, path: Path, gathering: GatheringRecord) -> None:
+    if not gathering.applied:
+        return
+    if not _is_of(path, gathering):
+        if not head(path).get("derived"):
+            raise _foreign(store, gathering)
+        return
+    size = path.stat().st_size
+    if size < gathering.applied or (gathering.ended and size > gathering.applied):
+        longer = "longer" if size > gathering.applied else "shorter"
+        raise BadJournal(
+            path,
+            f"{size} bytes, {longer} than the {gathering.applied} that the database took in; put"
+            " this journal back from a copy",
+        )
+
+
+def _foreign(store: ObiStore, gathering: GatheringRecord) -> BadStore:
+    return BadStore(
+        f"{store.root}: the database is of another store: it knows the gathering {gathering.tist};"
+        " take away records.sqlite, or name another database in LAFKA_CACHING_DATABASE"
+    )
+
+
+def _is_of(path: Path, gathering: GatheringRecord) -> bool:
+    return str(head(path).get("run")) == gathering.run
+
+
+def _is_here(store: ObiStore, gathering: GatheringRecord) -> bool:
+    """Return whether the store has the gathering, by its journal or by its folder alone."""
+    path = store.journal(gathering.tist)
+    return _is_of(path, gathering) if path.exists() else store.folder(gathering.tist).is_dir()
+
 
 LINES = 4096
 """Lines of a journal that are applied together."""
@@ -40,7 +145,7 @@ def open_records(store: ObiStore, database: str = "", *, read_only: bool = False
         check_owner(store, known)
         if read_only and not known and store.journals():
             raise BadStore(
-                f"{store.root}: the database has nothing of the journals, from which scrapy archec"
+                f"{store.root}: the database has nothing of the journals, from which lafka archec"
                 " rebuild makes it"
             )
     except BaseException:
@@ -86,7 +191,7 @@ def catch_up(store: ObiStore, records: Records) -> None:
             continue
         if not start and tist < newest.get(str(head(path).get("kind")), 0):
             raise BadStore(
-                f"{path}: older than what the database has, which scrapy archec rebuild makes again"
+                f"{path}: older than what the database has, which lafka archec rebuild makes again"
             )
         prove(path, tist, start)
         lacking.append((tist, start))
@@ -112,7 +217,7 @@ def anew(store: ObiStore, database: str = "", *, derives: bool = False) -> Itera
 
     A MongoDB is emptied first: it has no name under which it could be replaced. Before that, the
     journals are read, and asked is whose records are there: raises as
-    :func:`~lafka.archec.records.owning.check_replaced`, of which *derives* is.
+    :func:`~lafka.archec.records.opening.check_replaced`, of which *derives* is.
     """
     check = partial(check_replaced, store, derives=derives)
     if database:
@@ -144,7 +249,7 @@ def anew(store: ObiStore, database: str = "", *, derives: bool = False) -> Itera
         raise StorageTrouble(path, error) from error
 
 
-def _known(path: Path) -> Sequence[Gathering]:
+def _known(path: Path) -> Sequence[GatheringRecord]:
     """The gatherings of the database at *path*, none where none can be read in it."""
     with suppress(BadStore, RecordsAway):
         records = SqliteRecords(path, read_only=True)

@@ -8,7 +8,7 @@ journals have what is lost then.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -18,14 +18,15 @@ from lafka.archec.records import (
     GROUPS,
     VERSION,
     Content,
-    Gathering,
+    DataProblem,
+    GatheringRecord,
     Kind,
     Last,
     Obi,
     Pointer,
     Present,
+    Records,
     Refipo,
-    Told,
     in_batches,
     in_groups,
     told_as_away,
@@ -71,7 +72,7 @@ _CHECKPOINT = "PRAGMA wal_autocheckpoint = 8000"
 _told = told_as_away(sqlite3.Error)
 
 
-class SqliteRecords:
+class SqliteRecords(Records):
     """The records in the file at *path*, made where there is none.
 
     ``BadStore`` where it is of another version, or no database; ``RecordsAway``.
@@ -100,7 +101,7 @@ class SqliteRecords:
                 known = self._known(ids(lines))
                 self._save(fold(gathering, upto, lines, known))
 
-    def _gathering(self, tist: int) -> Gathering | None:
+    def _gathering(self, tist: int) -> GatheringRecord | None:
         row = self._db.execute("SELECT * FROM gathering WHERE tist = ?", [tist]).fetchone()
         return gathering_of(row) if row else None
 
@@ -158,9 +159,6 @@ class SqliteRecords:
         gathering = self._gathering(journal)
         return gathering.applied if gathering else 0
 
-    def last(self, kind: Kind, obi: str) -> Last | None:
-        return self.last_many(kind, [obi]).get(obi)
-
     @_told
     def last_many(self, kind: Kind, obis: Iterable[str]) -> dict[str, Last]:
         found = {}
@@ -193,20 +191,11 @@ class SqliteRecords:
             found.update(self._db.execute(asked, (KINDS[kind], *some)))
         return found
 
-    def present(self, kind: Kind) -> Iterator[Present]:
-        page = self._present(kind, "")
-        while page:
-            yield from page
-            page = self._present(kind, page[-1][0])
-
     @_told
-    def _present(self, kind: Kind, after: str) -> list[Present]:
+    def present_page(self, kind: Kind, after: str) -> list[Present]:
         asked = f"""SELECT id, key, coalesce(archive, '') FROM obi WHERE kind = ? AND id > ?
           AND noted IS NOT NULL AND lost IS NULL ORDER BY id LIMIT {_PAGE}"""
         return self._db.execute(asked, [KINDS[kind], after]).fetchall()
-
-    def held(self, kind: Kind, md5: str) -> list[Content]:
-        return list(self._contents(kind, [md5]))
 
     def held_many(self, kind: Kind, md5s: Iterable[str]) -> dict[str, list[Content]]:
         found: dict[str, list[Content]] = {}
@@ -296,29 +285,20 @@ class SqliteRecords:
           FROM obi GROUP BY {columns}"""
         return in_groups((count_of(names, row) for row in self._db.execute(asked)), by)
 
-    def walk(self, kind: Kind, prefix: str = "") -> Iterator[Obi]:
-        # Page by page: what is written meanwhile disturbs no open cursor, and is not held up.
-        page = self._page(kind, ">=", prefix)
-        while page:
-            for obi in page:
-                if not obi.id.startswith(prefix):
-                    return
-                yield obi
-            page = self._page(kind, ">", page[-1].id)
-
     @_told
-    def _page(self, kind: Kind, than: str, obi: str) -> Sequence[Obi]:
+    def page(self, kind: Kind, obi: str, *, is_behind: bool) -> Sequence[Obi]:
+        than = ">" if is_behind else ">="
         asked = f"""SELECT {",".join(COLUMNS)} FROM obi WHERE kind = ? AND id {than} ?
           ORDER BY id LIMIT {_ASKED}"""
         return self._whole(list(map(obi_of, self._db.execute(asked, [KINDS[kind], obi]))))
 
     @_told
-    def gatherings(self) -> list[Gathering]:
+    def gatherings(self) -> list[GatheringRecord]:
         rows = self._db.execute("SELECT * FROM gathering ORDER BY tist")
         return list(map(gathering_of, rows))
 
     @_told
-    def keep_problems(self, run: str, told: Iterable[Told]) -> None:
+    def keep_problems(self, run: str, told: Iterable[DataProblem]) -> None:
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.execute("DELETE FROM problem")
@@ -326,11 +306,11 @@ class SqliteRecords:
             self._db.executemany("INSERT INTO problem VALUES (?,?,?,?,?,?)", rows)
 
     @_told
-    def problems(self, archive: str | None = None) -> list[Told]:
+    def problems(self, archive: str | None = None) -> list[DataProblem]:
         asked = """SELECT archive, file, line, code, sentence FROM problem
           WHERE ?1 IS NULL OR archive = ?1 ORDER BY file, line, code"""
         return [
-            Told(archive=row[0], file=row[1], line=row[2], code=row[3], sentence=row[4])
+            DataProblem(archive=row[0], file=row[1], line=row[2], code=row[3], sentence=row[4])
             for row in self._db.execute(asked, [archive])
         ]
 
@@ -385,7 +365,7 @@ def _connected(path: Path, *, read_only: bool) -> sqlite3.Connection:
             _check(path, version)
             db.execute(PASSED)  # a cache, which a database of before does not have
     except sqlite3.DatabaseError as error:
-        raise BadStore(f"{path}: {error}; scrapy archec rebuild makes it again") from None
+        raise BadStore(f"{path}: {error}; lafka archec rebuild makes it again") from None
     return db
 
 
@@ -401,7 +381,7 @@ def _anew(path: Path) -> sqlite3.Connection:
 
 def _for_reading(path: Path) -> sqlite3.Connection:
     if not path.exists():
-        raise BadStore(f"{path}: no database; scrapy archec rebuild makes it from the journals")
+        raise BadStore(f"{path}: no database; lafka archec rebuild makes it from the journals")
     # On a disk that cannot be written WAL needs the promise that nobody else writes either.
     for mode in ("mode=ro", "mode=ro&immutable=1"):
         db = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None)
@@ -418,6 +398,6 @@ def _for_reading(path: Path) -> sqlite3.Connection:
 def _check(path: Path, version: int) -> None:
     if version != VERSION:
         raise BadStore(
-            f"{path}: a database of version {version}, not {VERSION}; scrapy archec rebuild"
+            f"{path}: a database of version {version}, not {VERSION}; lafka archec rebuild"
             " makes it from the journals"
         )

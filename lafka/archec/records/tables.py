@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from lafka.archec.records import VERSION, Content, Gathering, Kind, Last, Obi, Refipo, State
+from lafka.archec.records import VERSION, Content, GatheringRecord, Kind, Last, Obi, Refipo, State
 
 KINDS = {Kind.TOBI: 0, Kind.FOBI: 1}
 _KIND_OF = {number: kind for kind, number in KINDS.items()}
@@ -138,7 +138,7 @@ def refipo_of(row: Sequence[Any]) -> Refipo:
     )  # fmt: skip
 
 
-def row_of_gathering(gathering: Gathering) -> tuple[Any, ...]:
+def row_of_gathering(gathering: GatheringRecord) -> tuple[Any, ...]:
     return (
         gathering.tist, gathering.kind, json.dumps(gathering.source), gathering.run,
         gathering.ended, gathering.killed, json.dumps(gathering.counts),
@@ -146,8 +146,8 @@ def row_of_gathering(gathering: Gathering) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def gathering_of(row: Sequence[Any]) -> Gathering:
-    return Gathering(
+def gathering_of(row: Sequence[Any]) -> GatheringRecord:
+    return GatheringRecord(
         tist=row[0], kind=row[1], source=json.loads(row[2]), run=row[3], ended=bool(row[4]),
         killed=bool(row[5]), counts=json.loads(row[6]), withheld=json.loads(row[7]),
         applied=row[8],

@@ -7,11 +7,15 @@ Depends on nothing but handles and URIs: no Scrapy, no file, no socket. The rule
 of what is told as odd, are in docs/redif.md.
 """
 
-from lafka.archec.redif.decoding import Decoded, decoded, with_line_feeds
-from lafka.archec.redif.reading import MOST_PROBLEMS, Find, Found, Passed, Reader, read
-from lafka.archec.redif.restrictions import Restrictions
-from lafka.archec.redif.splitting import LONGEST_TEMPLATE, Readable
-from lafka.archec.redif.templates import Cluster, Field, File, Template, uris_of
+from lafka.archec.redif.reading import MOST_PROBLEMS, Find, MatchedTemplate, Passed, Reader, read
+from lafka.archec.redif.splitting import (
+    LONGEST_TEMPLATE,
+    Decoded,
+    Readable,
+    decoded,
+    with_line_feeds,
+)
+from lafka.archec.redif.templates import Cluster, Field, File, Restrictions, Template, uris_of
 from lafka.archec.redif.vocabulary import ITEMS, TYPES
 
 __all__ = [
@@ -24,7 +28,7 @@ __all__ = [
     "Field",
     "File",
     "Find",
-    "Found",
+    "MatchedTemplate",
     "Passed",
     "Readable",
     "Reader",

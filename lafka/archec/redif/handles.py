@@ -59,7 +59,7 @@ class Handle:
 
     @property
     def number(self) -> str | None:
-        """What follows the series; None for an archive, a series, an institution."""
+        """The part behind the series; None for an archive, a series, an institution."""
         parts = self.parts
         return parts[3] if len(parts) > 3 else None
 
@@ -71,7 +71,7 @@ class Handle:
 
     @property
     def folder(self) -> str:
-        """Where its template belongs below ``ReDIF_directory``: ``nbr/nberwo``, else ``nbr``."""
+        """The folder of its template below ``ReDIF_directory``: ``nbr/nberwo``, else ``nbr``."""
         parts = self.parts
         return "/".join(parts[1:3]) if len(parts) == 4 else parts[1]
 

@@ -1,7 +1,7 @@
 """The reader: bytes of a file -> its templates, whatever the bytes are.
 
 It is tolerant by design: an archive must keep a template that one unknown field makes invalid.
-What is odd is told as problems (``archec.problems``, docs/redif.md).
+What is odd is given as problems (``vocabulary.CODES``, docs/redif.md).
 """
 
 from __future__ import annotations
@@ -14,19 +14,18 @@ from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from lafka.archec.redif import handles, uris, vocabulary
-from lafka.archec.redif.decoding import decoded, lines_of
-from lafka.archec.redif.problems import Problem
-from lafka.archec.redif.shapes import disorder, shape
 from lafka.archec.redif.splitting import (
     LONGEST_TEMPLATE,
     Block,
     Readable,
     blocks,
+    decoded,
     line_ends,
+    lines_of,
     slices,
 )
 from lafka.archec.redif.templates import Template
-from lafka.archec.redif.vocabulary import JOINED, PROSE, TYPES, Verdict
+from lafka.archec.redif.vocabulary import JOINED, PROSE, TYPES, Problem, Verdict, disorder, shape
 from lafka.errors import BadHandle, BadUrl, printable
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ MOST_PROBLEMS = 1_000
 """Of one file; the rest is counted."""
 
 
-class Found(NamedTuple):
+class MatchedTemplate(NamedTuple):
     """A template that need not be read: which of those that are known, with how many problems."""
 
     place: int
@@ -48,7 +47,7 @@ class Found(NamedTuple):
 Passed = tuple[int, int]
 """A template that was not read: its place among those that are known, and its line."""
 
-Find = Callable[[bytes], Found | None]
+Find = Callable[[bytes], MatchedTemplate | None]
 """Which of the known templates, all whole and with a usual beginning, has these bytes."""
 
 _LONGEST_NAME = 60

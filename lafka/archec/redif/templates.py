@@ -1,4 +1,4 @@
-"""A template as it was read, and what stands in it: fields, clusters, files."""
+"""A template as it was read, with its fields, clusters and files, and what restricts these."""
 
 from __future__ import annotations
 
@@ -15,9 +15,37 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lafka.archec.redif.handles import Handle
-    from lafka.archec.redif.problems import Problem
-    from lafka.archec.redif.shapes import FileShape, Shape
     from lafka.archec.redif.uris import FileUri
+    from lafka.archec.redif.vocabulary import FileShape, Problem, Shape
+
+
+_ENCLOSING = ("archive", "series")
+
+
+class Restrictions:
+    """The restrictions of series and archives; whole when all their templates were added."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, str] = {}
+
+    def add(self, template: Template) -> None:
+        """Take what *template* says, if it is of an archive or a series; the first one counts."""
+        if template.type in _ENCLOSING and template.handle:
+            said = template.first("Restriction")
+            if said:
+                self._said.setdefault(template.handle.text, said)
+
+    def of(self, handle: Handle, file: File) -> str | None:
+        """Return what restricts *file* of the template with *handle*; None for nothing.
+
+        The nearest that says anything counts: the file, the template, the series, the archive;
+        ``none`` says that nothing does.
+        """
+        if file.restriction or file.free:
+            return file.restriction
+        said = next(filter(None, map(self._said.get, handle.enclosing)), None)
+        return restricting(said)
+
 
 _SIZE = re.compile(
     r"(?:about |ca\.? |~)?([0-9]+(?:[.,][0-9]+)?) *"
@@ -59,7 +87,7 @@ class Cluster(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """What a template says of one file; ``RePEc:nbr:nberwo:0001#file-1`` is its pointer.
+    """A file as its template describes it; ``RePEc:nbr:nberwo:0001#file-1`` is its pointer.
 
     ``n`` is the position of its File-URL in the template, from 1. ``url`` is the value as it
     stands there, ``uris`` its one or two readings, none where it cannot be asked for. ``size`` is
@@ -149,7 +177,7 @@ class Template:
 
     @property
     def restriction(self) -> str | None:
-        """What restricts the access to all files of the template."""
+        """The text that restricts the access to all files of the template."""
         return restricting(next(filter(None, self.all("Restriction")), None))
 
 

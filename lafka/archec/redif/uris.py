@@ -1,4 +1,4 @@
-"""What a ``File-URL`` says -> the URI that is the id of a file; the paper left that open.
+"""The way from a ``File-URL`` to the URI that is the id of a file; the paper left that open.
 
 The normal form N(u) is RFC 3986, 6.2.2 and 6.2.3, over exactly what Scrapy puts on the wire, so
 the id *is* the request: ``w3lib.url.safe_url_string(N(u)) == N(u)`` and ``N(N(u)) == N(u)``.

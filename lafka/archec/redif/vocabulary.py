@@ -1,14 +1,70 @@
-"""The fields and clusters of ReDIF version 1, by type of template, as data.
+"""The fields and clusters of ReDIF version 1 as data, and the closed list of oddities.
 
 Source: "ReDIF version 1" (openlib.org), and what RePEc has taken up since: ``DOI``,
-``Quaternary-``, ``Publication-Type``.
+``Quaternary-``, ``Publication-Type``. The codes of oddities are those of docs/redif.md.
+Templates of one archive have the same few orders of field names again and again, so each order
+is examined once (``shape``).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+
+CODES = {
+    # The file
+    "unreadable": "a file or folder cannot be read; its archive cannot lose anything in this run",
+    "truncated": "a tarball ends too early or is damaged; nothing can be lost in this run",
+    "passed-over": "a member of a tarball is no plain file below it, or is larger than any can be",
+    "no-template": "bytes stand before the first template, or there is none",
+    "not-told": "the file has more problems than are told one by one",
+    # The bytes
+    "control-character": "NUL or Ctrl-Z",
+    "replacement-character": "U+FFFD: an earlier program lost a character",
+    "conflict-marker": "a line that git left behind in a merge",
+    # The template
+    "unknown-type": "the template is of none of the ten types",
+    "too-long": "the template is longer than 4 MiB; what lies beyond is left out",
+    "no-handle": "the template has no handle",
+    "bad-handle": "the handle is none",
+    "repeated-handle": "the template has several handles; the first counts",
+    "duplicate-handle": "another template has the same handle and another text",
+    # The fields
+    "glued-field": "Template-Type stands behind other text: a line end is missing before it",
+    "spaced-field": "blanks stand before the colon of a field",
+    "misspelt-field": "a name is one edit away from that of a field, and is taken for it",
+    "unknown-field": "a field is none of this type of template",
+    "unindented-line": "a line within prose looks like a field and is none: it goes on",
+    "stray-cluster-field": "a field of a cluster stands before any key field of that cluster",
+    "repeated-field": "a field stands twice that may stand once; the first counts",
+    "bad-uri": "a File-URL cannot be asked for",
+}
+"""Code -> what it says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Problem:
+    """A fact about one place of RePEc data.
+
+    ``file`` is the path below the source, ``line`` counts from 1 and is 0 where the file as a
+    whole is meant. ``sentence`` is printable and does not name the place.
+    """
+
+    file: str
+    line: int
+    code: str
+    sentence: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}, line {self.line}" if self.line else self.file
+        return f"{place}: {self.code}: {self.sentence}"
+
 
 ITEMS = frozenset(("paper", "article", "chapter", "book", "software"))
 """The types whose templates have files."""
@@ -127,7 +183,7 @@ def learn(kind: str, text: str, name: str) -> None:
 
 
 class Verdict(Enum):
-    """What the beginning of a line up to its colon is."""
+    """The kind of the beginning of a line up to its colon."""
 
     FIELD = "a field"
     SPACED = "a field, with blanks before its colon"
@@ -146,7 +202,7 @@ class Name(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a field stands in a cluster: its prefix, and whether it opens it."""
+    """The place of a field in a cluster: its prefix, and whether it opens it."""
 
     prefix: str
     opens: bool
@@ -249,3 +305,80 @@ def judged(kind: str, text: str) -> Name:
     if kind in ITEMS and (canonical := _IN_ITEMS.get(lower)):
         return Name(Verdict.FOREIGN, canonical)
     return Name(Verdict.UNKNOWN, name)
+
+
+_LONGEST_KEPT = 300  # fields; the order of a longer template is not kept
+_OF_FILES = frozenset(("File-Format", "File-Function", "File-Size", "File-Restriction"))
+_ONCE = SINGLE | _OF_FILES
+
+
+class FileShape(NamedTuple):
+    """The places of the fields of a file cluster in their template, 0 where they are missing."""
+
+    url: int
+    format: int = 0
+    function: int = 0
+    size: int = 0
+    restriction: int = 0
+
+
+class Shape(NamedTuple):
+    """The places of a template's fields, by their names, and of its files."""
+
+    places: Mapping[str, Sequence[int]]
+    files: tuple[FileShape, ...]
+    in_order: bool
+
+    def of(self, name: str) -> Sequence[int]:
+        """Return where the fields of that name, in any case, stand."""
+        if name in self.places:
+            return self.places[name]
+        lower = name.lower()
+        return next((at for other, at in self.places.items() if other.lower() == lower), ())
+
+
+def shape(names: Sequence[str]) -> Shape:
+    """The shape of a template that has fields of these names."""
+    if len(names) > _LONGEST_KEPT:
+        return _shape.__wrapped__(tuple(names))
+    return _shape(tuple(names))
+
+
+@lru_cache(maxsize=4096)
+def _shape(names: tuple[str, ...]) -> Shape:
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        places.setdefault(name, []).append(place)
+    in_order = not any(disorder(names))
+    return Shape(places=places, files=tuple(_files(names)), in_order=in_order)
+
+
+def _files(names: tuple[str, ...]) -> Iterator[FileShape]:
+    gathered: dict[str, int] = {}
+    for place, name in enumerate(names):
+        if name == "File-URL":
+            if gathered:
+                yield FileShape(**gathered)
+            gathered = {"url": place}
+        elif gathered and name in _OF_FILES:
+            gathered.setdefault(name.partition("-")[2].lower(), place)
+    if gathered:
+        yield FileShape(**gathered)
+
+
+def disorder(names: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+    """Place, code and sentence of each field that stands too often or outside its cluster."""
+    opened: set[str] = set()
+    seen: set[str] = set()
+    for at, name in enumerate(names):
+        if place := PLACES.get(name):
+            if place.opens:
+                opened.add(place.prefix)
+                opened.discard(f"{place.prefix}-Workplace")
+                seen -= _OF_FILES if place.prefix == "File" else frozenset()
+            elif place.prefix not in opened:
+                yield at, "stray-cluster-field", f"{name} before any {place.prefix} that it is of"
+        if name in _ONCE:
+            if name in seen:
+                yield at, "repeated-field", name
+            seen.add(name)

@@ -1,1 +1,1 @@
-"""The store as it is asked: queries, and the holdings of a gateway."""
+"""The uses of a store: queries, the holdings of a gateway, and lists of futlis."""

@@ -18,8 +18,7 @@ from lafka.archec.records import Kind, Obi, Records, State
 from lafka.archec.records.sqlite import NAME
 from lafka.archec.serve.queries import incidences, the_id
 from lafka.archec.store.folders import ObiStore
-from lafka.archec.store.journals import Line
-from lafka.archec.store.withdrawals import Withdrawals
+from lafka.archec.store.journals import Line, Withdrawals
 from lafka.errors import KeeperError, NotHeld
 from lafka.memento.holdings import Elsewhere, Held, HeldFile, History, Version, Withdrawn
 from lafka.payloads import MEDIA_TYPES, SNIFF, kind_of
@@ -129,7 +128,7 @@ class StoreHoldings:
         return [asdict(one) | {"key": one.key} for one in records.refipos(name, at)]
 
     def listed(self) -> None:
-        """No list: ``scrapy futlis`` makes one."""
+        """No list: ``lafka futlis`` makes one."""
         return
 
     def about(self) -> Mapping[str, Any]:

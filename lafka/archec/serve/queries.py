@@ -1,4 +1,4 @@
-"""What the store tells of an obi: its bytes at a time, its versions, what points where."""
+"""Queries about an obi: its bytes at a time, its versions, what points where."""
 
 from __future__ import annotations
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lafka.errors import BadJournal, StorageTrouble, TornJournal
 from lafka.storage.folders import DRAFT, sync_folder
@@ -20,11 +21,18 @@ from lafka.storage.locks import lock_file
 from lafka.warc.format.sources import write_all
 from lafka.warc.writing.names import rename_new
 
+if TYPE_CHECKING:
+    from lafka.archec.store.folders import ObiStore
+
 FORMAT = 1
 Line = Mapping[str, Any]
 """An object of a journal: the first has ``gathering``, each other one ``e``, what it tells."""
 STORED = ("appearance", "change")
 EVENTS = (*STORED, "deletion", "visit", "miss", "withheld", "withdrawn", "end")
+WITHDRAW = "withdraw"
+"""The source that the first line of a journal of withdrawals names."""
+_SETTLED = 2 * 10**9
+"""Nanoseconds after which a folder that changes again has another mtime."""
 _TAIL = 1 << 16
 _CHUNK = 4096
 _PIECE = 1 << 20
@@ -281,3 +289,52 @@ def in_chunks(lines: Iterable[tuple[int, Line]], size: int) -> Iterator[tuple[in
             chunk = []
     if chunk:
         yield place, chunk
+
+
+class Withdrawals:
+    """The withdrawals of *store* as they are at each question; only their journals are read.
+
+    Of a damaged one what is whole counts: the check tells of it. ``StorageTrouble``.
+    """
+
+    def __init__(self, store: ObiStore) -> None:
+        self._store = store
+        self._stamp = -1
+        self._looked_at: set[int] = set()
+        self._open: set[int] = set()  # that may get further lines
+        self._why: dict[tuple[str, int | None], str] = {}
+
+    def why(self, obi: str, tist: int) -> str:
+        """Return why the version of *obi* noted at *tist* was taken down; empty where it
+        was not.
+        """
+        self._look()
+        return self._why.get((obi, tist)) or self._why.get((obi, None), "")
+
+    def _look(self) -> None:
+        """Take in what came since; a folder of journals that is as it was has no new ones."""
+        stamp = self._store.journal(0).parent.stat().st_mtime_ns
+        if stamp != self._stamp:
+            fresh = set(self._store.journals()) - self._looked_at
+            self._open |= {tist for tist in fresh if self._is_withdrawal(tist)}
+            self._looked_at |= fresh
+            is_settled = time.time_ns() - stamp > _SETTLED
+            self._stamp = stamp if is_settled else -1
+        for tist in sorted(self._open):
+            self._read(tist)
+
+    def _is_withdrawal(self, tist: int) -> bool:
+        with suppress(BadJournal):
+            return head(self._store.journal(tist)).get("source") == WITHDRAW
+        return False
+
+    def _read(self, tist: int) -> None:
+        path = self._store.journal(tist)
+        ended = is_ended(path)  # before it is read: what comes later is no line of it
+        with suppress(BadJournal):
+            for _, line in read(path):
+                if line.get("e") == "withdrawn":
+                    told = str(line.get("why") or "no reason is told")
+                    self._why[line["id"], line.get("tist")] = told
+        if ended:
+            self._open.discard(tist)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
@@ -42,7 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return attempt(verb, lambda: print(overview()))
     own = _names(ours)
     if verb not in own and verb not in verbs():
-        print(f"lafka: no command is called {verb!r}; lafka -h lists them", file=sys.stderr)
+        near = " or ".join(get_close_matches(verb, sorted({*own, *verbs()}), n=3))
+        meant = f"; {near} meant?" if near else ";"
+        print(f"lafka: no command is called {verb!r}{meant} lafka -h lists them", file=sys.stderr)
         return 2
     if verb in own and (made := _made(own[verb])) and isinstance(made, PlainCommand):
         try:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from lafka.filesets.archive.filesets import Filesets
-    from lafka.filesets.checking.problems import FilesetProblem
     from lafka.storage.deeds import Deed
+    from lafka.witness.problems import FileProblem
 
 _GIVEN = {"type": "type", "strategy": "strategy"}
 _FLAGS = {"latest": "latest", "force": "force", "dry_run": "dry"}
@@ -131,7 +131,7 @@ def _files(filesets: Filesets, fileset_id: str, name: str | None) -> Iterator[di
 # ---- Checking and mending
 
 
-def check(settings: BaseSettings | None, *, quick: bool) -> Iterator[FilesetProblem]:
+def check(settings: BaseSettings | None, *, quick: bool) -> Iterator[FileProblem]:
     """Return what is wrong with the filesets and items of the archive."""
     from lafka.filesets.checking.filesets import check_filesets  # noqa: PLC0415
     from lafka.filesets.crawling.targets import target_of  # noqa: PLC0415

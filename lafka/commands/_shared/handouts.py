@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lafka.commands._shared.choosing import named
 from lafka.errors import BadArgument, KeeperError, NotHeld, StorageTrouble
-from lafka.papers.archive.unpacking import put_into
+from lafka.papers.archive.copy_out import put_into
 
 if TYPE_CHECKING:
     from argparse import Namespace

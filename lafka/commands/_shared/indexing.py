@@ -1,4 +1,4 @@
-"""What ``scrapy index`` adds when it is asked to: captures, and titles by the obi store."""
+"""What ``lafka index`` adds when it is asked to: captures, and titles by the obi store."""
 
 from __future__ import annotations
 

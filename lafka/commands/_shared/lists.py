@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-    from lafka.papers.lists.faults import Account
+    from lafka.papers.lists.faults import ListAccount
 
 MOST_HOSTS = 5
 
@@ -54,24 +54,25 @@ def check_list(settings: BaseSettings, given: Mapping[str, str]) -> int:
 
     ``BadArgument``, ``BadList`` where it cannot be read at all.
     """
-    from lafka.papers.crawling.arguments import Arguments, scheme_of  # noqa: PLC0415
-    from lafka.papers.lists.faults import Account  # noqa: PLC0415
+    from lafka.papers.crawling.arguments import FutliArguments, scheme_of  # noqa: PLC0415
+    from lafka.papers.lists.faults import ListAccount  # noqa: PLC0415
 
-    arguments = Arguments.parse(settings, given, looked_at=False)
-    account = Account.of(arguments.lines(scheme_of(settings, arguments.collection)))
+    arguments = FutliArguments.parse(settings, given, looked_at=False)
+    account = ListAccount.of(arguments.lines(scheme_of(settings, arguments.collection)))
     for line in _told(account):
         print(line)
     sys.stdout.flush()
     return 1 if account.kinds or account.all_bad else 0
 
 
-def _told(account: Account) -> Iterator[str]:
+def _told(account: ListAccount) -> Iterator[str]:
     sound = account.lines - account.bad
     yield f"{account.lines} lines, {sound} can be asked for, {account.bad} cannot"
     yield f"{account.restricted} restricted, {account.duplicates} said before"
     most = ", ".join(f"{host} {count}" for host, count in account.hosts.most_common(MOST_HOSTS))
-    yield f"{len(account.hosts)} hosts{f': {most}' if most else ''}"
+    hosts = "1 host" if len(account.hosts) == 1 else f"{len(account.hosts)} hosts"
+    yield f"{hosts}{f': {most}' if most else ''}"
     kinds = sorted(account.kinds.values(), key=lambda kind: -kind.count)
     yield from chain.from_iterable(
-        (told, f"    {kind.text}") for told, kind in zip(account.told(), kinds, strict=True)
+        (told, f"    {kind.text}") for told, kind in zip(account.sentences(), kinds, strict=True)
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 LOOPBACK = ["127.0.0.0/8", "::1/128"]
-"""Where the server of ``scrapy bench`` listens."""
+"""Where the server of ``lafka bench`` listens."""
 
 
 def ready(settings: BaseSettings | None, verb: str) -> None:

@@ -1,4 +1,4 @@
-"""``scrapy archec VERB``: each verb is a module here with a ``run`` that gives the exit code."""
+"""``lafka archec VERB``: each verb is a module here with a ``run`` that gives the exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``scrapy tobi`` is asked for by settings and options, and the account of what came of it."""
+"""What ``lafka tobi`` is asked for by settings and options, and the account of what came of it."""
 
 from __future__ import annotations
 

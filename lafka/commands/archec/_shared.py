@@ -42,7 +42,7 @@ def to_be_filled(
     """The store that is set and its records, to be written; a *dry* run reads them, or before the
     first run an empty store elsewhere.
     """
-    from lafka.archec.gather.dry_run import empty_store  # noqa: PLC0415
+    from lafka.archec.gather.runs import empty_store  # noqa: PLC0415
 
     if dry and _is_unfilled(settings):
         with empty_store() as opened:

@@ -1,4 +1,4 @@
-"""``scrapy archec adopt DIR``: a tree by the paper's rule becomes an obi store, in place."""
+"""``lafka archec adopt DIR``: a tree by the paper's rule becomes an obi store, in place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 HELP = "take over a store of the first ArchEc, as it is and where it is"
-EXAMPLE = "scrapy archec adopt /srv/archec/archive"
+EXAMPLE = "lafka archec adopt /srv/archec/archive"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -20,7 +20,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(opts: Namespace, settings: BaseSettings) -> int:  # noqa: ARG001
-    from lafka.archec.gather.rebuilding import adopted, derive  # noqa: PLC0415
+    from lafka.archec.gather.recovery import adopted, derive  # noqa: PLC0415
     from lafka.archec.records import Kind  # noqa: PLC0415
     from lafka.archec.records.opening import anew  # noqa: PLC0415
 
@@ -31,7 +31,7 @@ def run(opts: Namespace, settings: BaseSettings) -> int:  # noqa: ARG001
         for derived in derive(store, stack.enter_context(anew(store))):
             obis += derived.obis
             for path in derived.strange:
-                print(f"scrapy archec adopt: {path}: no obi's, left as it is", file=sys.stderr)
+                print(f"lafka archec adopt: {path}: no obi's, left as it is", file=sys.stderr)
                 code = 1
     print(f"{obis} obis taken over; set LAFKA_OBJECT_STORE={store.root}", file=sys.stderr)
     return code

@@ -1,4 +1,4 @@
-"""``scrapy archec check``: proves the store sound."""
+"""``lafka archec check``: proves the store sound."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 HELP = "hold every file and the database against the journals, a JSON line a problem"
-EXAMPLE = "scrapy archec check --quick || echo damaged"
+EXAMPLE = "lafka archec check --quick || echo damaged"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""``scrapy archec list``: which obis were found, noted, changed or lost in a time."""
+"""``lafka archec list``: which obis were found, noted, changed or lost in a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 HELP = "list what was found, noted, changed or lost in a time, oldest first, a JSON line each"
-EXAMPLE = "scrapy archec list --lost 2026-11-01 2026-12-01 --archive nbr"
+EXAMPLE = "lafka archec list --lost 2026-11-01 2026-12-01 --archive nbr"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""``scrapy archec pull ARCHIVE``: futs of an archive of papers come into the obi store."""
+"""``lafka archec pull ARCHIVE``: futs of an archive of papers come into the obi store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 HELP = "take in the futs of an archive of papers whose futlis templates of the store point at"
-EXAMPLE = "scrapy archec pull archive"
+EXAMPLE = "lafka archec pull archive"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -42,6 +42,6 @@ def run(opts: Namespace, settings: BaseSettings) -> int:
         found = offers(archive, problems)
         report = pull(store, records, found, source=source, run=name, clocks=clocks)
     for problem in (*problems, *report.problems):
-        print(f"scrapy archec pull: {problem}", file=sys.stderr)
+        print(f"lafka archec pull: {problem}", file=sys.stderr)
     print(json.dumps({"gatherings": report.tists, **dict(sorted(report.counts.items()))}))
     return 1 if problems or report.problems else 0

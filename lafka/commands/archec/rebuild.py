@@ -1,4 +1,4 @@
-"""``scrapy archec rebuild``: makes the database of the obi store again."""
+"""``lafka archec rebuild``: makes the database of the obi store again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 HELP = "make the database again from the journals"
-EXAMPLE = "scrapy archec rebuild --from-files"
+EXAMPLE = "lafka archec rebuild --from-files"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -35,12 +35,12 @@ def run(opts: Namespace, settings: BaseSettings) -> int:
         database = said(settings, "LAFKA_CACHING_DATABASE")
         records = stack.enter_context(anew(store, database, derives=opts.from_files))
         if opts.from_files:
-            from lafka.archec.gather.rebuilding import derive  # noqa: PLC0415
+            from lafka.archec.gather.recovery import derive  # noqa: PLC0415
 
             for derived in derive(store, records):
                 print(f"{derived.tist}: a journal for {derived.obis} obis")
                 for path in derived.strange:
-                    print(f"scrapy archec rebuild: {path}: no obi's", file=sys.stderr)
+                    print(f"lafka archec rebuild: {path}: no obi's", file=sys.stderr)
                     code = 1
         else:
             catch_up(store, records)

@@ -1,4 +1,4 @@
-"""``scrapy archec recover``: ends gatherings that were killed, keeps what crawls captured."""
+"""``lafka archec recover``: ends gatherings that were killed, keeps what crawls captured."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lafka.archec.store.folders import ObiStore
 
 HELP = "end what killed runs of tobi and fobi left, as their next run would"
-EXAMPLE = "scrapy archec recover"
+EXAMPLE = "lafka archec recover"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -64,5 +64,5 @@ def _fobis(store: ObiStore, records: Records, settings: BaseSettings) -> tuple[i
                   f" {one.taken.stored} fobis stored")  # fmt: skip
         for problem in one.problems:
             problems += 1
-            print(f"scrapy archec recover: {problem}", file=sys.stderr)
+            print(f"lafka archec recover: {problem}", file=sys.stderr)
     return count, problems

@@ -1,4 +1,4 @@
-"""``scrapy archec report``: what the store holds, what was lost, whose links rot."""
+"""``lafka archec report``: what the store holds, what was lost, whose links rot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 HELP = "tell what the store holds, what was lost and whose links rot"
-EXAMPLE = "scrapy archec report --by archive -o report.csv"
+EXAMPLE = "lafka archec report --by archive -o report.csv"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def run(opts: Namespace, settings: BaseSettings) -> int:
 
 
 def _mail(opts: Namespace, settings: BaseSettings) -> int:
-    from lafka.archec.letters import is_known, letter  # noqa: PLC0415
+    from lafka.archec.statistics import is_known, letter  # noqa: PLC0415
 
     if opts.by or opts.archive or opts.since or opts.format or opts.output:
         raise BadArgument("--mail stands alone: a text on standard output")

@@ -1,4 +1,4 @@
-"""``scrapy archec serve``: the obi store by Memento, for a colleague, or for a crawl."""
+"""``lafka archec serve``: the obi store by Memento, for a colleague, or for a crawl."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lafka.archec.records import Records
 
 HELP = "serve the store read-only by Memento (RFC 7089), on loopback"
-EXAMPLE = "scrapy archec serve --port 8732"
+EXAMPLE = "lafka archec serve --port 8732"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""``scrapy archec withdraw ID TIST``: notes that a version is taken down; removes nothing."""
+"""``lafka archec withdraw ID TIST``: notes that a version is taken down; removes nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 HELP = "note that a version is taken down; prints the file that the operator then empties"
-EXAMPLE = "scrapy archec withdraw http://x.example/1.pdf 1352481230 --why 'a court, 2 O 5/26'"
+EXAMPLE = "lafka archec withdraw http://x.example/1.pdf 1352481230 --why 'a court, 2 O 5/26'"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def run(opts: Namespace, settings: BaseSettings) -> int:
     ):
         done = withdraw(store, records, obi, tist, why=opts.why, run=run, clocks=clocks)
     if done.others:
-        print(f"scrapy archec withdraw: {done.others} other versions have the same bytes, and lose"
+        print(f"lafka archec withdraw: {done.others} other versions have the same bytes, and lose"
               " them where this file is emptied", file=sys.stderr)  # fmt: skip
     print(done.place)
     return 0

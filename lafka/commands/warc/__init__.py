@@ -1,4 +1,4 @@
-"""``scrapy warc VERB``: each verb is a module here with a ``run`` that gives the exit code."""
+"""``lafka warc VERB``: each verb is a module here with a ``run`` that gives the exit code."""
 
 from __future__ import annotations
 

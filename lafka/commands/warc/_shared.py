@@ -57,7 +57,7 @@ def tell(problems: Iterable[Problem], *, printed: bool) -> int:
         told = ", ".join(
             f"{count} {name}{'s' * (count > 1)}" for name, count in sorted(counts.items())
         )
-        print(f"{told}: scrapy warc check says what", file=sys.stderr)
+        print(f"{told}: lafka warc check says what", file=sys.stderr)
     return 1 if counts["error"] else 0
 
 

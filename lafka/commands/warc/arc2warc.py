@@ -1,4 +1,4 @@
-"""``scrapy warc arc2warc FILE [TARGET]``: ARC to WARC."""
+"""``lafka warc arc2warc FILE [TARGET]``: ARC to WARC."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 HELP = "convert ARC to WARC; a JSON line says what came of it"
-EXAMPLE = "scrapy warc arc2warc old.arc.gz new.warc.gz"
+EXAMPLE = "lafka warc arc2warc old.arc.gz new.warc.gz"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""``scrapy warc cdx FILE...``: a CDX index of files, sorted."""
+"""``lafka warc cdx FILE...``: a CDX index of files, sorted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lafka.warc.problems import Problem
 
 HELP = "write a sorted CDX index of files, 11 columns"
-EXAMPLE = "scrapy warc cdx warcs/*.warc.gz > index.cdx"
+EXAMPLE = "lafka warc cdx warcs/*.warc.gz > index.cdx"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

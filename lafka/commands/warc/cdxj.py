@@ -1,4 +1,4 @@
-"""``scrapy warc cdxj FILE...``: a CDXJ index of files, sorted."""
+"""``lafka warc cdxj FILE...``: a CDXJ index of files, sorted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 HELP = "write a sorted CDXJ index of files, places of payloads included"
-EXAMPLE = "scrapy warc cdxj --folder warcs warcs > warcs/index.cdxj"
+EXAMPLE = "lafka warc cdxj --folder warcs warcs > warcs/index.cdxj"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

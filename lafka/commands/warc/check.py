@@ -1,4 +1,4 @@
-"""``scrapy warc check FILE...``: files held to the standard, their digests computed again."""
+"""``lafka warc check FILE...``: files held to the standard, their digests computed again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 HELP = "hold files to the standard and verify their digests, one JSON line a problem"
-EXAMPLE = "scrapy warc check warcs || echo damaged"
+EXAMPLE = "lafka warc check warcs || echo damaged"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""``scrapy warc get FILE OFFSET``: one record, or what is in it, as bytes."""
+"""``lafka warc get FILE OFFSET``: one record, or what is in it, as bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lafka.warc.reading.stored import StoredRecord
 
 HELP = "write the record at a byte of a file to standard output, inflated"
-EXAMPLE = "scrapy warc get a.warc.gz 5120 --decoded > page.html"
+EXAMPLE = "lafka warc get a.warc.gz 5120 --decoded > page.html"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

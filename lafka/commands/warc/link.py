@@ -1,4 +1,4 @@
-"""``scrapy warc link SOURCE FOLDER``: links to volumes, by names that are unique in one folder."""
+"""``lafka warc link SOURCE FOLDER``: links to volumes, by names that are unique in one folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 HELP = "link to all files below SOURCE from one FOLDER, for tools that know base names alone"
-EXAMPLE = "scrapy warc link archive/warc flat"
+EXAMPLE = "lafka warc link archive/warc flat"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""``scrapy warc ls FILE...``: the records of files, one JSON line each."""
+"""``lafka warc ls FILE...``: the records of files, one JSON line each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 HELP = "list the records of files, one JSON line each"
-EXAMPLE = "scrapy warc ls --type response a.warc.gz | jq -r .url"
+EXAMPLE = "lafka warc ls --type response a.warc.gz | jq -r .url"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

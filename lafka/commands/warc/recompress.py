@@ -1,4 +1,4 @@
-"""``scrapy warc recompress FILE NEW``: the same records, each compressed by itself, or plain."""
+"""``lafka warc recompress FILE NEW``: the same records, each compressed by itself, or plain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 HELP = "write the same records to a new file, a gzip member each if it ends with .gz, else plain"
-EXAMPLE = "scrapy warc recompress one-member.warc.gz by-record.warc.gz"
+EXAMPLE = "lafka warc recompress one-member.warc.gz by-record.warc.gz"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""``scrapy warc repair FILE NEW``: the whole records of a damaged file, in a new one."""
+"""``lafka warc repair FILE NEW``: the whole records of a damaged file, in a new one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 HELP = "copy the whole records of a damaged WARC or ARC to a new one, the rest aside; FILE stays"
-EXAMPLE = "scrapy warc repair torn.warc.gz mended.warc.gz"
+EXAMPLE = "lafka warc repair torn.warc.gz mended.warc.gz"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

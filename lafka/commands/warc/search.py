@@ -1,4 +1,4 @@
-"""``scrapy warc search FILE... --url URL``: captures in files and indexes, the best first."""
+"""``lafka warc search FILE... --url URL``: captures in files and indexes, the best first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 HELP = "find records in files, folders of files and indexes, one JSON line each, the best first"
-EXAMPLE = "scrapy warc search warcs/index.cdxj --url http://a.example/ --time 2020-05 | head -1"
+EXAMPLE = "lafka warc search warcs/index.cdxj --url http://a.example/ --time 2020-05 | head -1"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

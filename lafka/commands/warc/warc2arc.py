@@ -1,4 +1,4 @@
-"""``scrapy warc warc2arc FILE [TARGET]``: WARC to ARC."""
+"""``lafka warc warc2arc FILE [TARGET]``: WARC to ARC."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 HELP = "convert WARC to ARC; a JSON line says what came of it"
-EXAMPLE = "scrapy warc warc2arc new.warc.gz old.arc.gz"
+EXAMPLE = "lafka warc warc2arc new.warc.gz old.arc.gz"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -17,7 +17,7 @@ from lafka.filesets.archive.contents import (
     place_of,
 )
 from lafka.filesets.archive.notes import note
-from lafka.keeping.groups import Conversion, Group, Original, PlannedRecord, derived_id
+from lafka.keeping.groups import Conversion, OriginalRecord, PlannedRecord, RecordGroup, derived_id
 from lafka.warc.format import http
 from lafka.warc.format.sources import Source
 from lafka.warc.reading.stored import StoredRecord
@@ -39,7 +39,7 @@ class FileAnswer:
     decoded: bool = False
 
 
-class FilesetGroup(Group):
+class FilesetGroup(RecordGroup):
     """Records for one commit of the WARC whose *contents* these are."""
 
     def __init__(self, contents: FilesetContents, files: Files) -> None:
@@ -139,7 +139,7 @@ class FilesetGroup(Group):
 
     def _revisit(self, record: StoredRecord, held: HeldBytes, wanted: FileAnswer) -> None:
         """Plan a revisit whose block is the answer's HTTP head."""
-        original = Original(record_id=held.record_id, url=held.url, date=held.date)
+        original = OriginalRecord(record_id=held.record_id, url=held.url, date=held.date)
         made = self.add_revisit(
             record, original, digest=wanted.digest,
             head_length=http.head(record.block()).end, visit_fields=_OF_THE_VISIT,

@@ -20,9 +20,9 @@ from lafka.filesets.archive.contents import NOTE_MAX
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.filesetwarc import FilesetWarc
 from lafka.filesets.archive.notes import What, read_note
+from lafka.filesets.checking import FileProblem
 from lafka.filesets.checking.filesets import check_around, check_fileset, fileset_paths
 from lafka.filesets.checking.items import Bucket, Items
-from lafka.filesets.checking.problems import FilesetProblem
 from lafka.filesets.model.summaries import FilesetVersion
 from lafka.filesets.targets.folder import PART
 from lafka.filesets.targets.item import FILES, ItemDescription
@@ -95,7 +95,7 @@ class FilesetRepair:
             elif problem.severity == "error":
                 yield from _left([problem])
 
-    def _check(self, warc: Path, summary: Path) -> list[FilesetProblem]:
+    def _check(self, warc: Path, summary: Path) -> list[FileProblem]:
         return list(check_fileset(warc, summary, self._items))
 
     def _locked(self, warc: Path) -> FilesetWarc | None:
@@ -122,9 +122,7 @@ class FilesetRepair:
 
     # ---- Items
 
-    def _description(
-        self, warc: Path, problem: FilesetProblem, problems: list[FilesetProblem]
-    ) -> Deed:
+    def _description(self, warc: Path, problem: FileProblem, problems: list[FileProblem]) -> Deed:
         """Write the ``item.json`` that is missing or bad, where the item has all else."""
         item = Path(problem.path).parent.name
         codes, sentence = (problem.code,), problem.sentence
@@ -162,7 +160,7 @@ class FilesetRepair:
         )  # fmt: skip
         return ItemDescription(identifier=item, metadata=metadata, files=files)
 
-    def _part(self, part: Path, problem: FilesetProblem) -> Iterator[Deed]:
+    def _part(self, part: Path, problem: FileProblem) -> Iterator[Deed]:
         """Remove a part of a file that its item, finished, has: nobody goes on with it."""
         final = part.with_name(part.name.removeprefix(PART))
         folder = next((f for f in part.parents if f.parent == self._filesets.items.work), None)
@@ -221,7 +219,7 @@ def _names(version: FilesetVersion, item: str) -> dict[str, str]:
     return found
 
 
-def _wanted(problems: list[FilesetProblem], warc: Path) -> tuple[str, tuple[str, ...]]:
+def _wanted(problems: list[FileProblem], warc: Path) -> tuple[str, tuple[str, ...]]:
     """The deed that mends the WARC's summary, and the codes that ask for it; none if none does."""
     of_the_warc = [p for p in problems if p.path == str(warc)]
     codes = {p.code for p in problems if p.code in _SUMMARY}
@@ -235,7 +233,7 @@ def _wanted(problems: list[FilesetProblem], warc: Path) -> tuple[str, tuple[str,
     return ("recover", tuple(_TAIL)) if tail else ("", ())
 
 
-def _left(problems: Iterable[FilesetProblem]) -> Iterator[Deed]:
+def _left(problems: Iterable[FileProblem]) -> Iterator[Deed]:
     for problem in problems:
         yield _deed(problem.path, "left", (problem.code,), problem.sentence, done=False)
 

@@ -23,8 +23,8 @@ from lafka.filesets.checking.bundles import (
     sums_in,
 )
 from lafka.filesets.checking.items import DESCRIPTION, Bucket, Items
-from lafka.filesets.checking.problems import FilesetProblem, problem
 from lafka.filesets.checking.records import NoRecord, Record, records, stretch, sums
+from lafka.witness.problems import FileProblem, problem
 
 _Trouble = tuple[str, str] | None
 """Code and sentence of what is wrong with one file; None where all is well."""
@@ -32,7 +32,7 @@ _Trouble = tuple[str, str] | None
 
 def check_filesets(
     root: Path, items: Path | None = None, bucket: Bucket | None = None, *, quick: bool = False
-) -> Iterator[FilesetProblem]:
+) -> Iterator[FileProblem]:
     """Yield what is wrong with the filesets of the archive at *root*, whose items are in the folder
     *items*, or in *bucket*; *quick*: sizes and names only.
     """
@@ -53,19 +53,19 @@ def fileset_paths(root: Path) -> Iterator[tuple[Path, Path]]:
 
 def check_fileset(
     warc: Path, suwaf: Path, items: Items, *, quick: bool = False
-) -> Iterator[FilesetProblem]:
+) -> Iterator[FileProblem]:
     """Return what is wrong with one fileset."""
     return _Fileset(warc, suwaf, items).check(quick=quick)
 
 
-def check_around(root: Path, items: Items) -> Iterator[FilesetProblem]:
+def check_around(root: Path, items: Items) -> Iterator[FileProblem]:
     """Yield what is wrong beside the filesets: results without their files, parts."""
     yield from _results(root)
     for part in items.on_their_way():
         yield problem(part, "item-part", "a file on its way: the same request goes on with it")
 
 
-def _results(root: Path) -> Iterator[FilesetProblem]:
+def _results(root: Path) -> Iterator[FileProblem]:
     """No acknowledged result without its files: each digest it names stands in a summary."""
     held = _held(root / "fileset" / "suwaf")
     for feed in sorted((root / "runs").glob("*.jsonl")):
@@ -125,7 +125,7 @@ class _Fileset:
         self._noted: dict[tuple[str, str], str] = {}
         self._notes = False
 
-    def check(self, *, quick: bool) -> Iterator[FilesetProblem]:
+    def check(self, *, quick: bool) -> Iterator[FileProblem]:
         if not self._warc.exists():
             yield problem(self._suwaf, "no-fileset-warc", "a summary without its WARC")
             return
@@ -152,7 +152,7 @@ class _Fileset:
         if self._notes:
             yield from self._differing(versions)
 
-    def _records(self, end: int, chain: str) -> Iterator[FilesetProblem]:
+    def _records(self, end: int, chain: str) -> Iterator[FileProblem]:
         made = bytes(32)
         try:
             for record in records(self._warc):
@@ -168,7 +168,7 @@ class _Fileset:
             sentence = "its record headers are not as they were"
             yield problem(self._warc, "fileset-headers", sentence)
 
-    def _block(self, record: Record) -> Iterator[FilesetProblem]:
+    def _block(self, record: Record) -> Iterator[FileProblem]:
         _, digests = sums(stretch(self._warc, record.block, record.length), ("sha256",))
         stated = record.fields.get("warc-block-digest", "")
         if stated != f"sha256:{digests['sha256']}":
@@ -187,7 +187,7 @@ class _Fileset:
         except (ValueError, LookupError, TypeError, AttributeError):
             return
 
-    def _differing(self, versions: dict[str, Any]) -> Iterator[FilesetProblem]:
+    def _differing(self, versions: dict[str, Any]) -> Iterator[FileProblem]:
         told = {
             (name, path): entry.get("digest")
             for name, version in versions.items()
@@ -197,9 +197,7 @@ class _Fileset:
             sentence = f"{path!r} of version {name} stands in only one of WARC and summary"
             yield problem(self._suwaf, "summary-differs", sentence)
 
-    def _version(
-        self, name: str, version: dict[str, Any], *, quick: bool
-    ) -> Iterator[FilesetProblem]:
+    def _version(self, name: str, version: dict[str, Any], *, quick: bool) -> Iterator[FileProblem]:
         looked = partial(self._looked_into, quick=quick)
         files, found = version["files"], dict[str, _Trouble]()
         with ThreadPoolExecutor(os.cpu_count()) as threads:  # hashing lets others run meanwhile
@@ -212,7 +210,7 @@ class _Fileset:
 
     def _descriptions(
         self, versions: Iterable[dict[str, Any]], *, quick: bool
-    ) -> Iterator[FilesetProblem]:
+    ) -> Iterator[FileProblem]:
         """Yield what is wrong with the ``item.json`` of each item that has a whole version."""
         names: defaultdict[str, list[set[str]]] = defaultdict(list)
         for version in versions:

@@ -33,6 +33,7 @@ class Status(StrEnum):
     PLATFORM_ERROR = "platform-error"
     NOT_IMPLEMENTED = "not-implemented"
     EMPTY_MANIFEST = "empty-manifest"
+    INCOMPLETE_MANIFEST = "incomplete-manifest"
 
     # limits
     TOO_LARGE_SIZE = "too-large-size"

@@ -249,6 +249,12 @@ class EmptyManifest(PlatformError):
     status = Status.EMPTY_MANIFEST
 
 
+class IncompleteManifest(PlatformError):
+    """The platform lists other files than it counts, so that a list may be short."""
+
+    status = Status.INCOMPLETE_MANIFEST
+
+
 class NoStrategy(PlatformError):
     """No strategy can archive what the platform gives."""
 

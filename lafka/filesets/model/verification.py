@@ -159,6 +159,21 @@ def mimetype_of(stated: str | None, sniffed: str) -> str:
     return stated or sniffed or _UNKNOWN
 
 
+def held_again(file: FilesetManifestFile, held: FilesetManifestFile) -> FilesetManifestFile:
+    """*file* as its platform tells it now, with what is known of the bytes that are *held*.
+
+    So a result says the same however often the run that made it was begun anew.
+    """
+    extra = {**(file.extra or {}), **(held.extra or {})}
+    if file.mimetype and held.mimetype and file.mimetype != held.mimetype:
+        extra["platform_mimetype"] = file.mimetype
+    if is_unverified(file):
+        extra["unverified"] = True
+    names = ("size", "md5", "sha1", "sha256", "mimetype", "terminal_url", "terminal_dt")
+    known = {name: value for name in names if (value := getattr(held, name)) is not None}
+    return replace(file, **known, extra=extra or None, status=FileStatus.EXISTS)
+
+
 def filled(file: FilesetManifestFile, facts: FileFacts) -> FilesetManifestFile:
     """*file* as its bytes show it: size and digests that the manifest lacked, and the type.
 

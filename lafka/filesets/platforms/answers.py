@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from lafka.filesets.model.asks import JSON, MAX_JSON, Answer, Ask
 from lafka.filesets.model.types import (
     FilesetManifestFile,
     FilesetPlatformItem,
+    IncompleteManifest,
     PlatformError,
     PlatformHttpError,
     PlatformNotFound,
@@ -143,6 +144,23 @@ def read_json(answer: Answer, url: str, item: FilesetPlatformItem) -> Value:
     except (ValueError, RecursionError):
         start = printable(answer.body[:40].decode("utf-8", "replace"))
         raise PlatformError(f"{url}: the answer is not JSON: {start}", item) from None
+
+
+def hold_to_count(listed: int, counted: int | None, what: str, item: FilesetPlatformItem) -> None:
+    """Raise ``IncompleteManifest`` where the platform counts another number of *what*, files or
+    bytes, than it lists; None where it counts none.
+    """
+    if counted is not None and counted != listed:
+        raise IncompleteManifest(f"the platform lists {listed} {what} and counts {counted}", item)
+
+
+def hold_to_size(rows: Iterable[Value], size: int | None, item: FilesetPlatformItem) -> None:
+    """Raise ``IncompleteManifest`` where the ``size`` of all *rows* is not the platform's; a row
+    that has none leaves it open.
+    """
+    sizes = [row["size"].number() for row in rows]
+    if None not in sizes:
+        hold_to_count(sum(number or 0 for number in sizes), size, "bytes", item)
 
 
 def checked_url(url: str | None, file: str, item: FilesetPlatformItem) -> str | None:

@@ -26,7 +26,7 @@ from lafka.filesets.model.types import (
     PlatformRestrictedError,
     PlatformScopeError,
 )
-from lafka.filesets.platforms.answers import Value, ask_json, with_digest
+from lafka.filesets.platforms.answers import Value, ask_json, hold_to_count, with_digest
 from lafka.filesets.platforms.platform import (
     FilesetPlatformHelper,
     host_of,
@@ -103,6 +103,7 @@ class ArchiveorgHelper(FilesetPlatformHelper):
         item = _described(value, item)
         if not value["files"].is_list:
             raise PlatformError("the answer has no files", item)
+        hold_to_count(len(value["files"].raw), value["files_count"].number(), "files", item)
         files = (_file(row, item) for row in value["files"].each() if _is_wanted(row, name))
         return refuse_restricted(replace(item, manifest=tuple(files)))
 
@@ -163,7 +164,9 @@ def _is_wanted(row: Value, item_name: str) -> bool:
     own = {base + end for base in (item_name, item_name.lower()) for end in _OWN}
     if item_name.startswith("academictorrents_"):
         own |= {item_name + end for end in _ACADEMIC_TORRENTS}
-    return row["source"].text() == "original" and name not in own and not name.startswith("_")
+    if row["old_version"].flag() or name.startswith(("_", "history/")):
+        return False
+    return row["source"].text() == "original" and name not in own
 
 
 def _file(row: Value, item: FilesetPlatformItem) -> FilesetManifestFile:

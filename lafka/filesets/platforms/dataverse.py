@@ -29,6 +29,7 @@ from lafka.filesets.platforms.answers import (
     Value,
     ask_json,
     check_status,
+    hold_to_count,
     read_json,
     with_digest,
     with_extra,
@@ -225,8 +226,8 @@ def _listed(place: _Place, item: FilesetPlatformItem) -> Generator[Ask, Answer, 
     """The rows of all pages of the version's file list; an installation may know no pages."""
     rows: list[Value] = []
     seen: set[str] = set()
-    for page in range(MAX_PAGES):
-        url = _api(place, "/files", limit=str(PAGE), offset=str(page * PAGE))
+    for _ in range(MAX_PAGES):
+        url = _api(place, "/files", limit=str(PAGE), offset=str(len(rows)))
         value, _ = yield from ask_json(url, item)
         if not value["data"].is_list:
             raise PlatformError(f"{url}: the answer has no data", item)
@@ -234,7 +235,9 @@ def _listed(place: _Place, item: FilesetPlatformItem) -> Generator[Ask, Answer, 
         fresh = [row for row in found if _row_id(row) not in seen]
         seen.update(map(_row_id, fresh))
         rows += fresh
-        if len(found) < PAGE or not fresh:
+        count = value["totalCount"].number()
+        if not fresh or (len(found) < PAGE and count is None) or len(rows) == count:
+            hold_to_count(len(rows), count, "files", item)
             return rows
     raise PlatformError(f"a list of over {MAX_PAGES * PAGE} files", item)
 

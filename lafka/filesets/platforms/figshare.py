@@ -29,6 +29,7 @@ from lafka.filesets.platforms.answers import (
     ask_json,
     check_status,
     checked_url,
+    hold_to_size,
     read_json,
     with_digest,
     with_extra,
@@ -208,11 +209,12 @@ def _refuse_closed(article: Value, item: FilesetPlatformItem) -> None:
 def _rows(article: Value, item: FilesetPlatformItem) -> Generator[Ask, Answer, list[Value]]:
     """The rows of all files: the article's own, or its file list where it has or may have more."""
     own = list(article["files"].each())
-    sizes = sum(row["size"].number() or 0 for row in own)
-    adds_up = article["size"].number() in (None, sizes)
+    size = article["size"].number()
+    adds_up = size in (None, _size(own))
     if len(own) < EMBEDDED and adds_up:
         return own
     rows: list[Value] = []
+    seen: set[str] = set()
     for page in range(1, MAX_PAGES + 1):
         url = (
             f"{API}/articles/{item.platform_id}/versions/{item.version}/files"
@@ -221,16 +223,31 @@ def _rows(article: Value, item: FilesetPlatformItem) -> Generator[Ask, Answer, l
         answer = yield Ask(url=url)
         if answer.status == 404 and page == 1 and adds_up and own:
             return own
+        if answer.status == 404 and page > 1:
+            hold_to_size(rows, size, item)
+            return rows
         if answer.status == 404:
             raise PlatformError(f"{url}: not found, and the article lists not all files", item)
         check_status(answer, url, item)
         found = read_json(answer, url, item)
         if not found.is_list:
             raise PlatformError(f"{url}: the answer is no list", item)
-        rows += found.each()
-        if len(found.raw) < PAGE:
+        fresh = [row for row in found.each() if _key(row) not in seen]
+        seen.update(map(_key, fresh))
+        rows += fresh
+        # A page may be shorter than was asked for, and not the last.
+        if not fresh or (len(found.raw) < PAGE and _size(rows) == size):
+            hold_to_size(rows, size, item)
             return rows
     raise PlatformError(f"a list of over {MAX_PAGES * PAGE} files", item)
+
+
+def _key(row: Value) -> str:
+    return row["id"].text() or row.where
+
+
+def _size(rows: list[Value]) -> int:
+    return sum(row["size"].number() or 0 for row in rows)
 
 
 def _with_files(rows: list[Value], folders: Value, item: FilesetPlatformItem) -> Any:

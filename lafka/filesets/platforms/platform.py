@@ -52,6 +52,8 @@ class FilesetPlatformHelper:
     """
 
     platform_name: ClassVar[str] = "unknown"
+    has_api: ClassVar[bool] = True
+    """Whether it can tell a dataset by its URL alone, where its page is kept from programs."""
 
     def __init__(
         self, thresholds: Thresholds = DEFAULTS, hosts: frozenset[str] = frozenset()

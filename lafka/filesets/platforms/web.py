@@ -55,6 +55,7 @@ class WebHelper(FilesetPlatformHelper):
     """Pages that declare their files, and files that a request leads to at once."""
 
     platform_name = "web"
+    has_api = False
 
     def match_request(
         self, request: IngestRequest, resource: Resource, html_biblio: HtmlBiblio

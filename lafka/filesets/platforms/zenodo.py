@@ -31,6 +31,8 @@ from lafka.filesets.platforms.answers import (
     Value,
     ask_json,
     checked_url,
+    hold_to_count,
+    hold_to_size,
     with_digest,
     with_extra,
 )
@@ -207,8 +209,12 @@ def _rows(
         if not entries:
             raise PlatformError(f"{api}/files: the answer has no entries", item)
     if entries.is_list:
-        return [(row["key"].name() or "", row) for row in entries.each()]
-    return list(entries.keys())
+        found = [(row["key"].name() or "", row) for row in entries.each()]
+    else:
+        found = list(entries.keys())
+    hold_to_count(len(found), files["count"].number(), "files", item)
+    hold_to_size((row for _, row in found), files["total_bytes"].number(), item)
+    return found
 
 
 def _file(key: str, row: Value, item: FilesetPlatformItem) -> FilesetManifestFile:

@@ -120,8 +120,11 @@ def _ending() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def dead_letters(root: Path | str, path: str | None) -> Iterator[Callable[[Dead], None]]:
-    """:func:`burying` to the file at *path*, else to one of the archive."""
-    yield burying(Path(path) if path else Path(root) / DEAD)
+    """:func:`burying` to the file at *path*, else to one of the archive, or, where no archive is
+    there, of the current folder.
+    """
+    folder = Path(root) if Path(root).is_dir() else Path()
+    yield burying(Path(path) if path else folder / DEAD)
 
 
 def burying(place: Path) -> Callable[[Dead], None]:

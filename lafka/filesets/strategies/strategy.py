@@ -20,7 +20,7 @@ from lafka.filesets.model.types import (
     IngestStrategy,
     Manifest,
 )
-from lafka.filesets.model.verification import FileFacts, compare, filled
+from lafka.filesets.model.verification import FileFacts, compare, filled, held_again
 
 IN_PLACE = ("archiveorg", "web")
 """Platforms whose datasets change without a new version's number."""
@@ -154,9 +154,7 @@ class FilesetIngestStrategy:
     def _existing(self, item: FilesetPlatformItem, held: HeldVersion) -> ArchiveStrategyResult:
         listed = item.manifest if item.manifest is not None else tuple(held.files.values())
         manifest = tuple(
-            replace(held.files.get(file.path, file), status=FileStatus.EXISTS)
-            if file.path in held.files
-            else file
+            held_again(file, held.files[file.path]) if file.path in held.files else file
             for file in listed
         )
         base = held.result or self._result(Status.SUCCESS_EXISTING, manifest)
@@ -186,7 +184,7 @@ class FilesetIngestStrategy:
                 continue
             former = have.get(file.path)
             if former is not None and agrees(file, former):
-                archived = Archived(file=replace(former, status=FileStatus.EXISTS))
+                archived = Archived(file=held_again(file, former))
             elif ended:
                 archived = Archived(file=replace(file, status=FileStatus.NOT_PROCESSED))
             else:

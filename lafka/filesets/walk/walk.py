@@ -90,10 +90,12 @@ def walk(
     """
     result = _told(request, Status.NO_PLATFORM_MATCH, landing=landing)
     bad = _bad_landing(resource)
-    if bad is not None:
-        return replace(result, status=bad, error_message=f"{resource.url}: {bad}")
-    biblio = landing.html_biblio or HtmlBiblio()
+    biblio = (landing.html_biblio if bad is None else None) or HtmlBiblio()
     helper = matching(rules.helpers, request, resource, biblio)
+    if bad is not None:
+        if helper is None or not helper.has_api or resource.status in _GONE:
+            return replace(result, status=bad, error_message=f"{resource.url}: {bad}")
+        result = replace(result, lafka={"landing": bad})
     if helper is None:
         return replace(result, error_message=f"{resource.url}: no platform that is known")
     try:
@@ -145,6 +147,11 @@ def _bad_landing(resource: Resource) -> Status | None:
     if resource.status != 200:
         return Status.TERMINAL_BAD_STATUS
     return Status.EMPTY_BLOB if resource.size == 0 else None
+
+
+_GONE = frozenset((404, 410))
+"""Statuses by which a page is believed; by others a guard may keep programs from a page whose
+dataset the API gives to all."""
 
 
 def _limits(request: IngestRequest, rules: Rules) -> Limits:
@@ -225,7 +232,7 @@ def _archived(
 
 def _with_item(result: IngestResult, item: FilesetPlatformItem) -> IngestResult:
     lafka: Mapping[str, Any] = {"fileset": item.fileset_id, "version": item.version}
-    return replace(result, item=item, lafka=lafka)
+    return replace(result, item=item, lafka={**lafka, **(result.lafka or {})})
 
 
 def _with_judged(result: IngestResult, judged: Judged) -> IngestResult:

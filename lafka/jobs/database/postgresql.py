@@ -94,7 +94,7 @@ class PostgresDatabase:
         place = shown(self._url)
         if isinstance(error, kinds.UndefinedTable):
             return BadDatabase(
-                f"{place}: its tables are missing: scrapy persist --create makes them"
+                f"{place}: its tables are missing: lafka persist --create makes them"
             )
         if isinstance(error, kinds.UndefinedColumn | kinds.InvalidColumnReference):
             return BadDatabase(f"{place}: its tables are others: {sentence}")

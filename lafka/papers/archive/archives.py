@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 import json
+import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -33,9 +34,9 @@ from lafka.errors import (
     NotHeld,
     StorageTrouble,
 )
-from lafka.papers.archive import entries
-from lafka.papers.archive.storedfuts import StoredFut as StoredFut  # noqa: PLC0414
+from lafka.papers import archive as parts
 from lafka.papers.archive.suwafs import Fut, Suwaf
+from lafka.papers.archive.suwafs import StoredFut as StoredFut  # noqa: PLC0414
 from lafka.pids import SCHEMES, Pid, Scheme
 from lafka.storage import drafts
 from lafka.storage.folders import files_below, make_folders, sync_folder
@@ -73,9 +74,7 @@ class Archive:
 
     @cached_property
     def _cache(self) -> PaperCache:
-        from lafka.papers.archive.cache import PaperCache  # noqa: PLC0415  one fut needs it not
-
-        return PaperCache()
+        return parts.cache.PaperCache()
 
     @classmethod
     def create(cls, root: Path | str, collection: str | None = None) -> Archive:
@@ -145,7 +144,7 @@ class Archive:
     def suwaf(self, pid: str | Pid) -> Suwaf:
         """The suwaf of a paper; ``NotHeld`` where there is none, ``BadSuwaf`` where it is none."""
         pid = self.pid(pid)
-        suwaf = Suwaf.load(self.suwaf_path(pid), pid)
+        suwaf = Suwaf.load(f"{self._base}/suwaf/{pid.path}.json", pid)
         if suwaf is None:
             raise NotHeld(f"{pid}: not in the archive at {self.root}")
         return suwaf
@@ -165,32 +164,28 @@ class Archive:
         ``NotHeld``, which says what labelled PDFs there are.
         """
         pid = self.pid(pid)
-        entry = entries.found(f"{self._base}/suwaf/{pid.path}.json", pid, futli, time, label)
-        if entry is None:
-            entry = entries.of_suwaf(self.suwaf(pid), futli, time, label)
+        name, key, fut = self.suwaf(pid).fut(futli, time, label=label)
+        return self._stored(pid, name, key, fut)
+
+    def _stored(self, pid: Pid, futli: str, time: str, fut: Fut) -> StoredFut:
         return StoredFut(
             pid=pid,
-            futli=entry.futli,
-            time=entry.time,
-            url=entry.url,
-            digest=entry.digest,
+            futli=futli,
+            time=time,
+            url=fut.url,
+            digest=fut.digest,
             warc_name=f"{self._base}/warc/{pid.path}.warc",
-            start=entry.start,
-            length=entry.length,
-            label=entry.label,
+            start=fut.s,
+            length=fut.l,
+            label=fut.origin.label,
         )
 
     def futs_of(self, pid: str | Pid) -> Iterator[tuple[StoredFut, Origin]]:
         """Every fut of a paper, in the order of its suwaf, and how each was found; as ``suwaf``."""
         pid = self.pid(pid)
-        warc = str(self.warc_path(pid))
         for futli, times in self.suwaf(pid).futlis.items():
             for key, fut in times.items():
-                stored = StoredFut(
-                    pid=pid, futli=futli, time=key, url=fut.url, digest=fut.digest,
-                    warc_name=warc, start=fut.s, length=fut.l, label=fut.label,
-                )  # fmt: skip
-                yield stored, fut.origin
+                yield self._stored(pid, futli, key, fut), fut.origin
 
     def __iter__(self) -> Iterator[Paper]:
         return self.papers()
@@ -206,11 +201,9 @@ class Archive:
         ``BadSuwaf`` where one is none, ``BadPid``, ``NotHeld``; or *problem* is told of each such
         error, and the next paper comes.
         """
-        from lafka.papers.archive import catalogue  # noqa: PLC0415  one fut is read without it
-
         if pids is None:
-            return catalogue.papers(self.root, self.scheme, problem)
-        return catalogue.papers_of(self.root, map(self._pid_or_error, pids), problem)
+            return parts.catalogue.papers(self.root, self.scheme, problem)
+        return parts.catalogue.papers_of(self.root, map(self._pid_or_error, pids), problem)
 
     def _pid_or_error(self, text: str | Pid) -> Pid | BadPid:
         try:
@@ -235,22 +228,10 @@ class Archive:
         ``any``; *latest*: of each futli the last one alone. Errors as of :meth:`papers`, and
         ``CallerError`` for a *since* that is no time.
         """
-        from lafka.papers.archive import catalogue  # noqa: PLC0415  one fut is read without it
-
-        wanted = catalogue.Wanted.parse(since, host, label, latest=latest)
+        wanted = parts.catalogue.FutFilter.parse(since, host, label, latest=latest)
         for paper in self.papers(pids, problem=problem):
             for futli, time, fut in paper.chosen(wanted):
-                yield StoredFut(
-                    pid=paper.pid,
-                    futli=futli,
-                    time=time,
-                    url=fut.url,
-                    digest=fut.digest,
-                    warc_name=str(paper.warc),
-                    start=fut.s,
-                    length=fut.l,
-                    label=fut.label,
-                )
+                yield self._stored(paper.pid, futli, time, fut)
 
     def outcomes(self, *, problem: Callable[[Exception], object] | None = None) -> Iterator[Ended]:
         """Return how each line of all runs ended at last, the oldest first; some 200 bytes a line.
@@ -258,9 +239,7 @@ class Archive:
         All feeds as one: of a pid and futli the last line alone. A line whose fut was held names
         it. Errors as of :meth:`papers`.
         """
-        from lafka.papers.archive import catalogue  # noqa: PLC0415  one fut is read without it
-
-        return catalogue.outcomes(self.root, self.scheme, problem=problem)
+        return parts.catalogue.outcomes(self.root, self.scheme, problem=problem)
 
     def has_fut(self, futli: Futli, since: datetime | None = None) -> bool:
         """Return whether *futli* has its fut, had not before *since*, and was not left open.
@@ -271,15 +250,14 @@ class Archive:
 
     def held(self, futli: Futli, since: datetime | None = None) -> Fut | None:
         """The fut of *futli*, where :meth:`has_fut`; raises as that."""
-        from lafka.papers.archive import catalogue  # noqa: PLC0415  one fut is read without it
-
-        suwaf = self._cache.suwaf(self.suwaf_path(futli.pid), futli.pid)
+        pid = futli.pid
+        suwaf = self._cache.suwaf(f"{self._base}/suwaf/{pid.path}.json", pid)
         if suwaf is None:
             return None
-        self._check_length(futli.pid, suwaf)
+        self._check_length(pid, suwaf)
         if futli.url in suwaf.open:
             return None
-        found = [*catalogue.Wanted().of(suwaf.futlis.get(futli.url, {}))]
+        found = [*parts.catalogue.LATEST.of(suwaf.futlis.get(futli.url, {}))]
         if not found:
             return None
         time, fut = found[-1]
@@ -287,21 +265,18 @@ class Archive:
         return fut if held else None
 
     def _check_length(self, pid: Pid, suwaf: Suwaf) -> None:
-        warc, size = self.warc_path(pid), 0
+        warc, size = f"{self._base}/warc/{pid.path}.warc", 0
         with suppress(FileNotFoundError):
-            size = warc.stat().st_size
-        suwaf.check_length(warc, size)
+            size = os.stat(warc).st_size  # noqa: PTH116  half the cost
+        if size < suwaf.end:
+            suwaf.check_length(Path(warc), size)
 
     def paper(self, pid: Pid, *, recover: bool = True) -> AbstractContextManager[PaperWarc]:
         """The paper's WARC, locked for writing: ``paperwarc.locked``."""
-        from lafka.papers.archive.paperwarc import locked  # noqa: PLC0415  one fut needs it not
-
-        return locked(self._files(pid), recover=recover)
+        return parts.paperwarc.locked(self._files(pid), recover=recover)
 
     def _files(self, pid: Pid) -> PaperFiles:
-        from lafka.papers.archive.paperwarc import PaperFiles  # noqa: PLC0415  one fut needs it not
-
-        return PaperFiles(
+        return parts.paperwarc.PaperFiles(
             warc=self.warc_path(pid),
             suwaf=self.suwaf_path(pid),
             pid=pid,
@@ -311,18 +286,14 @@ class Archive:
 
     def storing(self, pid: Pid, trails: Sequence[TrailRecord]) -> Steps[list[Stored]]:
         """Store what *trails* of *pid* left: ``paperwarc.storing``."""
-        from lafka.papers.archive.paperwarc import storing  # noqa: PLC0415  one fut needs it not
-
-        return storing(self._files(pid), trails)
+        return parts.paperwarc.storing(self._files(pid), trails)
 
     def close(self, futli: Futli) -> None:
         """Note that a trail of *futli* ended with nothing to store: it is not open any longer.
 
         Raises as :meth:`paper`; nothing is written where the futli was not open.
         """
-        from lafka.papers.archive.paperwarc import TrailRecord  # noqa: PLC0415  one fut needs it not
-
-        [end] = done(self.storing(futli.pid, [TrailRecord(closes=futli.url)]))
+        [end] = done(self.storing(futli.pid, [parts.paperwarc.TrailRecord(closes=futli.url)]))
         if isinstance(end, KeeperError):
             raise end
 
@@ -347,9 +318,10 @@ class Archive:
         return pid
 
     def _pid_inside(self, warc: Path, relative: str) -> Pid:
-        from lafka.papers.archive.contents import paper_ids  # noqa: PLC0415  one fut needs it not
-
-        for text in (*_pids_of(self.root / "suwaf" / f"{relative}.json"), *paper_ids(warc)):
+        for text in (
+            *_pids_of(self.root / "suwaf" / f"{relative}.json"),
+            *parts.contents.paper_ids(warc),
+        ):
             with suppress(BadPid):
                 pid = self.scheme.pid(text)
                 if pid.path == relative:
@@ -373,9 +345,7 @@ class Archive:
 
         ``BadPid`` where it names none or several, ``BadWarc`` where the place is taken.
         """
-        from lafka.papers.archive.contents import paper_ids  # noqa: PLC0415  one fut needs it not
-
-        pids = {self.scheme.pid(text) for text in paper_ids(warc)}
+        pids = {self.scheme.pid(text) for text in parts.contents.paper_ids(warc)}
         if len(pids) != 1:
             raise BadPid(f"{warc}: {len(pids)} Paper-Ids in it, so it is no paper's")
         pid = pids.pop()

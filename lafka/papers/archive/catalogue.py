@@ -19,7 +19,7 @@ from typing import Any
 from lafka.errors import BadPid, BadSuwaf, CallerError, KeeperError, LafkaError, NotHeld
 from lafka.papers.archive.suwafs import Fut, Suwaf, begins_time
 from lafka.papers.lists.futlis import host_of
-from lafka.papers.walk.outcomes import Outcome
+from lafka.papers.outcomes import Outcome
 from lafka.pids import Pid, Scheme
 from lafka.storage.folders import names_below
 
@@ -39,7 +39,7 @@ class Paper:
     warc: Path
     suwaf: Suwaf
 
-    def chosen(self, wanted: Wanted) -> Iterator[tuple[str, str, Fut]]:
+    def chosen(self, wanted: FutFilter) -> Iterator[tuple[str, str, Fut]]:
         """Those of its futs that are *wanted*: futli, time, fut."""
         for futli, times in self.suwaf.futlis.items():
             if wanted.host is None or host_of(futli) == wanted.host:
@@ -47,8 +47,8 @@ class Paper:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """Which futs. ``since`` is as the times of a suwaf, without the Z; ``host`` the futli's.
+class FutFilter:
+    """A choice of futs. ``since`` is as the times of a suwaf, without the Z; ``host`` the futli's.
 
     ``label`` None is any. ``latest``: of each futli the last one alone.
     """
@@ -61,7 +61,7 @@ class Wanted:
     @classmethod
     def parse(
         cls, since: datetime | str | None, host: str | None, label: str | None, *, latest: bool
-    ) -> Wanted:
+    ) -> FutFilter:
         """``CallerError`` where *since* is neither an aware datetime nor as a suwaf's times."""
         if isinstance(since, datetime):
             if since.tzinfo is None:
@@ -86,6 +86,10 @@ class Wanted:
         if len(found) > 1:
             found.sort(key=lambda one: one[0][:-1])
         return found[-1:] if self.latest else found
+
+
+LATEST = FutFilter()
+"""The last fut of each futli that is thought to be one."""
 
 
 def papers(root: Path, scheme: Scheme, problem: Problem | None = None) -> Iterator[Paper]:
@@ -182,7 +186,7 @@ class FeedFut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How a line of a list ended the last time: the keys of the outcome feed, and its ``run``.
+    """The last end of a line of a list: the keys of the outcome feed, and its ``run``.
 
     ``pid`` is text, for a ``bad-pid`` is none. ``candidates`` are the objects of the feed.
     """
@@ -270,7 +274,7 @@ def _ended(
 def _held(pid: Pid, futli: str, root: Path) -> tuple[FeedFut, ...]:
     """The fut that the archive has of *futli*; none where its paper is gone."""
     suwaf = Suwaf.load(Path(os.fspath(root), "suwaf", f"{pid.path}.json"), pid)
-    found = [*Wanted().of(suwaf.futlis.get(futli, {}))] if suwaf else []
+    found = [*LATEST.of(suwaf.futlis.get(futli, {}))] if suwaf else []
     return tuple(
         FeedFut(url=fut.url, digest=fut.digest, start=fut.s, length=fut.l, new=False)
         for _, fut in found

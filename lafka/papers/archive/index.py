@@ -1,4 +1,4 @@
-"""The suwafs of an archive as an index of its paper WARCs.
+"""The suwafs of an archive as an index of its paper WARCs, and papers as pieces of a WACZ.
 
 >>> from lafka.warc import Collection
 >>> from lafka.warc.indexes import copy
@@ -9,13 +9,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
+from urllib.parse import quote
 
+import lafka
 from lafka.errors import BadPid, BadSuwaf, printable
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.suwafs import Fut, Suwaf
+from lafka.pids import Pid
+from lafka.warc.converting.packing import Package, Piece
 from lafka.warc.format.dates import WarcDate
 from lafka.warc.indexes.base import Entry, Index, Query, Rank
 from lafka.warc.indexes.surts import surt
@@ -90,3 +95,50 @@ def _entry(volume: str, time: str, fut: Fut) -> Entry:
         payload_offset=fut.s,
         payload_length=fut.l,
     )
+
+
+_NAME_MAX = 200  # bytes of a name, with its suffix well below what disks take
+_PAGES = ("text/html", "application/xhtml+xml")
+
+
+def pieces(archive: Archive, pids: Iterable[str | Pid]) -> Iterator[Piece]:
+    """Yield what is packed of each of *pids*: its WARC up to where its suwaf knows it good.
+
+    ``BadPid``, ``NotHeld``, ``BadSuwaf``; ``ShortWarc`` where the WARC is shorter than that.
+    """
+    for text in pids:
+        pid = archive.pid(text)
+        suwaf = archive.suwaf(pid)
+        path = archive.warc_path(pid)
+        suwaf.check_length(path, path.stat().st_size if path.exists() else 0)
+        futs = (fut for times in suwaf.futlis.values() for fut in times.values())
+        starts = frozenset(fut.s for fut in futs if not fut.label)
+        title = _Pages(pid, starts)
+        yield Piece(path=path, name=name_of(pid), length=suwaf.end, title=title)
+
+
+def name_of(pid: Pid) -> str:
+    """The name of a paper's WARC among those of other papers; no two pids share one."""
+    name = quote(pid.text, safe="~!'()")
+    if len(name) > _NAME_MAX:
+        name = f"{name[: _NAME_MAX - 34]}%%{sha256(pid.text.encode()).hexdigest()[:32]}"
+    return f"{name}.warc"
+
+
+def package(title: str) -> Package:
+    """Return what a WACZ called *title* says of itself."""
+    return Package(title=title, software=f"Lafka {lafka.__version__}")
+
+
+class _Pages:
+    """The captures of a paper that are pages: its futs, and the splaps that led to them."""
+
+    def __init__(self, pid: Pid, starts: frozenset[int]) -> None:
+        self._pid = pid
+        self._starts = starts
+
+    def __call__(self, entry: Entry) -> str:
+        if entry.payload_offset in self._starts:
+            return f"{self._pid} (full text)"
+        is_splap = entry.type == "response" and entry.status == 200 and entry.mime in _PAGES
+        return f"{self._pid} (splash page)" if is_splap else ""

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from lafka.capture.readback import Budget, DeadLog, recovered
+from lafka.capture.verdicts import judge
 from lafka.errors import BadPid, BadWarc, KeeperError
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.paperwarc import Stored, TrailRecord
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.origins import FUTLI, PAPER_ID, Origin
-from lafka.papers.walk.asks import Ask, Capture
-from lafka.papers.walk.outcomes import Outcome, judge
-from lafka.papers.walk.trails import Trail
+from lafka.papers.outcomes import Outcome
+from lafka.papers.walk import Ask, Capture, Trail
 from lafka.pids import Pid
 from lafka.storage.keeper import Commit, all_done
 from lafka.storage.steps import Steps
@@ -116,7 +116,7 @@ class Papers:
 
 @dataclass(frozen=True, slots=True)
 class _Trail:
-    """What a trail of *pid* left to be stored."""
+    """A trail of *pid* that is to be stored."""
 
     pid: Pid
     left: TrailRecord
@@ -193,7 +193,7 @@ class _Trails:
             ask=ask,
             url=last.url,
             time=last.time,
-            outcome=judge(last.payload, truncated=last.truncated),
+            outcome=Outcome.from_verdict(judge(last.payload, truncated=last.truncated)),
             payload=last.payload,
             exchanges=exchanges,
         )

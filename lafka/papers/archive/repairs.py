@@ -17,7 +17,7 @@ from lafka.errors import BadPid, KeeperError, NotHeld
 from lafka.papers.archive import recovery as raws
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.contents import paper_ids
-from lafka.papers.checking import CODES, FileProblem, Verifier
+from lafka.papers.checking import PAPER_CODES, FileProblem, Verifier
 from lafka.pids import Pid
 from lafka.storage.deeds import Deed, kept_aside
 from lafka.storage.folders import DRAFT, draft_of, files_below
@@ -201,7 +201,7 @@ def _in_the_way(problems: list[FileProblem]) -> list[FileProblem]:
     # A warning that is an error elsewhere lies behind the end: the writer takes in what stands
     # there up to the first bytes that are no record.
     warned = [p for p in problems if p.severity == "warning" and p.code not in _OF_FIRST_LAFKAS]
-    tail = [p for p in warned if CODES[p.code] == "error"]
+    tail = [p for p in warned if PAPER_CODES[p.code] == "error"]
     cut = min((p.offset for p in tail if p.code in _CUT and p.offset is not None), default=None)
     return [p for p in problems if p.severity == "error" and p.code not in harmless] + [
         p for p in tail if cut is None or p.offset is None or p.offset < cut

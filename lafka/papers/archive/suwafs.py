@@ -1,4 +1,4 @@
-"""The suwaf: the summary of a paper WARC (requirement paper, section 5).
+"""The suwaf, the summary of a paper WARC (requirement paper, section 5), and the futs it names.
 
 A JSON object: pid -> futli -> time -> ``{"s", "l", ...}``, and ``_warc`` for the writer. It can
 always be made again from its WARC; readers take no lock and always see a whole file.
@@ -6,6 +6,7 @@ always be made again from its WARC; readers take no lock and always see a whole 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -14,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from lafka.errors import BadSuwaf, CallerError, NotHeld, ShortWarc, StorageTrouble
 from lafka.papers.origins import FUTLI_ITSELF, Origin
@@ -28,7 +29,7 @@ _TIME_SHAPE = "0000-00-00T00:00:00.000000"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fut:
-    """Where a fut stands in its WARC, and where it came from.
+    """The place of a fut in its WARC, and its source.
 
     ``s`` and ``l``: start and length in bytes, ``warc[s:s+l]`` is the PDF; ``digest`` is of these
     bytes. ``origin`` tells what led to ``url``.
@@ -80,7 +81,7 @@ class Suwaf:
     """Each futli's part of the file, once it was made: ``add`` alone changes ``futlis`` then."""
 
     @classmethod
-    def load(cls, path: Path, pid: Pid) -> Suwaf | None:
+    def load(cls, path: Path | str, pid: Pid) -> Suwaf | None:
         """The suwaf of *pid* at *path*, None where there is none.
 
         ``BadSuwaf`` where it is none, ``StorageTrouble`` where it cannot be read.
@@ -89,11 +90,10 @@ class Suwaf:
         return found[0] if found else None
 
     @classmethod
-    def load_with_stat(cls, path: Path, pid: Pid) -> tuple[Suwaf, os.stat_result] | None:
+    def load_with_stat(cls, path: Path | str, pid: Pid) -> tuple[Suwaf, os.stat_result] | None:
         """As :meth:`load`, and what file it was that was read."""
         try:
-            with open(path, "rb", buffering=0) as file:  # noqa: PTH123  half the cost
-                status, data = os.fstat(file.fileno()), file.read()
+            status, data = _read(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -101,12 +101,12 @@ class Suwaf:
         return cls.of_bytes(data, path, pid), status
 
     @classmethod
-    def of_bytes(cls, data: bytes, path: Path, pid: Pid) -> Suwaf:
+    def of_bytes(cls, data: bytes, path: Path | str, pid: Pid) -> Suwaf:
         """The suwaf of *pid* in *data*, which is from *path*; ``BadSuwaf`` where it is none."""
         try:
             return cls.of_json(json.loads(data), pid)
         except (ValueError, RecursionError) as error:
-            raise BadSuwaf(path, f"not a suwaf: {error}") from None
+            raise BadSuwaf(Path(path), f"not a suwaf: {error}") from None
 
     @classmethod
     def of_json(cls, values: Any, pid: Pid) -> Suwaf:
@@ -114,10 +114,11 @@ class Suwaf:
         if not isinstance(values, dict):
             raise ValueError("not a JSON object")
         end, chain, opened = _writer_of(values)
-        others = [key for key in values if key not in ("_warc", str(pid))]
-        if others:
-            raise ValueError(f"it is of {others[0]!r}, not of {str(pid)!r}")
-        futlis = _futlis_of(values.get(str(pid), {}))
+        name = pid.text
+        for key in values:
+            if key not in (name, "_warc"):
+                raise ValueError(f"it is of {key!r}, not of {name!r}")
+        futlis = _futlis_of(values.get(name, {}))
         return cls(pid=pid, futlis=futlis, end=end, chain=chain, open=opened)
 
     def copy(self) -> Suwaf:
@@ -184,20 +185,33 @@ class Suwaf:
             raise CallerError(f"{time}: not a time as YYYY-MM-DDThh:mm:ssZ, or a beginning of one")
         latest = (time or "").removesuffix("Z")
         found = [
-            (not fut.label, key[:-1], name, fut, key)
+            (name, key, fut)
             for name, times in self.futlis.items()
             if futli is None or name == futli
             for key, fut in times.items()
-            if time is None or key[:-1][: len(latest)] <= latest
+            if not latest or key[:-1][: len(latest)] <= latest
         ]
-        wanted = [entry for entry in found if label is None or entry[3].label == label]
+        wanted = [entry for entry in found if label is None or entry[2].origin.label == label]
         if not wanted:
             asked = filter(None, (futli and f"of {futli}", time and f"by {time}"))
             what = f"PDF labelled {label!r}" if label else "fut"
-            there = _labels(fut.label for _, _, _, fut, _ in found)
+            there = _labels(fut.label for _, _, fut in found)
             raise NotHeld(f"{self.pid}: no {' '.join((what, *asked))} is held{there}")
-        _, _, name, fut, key = max(wanted, key=lambda entry: entry[:3])
-        return name, key, fut
+        if len(wanted) == 1:
+            return wanted[0]
+        return max(wanted, key=lambda entry: (not entry[2].label, entry[1][:-1], entry[0]))
+
+
+def _read(path: Path | str) -> tuple[os.stat_result, bytes]:
+    """Return the file's status and bytes, at half the cost of a file object."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        status, data = os.fstat(fd), b""
+        while more := os.read(fd, max(status.st_size - len(data), 1)):
+            data += more
+        return status, data
+    finally:
+        os.close(fd)
 
 
 def _labels(labels: Iterable[str]) -> str:
@@ -270,3 +284,105 @@ def _free_key(times: dict[str, Fut], time: datetime) -> str:
             if key not in times:
                 return key
         time += timedelta(microseconds=1)
+
+
+_READING = os.O_RDONLY | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFut:
+    """A fut in an archive: ``length`` bytes at ``start`` of the file ``warc``.
+
+    ``time`` is as in the suwaf, ``digest`` is ``sha256:`` and hex of the bytes, ``url`` is what the
+    fut was fetched from, ``futli`` what the list said. ``label`` is empty for what is thought to be
+    the fut, else ``supplement`` or ``other``. ``warc_name`` is ``warc`` as a text.
+    """
+
+    pid: Pid
+    futli: str
+    time: str
+    url: str
+    digest: str
+    warc_name: str
+    start: int
+    length: int
+    label: str = ""
+
+    @property
+    def warc(self) -> Path:
+        return Path(self.warc_name)  # made where it is asked for: reading a fut costs little else
+
+    def read(self) -> bytes:
+        """The whole PDF, by one positioned read; ``ShortWarc`` where the file is too short."""
+        try:
+            fd = os.open(self.warc_name, _READING)
+        except OSError as error:
+            _refuse(self, error)
+        try:
+            data = os.pread(fd, self.length, self.start)
+            while len(data) < self.length:  # one read gives at most 2 GiB
+                more = os.pread(fd, self.length - len(data), self.start + len(data))
+                if not more:
+                    raise ShortWarc(self.warc, "ends inside a fut of its suwaf", self.start)
+                data += more
+            return data
+        except OSError as error:
+            raise StorageTrouble(self.warc, error) from error
+        finally:
+            os.close(fd)
+
+    def open(self) -> io.BufferedReader:
+        """A binary file object over the PDF alone, seekable; the caller closes it."""
+        return io.BufferedReader(_Range(self))
+
+
+def _refuse(fut: StoredFut, error: OSError) -> NoReturn:
+    if isinstance(error, FileNotFoundError):
+        raise NotHeld(f"{fut.pid}: its suwaf is here, but {fut.warc} is missing") from None
+    raise StorageTrouble(fut.warc, error) from error
+
+
+class _Range(io.RawIOBase):
+    """The bytes of a fut as a file of their own."""
+
+    _file: io.FileIO | None = None  # where opening fails, closing still works
+
+    def __init__(self, fut: StoredFut) -> None:
+        try:
+            self._file = io.FileIO(fut.warc_name)
+        except OSError as error:
+            _refuse(fut, error)
+        self._fut = fut
+        self._place = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        bases = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._fut.length}
+        if whence not in bases or bases[whence] + offset < 0:
+            raise ValueError(f"cannot seek to {offset} from {whence}")
+        self._place = bases[whence] + offset
+        return self._place
+
+    def tell(self) -> int:
+        return self._place
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        if self._file is None or self.closed:
+            raise ValueError("I/O operation on closed file")
+        size = max(0, min(len(buffer), self._fut.length - self._place))
+        data = os.pread(self._file.fileno(), size, self._fut.start + self._place)
+        if size and not data:
+            raise ShortWarc(self._fut.warc, "ends inside a fut of its suwaf", self._fut.start)
+        buffer[: len(data)] = data
+        self._place += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        super().close()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import IO, TYPE_CHECKING
 
-from lafka.papers.checking.summary import Place, places_in
+from lafka.papers.checking.paper import Place, places_in
 from lafka.witness.problems import problem
 
 if TYPE_CHECKING:

@@ -3,32 +3,177 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lafka.papers.checking.summary import Summary, load
 from lafka.papers.checking.warc_content import DatedFut, Story
-from lafka.pids import Scheme
+from lafka.pids import Pid, Scheme
 from lafka.witness.problems import problem, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from concurrent.futures import Executor
+    from pathlib import Path
 
     from lafka.witness.blocks import LiteralPdf
     from lafka.witness.problems import FileProblem
 
-_MARK = b"%PDF-"
-_CHUNK = 1 << 20
+
+FORMAT = 1
 _FROM_WARCINFO = {
     "found_by": "found-by",
     "html_url": "html-url",
     "html_date": "html-date",
     "label": "label",
 }
+"""Key of a suwaf's entry -> field of a capture's warcinfo, in small letters."""
+_ENTRY_KEYS = frozenset(("s", "l", "url", "digest", *_FROM_WARCINFO))
+_WRITER_KEYS = frozenset(("format", "end", "chain", "open"))
+
+_CHAIN = re.compile(r"sha256:[0-9a-f]{64}")
+_TEXT = json.JSONEncoder(ensure_ascii=False).encode
+
+Place = tuple[str, int, int]  # digest, s, l
+
+
+@dataclass(slots=True, kw_only=True)
+class SuwafContent:
+    """The content of the suwaf; ``end`` and ``chain`` are None where it says nothing of them."""
+
+    pid: Pid
+    entries: dict[tuple[str, str], dict[str, Any]]
+    end: int | None
+    chain: str | None
+    open: list[str]
+    ours: bool
+
+
+def places_in(suwaf: Path) -> frozenset[Place]:
+    """Return what a suwaf names; nothing where it is missing or none."""
+    try:
+        values = json.loads(suwaf.read_bytes())
+        papers = [futlis for key, futlis in values.items() if key != "_warc"]
+        entries = (entry for futlis in papers for _, entry in _entries_of(futlis))
+        return frozenset((entry.get("digest", ""), entry["s"], entry["l"]) for entry in entries)
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return frozenset()
+
+
+def load(suwaf: Path, name: str, scheme: Scheme) -> tuple[SuwafContent | None, list[FileProblem]]:
+    """The suwaf of the paper *name*, None where there is none or it is none; what is wrong with it.
+
+    Raises OSError.
+    """
+    try:
+        data = suwaf.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None, []
+    try:
+        values = json.loads(data, object_pairs_hook=_unique)
+        summary = _summary(values, scheme)
+    except (ValueError, RecursionError) as error:
+        return None, [problem(suwaf, "bad-suwaf", f"not a suwaf: {error}")]
+    found = [
+        problem(suwaf, code, sentence) for code, sentence in _faults(data, values, summary, name)
+    ]
+    return summary, found
+
+
+def _summary(values: object, scheme: Scheme) -> SuwafContent:
+    if not isinstance(values, dict):
+        raise ValueError("not an object")
+    writer = values.get("_warc", {})
+    if not isinstance(writer, dict):
+        raise ValueError("_warc is no object")
+    pids = [key for key in values if key != "_warc"]
+    if len(pids) != 1:
+        raise ValueError(f"it is of {len(pids)} pids")
+    end, chain, opened = writer.get("end"), writer.get("chain"), writer.get("open", [])
+    if "_warc" in values and (writer.get("format") != FORMAT or not _is_count(end)):
+        raise ValueError(f"_warc is not of format {FORMAT}, or has no end")
+    _check_types(chain, opened)
+    return SuwafContent(
+        pid=scheme.pid(pids[0]),
+        entries=dict(_entries_of(values[pids[0]])),
+        end=end,
+        chain=chain,
+        open=[str(futli) for futli in opened],
+        ours=bool(writer),
+    )
+
+
+def _check_types(chain: object, opened: object) -> None:
+    if not isinstance(chain, str | None) or not isinstance(opened, list):
+        raise ValueError("_warc holds a value of another type")
+    if chain is not None and not _CHAIN.fullmatch(chain):
+        raise ValueError("the chain is no digest")
+
+
+def _faults(
+    data: bytes, values: dict[str, Any], summary: SuwafContent, name: str
+) -> Iterator[tuple[str, str]]:
+    """Code and sentence of what is wrong with the form of a suwaf."""
+    pid = next(key for key in values if key != "_warc")
+    if str(summary.pid) != pid or summary.pid.path != name:
+        yield "wrong-path", f"{pid} belongs at {summary.pid.path}"
+    if not summary.ours:
+        yield "no-end", "it does not say how far its WARC is good"
+    for key in values.get("_warc", {}).keys() - _WRITER_KEYS:
+        yield "unknown-key", f"_warc has {key[:60]!r}"
+    for (futli, time), entry in summary.entries.items():
+        for key in entry.keys() - _ENTRY_KEYS:
+            yield "unknown-key", f"{futli} at {time} has {key[:60]!r}"
+    if summary.chain is not None and data != _spelled(values):
+        yield "suwaf-spelling", "not as Lafka writes these values"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        raise ValueError("a key stands there twice")
+    return values
+
+
+def _spelled(values: object) -> bytes:
+    return (_indented(values, "\n") + "\n").encode("utf-8", "surrogatepass")
+
+
+def _indented(value: object, indent: str) -> str:
+    """As ``json.dumps`` with ``indent=1`` has it, which takes several times as long."""
+    inner = f"{indent} "
+    if isinstance(value, dict) and value:
+        members = [f"{_TEXT(key)}: {_indented(each, inner)}" for key, each in value.items()]
+        return f"{{{inner}{f',{inner}'.join(members)}{indent}}}"
+    if isinstance(value, list) and value:
+        return f"[{inner}{f',{inner}'.join(_indented(each, inner) for each in value)}{indent}]"
+    return _TEXT(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _entries_of(futlis: object) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
+    if not isinstance(futlis, dict):
+        raise ValueError("the futlis are no object")
+    for futli, times in futlis.items():
+        if not isinstance(times, dict):
+            raise ValueError("the times of a futli are no object")
+        for time, entry in times.items():
+            if not isinstance(entry, dict) or not all(_is_count(entry.get(k)) for k in "sl"):
+                raise ValueError("an entry without s and l")
+            if not all(isinstance(value, str) for key, value in entry.items() if key not in "sl"):
+                raise ValueError("an entry with something that is no text")
+            yield (futli, time), entry
+
+
+_MARK = b"%PDF-"
+_CHUNK = 1 << 20
 
 
 @dataclass(slots=True, kw_only=True)
@@ -83,7 +228,7 @@ class PaperCheck:
         with self.warc.open("rb", buffering=0) as file:
             yield from self._compare_marks(file.fileno(), size, summary)
 
-    def _compare_marks(self, fd: int, size: int, summary: Summary) -> Iterator[FileProblem]:
+    def _compare_marks(self, fd: int, size: int, summary: SuwafContent) -> Iterator[FileProblem]:
         """The bytes by which the end of a record and the beginning of a PDF can be told."""
         end = size if summary.end is None else summary.end
         tail = os.pread(fd, 4, max(0, end - 4))
@@ -94,7 +239,7 @@ class PaperCheck:
                 sentence = f"s, l of {futli} at {time} are no PDF"
                 yield problem(self.suwaf, "not-a-fut", sentence, entry["s"])
 
-    def _compare_sizes(self, size: int, summary: Summary) -> Iterator[FileProblem]:
+    def _compare_sizes(self, size: int, summary: SuwafContent) -> Iterator[FileProblem]:
         end = summary.end
         if end is not None and size < end:
             yield problem(self.warc, "short-warc", f"{end - size} of {end} bytes are missing", size)
@@ -102,7 +247,7 @@ class PaperCheck:
             sentence = f"{size - end} bytes that the suwaf does not know yet"
             yield problem(self.warc, "uncommitted-tail", sentence, end)
 
-    def _compare_ends(self, story: Story, summary: Summary) -> Iterator[FileProblem]:
+    def _compare_ends(self, story: Story, summary: SuwafContent) -> Iterator[FileProblem]:
         yield from self._compare_sizes(max(story.boundaries | {self.warc.stat().st_size}), summary)
         if summary.end is None:
             return
@@ -112,7 +257,7 @@ class PaperCheck:
             sentence = "a record header before the end is not as it was written"
             yield problem(self.warc, "headers-changed", sentence)
 
-    def _compare_futs(self, story: Story, summary: Summary) -> Iterator[FileProblem]:
+    def _compare_futs(self, story: Story, summary: SuwafContent) -> Iterator[FileProblem]:
         by_futli: dict[str, list[DatedFut]] = {}
         by_range: dict[tuple[int, int], LiteralPdf] = {}
         for each in story.visits:
@@ -137,14 +282,14 @@ class PaperCheck:
         yield from self._compare_twins(summary)
 
     def _compare_unnamed(
-        self, story: Story, summary: Summary, named: set[_Key]
+        self, story: Story, summary: SuwafContent, named: set[_Key]
     ) -> Iterator[FileProblem]:
         for each in story.visits:
             if each.pdf.whole and _key(each) not in named and _within(each, summary.end):
                 sentence = f"the fut of {each.futli} at {each.date} is not in the suwaf"
                 yield problem(self.warc, "fut-not-in-suwaf", sentence, each.offset)
 
-    def _compare_open(self, story: Story, summary: Summary) -> Iterator[FileProblem]:
+    def _compare_open(self, story: Story, summary: SuwafContent) -> Iterator[FileProblem]:
         for futli in summary.open:
             if futli not in story.futlis:
                 unknown = problem(self.suwaf, "unknown-futli", f"open {futli} is not in the WARC")
@@ -156,7 +301,7 @@ class PaperCheck:
         time: str,
         entry: dict[str, Any],
         by_range: Mapping[tuple[int, int], LiteralPdf],
-        summary: Summary,
+        summary: SuwafContent,
     ) -> Iterator[FileProblem]:
         """Invariant 2, from the bytes that the reader has hashed, else from the file."""
         start, length = entry["s"], entry["l"]
@@ -202,7 +347,7 @@ class PaperCheck:
             if entry.get(key, value if len(entry) == 2 else "") != value:
                 yield self._differs(futli, time, f"{key} is not {value[:200]!r}")
 
-    def _compare_twins(self, summary: Summary) -> Iterator[FileProblem]:
+    def _compare_twins(self, summary: SuwafContent) -> Iterator[FileProblem]:
         ranges: dict[str, tuple[int, int]] = {}
         for (futli, time), entry in summary.entries.items():
             place = entry["s"], entry["l"]

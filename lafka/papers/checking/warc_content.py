@@ -39,7 +39,7 @@ class DatedFut(NamedTuple):
 
 
 class EarlierRecord(NamedTuple):
-    """What later records need to know of a record that they refer to; its block is
+    """The facts that later records need of a record that they refer to; its block is
     ``file[block:end]``.
     """
 
@@ -57,7 +57,7 @@ class EarlierRecord(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Story:
-    """What the WARC of the paper *name* says, once :meth:`read` has gone through it.
+    """The content of the WARC of the paper *name*, once :meth:`read` has gone through it.
 
     ``boundaries`` are the offsets at which a record ends, ``chain`` the digest of the headers at
     the end that the suwaf knows.

@@ -1,1 +1,1 @@
-"""Where the walk and Scrapy meet: captures, failures, arguments, the children that parse."""
+"""The meeting of walk and Scrapy: captures, arguments, pages read in children."""

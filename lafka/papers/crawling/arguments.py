@@ -15,10 +15,10 @@ from lafka.capture.addresses import literal, networks
 from lafka.errors import BadArchive, BadArgument
 from lafka.papers.archive.archives import DEFAULT_COLLECTION, Archive
 from lafka.papers.lists import listfiles
-from lafka.papers.lists.excludes import Excludes
 from lafka.papers.lists.faults import refuse_all_bad
 from lafka.papers.lists.futlis import Line
-from lafka.papers.walk.trails import Links, Policy
+from lafka.papers.lists.listfiles import Excludes
+from lafka.papers.walk import Links, Policy
 from lafka.pids import SCHEMES, Scheme
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-TOLD = {
+HELPS = {
     "input": "LIST or - for standard input",
     "collection": "RePEc|Socionet|any",
     "links": "ranked|first|all",
@@ -36,14 +36,14 @@ TOLD = {
     "check": "1 looks at the list and asks nothing",
 }
 """The spider's arguments, and what ``crawl -h`` says of each."""
-ARGUMENTS = tuple(TOLD)
+ARGUMENTS = tuple(HELPS)
 GUESTS = ("_job",)  # scrapyd's
 _AGE = re.compile(r"(\d{1,6})([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
+class FutliArguments:
     """The arguments of a crawl.
 
     ``since``: a fut that was had before it is asked for again; None asks for no fut again. Times
@@ -61,7 +61,7 @@ class Arguments:
     @classmethod
     def parse(
         cls, settings: BaseSettings, given: Mapping[str, str], *, looked_at: bool = True
-    ) -> Arguments:
+    ) -> FutliArguments:
         """``BadArgument``, ``BadList`` or ``BadArchive``, one sentence, for what cannot be.
 
         *looked_at*: a list whose first lines are all bad cannot be either.
@@ -118,12 +118,12 @@ class Arguments:
         return Archive.create(self.root, self.collection)
 
 
-def tell(parser: ArgumentParser) -> None:
+def add_help(parser: ArgumentParser) -> None:
     """Say in the help of ``-a`` what the spider's arguments are."""
-    told = ", ".join(f"{name}={text}" for name, text in TOLD.items())
+    helps = ", ".join(f"{name}={text}" for name, text in HELPS.items())
     for action in parser._actions:
         if "-a" in action.option_strings:
-            action.help = f"{action.help}. Those of futli are {told}"
+            action.help = f"{action.help}. Those of futli are {helps}"
 
 
 def scheme_of(settings: BaseSettings, name: str | None) -> Scheme:

@@ -1,15 +1,16 @@
-"""Where the wire meets the walk: what was exchanged for an ask becomes its capture."""
+"""Captures: what was exchanged for an ask, as the walk takes it."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from lafka.capture.failures import outcome_of
+from lafka.capture.failures import verdict_of
 from lafka.capture.logged import LoggedHops
+from lafka.capture.verdicts import Verdict, judge
 from lafka.papers.finders import Page
-from lafka.papers.walk.asks import MISS_MAX, Ask, Capture
-from lafka.papers.walk.outcomes import Outcome, judge
+from lafka.papers.outcomes import Outcome
+from lafka.papers.walk import MISS_MAX, Ask, Capture
 from lafka.payloads import Kind
 
 if TYPE_CHECKING:
@@ -30,31 +31,31 @@ def capture_of(ask: Ask, hops: LoggedHops | None, error: BaseException | None = 
         return _unanswered(ask, hops.requests, error)
     last = hops.exchanges[-1]
     payload = last.payload
-    outcome = judge(payload, truncated=last.truncated, too_big=last.too_big, dropped=last.dropped)
+    verdict = judge(payload, truncated=last.truncated, too_big=last.too_big, dropped=last.dropped)
     sentence = payload.fault if payload else "the answer is no HTTP"
     if error:
-        outcome, sentence = outcome_of(error)
-    elif not outcome.is_stored and payload and not sentence:
+        verdict, sentence = verdict_of(error)
+    elif not verdict.is_whole and payload and not sentence:
         sentence = f"HTTP status {payload.status}"
     return Capture(
         ask=ask,
         url=last.url,
         time=last.time,
-        outcome=outcome,
+        outcome=Outcome.from_verdict(verdict),
         payload=payload,
         exchanges=hops.exchanges,
         requests=hops.requests,
-        error="" if outcome.is_stored else sentence,
+        error="" if verdict.is_whole else sentence,
     )
 
 
 def _unanswered(ask: Ask, requests: int, error: BaseException | None) -> Capture:
-    outcome, sentence = outcome_of(error) if error else (Outcome.BAD_HTTP, "no answer")
+    verdict, sentence = verdict_of(error) if error else (Verdict.BAD_HTTP, "no answer")
     return Capture(
         ask=ask,
         url=ask.url,
         time=datetime.now(UTC),
-        outcome=outcome,
+        outcome=Outcome.from_verdict(verdict),
         requests=requests,
         error=sentence,
     )

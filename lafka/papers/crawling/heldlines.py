@@ -1,4 +1,4 @@
-"""Lines of a list whose fut is held are told in the feed while the list is read, past the engine.
+"""Lines of a list whose fut is held go into the feed while the list is read, past the engine.
 
 Nobody is asked for them and nothing is stored, so a list that is mostly held, as the second crawl
 of any is, costs little more than reading it.
@@ -13,17 +13,16 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from lafka.errors import BadList, KeeperError
-from lafka.papers.archive import entries
 from lafka.warc.format import dates
 
 if TYPE_CHECKING:
     from lafka.papers.archive.archives import Archive
-    from lafka.papers.archive.entries import Entry
-    from lafka.papers.lists.excludes import Excludes
+    from lafka.papers.archive.suwafs import Fut
     from lafka.papers.lists.futlis import Futli, Line
+    from lafka.papers.lists.listfiles import Excludes
 
-TOLD_AFTER = 512
-"""Lines after which it is told how many they are, or half a second."""
+COUNTED_AFTER = 512
+"""Lines after which their number is given, or half a second."""
 LOOKS_AFTER = 64
 """Lines after which it is asked whether the crawl stops."""
 
@@ -40,9 +39,9 @@ class HeldLines:
     """Takes the lines that are held out of a list, and tells them in *feed*.
 
     *since*: as of ``Archive.held``. *stops* says whether the crawl does: then all lines are left.
-    *told* is called with the number of lines that were taken out since it was called last. A line
-    that takes a closer look than one at its suwaf, or whose look fails, is left: who takes it from
-    the feeder looks again, and says why.
+    *on_count* is called with the number of lines that were taken out since its last call. A line
+    whose suwaf or WARC cannot be looked at is left: who takes it from the feeder looks again, and
+    says why.
     """
 
     def __init__(
@@ -53,18 +52,16 @@ class HeldLines:
         since: datetime | None = None,
         excludes: Excludes | None = None,
         stops: Callable[[], bool] = bool,
-        told: Callable[[int], object] = bool,
+        on_count: Callable[[int], object] = bool,
     ) -> None:
         self._archive = archive
-        self._root = str(archive.root)
         self._feed = feed
         self._since = since
-        self._from = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S") if since else ""
         self._excludes = excludes
         self._stops = stops
-        self._told = told
+        self._on_count = on_count
         self._count = 0
-        self._told_at = 0.0
+        self._counted_at = 0.0
         self._second = 0
         self._now = ""
 
@@ -78,9 +75,9 @@ class HeldLines:
                 if stops or not self._taken(line):
                     yield line
         except BadList:
-            self._tell()
+            self._count_out()
             raise
-        self._tell()
+        self._count_out()
 
     def _taken(self, line: Line) -> bool:
         futli = line.futli
@@ -97,28 +94,24 @@ class HeldLines:
             self._now = dates.to_seconds(datetime.fromtimestamp(now, UTC))
         self._feed.append(feed_line(futli, found, self._now))
         self._count += 1
-        if self._count >= TOLD_AFTER or now - self._told_at > 0.5:
-            self._told_at = now
-            self._tell()
+        if self._count >= COUNTED_AFTER or now - self._counted_at > 0.5:
+            self._counted_at = now
+            self._count_out()
         return True
 
-    def _held(self, futli: Futli) -> Entry | None:
+    def _held(self, futli: Futli) -> Fut | None:
         try:
-            found = entries.held(self._root, futli.pid, futli.url)
-            if found is None:
-                fut = self._archive.held(futli, self._since)
-                return entries.of_fut(futli.url, fut) if fut else None
+            return self._archive.held(futli, self._since)
         except (KeeperError, OSError):
-            return None  # not there, mostly
-        return found if found.time[:19] >= self._from else None
+            return None  # who takes the line from the feeder looks again, and says why
 
-    def _tell(self) -> None:
+    def _count_out(self) -> None:
         count, self._count = self._count, 0
         if count:
-            self._told(count)
+            self._on_count(count)
 
 
-def feed_line(futli: Futli, found: Entry, now: str) -> str:
+def feed_line(futli: Futli, found: Fut, now: str) -> str:
     """The line of the outcome feed for *futli*, whose fut was held at *now*, without its chain.
 
     As Scrapy makes it of the item that the line would be, a tenth as dear.
@@ -126,6 +119,6 @@ def feed_line(futli: Futli, found: Entry, now: str) -> str:
     return (
         f'{{"pid": {_text(futli.pid.text)}, "futli": {_text(futli.url)}, "outcome": "fut",'
         f' "time": "{now}", "futs": [{{"url": {_text(found.url)}, "digest": {_text(found.digest)},'
-        f' "length": {found.length}, "s": {found.start}, "l": {found.length}, "new": false}}],'
+        f' "length": {found.l}, "s": {found.s}, "l": {found.l}, "new": false}}],'
         ' "splap": null, "candidates": [], "capped": false, "requests": 0, "error": null}\n'
     )

@@ -1,7 +1,8 @@
-"""The end of a run told to people: what came of its list, who failed, what to do next.
+"""The end of a run, for people: what came of its list, who failed, what to do next.
 
-``Heard`` counts the lines of the outcome feed as they reach the disk, ``Summary`` is made of it and
-of the closing report; it is the report's key ``summary`` (docs/formats.md), and some twenty lines.
+``FeedTally`` counts the lines of the outcome feed as they reach the disk, ``RunSummary`` is made of
+it and of the closing report; it is the report's key ``summary`` (docs/formats.md), and some twenty
+lines.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lafka.errors import printable
-from lafka.papers.walk.outcomes import Group, Outcome
+from lafka.papers.outcomes import Group, Outcome
 from lafka.runs.reports import Report, last_of_list
 
 HOSTS = 5
@@ -38,8 +39,8 @@ _NOT_ASKED = frozenset((Outcome.EXCLUDED, Outcome.BAD_PID, Outcome.BAD_URL, Outc
 
 
 @dataclass(slots=True, kw_only=True)
-class Heard:
-    """What the feed's lines say beyond their counts: 8 bytes a line that ended without a fut."""
+class FeedTally:
+    """A tally of the feed's lines beyond their counts: 8 bytes a line that ended without a fut."""
 
     hosts: Counter[tuple[str, str]] = field(default_factory=Counter)
     _without: array[int] = field(default_factory=lambda: array("Q"))
@@ -127,7 +128,7 @@ class Before:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class RunSummary:
     """The outcome of a run. ``size`` is the bytes of new futs, ``total`` the list's lines, or None.
 
     ``requests`` are those of trails; ``seconds``: how long the run took; ``refreshed``: whether it
@@ -148,7 +149,7 @@ class Summary:
     feed: Path
 
     @classmethod
-    def of(cls, values: Mapping[str, Any], heard: Heard, root: Path) -> Summary:
+    def of(cls, values: Mapping[str, Any], heard: FeedTally, root: Path) -> RunSummary:
         """Of the closing report *values* of a run of the archive at *root*."""
         futs = values["futs"]
         return cls(
@@ -177,7 +178,7 @@ class Summary:
 
     @property
     def warning(self) -> str:
-        """Where lines ended and none has a fut: how most of them did; else empty."""
+        """A sentence on how most lines ended where none has a fut; else empty."""
         if not self.lines or self.outcomes.get(Outcome.FUT):
             return ""
         word, count = max(self.outcomes.items(), key=lambda one: one[1])
@@ -273,7 +274,7 @@ def _failing(counts: Counter[tuple[str, str]]) -> tuple[FailingHost, ...]:
     return tuple(FailingHost(name=name, why=dict(hosts[name].most_common())) for name in most)
 
 
-def _before(values: Mapping[str, Any], heard: Heard, root: Path) -> Before | None:
+def _before(values: Mapping[str, Any], heard: FeedTally, root: Path) -> Before | None:
     last: Report | None = last_of_list(root, values["list"]["path"], before=values["run"])
     if last is None:
         return None

@@ -1,7 +1,7 @@
 """The faults of a list, kind by kind, and their probable meaning.
 
 A fault is a line that cannot be asked for (its verdict says why), or one that can and hardly
-should: ``&amp;`` in its URL, two URLs in one column. Guesses are told, never acted upon.
+should: ``&amp;`` in its URL, two URLs in one column. Guesses are shown, never acted upon.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _DOUBTS: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 @dataclass(slots=True, kw_only=True)
-class Kind:
+class FaultKind:
     """One kind of fault: why, what probably is meant (or ""), its first line, how many have it."""
 
     reason: str
@@ -66,7 +66,7 @@ class Kind:
 
 
 @dataclass(slots=True, kw_only=True)
-class Account:
+class ListAccount:
     """The content of a list; it costs some 70 bytes a line, for the duplicates."""
 
     lines: int = 0
@@ -74,11 +74,11 @@ class Account:
     restricted: int = 0
     duplicates: int = 0
     hosts: Counter[str] = field(default_factory=Counter)
-    kinds: dict[tuple[str, str], Kind] = field(default_factory=dict)
+    kinds: dict[tuple[str, str], FaultKind] = field(default_factory=dict)
     _seen: set[int] = field(default_factory=set)
 
     @classmethod
-    def of(cls, lines: Iterable[Line]) -> Account:
+    def of(cls, lines: Iterable[Line]) -> ListAccount:
         account = cls()
         for line in lines:
             account.add(line)
@@ -96,7 +96,7 @@ class Account:
         if found := fault(line):
             text = printable(beginning(f"{line.pid_text} {line.url_text}".strip()))
             reason, guess = found
-            made = Kind(reason=reason, guess=guess, number=line.number, text=text)
+            made = FaultKind(reason=reason, guess=guess, number=line.number, text=text)
             self.kinds.setdefault(found, made).count += 1
 
     @property
@@ -104,13 +104,13 @@ class Account:
         """True where no line can be asked for; so it is with a list without lines."""
         return self.bad == self.lines
 
-    def told(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """A sentence for each kind of fault, the most frequent first."""
         kinds = sorted(self.kinds.values(), key=lambda kind: -kind.count)
-        return [_told(kind) for kind in kinds]
+        return [_sentence(kind) for kind in kinds]
 
 
-def _told(kind: Kind) -> str:
+def _sentence(kind: FaultKind) -> str:
     more = f" and {kind.count - 1} more" if kind.count > 1 else ""
     why = ": ".join(part for part in (kind.reason, kind.guess) if part)
     return f"line {kind.number}{more}: {why}"
@@ -144,7 +144,7 @@ def refuse_all_bad(name: str, lines: Iterable[Line]) -> None:
 
     No more of them are read than are needed to tell.
     """
-    account = Account()
+    account = ListAccount()
     try:
         for line in islice(lines, FIRST):
             account.add(line)
@@ -155,7 +155,7 @@ def refuse_all_bad(name: str, lines: Iterable[Line]) -> None:
     if not account.lines:
         raise HopelessList(f"{name}: an empty list, no line of it is a pid and a URL")
     those = "its first 100" if account.lines == FIRST else f"its {account.lines}"
-    faults = "; ".join(account.told())
+    faults = "; ".join(account.sentences())
     raise HopelessList(f"{name}: none of {those} lines can be asked for: {faults}")
 
 
@@ -164,7 +164,7 @@ def fault(line: Line) -> tuple[str, str] | None:
     sound.
     """
     if line.outcome not in _BAD:
-        doubt = next((told for sign, told in _DOUBTS if sign.match(line.url_text)), None)
+        doubt = next((meaning for sign, meaning in _DOUBTS if sign.match(line.url_text)), None)
         return (doubt, "") if doubt else None
     # A reason begins with the pid that it is about; kinds are to be counted.
     reason = (line.problem or "").rpartition(": ")[2]
@@ -218,7 +218,7 @@ def _url_guess(line: Line, url: str) -> str:
         return ""
     if not url:
         return "column 2, the URL, is empty or missing"
-    if guess := next((told for sign, told in _URLS if sign.match(url)), ""):
+    if guess := next((meaning for sign, meaning in _URLS if sign.match(url)), ""):
         return guess
     scheme = _SCHEME.match(url)
     if scheme and get_close_matches(scheme["word"].lower(), ("http", "https"), cutoff=0.7):

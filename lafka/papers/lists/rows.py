@@ -1,4 +1,4 @@
-"""Lines of a list as rows, by its format: tsv, csv, jsonl.
+"""Lines of a list as rows, by its format, and the verdict on each row.
 
 - tsv: ``pid TAB futli``. A quote is a character like any.
 - csv: ``pid,futli``, quoted as in RFC 4180, except that a quoted field ends with its line: one
@@ -8,25 +8,37 @@
 
 A header or a key may name a ``restriction`` and a ``title`` as well.
 
-Whatever a line holds, it gives a row that says what is wrong with it, and raises nothing.
+Whatever a line holds, it gives a row that says what is wrong with it, and raises nothing; the
+verdict on a row is a line that can be asked for, or why it cannot.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+
+from lafka.errors import BadPid, BadUrl
+from lafka.papers.lists.futlis import Futli, Line
+from lafka.urls import check_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lafka.pids import Pid, Scheme
+
+
 _PID_KEYS = ("pid", "handle", "id", "paper", "paper-id", "paper_id", "doi")
 _URL_KEYS = ("futli", "url", "link", "href", "uri", "file-url", "file_url", "fulltext")
+TITLE_MAX = 500
+"""Characters of a title that are read."""
 _TITLE_KEYS = ("title",)
 _RESTRICTION_KEYS = ("restriction", "restricted", "file-restriction", "file_restriction")
 
 
-class Row(NamedTuple):
+class ListRow(NamedTuple):
     """The columns of one line; ``broken_pid`` and ``broken_url`` say what is wrong with them."""
 
     pid: str
@@ -44,16 +56,15 @@ class _Columns(NamedTuple):
     width: int = 2
     title: int | None = None
 
-    def row(self, fields: list[str]) -> Row:
-        if (
-            self[:3] == (0, 1, None) and self.title is None and len(fields) > 1
-        ):  # as nearly all lists have them
-            return Row(fields[0], fields[1])
+    def row(self, fields: list[str]) -> ListRow:
+        # As nearly all lists have them.
+        if self[:3] == (0, 1, None) and self.title is None and len(fields) > 1:
+            return ListRow(fields[0], fields[1])
 
         def field(column: int | None) -> str:
             return fields[column] if column is not None and column < len(fields) else ""
 
-        return Row(
+        return ListRow(
             field(self.pid), field(self.url), field(self.restriction), title=field(self.title)
         )
 
@@ -100,7 +111,7 @@ def _split_csv(text: str) -> _Split:
     return _Split(fields)
 
 
-class Table:
+class ColumnRows:
     """Rows of a list in columns; its first line may be a header."""
 
     def __init__(self, split: Callable[[str], _Split], *, strict: bool) -> None:
@@ -109,7 +120,7 @@ class Table:
         self._strict = strict
         self._columns: _Columns | None = None
 
-    def row(self, text: str) -> Row | None:
+    def row(self, text: str) -> ListRow | None:
         """The columns of a line, None for the header."""
         split = self._split(text)
         if self._columns is None:
@@ -119,7 +130,7 @@ class Table:
                 return None
         return self._checked(self._columns, split)
 
-    def _checked(self, columns: _Columns, split: _Split) -> Row:
+    def _checked(self, columns: _Columns, split: _Split) -> ListRow:
         row = columns.row(split.fields)
         if split.open_quote:
             problem = "a quote is not closed on its line"
@@ -134,21 +145,21 @@ class Table:
 class Jsonl:
     """Rows of a list of JSON objects."""
 
-    def row(self, text: str) -> Row:
+    def row(self, text: str) -> ListRow:
         """The values of a line that name a pid, a URL, a restriction and a title."""
         try:
             keys = json.loads(text)
         except (ValueError, RecursionError):
-            return Row(beginning(text), "", broken_pid="the line is not JSON")
+            return ListRow(beginning(text), "", broken_pid="the line is not JSON")
         if not isinstance(keys, dict):
-            return Row(beginning(text), "", broken_pid="the line is no JSON object")
+            return ListRow(beginning(text), "", broken_pid="the line is no JSON object")
         keys = {key.lower(): value for key, value in keys.items()}
         pid, broken_pid = self._text(keys, _PID_KEYS)
         url, broken_url = self._text(keys, _URL_KEYS)
         restriction = next((keys[key] for key in _RESTRICTION_KEYS if keys.get(key)), "")
         shown = restriction if isinstance(restriction, str) else "yes"
         title = next((keys[key] for key in _TITLE_KEYS if isinstance(keys.get(key), str)), "")
-        return Row(pid, url, shown, broken_pid, broken_url, title)
+        return ListRow(pid, url, shown, broken_pid, broken_url, title)
 
     def _text(self, keys: dict[str, Any], names: tuple[str, ...]) -> tuple[str, str]:
         value = next((keys[name] for name in names if name in keys), None)
@@ -158,17 +169,17 @@ class Jsonl:
         return shown, f"no {names[0]}" if value is None else f"{names[0]} is no string"
 
 
-Rows = Table | Jsonl
+Rows = ColumnRows | Jsonl
 
 
-def tsv() -> Table:
+def tsv() -> ColumnRows:
     """Reads one list in tsv from its first line on."""
-    return Table(_split_tsv, strict=False)
+    return ColumnRows(_split_tsv, strict=False)
 
 
-def csv() -> Table:
+def csv() -> ColumnRows:
     """Reads one list in csv from its first line on."""
-    return Table(_split_csv, strict=True)
+    return ColumnRows(_split_csv, strict=True)
 
 
 FORMATS: dict[str, Callable[[], Rows]] = {
@@ -184,3 +195,83 @@ FORMATS: dict[str, Callable[[], Rows]] = {
 def beginning(text: str) -> str:
     """*text* as far as it is shown to users: 200 characters."""
     return text if len(text) <= 200 else f"{text[:200]}..."
+
+
+_SAFE = "/:;()@!$&'*+,=~"
+"""What a path of RFC 3986 has as it stands."""
+_DOI = re.compile(r"(?:doi:[ ]?)?(?P<name>10\.[0-9][0-9.]*/[^\s\x00-\x20].*)", re.IGNORECASE)
+_HANDLE = re.compile(r"hdl:[ ]?(?P<name>[^\s/]+/[^\s\x00-\x20].*)", re.IGNORECASE)
+_ARXIV = re.compile(
+    r"arxiv:[ ]?(?P<name>\d{4}\.\d{4,5}(?:v\d+)?|[a-z-]+(?:\.[a-z]{2})?/\d{7}(?:v\d+)?)"
+    r"(?:[ ]\[[a-z.-]+\])?",
+    re.IGNORECASE,
+)
+_RESOLVERS = (
+    (_DOI, "https://doi.org/"),  # DOI Handbook 3.8
+    (_HANDLE, "https://hdl.handle.net/"),  # RFC 3650
+    (_ARXIV, "https://arxiv.org/abs/"),  # https://info.arxiv.org/help/arxiv_identifier.html
+)
+
+
+def resolved(text: str) -> str | None:
+    """The URL at which *text*, a DOI, handle or arXiv id, is asked for; None where it is none.
+
+    ``doi:10.1000/182``, ``10.1000/182``, ``hdl:2027/x``, ``arXiv:2101.00001v2``. What a URL cannot
+    have is escaped, ``%`` too, for these are names, not URLs.
+    """
+    if text.startswith("http"):  # as nearly all do
+        return None
+    for names, resolver in _RESOLVERS:
+        if found := names.fullmatch(text):
+            return resolver + quote(found["name"], safe=_SAFE)
+    return None
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _as_escapes(text: str) -> str:
+    r"""*text* with bytes that were no UTF-8 as ``\xNN``, lone surrogates as ``\uNNNN``."""
+    if text.isascii():
+        return text
+
+    def escape(match: re.Match[str]) -> str:
+        code = ord(match[0])
+        return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
+
+    return _SURROGATE.sub(escape, text)
+
+
+def verdict(number: int, row: ListRow, scheme: Scheme) -> Line:
+    """The line that *row* makes, a pid of *scheme* and a URL, or what is wrong with it."""
+    url = _as_escapes(row.url.strip(" \t\r\n"))
+    line = partial(Line, number=number, pid_text=_as_escapes(row.pid), url_text=url)
+    try:
+        title = " ".join(_as_escapes(row.title[:TITLE_MAX]).split()) if row.title else ""
+        futli = Futli(pid=_pid(row, scheme), url=_url(row, url), title=title)
+    except BadPid as error:
+        return line(outcome="bad-pid", problem=str(error))
+    except BadUrl as error:
+        return line(outcome="bad-url", problem=str(error))
+    if restriction := row.restriction.strip():
+        shown = beginning(_as_escapes(restriction))
+        return line(futli=futli, outcome="restricted", problem=shown)
+    return line(futli=futli)
+
+
+def _pid(row: ListRow, scheme: Scheme) -> Pid:
+    if row.broken_pid:
+        raise BadPid(row.broken_pid)
+    if not row.pid.isascii() and _SURROGATE.search(row.pid):
+        raise BadPid("not UTF-8")
+    return scheme.pid(row.pid.strip())  # blanks at its ends, U+00A0 too, are no part of a pid
+
+
+def _url(row: ListRow, url: str) -> str:
+    if row.broken_url:
+        raise BadUrl(row.broken_url)
+    if not row.url.isascii() and _SURROGATE.search(row.url):
+        raise BadUrl("not UTF-8")
+    url = resolved(url) or url
+    check_url(url)
+    return url

@@ -16,12 +16,12 @@ from typing import Any
 
 from lafka.archec.checking import check_store
 from lafka.archec.files import fobi_store as fobikeeping
-from lafka.archec.files.due_fobis import Choice, DueFobis
 from lafka.archec.files.fobi_recovery import Obis, recover_fobis
 from lafka.archec.files.fobi_store import FobiKeeper, FobiRules, Got
+from lafka.archec.files.fobis import Choice, DueFobis
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.records import Kind
-from lafka.archec.records.refresh_rules import RefreshRule
+from lafka.archec.records.folding import RefreshRule
 from lafka.archec.store.folders import ObiStore
 from lafka.capture.logged import LoggedExchange, Provenance
 from lafka.capture.rawlog import RawLog

@@ -23,7 +23,6 @@ from typing import Any, TypeVar
 from lafka.archec.checking import check_store
 from lafka.archec.gather import gathering, tobis
 from lafka.archec.records.opening import anew, catch_up
-from lafka.archec.store import syncing
 from lafka.archec.store.folders import ObiStore
 from lafka.errors import LafkaError, WarcError
 from tests.archec.stores import DAY, START, Home, template, walked
@@ -64,7 +63,7 @@ def folder() -> Iterator[Path]:
 def _small() -> None:
     """Groups and gatherings of a few obis, so that a small store has all their borders."""
     tobis.BATCH, gathering.GROUP, tobis.GROUP, tobis.OBIS_MAX = 2, 4, 4, 5
-    syncing.FEW = 1 << 30
+    gathering.FEW = 1 << 30
 
 
 def in_child(work: Callable[[], object], log: Path, plan: Plan | None) -> Run:

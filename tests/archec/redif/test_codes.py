@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lafka.archec import redif
-from lafka.archec.redif.problems import CODES, Problem
+from lafka.archec.redif.vocabulary import CODES, Problem
 
 HERE = Path(__file__).parent / "codes"
 PAGE = Path(__file__).parents[3] / "docs" / "redif.md"

@@ -407,7 +407,7 @@ def test_templates_that_are_known_are_passed_over_as_they_would_be_read(
 ) -> None:
     known = [as_told(template) for template in redif.read(b"".join(parts))]
     usual = {
-        data: redif.Found(place, len(odd))
+        data: redif.MatchedTemplate(place, len(odd))
         for place, (data, odd) in enumerate(known)
         if all(below for below, *_ in odd)
     }

@@ -14,7 +14,6 @@ from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.repairs import FilesetRepair
 from lafka.filesets.archive.storing import ItemPlace
 from lafka.filesets.checking.filesets import check_filesets
-from lafka.filesets.checking.problems import CODES
 from lafka.filesets.model.asks import Keep
 from lafka.filesets.model.types import FilesetManifestFile, FilesetPlatformItem, IngestStrategy
 from lafka.filesets.model.verification import facts_of, filled
@@ -22,6 +21,7 @@ from lafka.filesets.targets.folder import PartFile
 from lafka.filesets.targets.item import ItemDescription
 from lafka.filesets.targets.s3 import BucketItem, S3Target
 from lafka.storage.folders import draft_of
+from lafka.witness.problems import FILESET_CODES
 from tests.filesets.archive.test_filesetwarc import BODIES, ID, Store, ended
 from tests.services.stores import serving
 from tests.stores import files
@@ -204,7 +204,7 @@ def filled_archive(tmp_path: Path) -> Filled:
 
 
 def test_there_is_a_damage_for_each_code(filled_archive: Filled) -> None:
-    assert set(DAMAGES) == set(CODES)
+    assert set(DAMAGES) == set(FILESET_CODES)
     assert filled_archive.codes() == []
     assert filled_archive.repair() == []
 

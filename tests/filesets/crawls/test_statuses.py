@@ -60,12 +60,15 @@ def test_each_status_of_landing_pages_and_platforms(tmp_path: Path) -> None:
         zenodo(3, "platform-error", body=b"<html>no JSON</html>")
         record = {"id": 4, "conceptrecid": "3", "metadata": {"access_right": "open"}}
         zenodo(4, "empty-manifest", body=json.dumps({**record, "files": []}).encode())
+        files = {"count": 2, "entries": [{"key": "a", "size": 1}]}
+        zenodo(8, "incomplete-manifest",
+               body=json.dumps({**record, "id": 8, "files": files}).encode())  # fmt: skip
         zenodo(5, "platform-scope", body=json.dumps({**record, "id": 5, "conceptrecid": "5",
                                                      "files": []}).encode())  # fmt: skip
         nothing = site.play("zenodo", played(*FILES, number=6))
         open_and_closed = played(*FILES, number=7)
-        files = (replace(open_and_closed.files[0], restricted=True), open_and_closed.files[1])
-        partial = site.play("dataverse", replace(open_and_closed, files=files))
+        closed = (replace(open_and_closed.files[0], restricted=True), open_and_closed.files[1])
+        partial = site.play("dataverse", replace(open_and_closed, files=closed))
         expected[partial] = "partial"
         listed = requests_file(
             tmp_path, *expected, {"base_url": nothing, "ingest_strategy": "web-file"}

@@ -17,7 +17,7 @@ from lafka.papers.archive.contents import PaperScanner
 from lafka.papers.archive.paperwarc import PaperWarc
 from lafka.papers.archive.suwafs import Suwaf
 from lafka.papers.lists.futlis import Futli
-from lafka.papers.walk.asks import Capture
+from lafka.papers.walk import Capture
 from lafka.storage import drafts
 from tests.stores import FUTLI, PID, START, Store, cuts, page, pdf, problems, quick_folder
 
@@ -88,7 +88,10 @@ def test_many_lines_of_a_pid_read_its_files_once(store: Store, reads: Reads) -> 
     sound(store)
 
 
-def test_what_the_list_asked_first_is_not_read_again_by_writers(store: Store, reads: Reads) -> None:
+def test_what_the_list_asked_first_is_not_read_again_by_writers(
+    store: Store, reads: Reads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "SMALL", 0)
     for number in range(3):
         store.put(fut(store, number))
     store.archive = Archive(store.root)
@@ -98,6 +101,18 @@ def test_what_the_list_asked_first_is_not_read_again_by_writers(store: Store, re
     store.put(fut(store, 1, at=START + timedelta(days=1)))
     assert reads.taken() == (1, 1)
     sound(store)
+
+
+def test_a_small_suwaf_that_was_only_read_takes_no_place(store: Store, reads: Reads) -> None:
+    store.put(fut(store, 0))
+    store.archive = Archive(store.root)
+    reads.taken()
+    assert all(store.archive.has_fut(futli(store, 0)) for _ in range(2))
+    assert reads.taken() == (2, 0)
+    store.put(fut(store, 1))
+    reads.taken()
+    assert all(store.archive.has_fut(futli(store, 1)) for _ in range(2))
+    assert reads.taken() == (0, 0)  # its writer has kept it
 
 
 def test_two_that_write_to_one_archive_see_each_other(store: Store, reads: Reads) -> None:

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from lafka.errors import BadSuwaf, BadWarc, ShortWarc, StorageTrouble
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.recovery import recover
-from lafka.papers.walk.asks import Capture
+from lafka.papers.walk import Capture
 from lafka.storage.folders import make_folders
 from lafka.storage.locks import vacant
 from lafka.urls import LONGEST_URL, check_url
@@ -602,7 +602,8 @@ made.response.append(b"0\\r\\n\\r\\n")
 del piece
 before = peak()
 logged = store.raw.record(made, store.ask().provenance)
-capture = Capture(ask=store.ask(), url=FUTLI, time=START, outcome=judge(logged.payload),
+capture = Capture(ask=store.ask(), url=FUTLI, time=START,
+    outcome=Outcome.from_verdict(judge(logged.payload)),
     payload=logged.payload, exchanges=(logged,))
 [added] = store.append([capture])
 assert added.fut.l == 100 << 20
@@ -661,8 +662,10 @@ def killed(*_: object) -> None:
 
 
 def kill_after(_name: str, call: Callable[..., Any], args: tuple[Any, ...]) -> None:
-    call(*args)
-    killed()
+    try:
+        call(*args)
+    finally:  # a call that finds nothing is one, too
+        killed()
 
 
 def kill_half_way(name: str, call: Callable[..., Any], args: tuple[Any, ...]) -> None:

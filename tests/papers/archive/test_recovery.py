@@ -22,9 +22,8 @@ from lafka.errors import ArchiveBusy, StorageTrouble
 from lafka.papers.archive import recovery
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.recovery import Recovery, end_of, recover
-from lafka.papers.walk.asks import Capture
-from lafka.papers.walk.outcomes import Outcome
-from lafka.papers.walk.trails import Trail
+from lafka.papers.outcomes import Outcome
+from lafka.papers.walk import Capture, Trail
 from lafka.warc.format import codings, dates
 from lafka.warc.reading.volumes import Volume
 from tests.stores import (

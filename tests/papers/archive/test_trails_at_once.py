@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lafka.errors import BadWarc, StorageTrouble
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.paperwarc import PaperWarc, Stored, TrailRecord
 from lafka.papers.archive.recovery import recover
-from lafka.papers.walk.asks import Capture
+from lafka.papers.walk import Capture
 from lafka.storage.steps import done
 from tests.stores import FUTLI, KINDS, PID, START, Store, cuts, files, page, pdf, problems
 from tests.stores import quick_folder as quick
@@ -85,7 +85,19 @@ def left(store: Store, what: tuple[str, int, int, int, bool]) -> TrailRecord:
     return TrailRecord(captures=[splap, fut], opened=opened)
 
 
+REOPENED = [("splap", 0), ("splap", 1), ("closes", 0), ("splap", 0)]
+
+
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@example([("splap", 0, number, 0, True) for number in (0, 1, 0)])
+@example(
+    [
+        ("splap", 0, 0, 0, True),
+        ("splap", 0, 1, 0, True),
+        ("closes", 0, 0, 0, True),
+        ("splap", 0, 0, 0, True),
+    ]
+)
 @given(whats=st.lists(ONE, min_size=1, max_size=8))
 def test_they_make_what_they_make_one_by_one(
     tmp_path_factory: pytest.TempPathFactory, whats: list[tuple[str, int, int, int, bool]]

@@ -8,7 +8,7 @@ import pytest
 
 from lafka import payloads
 from lafka.papers.archive.recovery import recover
-from lafka.papers.walk.outcomes import Outcome
+from lafka.papers.outcomes import Outcome
 from tests.stores import KINDS, PID, START, Store, answer, cuts, pdf, problems, warcio_faults
 
 HALF = pdf("half", 3000)[:1500]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.errors import BadWarc
-from lafka.papers.archive.unpacking import name_of, put_into
+from lafka.papers.archive.copy_out import name_of, put_into
 from tests.stores import PID, Store, pdf
 
 

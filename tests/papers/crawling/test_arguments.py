@@ -12,8 +12,8 @@ from scrapy.settings import Settings
 from lafka.errors import BadArchive, BadArgument, BadList, LafkaError
 from lafka.papers.archive.archives import Archive
 from lafka.papers.checking import Verifier
-from lafka.papers.crawling.arguments import Arguments
-from lafka.papers.walk.trails import Links
+from lafka.papers.crawling.arguments import FutliArguments
+from lafka.papers.walk import Links
 from lafka.pids import SCHEMES, Pid, Scheme
 from lafka.spiders.futli import FutliSpider
 
@@ -35,7 +35,9 @@ def list_(tmp_path: Path) -> str:
 
 
 def test_what_is_not_said_is_a_default(tmp_path: Path, list_: str) -> None:
-    arguments = Arguments.parse(settings(tmp_path / "a"), {"input": list_, "_job": "scrapyd's"})
+    arguments = FutliArguments.parse(
+        settings(tmp_path / "a"), {"input": list_, "_job": "scrapyd's"}
+    )
     assert arguments.root == tmp_path / "a"
     assert (arguments.collection, arguments.since, arguments.excludes) == (None, None, None)
     assert arguments.policy.links is Links.RANKED
@@ -52,7 +54,7 @@ def test_a_new_scheme_is_one_row(
     monkeypatch.setitem(SCHEMES, "wpno", Scheme(name="wpno", parse=parse))
     Path(list_).write_text("WP:Bank:2026:1\thttp://127.0.0.1/\n")
     given = {"input": list_, "collection": "wpno"}
-    arguments = Arguments.parse(settings(tmp_path / "a"), given)
+    arguments = FutliArguments.parse(settings(tmp_path / "a"), given)
     archive = arguments.archive()
     [line] = arguments.lines(archive.scheme)
     assert line.futli is not None
@@ -69,13 +71,13 @@ def test_a_new_scheme_is_one_row(
 )  # fmt: skip
 def test_an_age_counts_from_now(tmp_path: Path, list_: str, text: str, age: timedelta) -> None:
     before = datetime.now(UTC)
-    since = Arguments.parse(settings(tmp_path), {"input": list_, "refresh": text}).since
+    since = FutliArguments.parse(settings(tmp_path), {"input": list_, "refresh": text}).since
     assert since is not None
     assert before - age <= since <= datetime.now(UTC) - age
 
 
 def test_all_is_later_than_any_fut(tmp_path: Path, list_: str) -> None:
-    since = Arguments.parse(settings(tmp_path), {"input": list_, "refresh": "all"}).since
+    since = FutliArguments.parse(settings(tmp_path), {"input": list_, "refresh": "all"}).since
     assert since is not None
     assert since > datetime.now(UTC) + timedelta(days=365)
 
@@ -169,7 +171,7 @@ def test_a_gateway_is_on_loopback_or_in_a_network_that_is_allowed(
 ) -> None:
     given = {"input": list_, "legacy": text}
     made = settings(tmp_path / "a", LAFKA_ALLOWED_NETWORKS="10.0.0.0/8")
-    assert Arguments.parse(made, given).legacy == gateway
+    assert FutliArguments.parse(made, given).legacy == gateway
 
 
 @pytest.mark.parametrize(
@@ -189,4 +191,4 @@ def test_a_gateway_is_on_loopback_or_in_a_network_that_is_allowed(
 )
 def test_what_cannot_be_a_gateway(tmp_path: Path, list_: str, text: str, sentence: str) -> None:
     with pytest.raises(BadArgument, match=sentence):
-        Arguments.parse(settings(tmp_path / "a"), {"input": list_, "legacy": text})
+        FutliArguments.parse(settings(tmp_path / "a"), {"input": list_, "legacy": text})

@@ -17,12 +17,10 @@ from scrapy.utils.serialize import ScrapyJSONEncoder
 from lafka.errors import BadList, StorageTrouble
 from lafka.items import TrailItem, held_entry
 from lafka.papers.archive.archives import Archive
-from lafka.papers.archive.entries import Entry, of_fut
 from lafka.papers.archive.suwafs import Fut
-from lafka.papers.crawling.heldlines import TOLD_AFTER, HeldLines, feed_line
-from lafka.papers.lists.excludes import Excludes
+from lafka.papers.crawling.heldlines import COUNTED_AFTER, HeldLines, feed_line
 from lafka.papers.lists.futlis import Futli, Line
-from lafka.papers.lists.listfiles import read
+from lafka.papers.lists.listfiles import Excludes, read
 from lafka.pids import SCHEMES, Pid
 from lafka.runs.feed import NO_CHAIN, chained_lines
 from lafka.runs.reports import Tally
@@ -32,14 +30,11 @@ NOW = "2026-11-22T10:11:12Z"
 TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
 
 
-@given(st.builds(Entry, TEXT, TEXT, st.integers(0), st.integers(0), TEXT, TEXT, TEXT), TEXT)
-def test_a_line_is_that_of_its_item(entry: Entry, pid: str) -> None:
-    futli = Futli(pid=Pid(text=pid, path=""), url=entry.futli)
-    fut = Fut(s=entry.start, l=entry.length, url=entry.url, digest=entry.digest)
-    item = TrailItem(
-        pid=pid, futli=entry.futli, outcome="fut", time=NOW, futs=[held_entry(fut)]
-    )  # fmt: skip
-    line = feed_line(futli, entry, NOW)
+@given(st.builds(Fut, s=st.integers(0), l=st.integers(0), url=TEXT, digest=TEXT), TEXT, TEXT)
+def test_a_line_is_that_of_its_item(fut: Fut, pid: str, url: str) -> None:
+    futli = Futli(pid=Pid(text=pid, path=""), url=url)
+    item = TrailItem(pid=pid, futli=url, outcome="fut", time=NOW, futs=[held_entry(fut)])
+    line = feed_line(futli, fut, NOW)
     assert line == ScrapyJSONEncoder(ensure_ascii=False).encode(ItemAdapter(item).asdict()) + "\n"
     lines, _ = chained_lines(line.encode(), NO_CHAIN)
     quick, plain = Tally(), Tally()
@@ -75,7 +70,7 @@ def line(number: int, pid: str = PID, url: str = FUTLI, **more: Any) -> Line:
 def left(store: Store, *lines: Line, told: Told | None = None, **options: Any) -> list[int]:
     """The numbers of those of *lines* that are left."""
     told = told or Told()
-    held = HeldLines(store.archive, told, told=told.counts.append, **options)
+    held = HeldLines(store.archive, told, on_count=told.counts.append, **options)
     found = [each.number for each in held.left(lines)]
     assert len(found) + len(told.lines) == len(lines)
     assert sum(told.counts) == len(told.lines)
@@ -172,7 +167,7 @@ def test_a_futli_that_was_left_open_is_left(store: Store) -> None:
 def test_it_is_told_how_many_they_are_up_to_what_ends_the_list(store: Store) -> None:
     store.put(store.fut(pdf()))
     told = Told()
-    assert left(store, *map(line, range(2 * TOLD_AFTER + 7)), told=told) == []
+    assert left(store, *map(line, range(2 * COUNTED_AFTER + 7)), told=told) == []
     assert len(told.counts) >= 3
 
     def cut() -> Iterator[Line]:
@@ -180,7 +175,7 @@ def test_it_is_told_how_many_they_are_up_to_what_ends_the_list(store: Store) -> 
         raise BadList("cut")
 
     told = Told()
-    held = HeldLines(store.archive, told, told=told.counts.append)
+    held = HeldLines(store.archive, told, on_count=told.counts.append)
     with pytest.raises(BadList):
         list(held.left(cut()))
     assert (sum(told.counts), len(told.lines)) == (1, 1)
@@ -200,6 +195,5 @@ def test_the_answer_is_the_archives(store: Store, tmp_path: Path) -> None:
     assert not_held == [each for each in lines if store.archive.held(each.futli) is None]
     for each in lines:
         if fut := store.archive.held(each.futli):
-            entry = of_fut(each.futli.url, fut)
-            assert json.loads(feed_line(each.futli, entry, NOW))["futs"] == [held_entry(fut)]
+            assert json.loads(feed_line(each.futli, fut, NOW))["futs"] == [held_entry(fut)]
     assert len(told.lines) + len(not_held) == len(lines)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lafka.papers import Group, Outcome
-from lafka.papers.crawling.summaries import FailingHost, Heard, Summary
+from lafka.papers.crawling.summaries import FailingHost, FeedTally, RunSummary
 
 PID = "RePEc:abc:wpaper:1"
 
@@ -32,8 +32,8 @@ def closing(**values: Any) -> dict[str, Any]:
     }
 
 
-def of(root: Path, heard: Heard | None = None, **values: Any) -> Summary:
-    return Summary.of(closing(**values), heard or Heard(), root)
+def of(root: Path, heard: FeedTally | None = None, **values: Any) -> RunSummary:
+    return RunSummary.of(closing(**values), heard or FeedTally(), root)
 
 
 def test_lines_are_told_by_group_with_shares(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_the_groups_of_the_report_add_up_to_the_lines(tmp_path: Path) -> None:
 
 
 def test_the_five_hosts_with_most_failures_are_named_with_why(tmp_path: Path) -> None:
-    heard = Heard()
+    heard = FeedTally()
     for host in range(7):
         for number in range(host + 1):
             word = "timeout" if number % 3 else "refused"
@@ -69,7 +69,7 @@ def test_the_five_hosts_with_most_failures_are_named_with_why(tmp_path: Path) ->
 
 @pytest.mark.parametrize("word", ["fut", "excluded", "bad-pid", "bad-url", "restricted"])
 def test_what_was_not_asked_or_is_held_is_no_failure_of_a_host(word: str) -> None:
-    heard = Heard()
+    heard = FeedTally()
     heard.add(item(word, "https://h.example.org/"))
     assert not heard.hosts
 
@@ -94,7 +94,7 @@ def test_lost_is_what_the_last_run_of_this_list_had_and_this_one_not(tmp_path: P
         item("gone", "https://h.example.org/gone"),
     ])  # fmt: skip
     before(tmp_path, "20261121T000000000000Z-h-1", [item("fut", odd)], path="/other.tsv")
-    heard = Heard()
+    heard = FeedTally()
     for futli in (odd, "https://h.example.org/gone", "https://h.example.org/old"):
         heard.add(item("not-found", futli))
     heard.add(item("fut", "https://h.example.org/kept"))
@@ -141,7 +141,7 @@ def test_a_run_that_asked_again_is_not_told_to_ask_again(tmp_path: Path) -> None
 
 
 def test_the_host_that_closed_most_is_to_be_written_to(tmp_path: Path) -> None:
-    heard = Heard()
+    heard = FeedTally()
     for number, word in enumerate(["timeout"] * 5 + ["refused", "login"]):
         heard.add(item(word, f"https://a.example.org/{number}"))
     heard.add(item("refused", "https://b.example.org/"))
@@ -155,7 +155,7 @@ def test_a_run_without_a_fut_says_how_most_lines_ended(tmp_path: Path) -> None:
 
 
 def test_it_stays_within_some_twenty_lines_whatever_came(tmp_path: Path) -> None:
-    heard = Heard()
+    heard = FeedTally()
     for number, outcome in enumerate(Outcome):
         heard.add(item(outcome, f"https://h{number}.example.org/"))
     before(tmp_path, "20261120T000000000000Z-h-1", [item("fut", "https://h.example.org/")])
@@ -166,7 +166,7 @@ def test_it_stays_within_some_twenty_lines_whatever_came(tmp_path: Path) -> None
 
 
 def test_hosts_of_a_list_cannot_drive_a_terminal(tmp_path: Path) -> None:
-    heard = Heard()
+    heard = FeedTally()
     heard.add(item("timeout", "https://h\x1b[2J.example.org/"))
     assert "\x1b" not in "".join(of(tmp_path, heard).told())
 

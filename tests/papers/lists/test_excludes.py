@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lafka.errors import BadList
-from lafka.papers.lists.excludes import Excludes
+from lafka.papers.lists.listfiles import Excludes
 from lafka.pids import SCHEMES
 
 REPEC = SCHEMES["RePEc"]

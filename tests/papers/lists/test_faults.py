@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.errors import BadList
-from lafka.papers.lists.faults import FIRST, Account, fault, refuse_all_bad
+from lafka.papers.lists.faults import FIRST, ListAccount, fault, refuse_all_bad
 from lafka.papers.lists.listfiles import read
 from lafka.pids import SCHEMES
 
@@ -17,10 +17,10 @@ PID = "RePEc:abc:wpaper:1"
 URL = "https://example.org/1.pdf"
 
 
-def account(folder: Path, text: str | bytes, name: str = "list.tsv") -> Account:
+def account(folder: Path, text: str | bytes, name: str = "list.tsv") -> ListAccount:
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return Account.of(read(path, SCHEMES["RePEc"]))
+    return ListAccount.of(read(path, SCHEMES["RePEc"]))
 
 
 @pytest.mark.parametrize(
@@ -60,13 +60,13 @@ def account(folder: Path, text: str | bytes, name: str = "list.tsv") -> Account:
 )
 def test_each_fault_has_its_guess_and_first_line(tmp_path, line, guess):
     found = account(tmp_path, f"# a list\n{PID}\t{URL}\n{line}\n{line}\n")
-    (told,) = found.told()
+    (told,) = found.sentences()
     assert told.startswith("line 3 and 1 more: ")
     assert guess in told
 
 
 def test_a_header_with_other_names_is_taken_for_one(tmp_path):
-    (told,) = account(tmp_path, f"identifier\tfulltextlink\n{PID}\t{URL}\n").told()
+    (told,) = account(tmp_path, f"identifier\tfulltextlink\n{PID}\t{URL}\n").sentences()
     assert told.startswith("line 1: ")
     assert "a header?" in told
 
@@ -84,7 +84,7 @@ def test_blanks_at_the_ends_are_no_part_of_a_pid(tmp_path, blank, name):
 @pytest.mark.parametrize("blank", ["", " ", "\u00a0"])
 @pytest.mark.parametrize("pid", ["RePEc:abc:wpaper", "repec:abc::1", "RePEc:abc:w\u00a0paper:1"])
 def test_no_other_collection_is_advised_for_a_broken_handle(tmp_path, pid, blank):
-    (told,) = account(tmp_path, f"{pid}{blank}\t{URL}\n").told()
+    (told,) = account(tmp_path, f"{pid}{blank}\t{URL}\n").sentences()
     assert "collection" not in told
 
 
@@ -92,19 +92,19 @@ def test_no_other_collection_is_advised_for_a_broken_handle(tmp_path, pid, blank
 def test_another_collection_that_is_advised_takes_the_line(tmp_path, blank):
     path = tmp_path / "list.tsv"
     path.write_text(f"thesis-7{blank}\t{URL}\n", "utf-8")
-    (told,) = Account.of(read(path, SCHEMES["Socionet"])).told()
+    (told,) = ListAccount.of(read(path, SCHEMES["Socionet"])).sentences()
     assert told.endswith("a pid of another collection: -a collection=any takes it")
     (line,) = read(path, SCHEMES["any"])
     assert str(line.futli.pid) == "thesis-7"
 
 
 def test_tabs_in_a_csv_are_told(tmp_path):
-    (told,) = account(tmp_path, f"{PID}\t{URL}\n", "list.csv").told()
+    (told,) = account(tmp_path, f"{PID}\t{URL}\n", "list.csv").sentences()
     assert "separated by tabs: such a list is called .tsv" in told
 
 
 def test_what_is_no_utf_8_is_told(tmp_path):
-    (told,) = account(tmp_path, "RePEc:abc:wpaper:ü\t".encode("latin-1") + URL.encode()).told()
+    (told,) = account(tmp_path, "RePEc:abc:wpaper:ü\t".encode("latin-1") + URL.encode()).sentences()
     assert "save it as UTF-8" in told
 
 
@@ -118,7 +118,7 @@ def test_lines_hosts_duplicates_and_restricted_are_counted(tmp_path):
 
 def test_the_most_frequent_kind_comes_first(tmp_path):
     text = f"{PID}\tN/A\n{PID}\twww.a.example\n{PID}\twww.b.example\n"
-    first, second = account(tmp_path, text).told()
+    first, second = account(tmp_path, text).sentences()
     assert first.startswith("line 2 and 1 more: no scheme")
     assert second.startswith("line 1: ")
 

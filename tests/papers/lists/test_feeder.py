@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from lafka.errors import BadList, StorageTrouble
-from lafka.papers.lists.feeder import Feeder
-from lafka.papers.lists.futlis import Futli, Line
+from lafka.papers.lists.futlis import Feeder, Futli, Line
 from lafka.pids import SCHEMES
 
 REPEC = SCHEMES["RePEc"]
@@ -256,7 +255,7 @@ FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
 from lafka.errors import StorageTrouble
-from lafka.papers.lists.feeder import Feeder
+from lafka.papers.lists.futlis import Feeder
 from lafka.papers.lists.futlis import Line
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.papers.lists.rows import Row
-from lafka.papers.lists.verdicts import resolved, verdict
+from lafka.papers.lists.rows import ListRow, resolved, verdict
 from lafka.pids import SCHEMES
 from lafka.urls import check_url
 
@@ -37,7 +36,7 @@ def test_a_name_has_its_resolver(text: str, url: str | None) -> None:
 
 @pytest.mark.parametrize("text", ["doi:10.1000/182", "10.1000/182", "https://doi.org/10.1000/182"])
 def test_however_it_is_written_it_is_one_futli(text: str) -> None:
-    row = Row(pid="RePEc:abc:wpaper:1", url=text, restriction="")
+    row = ListRow(pid="RePEc:abc:wpaper:1", url=text, restriction="")
     line = verdict(1, row, SCHEMES["RePEc"])
     assert line.outcome is None
     assert line.futli is not None

@@ -29,10 +29,9 @@ from scrapy.settings import Settings
 from lafka.commands._shared.base import json_line
 from lafka.commands.verify import Command
 from lafka.errors import BadPid, NotHeld
-from lafka.filesets.checking.problems import CODES as of_filesets
-from lafka.papers import checking as verify
-from lafka.papers.checking import FileProblem, Verifier
-from lafka.papers.checking.summary import _spelled
+from lafka.papers.checking import Verifier
+from lafka.papers.checking.paper import _spelled
+from lafka.witness.problems import FILESET_CODES, PAPER_CODES, FileProblem
 from tests.damages import damages, same_values
 
 ROOT = Path(__file__).parents[3]
@@ -385,8 +384,8 @@ def test_a_problem_is_one_line_of_json(root: Path) -> None:
 def test_every_code_is_documented_with_its_severity() -> None:
     text = (ROOT / "docs" / "problems.md").read_text()
     rows = re.findall(r"^\| `([a-z0-9-]+)` \| (error|warning) \|", text, re.MULTILINE)
-    assert dict(rows) == {**verify.CODES, **of_filesets}
-    assert len(rows) == len(verify.CODES) + len(of_filesets)
+    assert dict(rows) == {**PAPER_CODES, **FILESET_CODES}
+    assert len(rows) == len(PAPER_CODES) + len(FILESET_CODES)
 
 
 # One damage for each code
@@ -604,7 +603,7 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 
 
 def test_every_code_has_a_damage() -> None:
-    assert set(DAMAGES) == set(verify.CODES)
+    assert set(DAMAGES) == set(PAPER_CODES)
 
 
 @pytest.mark.parametrize("code", DAMAGES)
@@ -612,7 +611,7 @@ def test_a_damage_raises_its_code(root: Path, code: str) -> None:
     DAMAGES[code](root)
     found = problems(root)
     assert code in {problem.code for problem in found}
-    assert any(p.code == code and p.severity == verify.CODES[code] for p in found)
+    assert any(p.code == code and p.severity == PAPER_CODES[code] for p in found)
 
 
 def test_quick_sees_sizes_and_tails(root: Path) -> None:

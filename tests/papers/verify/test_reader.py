@@ -3,10 +3,12 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import re
 import subprocess
 import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from lafka.witness.headers import _parse_lines as parse_lines
 from lafka.witness.headers import _parse_plain as parse_plain
 from lafka.witness.problems import FileProblem
 from lafka.witness.reader import StrictReader, StrictRecord, records
+from tests.stores import START, Store, page, pdf
 
 ROOT = Path(__file__).parents[3]
 SHARED = Path(__file__).parents[3].parent / "shared" / "warc"
@@ -352,6 +355,21 @@ BITS = [
 def test_a_plain_header_is_read_in_one_pass() -> None:
     assert parse_plain(HEAD) == parse_lines(HEAD)
     assert parse_plain(HEAD).faults == []
+
+
+def test_each_header_that_lafka_writes_is_read_in_one_pass(tmp_path: Path) -> None:
+    store = Store(tmp_path / "archive")
+    store.put(store.fut(pdf("a")))
+    store.put(store.fut(pdf("a"), at=START + timedelta(days=1)))
+    splap = store.splap(page("b"), futli="http://x.example/b")
+    store.put(splap, store.found(splap, "http://x.example/b.pdf", pdf("b"), "gzip"))
+    store.raw.close()
+    heads = re.findall(
+        rb"WARC/1\.1\r\nWARC-Type: .*?\r\n\r\n", store.warc().read_bytes(), re.DOTALL
+    )
+    kinds = {re.findall(rb"WARC-Type: (\w+)", head)[0] for head in heads}
+    assert kinds == {b"warcinfo", b"request", b"response", b"revisit", b"conversion"}
+    assert [head for head in heads if parse_plain(head) is None] == []
 
 
 @given(st.lists(st.tuples(st.integers(0, len(HEAD)), st.integers(0, 3),

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from lafka.capture.logged import LoggedExchange
 from lafka.papers.candidates import CITATION_PDF_URL, KEPT, Candidate
 from lafka.papers.lists.futlis import Futli
-from lafka.papers.walk.asks import MISS_MAX, VIEWER_MAX, Ask, Capture
-from lafka.papers.walk.outcomes import Outcome, judge
-from lafka.papers.walk.trails import TAIL, Links, Policy, Trail
+from lafka.papers.outcomes import Outcome
+from lafka.papers.walk import MISS_MAX, TAIL, VIEWER_MAX, Ask, Capture, Links, Policy, Trail
 from lafka.payloads import Payload, inspect
 from lafka.pids import SCHEMES
 from lafka.warc.format.sources import MemorySource
@@ -406,47 +405,11 @@ def test_a_bot_challenge_with_an_error_status_is_one(outcome: Outcome) -> None:
     assert trail.outcome is outcome
 
 
-# Judging one answer ------------------------------------------------------------------------
-
-JUDGED = [
-    (200, b"pdf", FUT),
-    (203, b"pdf", FUT),
-    (200, b"html", PAGE),
-    (201, b"html", PAGE),
-    (200, b"other", Outcome.OTHER_TYPE),
-    (200, None, Outcome.OTHER_TYPE),
-    (204, None, Outcome.OTHER_TYPE),
-    (202, None, Outcome.BOT_CHALLENGE),
-    (202, b"html", PAGE),
-    (206, b"pdf", Outcome.REFUSED),
-    (301, None, Outcome.BAD_HTTP),
-    (304, None, Outcome.BAD_HTTP),
-    (400, b"html", Outcome.NOT_FOUND),
-    (401, b"html", Outcome.REFUSED),
-    (402, b"pdf", Outcome.REFUSED),
-    (403, b"pdf", Outcome.REFUSED),
-    (404, b"pdf", Outcome.NOT_FOUND),
-    (404, b"html", Outcome.NOT_FOUND),
-    (407, None, Outcome.REFUSED),
-    (410, b"html", Outcome.GONE),
-    (429, None, Outcome.REFUSED),
-    (451, b"html", Outcome.REFUSED),
-    (500, b"html", Outcome.SERVER_ERROR),
-    (503, b"pdf", Outcome.SERVER_ERROR),
-    (999, b"html", Outcome.BAD_HTTP),
-]
+# What one answer is to the walk ------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("status", "kind", "outcome"), JUDGED)
-def test_an_answer_is_judged_by_status_then_bytes(
-    status: int, kind: bytes | None, outcome: Outcome
-) -> None:
-    assert judge(answer(kind, status)) is outcome
-
-
-def test_a_pdf_without_an_end_is_truncated_and_kept() -> None:
+def test_a_pdf_without_an_end_is_kept() -> None:
     payload = replace(answer(b"pdf"), ended=False)
-    assert judge(payload) is Outcome.TRUNCATED
     ask = Ask(futli=FUTLI, number=0, url=FUTLI.url)
     exchanges = (LoggedExchange(url=FUTLI.url, time=TIME),)
     half = Capture(
@@ -458,26 +421,6 @@ def test_a_pdf_without_an_end_is_truncated_and_kept() -> None:
     cut = replace(half, exchanges=(replace(exchanges[0], truncated="disconnect"),))
     assert not cut.is_kept
     assert not replace(half, payload=replace(payload, whole=False)).is_kept
-
-
-def test_an_answer_that_is_none_is_bad_http() -> None:
-    assert judge(None) is Outcome.BAD_HTTP
-
-
-@pytest.mark.parametrize("kind", [b"pdf", b"html", b"other"])
-def test_a_cut_answer_is_truncated_and_a_big_one_too_big(kind: bytes) -> None:
-    whole = answer(kind)
-    cut = replace(whole, whole=False, trouble="x")
-    assert judge(whole, truncated="disconnect") is Outcome.TRUNCATED
-    assert judge(cut) is Outcome.TRUNCATED
-    assert judge(whole, truncated="length", too_big=True) is Outcome.TOO_BIG
-    assert judge(replace(cut, too_big=True)) is Outcome.TOO_BIG
-    assert judge(replace(cut, status=404), too_big=True) is Outcome.NOT_FOUND
-
-
-def test_a_dropped_miss_is_what_it_is() -> None:
-    page = replace(answer(b"html"), whole=False, trouble="the body ends 5 bytes early")
-    assert judge(page, truncated="length", dropped=True) is PAGE
 
 
 def test_only_what_goes_into_a_paper_warc_is_stored() -> None:

@@ -6,18 +6,18 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from lafka.archec import redif
-from lafka.archec.lists.futlis import asked, lines_of
 from lafka.archec.records import Kind
-from lafka.archec.redif.problems import Problem
+from lafka.archec.redif.vocabulary import Problem
+from lafka.archec.serve.futlis import asked, lines_of
 from lafka.archec.serve.queries import standing
-from lafka.archec.store.withdrawals import Withdrawals
+from lafka.archec.store.journals import Withdrawals
 from lafka.errors import KeeperError, NotHeld, StorageTrouble, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lafka.archec.lists.futlis import Choice, FutliLine
     from lafka.archec.records import Obi, Records
+    from lafka.archec.serve.futlis import FutliChoice, FutliLine
     from lafka.archec.store.folders import ObiStore
 
 _WITHOUT_FILES = redif.TYPES - redif.ITEMS - {"archive", "series"}
@@ -31,7 +31,9 @@ class StoreFutliList:
     ``RecordsAway``.
     """
 
-    def __init__(self, store: ObiStore, records: Records, choice: Choice, at: int | None) -> None:
+    def __init__(
+        self, store: ObiStore, records: Records, choice: FutliChoice, at: int | None
+    ) -> None:
         self.counts: Counter[str] = Counter()
         self.problems: list[Problem] = []
         self.whole = False

@@ -1,10 +1,10 @@
-"""Outcomes: the one word that says how an ask or a trail ended, and how an answer is judged."""
+"""Outcomes: the one word that says how a trail ended, and what it is for people."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
-from lafka.payloads import Kind, Payload
+from lafka.capture.verdicts import Verdict
 
 
 class Outcome(StrEnum):
@@ -35,6 +35,11 @@ class Outcome(StrEnum):
     RESTRICTED = "restricted"
     DAMAGED = "damaged"
 
+    @classmethod
+    def from_verdict(cls, verdict: Verdict) -> Outcome:
+        """Return what the verdict on an answer is for a paper: an HTML page is a splap."""
+        return _OF_VERDICTS[verdict]
+
     @property
     def is_stored(self) -> bool:
         """True where a capture with this outcome can go into a paper WARC."""
@@ -47,12 +52,12 @@ class Outcome(StrEnum):
 
     @property
     def group(self) -> Group:
-        """What it is for people: each outcome stands in one group."""
+        """The group in which people find it; each outcome stands in one."""
         return _GROUPS[self]
 
 
 class Group(StrEnum):
-    """Outcomes as people tell them apart, in the order in which they are told."""
+    """Outcomes as people tell them apart, in the order in which they are shown."""
 
     HELD = "held"
     PAGE_ONLY = "page only"
@@ -108,52 +113,8 @@ _PASSING = frozenset(
     )
 )
 
-
-def judge(
-    payload: Payload | None,
-    *,
-    truncated: str = "",
-    too_big: bool = False,
-    dropped: bool = False,
-) -> Outcome:
-    """The outcome of one answer that is here, by its status and its bytes.
-
-    *truncated* is the WARC-Truncated reason where reading stopped early; *dropped*: because its
-    first bytes showed that it is no PDF. A PDF without an end is truncated too, if only by whoever
-    made it: it may be whole the next time. An answer with an error status is no splap and no fut,
-    whatever it holds; a 206 is a part that nobody asked for; a 202 without a body is how some
-    guards answer a robot.
-    """
-    if payload is None:
-        return Outcome.BAD_HTTP
-    if not 200 <= payload.status < 300:
-        return _by_status(payload.status)
-    if payload.status == 206:
-        return Outcome.REFUSED
-    if payload.status == 202 and payload.kind is Kind.EMPTY:
-        return Outcome.BOT_CHALLENGE
-    if too_big or payload.too_big:
-        return Outcome.TOO_BIG
-    if not dropped and (truncated or not payload.whole or not payload.ended):
-        return Outcome.TRUNCATED
-    return _BY_KIND[payload.kind]
-
-
-_BY_KIND = {
-    Kind.PDF: Outcome.FUT,
-    Kind.HTML: Outcome.SPLAP_ONLY,
-    Kind.OTHER: Outcome.OTHER_TYPE,
-    Kind.EMPTY: Outcome.OTHER_TYPE,
-}
-
-
-def _by_status(status: int) -> Outcome:
-    if status == 410:
-        return Outcome.GONE
-    if status in (401, 402, 403, 407, 451, 429):
-        return Outcome.REFUSED
-    if 400 <= status < 500:
-        return Outcome.NOT_FOUND
-    if 500 <= status < 600:
-        return Outcome.SERVER_ERROR
-    return Outcome.BAD_HTTP
+_OF_VERDICTS: dict[Verdict, Outcome] = {
+    verdict: Outcome(str(verdict))
+    for verdict in Verdict
+    if verdict not in (Verdict.PDF, Verdict.HTML)
+} | {Verdict.PDF: Outcome.FUT, Verdict.HTML: Outcome.SPLAP_ONLY}

@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 
 from lafka.errors import Stopped
 from lafka.papers.candidates import Candidate
-from lafka.papers.crawling import sandbox as parsing
-from lafka.papers.crawling.sandbox import Pages
+from lafka.papers.crawling import pages as parsing
+from lafka.papers.crawling.pages import PageReaders, PageReading
 from lafka.papers.finders import Page
-from lafka.papers.walk import pages as reading
-from lafka.papers.walk.outcomes import Outcome
-from lafka.papers.walk.pages import PageReading
+from lafka.papers.outcomes import Outcome
 from lafka.pids import SCHEMES
 from lafka.storage.children import ChildDied
 
@@ -58,18 +56,18 @@ def test_what_no_child_says_is_refused(values):
 
 
 @pytest.fixture
-def pages() -> Iterator[Pages]:
-    made = Pages(links_max=5)
+def pages() -> Iterator[PageReaders]:
+    made = PageReaders(links_max=5)
     yield made
     made.stop()
 
 
 @pytest.fixture
-def troubled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pages]:
+def troubled(monkeypatch: pytest.MonkeyPatch) -> Iterator[PageReaders]:
     """Pages whose reader some of them stop."""
     monkeypatch.setattr(parsing, "MODULE", "tests.sites.parsers")
     monkeypatch.setattr(parsing, "CPU_SECONDS", 1)
-    made = Pages(links_max=5)
+    made = PageReaders(links_max=5)
     yield made
     made.stop()
 
@@ -77,7 +75,7 @@ def troubled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pages]:
 @pytest.mark.parametrize("body", [SPLAP, CITED, b"", b"\0\xff", b"<title>Just a moment...</title>"])
 def test_a_child_finds_what_we_would_find_as_far_as_a_trail_can_go(pages, body):
     page = Page(URL, body, "text/html; charset=utf-8", ("</h.pdf>; rel=item",))
-    here, there = reading.read(page), pages._ask(page)
+    here, there = parsing.read(page), pages._ask(page)
     assert here.candidates[: pages._most] == there.candidates
     assert len(there.candidates) <= 45
     assert (here.verdict, here.reason) == (there.verdict, there.reason)

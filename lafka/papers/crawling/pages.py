@@ -1,0 +1,180 @@
+"""Pages are parsed in child processes, with bounds: a page can be made to stop any parser.
+
+libxml2 takes seconds and hundreds of megabytes for some pages of 4 MiB, holding the interpreter's
+lock all the while, and a parser of foreign bytes may crash. Here that is one page without links;
+the reactor does not wait, and the child is started anew (``storage.children``). A first look, which
+is bounded, needs no child (``read_first``), so on most pages none is asked.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lafka.errors import Stopped, printable
+from lafka.papers import finders
+from lafka.papers.candidates import Candidate
+from lafka.papers.finders import Page, sure
+from lafka.papers.outcomes import Outcome
+from lafka.papers.walk import TAIL
+from lafka.pids import Pid
+from lafka.storage import children
+from lafka.storage.children import ChildDied, Children
+from lafka.storage.threads import Threads
+
+KEPT_MAX = 256 * 1024
+"""Bytes of a page that wait for a second look beside each trail; longer ones get it at once."""
+
+_VERDICTS = {"bot-challenge": Outcome.BOT_CHALLENGE, "login": Outcome.LOGIN}
+
+_WITHOUT_TAIL = frozenset({"list", "issue", "search", "submission", "not there"})
+"""Kinds of pages whose other links are other papers', or none's."""
+
+UNREADABLE = "the page could not be read"
+"""With it begins the reason of a page that finders stumbled over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageReading:
+    """The content of a page; ``partly`` where only its surest candidate was looked for.
+
+    ``kind`` is what the page is about, as ``finders.kinds`` names it; empty where nobody looked.
+    """
+
+    candidates: tuple[Candidate, ...] = ()
+    verdict: Outcome = Outcome.SPLAP_ONLY
+    reason: str = ""
+    partly: bool = False
+    kind: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "candidates": [candidate.as_json() for candidate in self.candidates],
+            "verdict": str(self.verdict),
+            "reason": self.reason,
+            "partly": self.partly,
+            "kind": self.kind,
+        }
+
+    @classmethod
+    def of_json(cls, values: dict[str, Any]) -> PageReading:
+        """``LookupError``, ``TypeError`` or ``ValueError`` where *values* are no such thing."""
+        return cls(
+            candidates=tuple(map(Candidate.of_json, values["candidates"])),
+            verdict=Outcome(values["verdict"]),
+            reason=str(values["reason"]),
+            partly=bool(values["partly"]),
+            kind=str(values["kind"]),
+        )
+
+
+def tail_of(kind: str) -> int:
+    """Return how many links that promise no fut are worth a request on a page of *kind*."""
+    return 0 if kind in _WITHOUT_TAIL else TAIL
+
+
+def read_first(page: Page) -> PageReading | None:
+    """Only what ``citation_pdf_url`` names, None where it names nothing or the page is long."""
+    if len(page.body) > KEPT_MAX:
+        return None
+    with suppress(Exception):  # a whole look will meet it again, and tell
+        candidates = sure(page)
+        return PageReading(candidates=candidates, partly=True) if candidates else None
+    return None
+
+
+def read(page: Page) -> PageReading:
+    """All candidates of *page* and what it is; a page that finders stumble over has none."""
+    try:
+        found = finders.describe(page)
+        verdict = _VERDICTS.get(found.kind, Outcome.SPLAP_ONLY)
+        if verdict is Outcome.BOT_CHALLENGE:
+            return PageReading(verdict=verdict, reason=found.reason)
+        reason = "a viewer without a PDF" if found.kind == "viewer" else found.reason
+        candidates = finders.find(page)
+        kind = finders.kind_of(page, candidates, found)
+        return PageReading(candidates=candidates, verdict=verdict, reason=reason, kind=kind)
+    except Exception as error:
+        return PageReading(reason=f"{UNREADABLE}: {printable(repr(error))}")
+
+
+MODULE = "lafka.papers.crawling.pages"
+"""The module whose ``serve`` a child runs."""
+CHILDREN = 2
+CPU_SECONDS = 10
+"""For one page; the slowest pages that were ever made for it take one."""
+
+_KNOWN = 30  # addresses of the way to a page that may be among its candidates
+
+logger = logging.getLogger(__name__)
+
+
+class PageReaders:
+    """Reads pages in at most two children, started when there are pages.
+
+    *links_max*: how many links a trail can ask for; not many more candidates are handed on.
+    """
+
+    def __init__(self, links_max: int) -> None:
+        # A trail takes twice as many, beside those that it has asked for already.
+        self._most = 3 * links_max + _KNOWN
+        self._threads = Threads("lafka-pages", CHILDREN)
+        self._children = Children(MODULE, CHILDREN)
+
+    async def read(self, page: Page, pid: Pid) -> PageReading:
+        """See ``read``; a page that cannot be read has no candidates.
+
+        ``Stopped`` where it was not read because of ``cut``.
+        """
+        try:
+            found = await self._threads.run(self._ask, page)
+        except ChildDied as error:
+            if self._children.is_cut:
+                raise Stopped(f"{page.url}: not read, for the crawl stops") from None
+            found = PageReading(reason=f"{UNREADABLE}: {error}")
+        if found.reason.startswith(UNREADABLE):
+            logger.error("%s: %s: %s", pid, page.url, found.reason)
+        return found
+
+    def _ask(self, page: Page) -> PageReading:
+        question = {
+            "url": page.url,
+            "content_type": page.content_type,
+            "link_headers": page.link_headers,
+            "aliases": page.aliases,
+            "titles": page.titles,
+            "most": self._most,
+        }
+        answer = self._children.ask("page", question, page.body, seconds=CPU_SECONDS)
+        return PageReading.of_json(answer)
+
+    def cut(self) -> None:
+        """Give up the pages that are being read, or wait for it."""
+        self._children.cut()
+
+    def stop(self) -> None:
+        self._threads.stop()
+        self._children.stop()
+
+
+# In the child -----------------------------------------------------------------------------
+
+
+def serve() -> None:
+    """Read pages until standard input ends. Runs in the child."""
+    children.serve({"page": _read})
+
+
+def _read(question: dict[str, Any], body: bytes) -> dict[str, Any]:
+    page = Page(
+        question["url"],
+        body,
+        question["content_type"],
+        tuple(question["link_headers"]),
+        tuple(question["aliases"]),
+        tuple(question["titles"]),
+    )
+    found = read(page)
+    return replace(found, candidates=found.candidates[: question["most"]]).as_json()
