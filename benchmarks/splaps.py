@@ -16,7 +16,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from lafka.papers.candidates import Candidate
-from lafka.papers.finders import Page
+from lafka.papers.crawling.pages import tail_of
+from lafka.papers.finders import Page, kind_of
 from lafka.papers.finders.urls import twin_key
 
 CAP = 50  # LAFKA_LINKS_MAX; not for `literal` and `all`, whose whole cost is shown
@@ -83,7 +84,11 @@ def asked(mode: str, splap: Splap, candidates: Sequence[Candidate]) -> list[Cand
     """The candidates that *mode* asks for, in order, by the rules of docs/finding.md."""
     found: list[Candidate] = []
     has_fut = False
+    tail = tail_of(str(kind_of(splap.page, candidates)))
     for candidate in candidates:
+        beyond = sum(not c.promising for c in found)
+        if mode in ("ranked", "first") and not candidate.promising and beyond >= tail:
+            continue
         if mode in ("ranked", "first") and len(found) == CAP:
             break
         if has_fut and (mode == "first" or (mode == "ranked" and not candidate.promising)):

@@ -1,4 +1,4 @@
-"""``lafka finders URL-or-FILE [--url URL]``: a page's candidates, best first, and why."""
+"""``lafka finders URL-or-FILE``: a page's candidates, best first, and why."""
 
 from __future__ import annotations
 
@@ -43,14 +43,23 @@ class Command(commands.ScrapyCommand):
         super().add_options(parser)
         self.settings.set("LOG_LEVEL", "ERROR", priority="cmdline")  # type: ignore[union-attr]
         parser.add_argument("--url", default="", help="where the page in FILE came from")
+        parser.add_argument(
+            "--explain", action="store_true", help="say first what kind of page it is, and why"
+        )
 
     def run(self, args: list[str], opts: Any) -> None:
-        from lafka.papers.finders import find  # noqa: PLC0415
+        from lafka.papers.finders import describe, find, kind_of  # noqa: PLC0415
 
         try:
             check_args(args, 1)
             settle(self.settings, "finders")
-            for candidate in find(self._page("".join(args), opts.url)):
+            page = self._page("".join(args), opts.url)
+            found = find(page)
+            if opts.explain:
+                verdict = describe(page)
+                kind = kind_of(page, found, verdict)
+                print(json_line({"kind": kind, "end": verdict.kind, "reason": verdict.reason}))
+            for candidate in found:
                 print(json_line(candidate.as_json()))
         except (LafkaError, WarcError, OSError) as error:
             raise SystemExit(refused("finders", BadArgument(str(error)))) from None

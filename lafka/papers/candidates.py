@@ -10,6 +10,8 @@ CITATION_PDF_URL = "citation_pdf_url"
 """The meta that the requirement paper asks for first: a fut from it ends the trail."""
 FORM = "form"
 """A form's action, asked for by GET whatever the form says."""
+KEPT = 0.1
+"""The probability below which a PDF labelled ``other`` is another paper's: no part of this one."""
 PLATFORM = "platform:"
 """With it begins what the table of platforms makes of the page's address."""
 REWRITE = "rewrite:"
@@ -24,7 +26,8 @@ class Candidate:
     ``score`` orders candidates, higher is surer; ``place`` is the position among the splap's
     candidates in document order, from 0; ``reasons`` are the names of the rules that made the
     score. ``promising`` says that the score alone is worth a request. ``label`` guesses what
-    a PDF there would be: ``fut``, ``supplement`` or ``other``.
+    a PDF there would be: ``fut``, ``supplement`` or ``other``; ``probability`` says how likely it
+    is the paper's full text, calibrated on labelled pages (docs/finding.md).
     """
 
     url: str
@@ -34,6 +37,7 @@ class Candidate:
     reasons: tuple[str, ...] = ()
     promising: bool = False
     label: str = "fut"
+    probability: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -49,4 +53,5 @@ class Candidate:
             reasons=tuple(map(str, values["reasons"])),
             promising=bool(values["promising"]),
             label=str(values["label"]),
+            probability=float(values["probability"]),
         )

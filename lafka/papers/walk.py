@@ -13,7 +13,7 @@ from enum import StrEnum
 from itertools import islice
 
 from lafka.capture.logged import LoggedExchange, Provenance
-from lafka.papers.candidates import CITATION_PDF_URL, Candidate
+from lafka.papers.candidates import CITATION_PDF_URL, KEPT, Candidate
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.origins import FUTLI, FUTLI_ITSELF, LEGACY_SOURCE, PAPER_ID, Origin
 from lafka.papers.outcomes import Outcome
@@ -119,6 +119,10 @@ class Attempt:
     outcome: str
 
 
+TAIL = 5
+"""The most candidates that are asked for, of one splap, beyond those that promise the fut."""
+
+
 class Links(StrEnum):
     """The reach of the walk on a splap's links; docs/finding.md tells what each costs."""
 
@@ -142,6 +146,7 @@ class Trail:
     ``captures`` are those that go into the paper WARC, oldest first: the splap, a viewer that led
     to a PDF, PDFs, or a payload of another type. ``pending`` are candidates not asked yet, in
     order, those of a viewer in ``viewer_pending``; ``asked`` is the one whose answer is awaited.
+    ``tail``: how many may be asked for that do not promise the fut, unless ``links`` is ``all``.
     ``partly``: the splap has more candidates than were looked for so far. ``outcome`` is None until
     the trail has ended.
 
@@ -157,6 +162,7 @@ class Trail:
     viewer: Capture | None = None
     pending: tuple[Candidate, ...] = ()
     viewer_pending: tuple[Candidate, ...] = ()
+    tail: int = TAIL
     asked: Candidate | None = None
     tried: tuple[Attempt, ...] = ()
     partly: bool = False
@@ -231,11 +237,14 @@ class Trail:
         *,
         verdict: Outcome = Outcome.SPLAP_ONLY,
         reason: str = "",
+        tail: int = TAIL,
     ) -> Trail:
-        """The trail with all *candidates* of its splap; *verdict* and *reason* as in answered."""
+        """The trail with all *candidates* of its splap; *verdict*, *reason* and *tail* as in
+        answered.
+        """
         assert self.splap is not None
         known = {self.futli.url, self.splap.url, *(t.candidate.url for t in self.tried)}
-        trail = replace(self, pending=self._new(candidates, known), partly=False)
+        trail = replace(self, pending=self._new(candidates, known), partly=False, tail=tail)
         if self.no_fut is Outcome.SPLAP_ONLY:
             trail = replace(trail, no_fut=verdict, error=_NAMED.get(verdict, reason))
         return trail
@@ -289,11 +298,16 @@ class Trail:
         """
         if self._citation_gave_it():
             return False
-        if self.policy.links is Links.FIRST:
-            return not self.has_fut
-        if self.policy.links is Links.RANKED:
-            return candidate.promising or not self.has_fut
-        return True
+        if self.policy.links is Links.ALL:
+            return True
+        if self.has_fut:
+            return candidate.promising and self.policy.links is Links.RANKED
+        return _promises(candidate) or self._beyond < self.tail
+
+    @property
+    def _beyond(self) -> int:
+        """How many candidates were asked for that did not promise the fut."""
+        return sum(not _promises(attempt.candidate) for attempt in self.tried)
 
     def _citation_gave_it(self) -> bool:
         """Return whether a fut is had, and from ``citation_pdf_url`` or the viewer that
@@ -319,11 +333,13 @@ class Trail:
         verdict: Outcome = Outcome.SPLAP_ONLY,
         reason: str = "",
         partly: bool = False,
+        tail: int = TAIL,
     ) -> Trail:
         """The trail after *capture* answered the ask.
 
         *candidates* are those of the page that it is, surest first; *partly*: as far as they were
-        looked for. *verdict* is what the page is: ``splap-only``, ``bot-challenge`` or ``login``,
+        looked for; *tail*: how many are worth a request there that do not promise the
+        fut. *verdict* is what the page is: ``splap-only``, ``bot-challenge`` or ``login``,
         *reason* a few words about it. An error status with a bot challenge for its page is a bot
         challenge.
         """
@@ -331,7 +347,9 @@ class Trail:
             capture = replace(capture, outcome=verdict, error="the page is a bot challenge")
         trail = replace(self, requests=self.requests + capture.requests)
         if self.splap is None:
-            return replace(trail._begun(capture, candidates, verdict, reason), partly=partly)
+            return replace(
+                trail._begun(capture, candidates, verdict, reason), partly=partly, tail=tail
+            )
         assert self.asked is not None
         return trail._tried(self.asked, capture, candidates, verdict)
 
@@ -349,7 +367,7 @@ class Trail:
         # What it was redirected to has answered too.
         trail = trail._without({capture.url, *(e.url for e in capture.exchanges)}, asked=None)
         if capture.is_pdf:
-            return trail._found(capture)
+            return trail._found(capture) if self._keeps(candidate) else trail
         if capture.is_unended:
             trail = trail._found(capture)
         if _is_sure(candidate) and outcome in _NAMED and trail.no_fut is Outcome.SPLAP_ONLY:
@@ -357,6 +375,12 @@ class Trail:
         if outcome == "html" and self._may_be_viewer(candidate) and not self._is_splap(capture):
             return trail._viewed(capture, candidates)
         return trail
+
+    def _keeps(self, candidate: Candidate) -> bool:
+        """Return whether a PDF from *candidate* goes into this paper's WARC; others' do not."""
+        if self.policy.links is Links.ALL or candidate.label != "other":
+            return True
+        return candidate.probability >= KEPT
 
     def _is_splap(self, capture: Capture) -> bool:
         """Return whether *capture* is the splap once more: what many sites show who may not have
@@ -428,10 +452,13 @@ class Trail:
         return replace(self, outcome=self.no_fut, error="; ".join(filter(None, (self.error, left))))
 
 
+def _promises(candidate: Candidate) -> bool:
+    return candidate.promising or candidate.found_by == CITATION_PDF_URL
+
+
 def _is_sure(candidate: Candidate) -> bool:
     """Return whether *candidate* promises the fut, and not a supplement."""
-    promising = candidate.promising or candidate.found_by == CITATION_PDF_URL
-    return promising and candidate.label == "fut"
+    return _promises(candidate) and candidate.label == "fut"
 
 
 _GUARDED = (Outcome.SPLAP_ONLY, Outcome.REFUSED, Outcome.SERVER_ERROR)

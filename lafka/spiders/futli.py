@@ -33,7 +33,7 @@ from lafka.papers.archive.archives import Archive
 from lafka.papers.crawling.arguments import ARGUMENTS, GUESTS, FutliArguments
 from lafka.papers.crawling.captures import ASK_KEY, capture_of, page_of
 from lafka.papers.crawling.heldlines import HeldLines
-from lafka.papers.crawling.pages import PageReaders, read_first
+from lafka.papers.crawling.pages import PageReaders, read_first, tail_of
 from lafka.papers.crawling.summaries import FeedTally, RunSummary
 from lafka.papers.finders import Page
 from lafka.papers.lists.faults import hopeful
@@ -254,7 +254,12 @@ class FutliSpider(RoadSpider[Line]):
         while True:
             if trail.wants_more and page is not None:
                 found = await self.pages.read(page, trail.futli.pid)
-                trail = trail.widened(found.candidates, verdict=found.verdict, reason=found.reason)
+                trail = trail.widened(
+                    found.candidates,
+                    verdict=found.verdict,
+                    reason=found.reason,
+                    tail=tail_of(found.kind),
+                )
             trail, ask = trail.next_ask()
             if ask is None:
                 if version := trail.next_version():
@@ -342,6 +347,7 @@ class FutliSpider(RoadSpider[Line]):
                 verdict=found.verdict,
                 reason=found.reason,
                 partly=found.partly,
+                tail=tail_of(found.kind),
             )
         async for next_ in self._go_on(trail, page):
             yield next_

@@ -29,6 +29,7 @@ def paper(
 ) -> str:
     lines = [f"Template-Type: ReDIF-{kind} 1.0", f"Handle: RePEc:{series}:{number}"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in more.items()]
+    lines += [f"Title: Glaciers {number}"]
     lines += [f"File-URL: {url}" for url in urls]
     return "\n".join(lines) + "\n\n"
 
@@ -50,7 +51,7 @@ def tarball(folder: Path, *, backwards: bool = False) -> Path:
     return path
 
 
-def lines(path: Path, **choice: object) -> list[tuple[str, str, str]]:
+def lines(path: Path, **choice: object) -> list[tuple[str, str, str, str]]:
     with FutliList(path, FutliChoice(**choice)) as found:
         return [tuple(line) for line in found]
 
@@ -75,14 +76,14 @@ def data(tmp_path: Path) -> Path:
 
 
 EXPECTED = [
-    ("RePEc:abc:closed:1", "http://x.example/c1", "ask"),
-    ("RePEc:abc:closed:2", "http://x.example/c2", ""),
-    ("RePEc:abc:wpaper:1", "http://x.example/1", ""),
-    ("RePEc:abc:wpaper:1", "http://x.example/1b.pdf", ""),
-    ("RePEc:abc:wpaper:2", "http://www.x.example/2", ""),
-    ("RePEc:abc:wpaper:2", "http://x.example/a b.pdf", ""),
-    ("RePEc:abc:wpaper:2", "http://x.example/ab.pdf", ""),
-    ("RePEc:zzz:j:9", "http://x.example/9", ""),
+    ("RePEc:abc:closed:1", "http://x.example/c1", "ask", "Glaciers 1"),
+    ("RePEc:abc:closed:2", "http://x.example/c2", "", "Glaciers 2"),
+    ("RePEc:abc:wpaper:1", "http://x.example/1", "", "Glaciers 1"),
+    ("RePEc:abc:wpaper:1", "http://x.example/1b.pdf", "", "Glaciers 1"),
+    ("RePEc:abc:wpaper:2", "http://www.x.example/2", "", "Glaciers 2"),
+    ("RePEc:abc:wpaper:2", "http://x.example/a b.pdf", "", "Glaciers 2"),
+    ("RePEc:abc:wpaper:2", "http://x.example/ab.pdf", "", "Glaciers 2"),
+    ("RePEc:zzz:j:9", "http://x.example/9", "", "Glaciers 9"),
 ]
 
 
@@ -102,6 +103,7 @@ def test_a_list_is_taken_by_the_reader_of_lists(data: Path, tmp_path: Path) -> N
     read = list(listfiles.read(path, SCHEMES["RePEc"]))
     assert [(line.pid_text, line.url_text) for line in read] == [line[:2] for line in EXPECTED]
     assert [line.outcome for line in read] == ["restricted"] + [None] * 7
+    assert [line.futli and line.futli.title for line in read] == [line[3] for line in EXPECTED]
 
 
 def test_archive_series_and_type_can_be_chosen(data: Path) -> None:
@@ -223,7 +225,7 @@ def test_the_command_prints_the_list_and_tells_what_it_left_out(data: Path, tmp_
     done = scrapy("futlis", str(data))
     assert done.returncode == 0, done.stderr
     table = [tuple(line.split("\t")) for line in done.stdout.splitlines()]
-    assert table == [("pid", "futli", "restriction"), *EXPECTED]
+    assert table == [("pid", "futli", "restriction", "title"), *EXPECTED]
     assert json.loads(done.stderr) == {"templates": 5, "lines": 8, "restricted": 1}
     output = tmp_path / "list.tsv"
     packed = tarball(data)
@@ -231,7 +233,9 @@ def test_the_command_prints_the_list_and_tells_what_it_left_out(data: Path, tmp_
         "futlis", "-f", str(packed), "--archive", "ZZZ", "--type", "article", "-o", str(output)
     )
     assert (done.returncode, done.stdout) == (0, "")
-    assert output.read_text() == "pid\tfutli\trestriction\nRePEc:zzz:j:9\thttp://x.example/9\t\n"
+    assert output.read_text() == (
+        "pid\tfutli\trestriction\ttitle\nRePEc:zzz:j:9\thttp://x.example/9\t\tGlaciers 9\n"
+    )
 
 
 def test_the_command_says_in_one_sentence_what_is_wrong(data: Path, tmp_path: Path) -> None:

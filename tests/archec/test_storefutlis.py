@@ -20,7 +20,7 @@ MOVED = template(1).replace("x.example", "y.example")
 
 
 def line(number: object, restriction: str = "", series: str = "wpaper", host: str = "x.example"):
-    return (f"RePEc:abc:{series}:{number}", f"http://{host}/abc/{number}.pdf", restriction)
+    return (f"RePEc:abc:{series}:{number}", f"http://{host}/abc/{number}.pdf", restriction, "A")
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def home(tmp_path: Path) -> Home:
     return made
 
 
-def listed(home: Home, at: int | None = None, **choice: object) -> list[tuple[str, str, str]]:
+def listed(home: Home, at: int | None = None, **choice: object) -> list[tuple[str, str, str, str]]:
     with home.records() as records:
         found = StoreFutliList(ObiStore(home.archive), records, FutliChoice(**choice), at)
         lines = [tuple(one) for one in found]
@@ -98,7 +98,7 @@ def test_what_was_withdrawn_or_cannot_be_read_is_counted_and_told(home: Home) ->
 def test_an_operator_takes_the_list_from_the_store(home: Home) -> None:
     operator = Operator(home)
     table = [tuple(row.split("\t")) for row in operator.gets("futlis", "--from-store").splitlines()]
-    assert table == [("pid", "futli", "restriction"), *listed(home)]
+    assert table == [("pid", "futli", "restriction", "title"), *listed(home)]
     operator.gets("futlis", "--from-store", "--at", str(START), "-o", "list.tsv")
     rows = (home.root / "list.tsv").read_text().splitlines()[1:]
     assert [tuple(row.split("\t")) for row in rows] == listed(home, START)

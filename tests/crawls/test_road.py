@@ -80,7 +80,7 @@ def test_each_line_has_one_outcome_the_expected_one(road: Road) -> None:
     for paper in road.site.papers:
         error = road.lines[paper.pid]["error"]
         if paper.outcome == "splap-only":
-            assert ("the cap of" in (error or "")) == (paper.name == "links-many"), paper.name
+            assert "the cap of" not in (error or ""), paper.name
         else:
             assert (error is None) == (paper.outcome in ("fut", "other-type")), paper.name
 

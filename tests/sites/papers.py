@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 import brotli
 
+from lafka.papers.walk import TAIL
 from tests.sites.server import Handler, Reply, Seen, Server, chunked, in_turn, redirect, reply
 
 TLS, MAIN, OTHER, BUSY, STILL, LOCKED, RESET, LATE = (f"127.0.0.{n}" for n in range(1, 9))
@@ -332,7 +333,7 @@ def _followed(site: PaperSite) -> None:
         "".join(link(f"links-many/{n}.html", f"Chapter {n}") for n in range(60)),
     )
     other = {f"{n}.html": reply(page("nothing")) for n in range(60)}
-    site.splap("links-many", many, other, outcome="splap-only", requests=1 + LINKS_MAX)
+    site.splap("links-many", many, other, outcome="splap-only", requests=1 + TAIL)
     both = page(link("link-twice/a.pdf") + link("link-twice/a.pdf", "PDF") + link("/p/link-twice"))
     site.splap("link-twice", both, of("link-twice"), pdf("link-twice"), requests=2)
     site.add("splap-hop", redirect("/p/splap-hopped"), pdf("splap-hopped"), requests=3)

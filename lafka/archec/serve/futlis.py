@@ -130,7 +130,7 @@ class Claims:
         )
 
 
-HEADER = ("pid", "futli", "restriction")
+HEADER = ("pid", "futli", "restriction", "title")
 DEFAULT_TYPES = ("paper", "article", "chapter", "book")
 
 # What such a File-Function begins with is no full text: seen in RePEc data, and what is like it.
@@ -141,6 +141,7 @@ NO_FULL_TEXT = (
     "technical appendi", "video",
 )  # fmt: skip
 
+TITLE_MAX = 500  # characters of a title that a line has
 _READ_AT_ONCE = 64 << 20  # bytes of a file that are looked at for templates that restrict
 _CHUNK = 1 << 20
 _MAY_RESTRICT = re.compile(rb"type[ \t]*[:;=.]?[ \t\r\n]*(?:redif-?)?(?:archive|series)")
@@ -152,6 +153,7 @@ class FutliLine(NamedTuple):
     pid: str
     futli: str
     restriction: str
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,14 +210,19 @@ def asked(
 
 
 def lines_of(
-    handle: Handle, files: Iterable[redif.File], restrictions: redif.Restrictions
+    handle: Handle,
+    files: Iterable[redif.File],
+    restrictions: redif.Restrictions,
+    title: str | None = None,
 ) -> list[FutliLine]:
     """The lines of one template, each URL once; also for files that were read from a store."""
     found: dict[str, FutliLine] = {}
+    called = printable(" ".join((title or "").split())[:TITLE_MAX])
     for file in files:
         said = restrictions.of(handle, file) or ""
         for reading in file.uris:
-            line = FutliLine(handle.text, reading.futli, printable(" ".join(said.split())))
+            shown = printable(" ".join(said.split()))
+            line = FutliLine(handle.text, reading.futli, shown, called)
             found.setdefault(reading.futli, line)
     return list(found.values())
 
@@ -282,7 +289,8 @@ class FutliList:
                     self._restrictions.add(template)
                     if files := self._claimed(file, template, streaming=streaming):
                         assert template.handle
-                        yield from lines_of(template.handle, files, self._restrictions)
+                        title = template.first("Title")
+                        yield from lines_of(template.handle, files, self._restrictions, title)
             except TornFile:
                 continue  # the source has told of it
 
@@ -297,7 +305,9 @@ class FutliList:
         claim = _claim(file, template, handle)
         files = asked(template.files(), self._choice, self.counts)
         at_once = streaming and not claim.outside
-        best = self._claims.put(claim, None if at_once else _packed(files))
+        best = self._claims.put(
+            claim, None if at_once else [template.first("Title"), _packed(files)]
+        )
         return files if at_once and best else []
 
     def _tell_of_duplicates(self) -> None:
@@ -312,8 +322,9 @@ class FutliList:
                 )
 
     def _held(self) -> Iterator[FutliLine]:
-        for handle, packed in self._claims.held():
-            yield from lines_of(Handle(text=handle), _unpacked(packed), self._restrictions)
+        for handle, (title, packed) in self._claims.held():
+            files = _unpacked(packed)
+            yield from lines_of(Handle(text=handle), files, self._restrictions, title)
 
 
 def _claim(file: SourceFile, template: redif.Template, handle: Handle) -> Claim:

@@ -88,6 +88,5 @@ class StoreFutliList:
         if not handle or handle.number is None or not self._choice.takes(template, handle):
             return []
         self.counts["templates"] += 1
-        return lines_of(
-            handle, asked(template.files(), self._choice, self.counts), self._restrictions
-        )
+        files = asked(template.files(), self._choice, self.counts)
+        return lines_of(handle, files, self._restrictions, template.first("Title"))

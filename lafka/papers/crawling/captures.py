@@ -76,4 +76,5 @@ def page_of(capture: Capture, response: Response | None) -> Page | None:
         content_type=b"".join(response.headers.getlist("Content-Type")[:1]).decode("latin-1"),
         link_headers=tuple(v.decode("latin-1") for v in response.headers.getlist("Link")),
         aliases=(str(capture.ask.futli.pid), capture.ask.futli.url),
+        titles=tuple(filter(None, [capture.ask.futli.title])),
     )

@@ -18,6 +18,7 @@ from lafka.papers import finders
 from lafka.papers.candidates import Candidate
 from lafka.papers.finders import Page, sure
 from lafka.papers.outcomes import Outcome
+from lafka.papers.walk import TAIL
 from lafka.pids import Pid
 from lafka.storage import children
 from lafka.storage.children import ChildDied, Children
@@ -28,18 +29,25 @@ KEPT_MAX = 256 * 1024
 
 _VERDICTS = {"bot-challenge": Outcome.BOT_CHALLENGE, "login": Outcome.LOGIN}
 
+_WITHOUT_TAIL = frozenset({"list", "issue", "search", "submission", "not there"})
+"""Kinds of pages whose other links are other papers', or none's."""
+
 UNREADABLE = "the page could not be read"
 """With it begins the reason of a page that finders stumbled over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageReading:
-    """The content of a page; ``partly`` where only its surest candidate was looked for."""
+    """The content of a page; ``partly`` where only its surest candidate was looked for.
+
+    ``kind`` is what the page is about, as ``finders.kinds`` names it; empty where nobody looked.
+    """
 
     candidates: tuple[Candidate, ...] = ()
     verdict: Outcome = Outcome.SPLAP_ONLY
     reason: str = ""
     partly: bool = False
+    kind: str = ""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -47,6 +55,7 @@ class PageReading:
             "verdict": str(self.verdict),
             "reason": self.reason,
             "partly": self.partly,
+            "kind": self.kind,
         }
 
     @classmethod
@@ -57,7 +66,13 @@ class PageReading:
             verdict=Outcome(values["verdict"]),
             reason=str(values["reason"]),
             partly=bool(values["partly"]),
+            kind=str(values["kind"]),
         )
+
+
+def tail_of(kind: str) -> int:
+    """Return how many links that promise no fut are worth a request on a page of *kind*."""
+    return 0 if kind in _WITHOUT_TAIL else TAIL
 
 
 def read_first(page: Page) -> PageReading | None:
@@ -78,7 +93,9 @@ def read(page: Page) -> PageReading:
         if verdict is Outcome.BOT_CHALLENGE:
             return PageReading(verdict=verdict, reason=found.reason)
         reason = "a viewer without a PDF" if found.kind == "viewer" else found.reason
-        return PageReading(candidates=finders.find(page), verdict=verdict, reason=reason)
+        candidates = finders.find(page)
+        kind = finders.kind_of(page, candidates, found)
+        return PageReading(candidates=candidates, verdict=verdict, reason=reason, kind=kind)
     except Exception as error:
         return PageReading(reason=f"{UNREADABLE}: {printable(repr(error))}")
 
@@ -127,6 +144,7 @@ class PageReaders:
             "content_type": page.content_type,
             "link_headers": page.link_headers,
             "aliases": page.aliases,
+            "titles": page.titles,
             "most": self._most,
         }
         answer = self._children.ask("page", question, page.body, seconds=CPU_SECONDS)
@@ -156,6 +174,7 @@ def _read(question: dict[str, Any], body: bytes) -> dict[str, Any]:
         question["content_type"],
         tuple(question["link_headers"]),
         tuple(question["aliases"]),
+        tuple(question["titles"]),
     )
     found = read(page)
     return replace(found, candidates=found.candidates[: question["most"]]).as_json()

@@ -3,6 +3,7 @@
 ``sure``      only what ``citation_pdf_url`` names: it is asked for first, whatever else is found
 ``find``      all candidates, surest first, each with its finder, score and reasons
 ``literal``   the requirement paper to the letter: ``citation_pdf_url``, then links in page order
+``kind_of``   what the page is about: one paper, a list, an issue, a search, ...
 ``describe``  whether the page is a bot challenge, a login, a viewer or a splap
 
 A finder is a function from a page to candidates. ``finding.FINDERS`` lists them, surest first;
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
     from lafka.papers.finders.ends import describe as describe
     from lafka.papers.finders.finding import find as find
     from lafka.papers.finders.finding import literal as literal
+    from lafka.papers.finders.kinds import kind_of as kind_of
 
 _HOMES = {
     "PageVerdict": "lafka.papers.finders.ends",
     "describe": "lafka.papers.finders.ends",
     "find": "lafka.papers.finders.finding",
+    "kind_of": "lafka.papers.finders.kinds",
     "literal": "lafka.papers.finders.finding",
 }
 

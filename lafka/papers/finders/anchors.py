@@ -21,6 +21,9 @@ _SIZE = re.compile(r"\d\s*(?:[kmKM][bB]|[KMКМ][БB]|k[oi]b?|Mo|[kKM]i?[Bb]ytes
 _URL_TEXT = re.compile(r"(?:https?://|www\.)\S+$", re.IGNORECASE)
 _SCHEME_LESS = re.compile(r"\s*www\.", re.IGNORECASE)
 _URLS = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
+# The number of a paper in its series, and of an issue, which is no paper.
+_NUMBERED = re.compile(r"(?:\bno|\bnr|\bnum|\bn[°º]|№|#)[.:\s]{0,3}\d", re.IGNORECASE)
+_OF_ISSUE = re.compile(r"\b(?:vol|issue|band|heft|tome|jg|том)\b", re.IGNORECASE)
 _FILE_NAME = re.compile(r"^[^\s/]{1,120}\.pdf\b", re.IGNORECASE)
 _DATA_NAMES = (
     "data-href", "data-url", "data-pdf-url", "data-pdf", "data-download-url", "data-link",
@@ -231,10 +234,14 @@ class Scorer:
 
     def _words_of(self, text: str, score: Score) -> dict[str, Words]:
         """Return what the text of a link says, added to *score*."""
-        found = words.of_text(text) if text and not _URL_TEXT.match(text) else {}
-        if self._page.identity.is_title(text):
+        beside = self._page.identity.beside_title(text) if score.value > 0 else None
+        if beside is not None or self._page.identity.is_title(text):
             score.add("title-as-text", weights.TITLE_AS_TEXT)
-            found = {n: w for n, w in found.items() if n == "says-pdf"}
+            found = words.of_text(beside) if beside else {}
+        else:
+            found = words.of_text(text) if text and not _URL_TEXT.match(text) else {}
+            if _NUMBERED.search(text) and not _OF_ISSUE.search(text):
+                score.add("says-number", weights.SAYS_NUMBER)
         for name, rule in found.items():
             score.add(name, rule.weight, rule.label)
         if len(text) > weights.LONG_TEXT:

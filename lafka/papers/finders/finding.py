@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterable, Iterator
 
 from lafka.papers.candidates import CITATION_PDF_URL, Candidate
 from lafka.papers.finders.anchors import anchors
+from lafka.papers.finders.belief import weighed
 from lafka.papers.finders.forms import forms
 from lafka.papers.finders.frames import frames
 from lafka.papers.finders.jsonld import json_ld
+from lafka.papers.finders.kinds import PageKind, kind_of
 from lafka.papers.finders.links import link_elements, link_header
 from lafka.papers.finders.meta import citation_pdf_url, other_meta
 from lafka.papers.finders.pages import Page
 from lafka.papers.finders.platforms import platforms
-from lafka.papers.finders.ranking import judged, merged, promised
+from lafka.papers.finders.ranking import believed, judged, merged, promised
 from lafka.papers.finders.rewrites import rewritten
 from lafka.papers.finders.scripts import scripts
 
@@ -39,9 +41,15 @@ def find(page: Page) -> tuple[Candidate, ...]:
     ``citation_pdf_url`` stays first, as the requirement paper says. Every ``<a>`` with an http
     address is among them, of the first 20,000. ``place`` counts the candidates in document order.
     """
+    return tuple(promised(weighed(*ranked(page))))
+
+
+def ranked(page: Page) -> tuple[list[Candidate], PageKind]:
+    """All candidates of *page* by their scores, as the kind of the page has them; and that kind."""
     found = merged(_all(page))
     found = merged([*found, *rewritten(page, found)])
-    return tuple(promised(found))
+    kind = kind_of(page, found)
+    return believed(found, kind), kind
 
 
 def _all(page: Page) -> Iterator[Candidate]:

@@ -28,6 +28,7 @@ _PLAIN = re.compile(
     % CITATION_PDF_URL.encode(),
     re.IGNORECASE,
 )
+_PROBABILITY = 0.999  # what belief.WEIGHTS give it
 _SCORE = 30.0  # weights.CITATION_PDF_URL, without the tables there
 
 
@@ -65,11 +66,17 @@ def _plainly_cited(tags: list[bytes], url: str) -> Candidate | None:
     if found is None or urls.same_page(found, url) or urls.host(found) in urls.RESOLVERS:
         return None
     named = CITATION_PDF_URL
-    return Candidate(url=found, found_by=named, score=_SCORE, reasons=(named,), promising=True)
+    return Candidate(
+        url=found, found_by=named, score=_SCORE, reasons=(named,), promising=True,
+        probability=_PROBABILITY,
+    )  # fmt: skip
 
 
 def _cited(page: Page) -> tuple[Candidate, ...]:
+    from lafka.papers.finders.belief import weighed  # noqa: PLC0415
+    from lafka.papers.finders.kinds import PageKind  # noqa: PLC0415
     from lafka.papers.finders.meta import citation_pdf_url  # noqa: PLC0415  few pages need it
     from lafka.papers.finders.ranking import judged, merged, promised  # noqa: PLC0415
 
-    return tuple(promised(merged(judged(page, c) for c in citation_pdf_url(page))))[:1]
+    found = merged(judged(page, c) for c in citation_pdf_url(page))
+    return tuple(promised(weighed(found, PageKind.PAPER)))[:1]

@@ -18,6 +18,8 @@ _NOT_WORD = re.compile(r"[\W_]+")
 _WORDS = re.compile(r"[^\W_]+")
 _ENDED = re.compile(r"$|[\W_]|v\d")  # what may follow a DOI: nothing of its name, or a version
 MAX_VIEW = 3  # segments behind an identifier: /_article/-char/en, /titles-of-papers/view
+MIN_WORDS = 4  # of a title that files are named for: fewer are a person's name, or a site's
+MIN_TITLE = 6  # characters of a title that is looked for inside a text
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _ISSN = re.compile(r"\d{4}-\d{3}[\dxX]")
 _DIGIT = re.compile(r"\d")
@@ -68,6 +70,7 @@ class Identity:
     slots: tuple[tuple[str, str], ...]
     queries: tuple[tuple[str, str], ...]
     titles: tuple[str, ...]
+    spelled: tuple[str, ...]
     initials: frozenset[str]
     title_words: frozenset[str]
 
@@ -152,6 +155,17 @@ class Identity:
             t == spelled or (len(spelled) > 25 and t.startswith(spelled)) for t in self.titles
         )
 
+    def beside_title(self, text: str) -> str | None:
+        """The words of *text* beside the paper's title, None where that is not in it."""
+        if len(text) < MIN_TITLE:
+            return None
+        said = f" {' '.join(_WORDS.findall(text.lower()))} "
+        for title in self.spelled:
+            before, found, after = said.partition(f" {title} ")
+            if found:
+                return f"{before} {after}".strip()
+        return None
+
     def in_title(self, text: str) -> int:
         """Return how many words of the paper's title make the last part of an address."""
         name = text.partition("?")[0].rpartition("/")[2]
@@ -161,8 +175,13 @@ class Identity:
 def _title_words(titles: Iterable[str]) -> Iterator[str]:
     """The words of a title that a file may be named for: long ones, and none that all have."""
     for title in titles:
-        words = [w for w in _WORDS.findall(title.lower()) if len(w) >= 5 and w.isalpha()]
+        found = _WORDS.findall(title.lower())
+        words = [w for w in found if len(w) >= 5 and w.isalpha() and len(found) >= MIN_WORDS]
         yield from (w for w in words if w not in _GENERIC_WORDS)
+
+
+def _spelled(title: str) -> str:
+    return " ".join(_WORDS.findall(title.lower()))
 
 
 def _goes_on(text: str, start: str) -> bool:
@@ -207,6 +226,7 @@ def identify(
         slots=_path_slots(path),
         queries=tuple((n, v) for n, v in parse_qsl(query[:2048]) if _is_id(n, v)),
         titles=tuple(t for t in keys if len(t) >= 12),
+        spelled=tuple({t: None for title in titles if len(t := _spelled(title)) >= MIN_TITLE}),
         initials=frozenset(c for t in keys for c in (t[:1], "\u201c", '"', "\u00ab")),
         title_words=frozenset(_title_words(titles)),
     )

@@ -21,9 +21,14 @@ from parsel import Selector
 
 from lafka.papers.candidates import Candidate
 from lafka.papers.finders import urls, weights
+from lafka.papers.finders.identity import identify
 from lafka.papers.finders.pages import Element, Page, text_of
 
+ONE_OF_MANY = "one-of-many"
+"""The reason of a file that stands in a list of papers, and is another paper's."""
 MAX_ROW = 400  # characters read of one row
+MAX_DEPTH = 12  # elements around a file that are looked at for the entry it stands in
+MAX_BEFORE = 6  # blocks before a file that may hold its title
 _ROWS = frozenset({"tr", "li", "dd", "dt", "p", "article", "h2", "h3", "h4", "h5"})
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _BREAKS = frozenset({"br", "hr"})
@@ -75,7 +80,7 @@ def _other(candidate: Candidate) -> Candidate:
     return replace(
         candidate,
         score=candidate.score + weights.ONE_OF_MANY,
-        reasons=(*candidate.reasons, "one-of-many"),
+        reasons=(*candidate.reasons, ONE_OF_MANY),
         label="other",
     )
 
@@ -83,12 +88,12 @@ def _other(candidate: Candidate) -> Candidate:
 def _in_own_row(
     page: Page, rows: list[tuple[Candidate, Element, str]]
 ) -> Iterator[tuple[Candidate, Element]]:
-    """The files of the row that the futli's fragment names, or the pid's number."""
+    """The files of the row that the futli's fragment names, the pid's number, or the title."""
     marked = _marked(page)
     if marked is not None:
         found = [(c, e) for c, e, _ in rows if _is_in(e.node, marked)]
     else:
-        found = _by_handle(page.identity.handles, rows)
+        found = _by_handle(page.identity.handles, rows) or _by_title(page, rows)
     for candidate, element in found:
         yield _owned(candidate), element
 
@@ -102,6 +107,15 @@ def _by_handle(
     found = [(c, e) for c, e, row in rows if handle.search(row.lower())]
     if len({_block(e.node) for _, e in found}) > 1:
         found = [(c, e) for c, e in found if handle.search(urls.path_and_query(c.url))]
+    return found if len({_block(e.node) for _, e in found}) == 1 else []
+
+
+def _by_title(
+    page: Page, rows: list[tuple[Candidate, Element, str]]
+) -> list[tuple[Candidate, Element]]:
+    """The one row that holds the title that the futli's list gives; none where several do."""
+    given = identify(page.url, titles=page.titles)
+    found = [(c, e) for c, e, row in rows if given.beside_title(row) is not None]
     return found if len({_block(e.node) for _, e in found}) == 1 else []
 
 
@@ -139,9 +153,54 @@ def _rows(
     """
     blocks = [_block(e.node) for _, e in files]
     count = Counter(blocks)
+    items = _items(files)
     for (candidate, element), block in zip(files, blocks, strict=True):
         whole = count[block] == 1 and block.tag in _ROWS
-        yield candidate, element, text_of(block) if whole else _line(element.node)
+        row = text_of(block) if whole else _line(element.node)
+        item = items.get(element.place)
+        yield candidate, element, row if item is None else _longest(row, _told_in(item, items))
+
+
+def _longest(*texts: str) -> str:
+    return max(texts, key=lambda text: len(_telling(text)))
+
+
+def _items(files: list[tuple[Candidate, Element]]) -> dict[int, etree._Element]:
+    """By place, the element around each file that stands beside its like: an entry of a list.
+
+    It is the outermost that holds no other file. Entries are at least three, of one tag and in one
+    element, as a site's template writes them.
+    """
+    inside: dict[etree._Element, set[str]] = {}
+    for candidate, element in files:
+        for node in islice(element.node.iterancestors(), MAX_DEPTH):
+            inside.setdefault(node, set()).add(urls.twin_key(candidate.url))
+    found = {e.place: _outermost(e.node, inside) for _, e in files}
+    alike = Counter((n.getparent(), n.tag) for n in set(found.values()))
+    return {
+        place: node
+        for place, node in found.items()
+        if alike[(node.getparent(), node.tag)] >= weights.LISTED
+    }
+
+
+def _outermost(node: etree._Element, inside: dict[etree._Element, set[str]]) -> etree._Element:
+    for parent in islice(node.iterancestors(), MAX_DEPTH):
+        if len(inside[parent]) > 1:
+            break
+        node = parent
+    return node
+
+
+def _told_in(item: etree._Element, items: dict[int, etree._Element]) -> str:
+    """Return what an entry says, with the blocks before it that belong to no other entry."""
+    others = set(items.values()) - {item}
+    pieces = [text_of(item)]
+    for before in islice(item.itersiblings(preceding=True), MAX_BEFORE):
+        if before in others:
+            break
+        pieces.insert(0, text_of(before))
+    return " ".join(pieces)[:MAX_ROW]
 
 
 def _block(node: etree._Element) -> etree._Element:

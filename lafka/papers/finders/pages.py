@@ -41,6 +41,12 @@ _NESTING = re.compile(
 _PARTS_OF_TITLE = re.compile(
     r"\s[-\u2013\u2014|\u00bb:\u00b7]+\s"
 )  # a paper's title - its archive's
+_OWNER = re.compile(
+    r"universit|department of|faculty of|school of|home ?page|institut|library|repositor|\bbank\b"
+    r"|^journal of|^working papers?$|^discussion papers?$|\bpress$|elsevier|springer|wiley|^ssrn"
+    r"|google sites|research$|publications?$|^papers?$",
+    re.IGNORECASE,
+)
 _SPACES = re.compile(r"\s+")
 _READ = (
     "a", "area", "base", "button", "embed", "form", "frame", "h1", "h2", "h3", "h4", "h5", "h6",
@@ -81,7 +87,8 @@ class Page:
     """A payload and where it came from; everything else is read from it once, when asked for.
 
     ``link_headers`` are the values of the HTTP ``Link:`` headers (RFC 8288), in order; ``aliases``
-    what else is known of the paper: the pid and the futli that led here. No property raises,
+    what else is known of the paper: the pid and the futli that led here, ``titles`` what the list
+    calls it. No property raises,
     whatever the bytes are.
     """
 
@@ -90,6 +97,7 @@ class Page:
     content_type: str = ""
     link_headers: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
 
     @cached_property
     def _decoded(self) -> tuple[str, str]:
@@ -204,8 +212,7 @@ class Page:
         canonical += [
             e.get("href") for e in self.every("link") if e.get("rel").lower() == "canonical"
         ][:2]
-        titles = [*self.meta(*_TITLE_METAS)[:6], self.title]
-        titles.append(max(_PARTS_OF_TITLE.split(self.title), key=len))
+        titles = [*self.titles, *self.meta(*_TITLE_METAS)[:6], _without_owner(self.title)]
         titles += [text_of(e.node) for e in self.elements.get("h1", ())[:3]]
         return identify(
             self.url,
@@ -249,6 +256,12 @@ class Page:
     def title(self) -> str:
         """The text of ``<title>``."""
         return next((text_of(e.node) for e in self.every("title")), "")
+
+
+def _without_owner(title: str) -> str:
+    """The longest part of ``<title>`` that does not name whose site it is."""
+    parts = _PARTS_OF_TITLE.split(title)
+    return max([p for p in parts if not _OWNER.search(p)] or parts, key=len)
 
 
 def attributes_of(node: etree._Element) -> dict[str, str]:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from lafka.papers.candidates import CITATION_PDF_URL, PLATFORM, Candidate
 from lafka.papers.finders import urls, weights
+from lafka.papers.finders.kinds import PageKind
 from lafka.papers.finders.pages import Page
 
 _DIGITS = re.compile(r"\d+")
@@ -30,6 +31,24 @@ _DISPLAY = re.compile(
 )
 _TOLD = _OWN | {"other-number"}
 _TRUSTED = frozenset({"link-header", "link", "json-ld", "frame", "viewer", "meta", "script"})
+_WARNINGS = frozenset({"says-supplement", "says-business"})
+_TITLED = frozenset({"title-as-text", "says-full-text", "own-identifier", "own-row"})
+_OWN_SIGNS = _OWN | {"own-title", "title-as-text", "citation_pdf_url"}
+_OF_POST = frozenset({"says-version", "says-full-text", "says-number"})  # news of a paper
+_NAMED = frozenset({CITATION_PDF_URL, "meta", "link-header", "json-ld"})
+_FILE_SIGNS = frozenset({"ends-in-pdf", "pdf-path", "asks-pdf", "file-path", "type-pdf"})
+_NO_FILE = frozenset({
+    "says-part", "says-business", "says-citation", "says-preview", "says-supplement",
+    "supplement-path", "part-path", "cv-path", "other-type", "other-identifier", "other-number",
+    "own-view", "running-text", "long-text", "other-site", "never-host", "resolver", "in-related",
+    "in-footer", "in-navigation", "html-page", "one-of-many", "under-supplement", "frame",
+    "in-supplement", "tool-path", "unscored", "home",
+})  # fmt: skip
+_PLACED = {
+    rule.name: rule.weight
+    for rule in (*weights.HEADINGS, *weights.SECTIONS)
+    if rule.name in ("under-references", "under-related", "in-references", "in-figures")
+}
 _BAD_PATH = frozenset({"supplement-path", "part-path", "other-type", "other-identifier"})
 
 
@@ -73,8 +92,9 @@ def order(candidate: Candidate) -> tuple[bool, float, int]:
 def _both(one: Candidate, other: Candidate) -> Candidate:
     """Two witnesses of one address; the first finder in the tuple keeps its name."""
     if one.found_by == other.found_by:
-        surer = one if one.score >= other.score else other
-        return replace(surer, place=min(one.place, other.place))
+        surer, worse = (one, other) if one.score >= other.score else (other, one)
+        surer = replace(surer, place=min(one.place, other.place))
+        return _warned(surer, [r for r in worse.reasons if r in _WARNINGS])
     if order(other)[0] < order(one)[0] or one.found_by.startswith(PLATFORM):
         one, other = other, one
     surer = max(one, other, key=lambda c: c.score)
@@ -88,6 +108,18 @@ def _both(one: Candidate, other: Candidate) -> Candidate:
         place=min(one.place, other.place),
         reasons=tuple(reasons),
         label=surer.label if score >= weights.FUT_ELSEWHERE or surer.label != "fut" else "other",
+    )
+
+
+def _warned(candidate: Candidate, said: list[str]) -> Candidate:
+    """A candidate that another link to the same file calls something else."""
+    if not said or not _TITLED.isdisjoint(candidate.reasons):
+        return candidate
+    return replace(
+        candidate,
+        score=min(candidate.score, weights.FUT_HERE),
+        reasons=(*candidate.reasons, *(r for r in said if r not in candidate.reasons)),
+        label="supplement" if "says-supplement" in said else "other",
     )
 
 
@@ -112,6 +144,55 @@ def judged(page: Page, candidate: Candidate) -> Candidate:
     return replace(candidate, score=score, reasons=tuple(reasons), label=label)
 
 
+def believed(found: list[Candidate], kind: PageKind) -> list[Candidate]:
+    """The same candidates, surest first, by the kind of the page that they were found on.
+
+    A page of one paper is believed the only file that it offers. What any other offers is a fut
+    where it has a sign of its own.
+    """
+    if kind is not PageKind.PAPER:
+        signs = _OWN_SIGNS | _OF_POST if kind is PageKind.POST else _OWN_SIGNS
+        return [c if _is_named(c) or signs & {*c.reasons} else _unowned(c) for c in found]
+    files = {urls.twin_key(c.url) for c in found if _is_file(c)}
+    if len(files) != 1:
+        return found
+    return sorted((_only(c) if _is_file(c) else c for c in found), key=order)
+
+
+def _is_named(candidate: Candidate) -> bool:
+    return candidate.found_by in _NAMED or candidate.found_by.startswith(PLATFORM)
+
+
+def _unowned(candidate: Candidate) -> Candidate:
+    if candidate.label != "fut":
+        return candidate
+    return replace(candidate, label="other", reasons=(*candidate.reasons, "no-own-sign"))
+
+
+def _is_file(candidate: Candidate) -> bool:
+    """Return whether a link leads to a file, and no more than its place speaks against it."""
+    lost = sum(weight for name, weight in _PLACED.items() if name in candidate.reasons)
+    against = not _NO_FILE.isdisjoint(candidate.reasons)
+    return (
+        candidate.score - lost >= weights.LONE and not against and candidate.label != "supplement"
+    )
+
+
+def _only(candidate: Candidate) -> Candidate:
+    """The only file of a page of one paper: a heading over it says nothing against it."""
+    if candidate.label == "fut" and candidate.score >= weights.PROMISING:
+        return candidate
+    if _FILE_SIGNS.isdisjoint(candidate.reasons):
+        return candidate
+    lost = sum(weight for name, weight in _PLACED.items() if name in candidate.reasons)
+    return replace(
+        candidate,
+        score=candidate.score - lost + weights.ONLY_FILE,
+        reasons=(*candidate.reasons, "only-file"),
+        label="fut",
+    )
+
+
 def promised(ranked: list[Candidate]) -> list[Candidate]:
     """The same candidates with ``promising`` and ``place`` set.
 
@@ -134,6 +215,7 @@ def promised(ranked: list[Candidate]) -> list[Candidate]:
                 reasons=candidate.reasons,
                 promising=promising,
                 label=candidate.label,
+                probability=candidate.probability,
             )
         )
     return answer
@@ -146,7 +228,7 @@ def _sure(ranked: list[Candidate], rank: int) -> bool:
     candidate = ranked[rank]
     if candidate.label != "fut":
         return False
-    if candidate.score >= weights.PROMISING:
+    if candidate.score >= weights.PROMISING or candidate.probability >= weights.PROMISED:
         return True
     if rank or candidate.score < weights.LONE or _LONE_SIGNS.isdisjoint(candidate.reasons):
         return False

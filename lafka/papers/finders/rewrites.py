@@ -38,6 +38,14 @@ class Rewrite:
 
 REWRITES: tuple[Rewrite, ...] = (
     Rewrite(
+        name="epdf-end",
+        why="the reader stands at the end of the paper's address, the file beside it",
+        stem="/epdf",
+        pattern=re.compile(r"/epdf/?(?:\?.*)?$"),
+        replace="/pdf",
+        example=("https://x.example/doi/10.1000/1/epdf", "https://x.example/doi/10.1000/1/pdf"),
+    ),
+    Rewrite(
         name="doi-epdf",
         why="Atypon's viewers stand beside the file under the same DOI",
         stem="/doi/",

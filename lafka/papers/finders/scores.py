@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from lafka.papers.finders import weights
 
 # Without one of these nothing says that a file is the paper, whatever its address looks like.
-_EVIDENCE = frozenset({
+EVIDENCE = frozenset({
+    "says-number", "only-file",
     "own-identifier", "own-number", "own-address", "own-title", "title-as-text", "says-pdf",
     "says-full-text", "says-download", "says-open-file", "says-version", "says-cjk-full-text",
     "says-cjk-download", "says-pdf-in-title", "says-full-text-in-title", "says-download-in-title",
@@ -16,8 +18,17 @@ _EVIDENCE = frozenset({
     "near-size", "under-files", "chosen-file", "says-cjk-full-text-in-title",
     "says-cjk-download-in-title",
 })  # fmt: skip
-_WHOLE = frozenset({"says-full-text", "says-version", "says-cjk-full-text", "title-as-text"})
+_WHOLE = frozenset({"says-full-text", "says-cjk-full-text", "title-as-text"})
+# What a button says that leads to something else, however loud it says PDF.
+AGAINST = frozenset({"says-part", "says-business", "says-citation", "says-preview"})
 _SUPPLEMENT_SIGNS = frozenset({"says-supplement", "supplement-path"})
+
+
+def says_against(reasons: Collection[str]) -> bool:
+    """Return whether a link's words say that it leads to something else than the paper."""
+    if AGAINST.isdisjoint(reasons) or not _WHOLE.isdisjoint(reasons):
+        return False
+    return "says-part" in reasons or "own-identifier" not in reasons
 
 
 @dataclass(slots=True)
@@ -39,9 +50,9 @@ class Score:
         """What a PDF there would be: by the address and words first, then by the sum."""
         if not _SUPPLEMENT_SIGNS.isdisjoint(self.reasons):
             return "supplement"
-        if _EVIDENCE.isdisjoint(self.reasons):
+        if EVIDENCE.isdisjoint(self.reasons):
             return "supplement" if "supplement" in self.labels else "other"
-        if "says-part" in self.reasons and _WHOLE.isdisjoint(self.reasons):
+        if says_against(self.reasons):
             return "other"
         if self.value >= weights.PROMISING:
             return "fut"

@@ -11,6 +11,10 @@ import re
 
 from lafka.papers.finders.rules import Pattern, Patterns, Words
 
+# Thresholds of the probability, with what each costs; ``candidates.KEPT`` is the least.
+BELIEVED = 0.4  # called the fut: of those between it and 0.6 four in ten are it
+PROMISED = 0.4  # worth a request whatever else is had: six in ten of these are in vain
+
 PROMISING = 4.0  # one strong sign (PDF in text, .pdf in href) and another that agrees
 FUT_ELSEWHERE = 2.0  # below it a PDF is `other`: nothing said that it is this paper's
 FUT_HERE = 1.0  # the same for a link within the site, where nothing speaks against it
@@ -18,6 +22,7 @@ MAX_PROMISING = 5  # asked on score alone, siblings aside: a page without a fut 
 MAX_SIBLINGS = 20  # files beside a surely right one: chapters of a thesis, parts of a report
 LONE = 2.5  # enough for the surest where no other link comes near: one sign, none against it
 LEAD = 1.5  # ... by so much
+ONLY_FILE = 1.5  # the one file that a page of one paper offers, whatever it says
 HOPELESS = -4.5  # of an address alone: no words make a fut of it, so they are not looked at
 MAX_SCORED = 4096  # links scored in full; of as many after, the ones whose href has a PDF sign
 
@@ -106,6 +111,21 @@ TEXT: tuple[Words, ...] = (
             "working paper", "discussion paper", "main article", "main text", "manuscript",
             "article", "paper", "thesis", "dissertation", "document", "artigo", "artículo",
             "статья", "статті", "makale", "artikel", "tese", "tesis", "thèse", "dokument",
+            "working papers", "discussion papers", "staff report", "staff reports",
+            "staff working paper", "staff paper", "technical report", "technical paper",
+            "research paper", "research report", "research reports", "research note",
+            "research notes", "policy research working paper", "policy paper", "policy brief",
+            "policy note", "issue brief", "issue briefs", "occasional paper", "occasional papers",
+            "background paper", "conference paper", "draft", "latest draft", "current draft",
+            "current version", "latest version", "working draft", "job market paper",
+            "temi di discussione", "quaderni", "quaderno", "documento di lavoro",
+            "documento de trabajo", "documentos de trabajo", "documento de trabalho",
+            "texto para discussão", "textos para discussão", "document de travail",
+            "documents de travail", "cahier de recherche", "cahiers de recherche",
+            "arbeitspapier", "arbeitspapiere", "diskussionspapier", "diskussionspapiere",
+            "diskussionsbeitrag", "diskussionsbeiträge", "forschungsbericht", "werkdocument",
+            "arbetsrapport", "arbejdspapir", "arbeidsnotat", "discussienota", "tyoepaperi",
+            "рабочий документ", "препринт", "çalışma tebliği", "munkaanyag", "zeszyt naukowy",
         ),
     ),
     Words(
@@ -195,7 +215,20 @@ TEXT: tuple[Words, ...] = (
             "register", "account", "acrobat", "adobe reader", "get adobe", "plugin", "plug in",
             "annual report", "brochure", "catalogue", "newsletter", "call for papers", "ethics",
             "statement", "manual", "user guide", "tutorial", "adobe acrobat", "acrobat reader",
-            "recommend", "preisliste", "datenschutz", "normas", "mentions légales",
+            "create an account", "general terms", "about the journal", "about this journal",
+            "copyright notice", "reference list", "license to publish", "licence to publish",
+            "advertising rates", "subscription prices", "conference programme", "workshop agenda",
+            "calendar of events", "data protection", "normas de publicación", "norme redazionali",
+            "share this", "buy this", "rent this",
+            "privacy policy", "editorial policy", "review policy", "access policy", "data policy",
+            "archiving policy", "refund policy", "retraction policy", "cookie policy",
+            "terms of use", "terms of service", "terms and conditions", "order form",
+            "price list", "style guide", "style sheet", "house style", "author guide",
+            "media policy", "fees", "author fees", "publication fee", "malpractice statement",
+            "publication ethics", "ethics statement", "privacy statement", "privacy notice",
+            "copyright form", "copyright transfer", "rate card", "curriculum", "lebenslauf",
+            "biography", "short bio", "teaching", "lecture notes", "recommend", "preisliste",
+            "datenschutz", "normas", "mentions légales",
             "instrucciones", "kuralları", "правила", "datos de contacto", "cv", "curriculum vitae",
             "vita", "agenda", "programme", "conference program", "statutes", "bylaws", "calendar",
             "invitation", "minutes", "syllabus", "richtlinien", "autorenrichtlinien", "hinweise",
@@ -206,6 +239,24 @@ TEXT: tuple[Words, ...] = (
         label="other",
     ),
 )  # fmt: skip
+
+# Of the words against a link, those that papers are about: they count where they are most of it.
+TOPICS = frozenset({
+    "policy", "policies", "price", "pricing", "buy", "rent", "order", "terms", "conditions",
+    "statement", "register", "account", "shop", "purchase", "rights", "form", "forms", "agenda",
+    "code", "table", "tables", "figure", "word", "share", "statistics", "reference", "references",
+    "video", "data", "dataset", "datasets", "help", "contact", "about", "ethics", "calendar",
+    "agreement", "audio", "export", "citation", "citations", "copyright", "licensing", "license",
+    "accessibility", "advertising", "sample", "metrics", "norme", "normas", "subscription",
+    "programme", "html", "xml", "json", "marc", "reply", "correction", "contents", "cover",
+})  # fmt: skip
+LITTLE = frozenset({
+    "this", "that", "these", "your", "their", "from", "with", "about", "into", "over", "para",
+    "sobre", "pour", "dans", "sur", "aux", "und", "oder", "durch", "nach", "della", "delle",
+    "degli", "alla",
+})  # fmt: skip
+BUTTON_REST = 2  # words of a topic beside the words against it that a button still has
+SAYS_NUMBER = 1.0  # the number of a paper in its series: "Staff Report No. 45"
 
 CJK_NEGATIVE = ("引用", "参考", "补充", "附录", "著作権", "規約", "指南", "须知")
 
@@ -275,7 +326,7 @@ HREF = Patterns(
             "pdf", "reader", "/epub", "viewer", "/view/", "embed=",
         ),
         pattern=re.compile(
-            r"\.pdf\+html|/doi/(?:epdf|reader|epub)/|/epdf/|viewer\.html|pdfviewer|/article/view/\d+/\d+"
+            r"\.pdf\+html|/doi/(?:epdf|reader|epub)/|/epdf(?:/|$|\?)|viewer\.html|pdfviewer|/article/view/\d+/\d+"
             r"|[?&]embed=true|/reader/"
         ),
     ),
@@ -317,6 +368,17 @@ HREF = Patterns(
             r"|/figures?/|downloadtable|downloadfigure|/fig\d|abstract\.pdf|_abs(?:tract)?\.pdf|/abstract"
             r"|license\.txt|licen[sc]e|first-?page|contents?\.pdf|/powerpoint|\.ppt|inhalt|titelblatt"
             r"|resumo\.pdf|resumen|_summary|errat|corrigend|full-?issue|issue-?full|whole-?issue|/table/"
+        ),
+        label="other",
+    ),
+    Pattern(
+        name="cv-path",
+        weight=-6.0,
+        why="the curriculum vitae of who wrote it",
+        stems=("cv", "vita", "lebenslauf", "resume"),
+        pattern=re.compile(
+            r"(?:(?:^|[^a-z])(?:cv|vitae?|lebenslauf|resume|curriculum-?vitae)|[a-z]{4}cv)"
+            r"(?=[^a-z]|$)[^/]{0,40}$"
         ),
         label="other",
     ),

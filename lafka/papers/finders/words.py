@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 
@@ -12,7 +13,7 @@ from lafka.papers.finders.rules import Words
 _WORD = re.compile(r"[^\W_]+")
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-MAX_WORDS = 30
+MAX_WORDS = 60
 
 
 class Lexicon:
@@ -28,8 +29,11 @@ class Lexicon:
                 self._first.add(spelled[0])
 
     def find(self, words: list[str]) -> dict[str, Words]:
-        """The lists that occur in *words*, by name; longer phrases hide the shorter in them."""
-        found: dict[str, Words] = {}
+        """The lists that occur in *words*, by name."""
+        return {hit.name: hit for _, _, hit in self.spans(words)}
+
+    def spans(self, words: list[str]) -> Iterator[tuple[int, int, Words]]:
+        """(start, end, list) of each phrase in *words*; longer ones hide the shorter in them."""
         skip = 0
         for start, word in enumerate(words[:MAX_WORDS]):
             if start < skip or word not in self._first:
@@ -37,10 +41,9 @@ class Lexicon:
             for length in (4, 3, 2, 1):
                 hit = self._phrases.get(" ".join(words[start : start + length]))
                 if hit is not None:
-                    found[hit.name] = hit
                     skip = start + length
+                    yield start, skip, hit
                     break
-        return found
 
 
 def split(text: str) -> list[str]:
@@ -60,7 +63,7 @@ _CJK_LISTS = tuple(w for w in weights.TEXT if w.name.startswith("says-cjk-"))
 @lru_cache(maxsize=8192)
 def of_text(text: str) -> dict[str, Words]:
     """The word lists that *text* speaks of, by name; nobody changes what comes back."""
-    found = TEXT.find(split(text))
+    found = _carried(split(text))
     if not text.isascii() and _CJK.search(text):
         for words in _CJK_LISTS:
             if any(word in text for word in words.words):
@@ -70,6 +73,32 @@ def of_text(text: str) -> dict[str, Words]:
         if "pdf" in text.lower():
             found.setdefault("says-pdf", weights.TEXT[0])
     return found
+
+
+def _carried(words: list[str]) -> dict[str, Words]:
+    """The lists in *words*, without those against it that are a word of a title and no button."""
+    spans = [*TEXT.spans(words)]
+    found = {hit.name: hit for _, _, hit in spans if hit.weight >= 0}
+    against = [span for span in spans if span[2].weight < 0]
+    if not against:
+        return found
+    covered = sum(end - start for start, end, _ in against)
+    inside = {n for start, end, _ in against for n in range(start, end)}
+    rest = [
+        n for n, w in enumerate(words) if n not in inside and len(w) > 3 and w not in weights.LITTLE
+    ]
+    others = sum(words[n] not in weights.FILE_WORDS and words[n].isalpha() for n in rest)
+    for start, end, hit in against:
+        topic = end - start == 1 and words[start] in weights.TOPICS
+        most = others < covered if topic else others <= max(covered, weights.BUTTON_REST)
+        if most or (start == 0 and _opens(hit, words[end : end + 1])):
+            found[hit.name] = hit
+    return found
+
+
+def _opens(hit: Words, after: list[str]) -> bool:
+    """Return whether a long text that begins with *hit* names such a file: ``Figure 2: ...``."""
+    return hit.label == "supplement" or any(word.isdigit() for word in after)
 
 
 @lru_cache(maxsize=512)

@@ -7,7 +7,7 @@ judges.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -24,10 +24,11 @@ _PLAIN_HOST = re.compile(r"https?://([a-z0-9._-]+)(?::[0-9]+)?(?:[/?#]|\Z)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Futli:
-    """A link that came with a pid, char by char as it came."""
+    """A link that came with a pid, char by char as it came; ``title`` is the paper's, if given."""
 
     pid: Pid
     url: str
+    title: str = field(default="", compare=False)
 
     @property
     def host(self) -> str:

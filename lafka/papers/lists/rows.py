@@ -6,6 +6,8 @@
   (without one: than two) is refused, as it holds an unquoted URL with a comma.
 - jsonl: ``{"pid": ..., "futli": ...}``.
 
+A header or a key may name a ``restriction`` and a ``title`` as well.
+
 Whatever a line holds, it gives a row that says what is wrong with it, and raises nothing; the
 verdict on a row is a line that can be asked for, or why it cannot.
 """
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 
 _PID_KEYS = ("pid", "handle", "id", "paper", "paper-id", "paper_id", "doi")
 _URL_KEYS = ("futli", "url", "link", "href", "uri", "file-url", "file_url", "fulltext")
+TITLE_MAX = 500
+"""Characters of a title that are read."""
+_TITLE_KEYS = ("title",)
 _RESTRICTION_KEYS = ("restriction", "restricted", "file-restriction", "file_restriction")
 
 
@@ -41,6 +46,7 @@ class ListRow(NamedTuple):
     restriction: str = ""
     broken_pid: str = ""
     broken_url: str = ""
+    title: str = ""
 
 
 class _Columns(NamedTuple):
@@ -48,15 +54,19 @@ class _Columns(NamedTuple):
     url: int = 1
     restriction: int | None = None
     width: int = 2
+    title: int | None = None
 
     def row(self, fields: list[str]) -> ListRow:
-        if self[:3] == (0, 1, None) and len(fields) > 1:  # as nearly all lists have them
+        # As nearly all lists have them.
+        if self[:3] == (0, 1, None) and self.title is None and len(fields) > 1:
             return ListRow(fields[0], fields[1])
 
         def field(column: int | None) -> str:
             return fields[column] if column is not None and column < len(fields) else ""
 
-        return ListRow(field(self.pid), field(self.url), field(self.restriction))
+        return ListRow(
+            field(self.pid), field(self.url), field(self.restriction), title=field(self.title)
+        )
 
 
 def _header(fields: list[str]) -> _Columns | None:
@@ -69,7 +79,7 @@ def _header(fields: list[str]) -> _Columns | None:
     pid, url = column(_PID_KEYS), column(_URL_KEYS)
     if pid is None or url is None:
         return None
-    return _Columns(pid, url, column(_RESTRICTION_KEYS), len(names))
+    return _Columns(pid, url, column(_RESTRICTION_KEYS), len(names), column(_TITLE_KEYS))
 
 
 class _Split(NamedTuple):
@@ -136,7 +146,7 @@ class Jsonl:
     """Rows of a list of JSON objects."""
 
     def row(self, text: str) -> ListRow:
-        """The values of a line that name a pid, a URL and a restriction."""
+        """The values of a line that name a pid, a URL, a restriction and a title."""
         try:
             keys = json.loads(text)
         except (ValueError, RecursionError):
@@ -148,7 +158,8 @@ class Jsonl:
         url, broken_url = self._text(keys, _URL_KEYS)
         restriction = next((keys[key] for key in _RESTRICTION_KEYS if keys.get(key)), "")
         shown = restriction if isinstance(restriction, str) else "yes"
-        return ListRow(pid, url, shown, broken_pid, broken_url)
+        title = next((keys[key] for key in _TITLE_KEYS if isinstance(keys.get(key), str)), "")
+        return ListRow(pid, url, shown, broken_pid, broken_url, title)
 
     def _text(self, keys: dict[str, Any], names: tuple[str, ...]) -> tuple[str, str]:
         value = next((keys[name] for name in names if name in keys), None)
@@ -236,7 +247,8 @@ def verdict(number: int, row: ListRow, scheme: Scheme) -> Line:
     url = _as_escapes(row.url.strip(" \t\r\n"))
     line = partial(Line, number=number, pid_text=_as_escapes(row.pid), url_text=url)
     try:
-        futli = Futli(pid=_pid(row, scheme), url=_url(row, url))
+        title = " ".join(_as_escapes(row.title[:TITLE_MAX]).split()) if row.title else ""
+        futli = Futli(pid=_pid(row, scheme), url=_url(row, url), title=title)
     except BadPid as error:
         return line(outcome="bad-pid", problem=str(error))
     except BadUrl as error:

@@ -62,3 +62,13 @@ def test_wrong_input_is_one_sentence_and_code_2(arguments):
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("scrapy finders: ")
+
+
+def test_explain_says_first_what_kind_of_page_it_is(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_bytes(PAGE)
+    done = finders(path, "--url", "https://journal.example.org/search?q=ice", "--explain")
+    first, second, *_ = map(json.loads, done.stdout.splitlines())
+    assert first == {"kind": "search", "end": "splap", "reason": ""}
+    assert (second["label"], second["promising"]) == ("other", False)
+    assert 0 <= second["probability"] <= 1

@@ -319,3 +319,27 @@ def test_every_line_has_one_verdict_whatever_it_holds(tmp_path_factory, form, ra
         assert (line.futli is None) == (line.outcome in ("bad-pid", "bad-url"))
         assert (line.outcome is None) == (line.problem is None)
         (line.pid_text + line.url_text).encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (b"pid\tfutli\ttitle\nRePEc:a:b:1\thttp://x.example/1\tSlow  glaciers\n", "list.tsv"),
+        (b'title,url,pid\n"Slow glaciers",http://x.example/1,RePEc:a:b:1\n', "list.csv"),
+        (
+            b'{"pid": "RePEc:a:b:1", "futli": "http://x.example/1", "title": "Slow glaciers"}',
+            "l.jsonl",
+        ),
+    ],
+)
+def test_a_list_may_give_titles(data, name, tmp_path) -> None:
+    [line] = lines_of(data, name, tmp_path)
+    assert line.futli is not None
+    assert (line.outcome, line.futli.url) == (None, "http://x.example/1")
+    assert line.futli.title == "Slow glaciers"
+
+
+def test_a_title_that_is_no_text_is_none(tmp_path) -> None:
+    data = b'{"pid": "RePEc:a:b:1", "futli": "http://x.example/1", "title": 7}'
+    [line] = lines_of(data, "list.jsonl", tmp_path)
+    assert (line.outcome, line.futli and line.futli.title) == (None, "")

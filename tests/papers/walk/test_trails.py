@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.capture.logged import LoggedExchange
-from lafka.papers.candidates import CITATION_PDF_URL, Candidate
+from lafka.papers.candidates import CITATION_PDF_URL, KEPT, Candidate
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.outcomes import Outcome
-from lafka.papers.walk import MISS_MAX, VIEWER_MAX, Ask, Capture, Links, Policy, Trail
+from lafka.papers.walk import MISS_MAX, TAIL, VIEWER_MAX, Ask, Capture, Links, Policy, Trail
 from lafka.payloads import Payload, inspect
 from lafka.pids import SCHEMES
 from lafka.warc.format.sources import MemorySource
@@ -164,8 +164,7 @@ WALKS = {
         (link("a", sure=True), link("x"), link("y")), "all", {"a": FUT, "y": FUT}, "a x y", "fut",
     ),
     "a supplement alone is no fut": (
-        (link("s", label="supplement"), link("o", label="other")), "ranked", {"s": FUT, "o": FUT},
-        "s o", "splap-only",
+        (link("s", label="supplement"), link("o")), "ranked", {"s": FUT}, "s o", "splap-only",
     ),
     "each link once": (
         (link("a"), link("b"), link("a"), link("abs/1")), "all", {}, "a b", "splap-only",
@@ -195,7 +194,41 @@ def test_walks(name: str) -> None:
     assert trail.error == ""
 
 
-@pytest.mark.parametrize("links", Links)
+@pytest.mark.parametrize("links", [Links.RANKED, Links.FIRST])
+@pytest.mark.parametrize("tail", [0, 3, TAIL])
+def test_few_are_asked_for_beyond_what_promises(links: Links, tail: int) -> None:
+    trail, ask = Trail.begin(FUTLI, 7, Policy(links=links)).next_ask()
+    assert ask is not None
+    found = (*(link(f"{n}") for n in range(9)), link("p", sure=True), cite("c"))
+    trail, asked = walk(trail.answered(capture(ask, PAGE), found, tail=tail), {})
+    assert asked == [*(f"{n}" for n in range(tail)), "p", "c"]
+    assert not trail.capped
+
+
+def test_all_asks_for_every_link_whatever_the_page() -> None:
+    trail, ask = Trail.begin(FUTLI, 7, Policy(links=Links.ALL)).next_ask()
+    assert ask is not None
+    found = tuple(link(f"{n}") for n in range(9))
+    _, asked = walk(trail.answered(capture(ask, PAGE), found, tail=0), {})
+    assert len(asked) == 9
+
+
+@pytest.mark.parametrize(
+    ("links", "likely", "is_kept"),
+    [(Links.RANKED, 0.0, False), (Links.RANKED, KEPT, True), (Links.ALL, 0.0, True)],
+)
+def test_a_pdf_of_others_is_kept_in_all_alone(
+    links: Links, likely: float, *, is_kept: bool
+) -> None:
+    other = replace(link("o", label="other"), probability=likely)
+    trail, asked = walk(splap(other, links=links), {"o": FUT})
+    assert asked == ["o"]
+    assert [t.outcome for t in trail.tried] == ["fut"]
+    assert [c.ask.url for c in trail.captures[1:]] == ([other.url] if is_kept else [])
+    assert trail.outcome == "splap-only"
+
+
+@pytest.mark.parametrize("links", [Links.ALL])
 @pytest.mark.parametrize("count", [4, 5, 6, 60])
 def test_a_cap_on_links_says_that_it_was_met(links: Links, count: int) -> None:
     trail, asked = walk(splap(*(link(f"{n}") for n in range(count)), links=links, most=5), {})

@@ -1,0 +1,127 @@
+"""The kind of a page: only a page of one paper may give a fut that shows no sign of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+from lafka.papers.candidates import Candidate
+from lafka.papers.finders import urls
+from lafka.papers.finders.ends import PageVerdict
+from lafka.papers.finders.lists import ONE_OF_MANY
+from lafka.papers.finders.pages import Page, text_of
+
+
+class PageKind(StrEnum):
+    """What a page is about."""
+
+    PAPER = "one paper"
+    LIST = "list"
+    ISSUE = "issue"
+    SEARCH = "search"
+    HOME = "home"
+    SUBMISSION = "submission"
+    DATASET = "dataset"
+    POST = "post"
+    WALL = "wall"
+    NOT_THERE = "not there"
+
+
+_PAPER_METAS = (
+    "citation_title", "citation_author", "citation_authors", "citation_doi", "citation_pdf_url",
+    "bepress_citation_title", "eprints.title", "prism.doi", "prism.publicationname",
+    "citation_technical_report_number", "dc.identifier.doi",
+)  # fmt: skip
+_ARTICLE = re.compile(r'"@type"\s*:\s*\[?\s*"(?:ScholarlyArticle|Thesis|Report|Book|Chapter)"')
+_BY_SCHEMA = (
+    (PageKind.DATASET, re.compile(r'"@type"\s*:\s*\[?\s*"(?:Dataset|DataCatalog)"')),
+    (PageKind.POST, re.compile(r'"@type"\s*:\s*\[?\s*"(?:BlogPosting|NewsArticle)"')),
+)
+# Of the first heading, or the title where there is none.
+_BY_HEADING = {
+    PageKind.NOT_THERE: (
+        r"^(?:error )?404\b|\bpage (?:was |is )?not found|^not found|page introuvable"
+        r"|seite (?:wurde )?nicht gefunden|página no encontrada|does not exist|no longer available"
+        r"|item (?:has been )?(?:withdrawn|deleted|removed)|страница не найдена"
+    ),
+    PageKind.SEARCH: (
+        r"search results|^results for\b|^search$|suchergebnis|résultats de (?:la )?recherche"
+        r"|resultados de (?:la )?búsqueda|^\d[\d,.]* results\b|^browse(?: \w+){0,3}$"
+    ),
+    PageKind.SUBMISSION: (
+        r"^submissions?$|submi(?:t|ssion) (?:a|an|your|guidelines|of|process|instructions)\b"
+        r"|for authors|author(?:s'|'s|s)? (?:guide|instruction|information)|^guide(?:lines)? for"
+        r"|^call for papers|autorenrichtlinien|instructions aux auteurs|instrucciones para"
+        r"|directrices para"
+    ),
+    PageKind.ISSUE: (
+        r"table of contents|^current issue|^latest issue|^contents of|^(?:issue|heft|numéro) \d"
+        r"|^vol(?:ume|\.)? ?\w+,? (?:no|nr|issue|number)|^vol(?:ume|\.)? ?\d+(?: ?\(\d+\))?$"
+    ),
+    PageKind.LIST: (
+        r"^(?:\w+ ){0,3}(?:working|discussion|research|occasional|policy|staff|selected) papers$"
+        r"|^(?:\w+ )?(?:publications|papers|reports|theses|articles|research output)(?: list)?$"
+        r"|publikationen$|^list of|^all (?:papers|issues|articles|publications)|^archives?$"
+    ),
+    PageKind.DATASET: r"^data ?sets?\b|^data (?:from|for):|^replication (?:data|package|files)",
+}
+_HEADINGS = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_HEADING.items())
+_BY_ADDRESS = {
+    PageKind.SEARCH: (
+        r"/(?:advanced-?)?search(?:results?)?(?:[/.?]|$)|/simple-search|/discover\?"
+        r"|[?&](?:q|query|search|searchterm|keywords?)=[^&]"
+    ),
+    PageKind.SUBMISSION: (
+        r"/about/submissions|/submissions?/?$|/(?:for-)?authors?/?(?:guidelines)?/?$"
+        r"|/author-?(?:guidelines|instructions)|/submit"
+    ),
+    PageKind.ISSUE: (
+        r"/toc/|/issue/(?:view|current|archive)|/volumes?-and-issues|/issues?/\d+/?$"
+        r"|/volumes/\d+/issues/\d+/?$|/current-?issue"
+    ),
+    PageKind.POST: r"/(?:blog|blogs|news|posts?|press-releases?)/",
+    PageKind.LIST: r"/(?:publications|papers|working-?papers|publikationen|browse)/?$",
+}
+_ADDRESSES = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_ADDRESS.items())
+_HOME = re.compile(
+    r"/?(?:index\.\w{3,5}|home(?:\.\w{3,5})?)?/?"
+    r"|/(?:~[^/]+|(?:people|faculty|staff|profiles?|members?|authors?)/[^/]+)/?(?:index\.\w{3,5})?",
+    re.IGNORECASE,
+)
+_ABSTRACT = re.compile(
+    r"\babstract\b|zusammenfassung|résumé|resumen|resumo|аннотация|riassunto", re.I
+)
+MAX_HEADING = 7  # words of a heading that names a kind; longer ones are titles
+_WALLS = frozenset({"bot-challenge", "login"})
+
+
+def kind_of(
+    page: Page, candidates: Sequence[Candidate] = (), verdict: PageVerdict | None = None
+) -> PageKind:
+    """Return the kind of *page*: by *verdict*, its metas, its words, its address, its files."""
+    if verdict is not None and verdict.kind in _WALLS:
+        return PageKind.WALL
+    heading = next((t for e in page.every("h1") if (t := text_of(e.node))), page.title)
+    if _HEADINGS[0][1].search(heading) or _HEADINGS[0][1].search(page.title):
+        return PageKind.NOT_THERE
+    source = page.source[:200_000] if "@type" in page.source[:200_000] else ""
+    if page.meta(*_PAPER_METAS) or _ARTICLE.search(source):
+        return PageKind.PAPER
+    many = any(c.reasons[-1:] == (ONE_OF_MANY,) for c in candidates)
+    return _named(page, heading, source) or (PageKind.LIST if many else PageKind.PAPER)
+
+
+def _named(page: Page, heading: str, source: str) -> PageKind | None:
+    """Return the kind that a page without a paper's metas says it is."""
+    for kind, pattern in _BY_SCHEMA:
+        if source and pattern.search(source):
+            return kind
+    for kind, pattern in _HEADINGS if len(heading.split()) <= MAX_HEADING else ():
+        if pattern.search(heading.strip()):
+            return kind
+    address = urls.path_and_query(page.url)
+    if _HOME.fullmatch(address):
+        return PageKind.HOME
+    named = next((kind for kind, pattern in _ADDRESSES if pattern.search(address)), None)
+    return None if named and _ABSTRACT.search(page.visible) else named

@@ -1,0 +1,144 @@
+"""What is believed of a link by its words, by the kind of its page, and how likely it is."""
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from lafka.papers.finders import Page, find, kind_of, sure
+from lafka.papers.finders.belief import features, probability
+
+BUTTONS = (Path(__file__).parent / "buttons.txt").read_text(encoding="utf-8").splitlines()
+# Words of economics that shops and rules use as well, in titles of our own.
+TITLES = (
+    "Monetary policy and the price of rent",
+    "Who buys on account? Terms of trade in a statement economy",
+    "The order of things: a register of copyright licences",
+    "Sharing a table: references, figures and video in the cart",
+    "Rent policy",
+    "Optimal cookie pricing: a code of conduct",
+    "Summary statistics of help and contact",
+)
+SERIES = (
+    "Policy Research Working Paper 123", "Staff Report No. 45", "Temi di discussione N. 1201",
+    "Documento de trabajo 17", "Arbeitspapier Nr. 8", "Diskussionspapier 99", "Draft",
+    "Latest draft", "Policy Brief 12", "Cahier de recherche 2004-07", "Acme Bulletin No. 3",
+)  # fmt: skip
+FORMS = ("{}", "{} (PDF)", "{} [pdf]", "Download {} (PDF, 120 kB)")
+
+
+def candidates(text, title="Slow glaciers and quick rivers", url="https://x.example/wp/a.html"):
+    body = f"<title>{title} | University of X</title><h1>{title}</h1><a href=/f/zz.pdf>{text}</a>"
+    return find(Page(url, body.encode(), "text/html; charset=utf-8"))
+
+
+@pytest.mark.parametrize(("form", "title"), [*product(FORMS, TITLES)])
+def test_a_title_is_believed_whatever_its_words(form, title):
+    found = candidates(form.format(title), title)
+    assert (found[0].label, found[0].promising) == ("fut", True), found
+
+
+@pytest.mark.parametrize(("form", "series"), [*product(FORMS, SERIES)])
+def test_a_paper_named_by_its_series_is_believed(form, series):
+    assert candidates(form.format(series))[0].label == "fut"
+
+
+@pytest.mark.parametrize("form", FORMS[:3])
+def test_buttons_of_a_site_are_refused(form):
+    believed = [b for b in BUTTONS if candidates(form.format(b))[0].label == "fut"]
+    assert len(BUTTONS) >= 200
+    assert believed == []
+
+
+PLAIN = "<h1>Slow glaciers and quick rivers</h1>"
+KINDS = {
+    "one paper": ("/wp/5512", PLAIN),
+    "list": ("/wp/", "<h1>Working papers</h1>"),
+    "issue": ("/a/3", "<h1>Volume 12, Issue 3</h1>"),
+    "search": ("/search?q=ice", "<h1>Found</h1>"),
+    "home": ("/~quill/", "<h1>Ada Quill</h1>"),
+    "submission": ("/about/submissions", "<h1>Submissions</h1>"),
+    "dataset": ("/d/1", "<h1>Data from: Slow glaciers and quick rivers</h1>"),
+    "post": ("/blog/2020/ice", PLAIN),
+    "not there": ("/wp/5512", "<title>404 Not Found</title>"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_without_a_paper_gives_no_fut_without_a_sign(kind):
+    path, body = KINDS[kind]
+    body += "<p>Text.</p><p><a href=/f/zz.pdf>Download PDF</a></p>"
+    page = Page(f"https://x.example{path}", body.encode())
+    found = find(page)
+    assert kind_of(page, found) == kind
+    assert (found[0].label, found[0].promising) == (
+        ("fut", True) if kind == "one paper" else ("other", False)
+    )
+
+
+def test_the_metas_of_a_paper_say_what_a_page_is():
+    page = Page("https://x.example/search?q=1", b"<meta name=citation_title content=Ice>")
+    assert kind_of(page) == "one paper"
+
+
+def test_the_worse_of_two_links_to_a_file_is_not_forgotten():
+    body = f"{PLAIN}<a href=/f/zz.pdf>PDF</a> <a href=/f/zz.pdf>Curriculum vitae</a>"
+    assert find(Page("https://x.example/wp/a.html", body.encode()))[0].label == "other"
+
+
+@pytest.mark.parametrize("name", ["Quill_Ada_CV_latest", "vita", "adaquillcv", "lebenslauf-2020"])
+def test_a_curriculum_vitae_is_told_by_its_name(name):
+    body = f"<title>Ada Quill - Research</title><a href=/f/{name}.pdf>Download</a>"
+    found = find(Page("https://x.example/view/research", body.encode()))
+    assert (found[0].label, found[0].promising) == ("other", False)
+
+
+def test_the_only_file_of_a_paper_is_believed_under_any_heading():
+    body = f"{PLAIN}<p>Abstract</p><h2>References</h2><p><a href=/f/zz.pdf>Download</a></p>"
+    found = find(Page("https://x.example/wp/a.html", body.encode()))
+    assert (found[0].label, found[0].promising) == ("fut", True)
+
+
+ENTRIES = {
+    "issue": "<article><div><h3>{}</h3><div><p><a href=/p/{}.pdf>PDF</a></p></div></div></article>",
+    "search": "<li><h2>{}</h2><p>Quill</p><div><span><a href=/p/{}.pdf>PDF</a></span></div></li>",
+    "flat": "<h5>{}</h5><p>Ada Quill</p><p><a href=/p/{}.pdf>PDF 300 K</a></p>",
+}
+
+
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
+def test_a_list_is_seen_by_the_titles_before_its_files(entry):
+    titles = [f"Slow glaciers, quick rivers and {w} valleys" for w in ("dry", "deep", "old", "new")]
+    body = "".join(entry.format(title, chr(97 + n) * 3) for n, title in enumerate(titles))
+    page = Page("https://x.example/x/12.html", body.encode())
+    found = find(page)
+    assert kind_of(page, found) == "list"
+    assert {(c.label, c.promising) for c in found} == {("other", False)}
+
+
+def test_a_viewer_at_the_end_of_a_path_is_stepped_over():
+    body = f"{PLAIN}<a href=/doi/10.1234/ice.5512/epdf>PDF</a>"
+    found = find(Page("https://x.example/doi/10.1234/ice.5512", body.encode()))
+    assert found[0].url == "https://x.example/doi/10.1234/ice.5512/pdf"
+
+
+def test_a_first_look_thinks_it_as_likely_as_a_whole_look():
+    page = Page("https://x.example/a", b'<meta name="citation_pdf_url" content="/f/zz.pdf">')
+    assert sure(page)[0].probability == find(page)[0].probability
+
+
+def test_more_for_it_is_more_likely():
+    found = candidates("Download PDF")[0]
+    values = features(found, rival=0.0)
+    assert probability(values) > probability({**values, "denied": 1.0})
+    assert probability(values) > probability({**values, "lead": -4.0})
+
+
+def test_the_title_that_a_list_gives_tells_the_row():
+    titles = [f"Slow glaciers, quick rivers and {w} valleys" for w in ("dry", "deep", "old", "new")]
+    rows = (f"<li>{t}, Quill <a href={chr(97 + n) * 3}.pdf>PDF</a>" for n, t in enumerate(titles))
+    body = f"<h1>Working papers</h1><ul>{''.join(rows)}</ul>".encode()
+    page = Page("https://x.example/wp/", body, titles=(titles[2],))
+    found = find(page)
+    assert [c.url for c in found if c.label == "fut"] == ["https://x.example/wp/ccc.pdf"]
+    assert found[0].promising
