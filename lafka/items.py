@@ -1,4 +1,4 @@
-"""What spiders yield: a trail that ended, a fobi, a result of a fileset, what is stored of it."""
+"""Items that spiders yield: a trail that ended, a fobi, a result of a fileset, its stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a URL can be asked for as it stands: one table for lists and for links.
+"""Judge whether a URL can be asked for as it stands: one table for lists and for links.
 
 What it says is told to users as the reason of ``bad-url`` (docs/reference.md).
 """

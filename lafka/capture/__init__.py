@@ -1,4 +1,4 @@
-"""What the wire carried, kept byte for byte; knows no paper.
+"""Record exchanges as the wire carried them, byte for byte; knows no paper.
 
 ``handler`` downloads by a client of our own (``client``, ``taps``, ``terms``), from allowed
 addresses alone (``guard``, ``addresses``, ``resolving``), into an exchange (``exchanges``);

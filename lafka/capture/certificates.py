@@ -1,4 +1,4 @@
-"""What a server's certificate is worth: judged against the system's trust, refusing nothing."""
+"""Verdicts on servers' certificates, by the system's trust; nothing is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the raw log is configured with: Lafka's settings, and scrapy-warcio's settings file."""
+"""The configuration of the raw log: Lafka's settings, and scrapy-warcio's settings file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one request and its answer were on the wire: the bytes, and how they ended."""
+"""One request and its answer on the wire: the bytes, and how they ended."""
 
 from __future__ import annotations
 

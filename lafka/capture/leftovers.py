@@ -1,4 +1,4 @@
-"""What killed runs leave in a folder of raw logs: found, locked, and taken away when it is done.
+"""Remains of killed runs in a folder of raw logs: found, locked, and taken away when that is done.
 
 Only what Lafka wrote is ever taken away: files that have the names it gives, that begin as it
 begins them, and that were read to their end just now. Nothing is opened or removed through a link.

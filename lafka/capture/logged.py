@@ -1,4 +1,4 @@
-"""What a crawl keeps in hand of an exchange that lies in the raw log: small, picklable values."""
+"""Exchanges of the raw log as a crawl has them in hand: small, picklable values."""
 
 from __future__ import annotations
 

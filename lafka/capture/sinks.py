@@ -1,4 +1,4 @@
-"""Where the body of an answer goes that is too big for the raw WARC: past it, as it comes.
+"""Sinks of bodies that are too big for the raw WARC: they go past it, as they come.
 
 The exchange then keeps request and head alone, truncated (``length``). Whoever gives a sink keeps
 the body, and has to say elsewhere what it was.

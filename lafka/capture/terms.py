@@ -1,4 +1,4 @@
-"""What Scrapy's settings, signals and metadata have to say about one download, as in its own."""
+"""The terms of one download, as Scrapy's settings, signals and metadata say them."""
 
 from __future__ import annotations
 

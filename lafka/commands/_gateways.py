@@ -1,4 +1,4 @@
-"""What ``lafka archec serve`` and ``lafka gateway`` share: the server."""
+"""The server that ``lafka archec serve`` and ``lafka gateway`` share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the path of a request to a gateway names, and the address of what is served. Pure.
+"""Addresses of a gateway: those that requests name, and those of what is served. Pure.
 
 An id is escaped once, as on disk (``RePEc%3Aabc%3Awpaper%3A1``), or stands as it is up to the end
 of the request line, query included (``/obi/http://x.example/a?b``): a text with ``://`` in it is

@@ -1,4 +1,4 @@
-"""What a gateway serves from: a protocol, and the values that it speaks in."""
+"""Holdings that a gateway serves: a protocol, and the values that it speaks in."""
 
 from __future__ import annotations
 

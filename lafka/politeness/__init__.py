@@ -1,4 +1,4 @@
-"""What keeps the crawl polite: Scrapy components, one subject a module.
+"""Keep the crawl polite: Scrapy components, one subject a module.
 
 ``robots`` asks robots.txt first; ``retries`` waits as long as a host asks to and sets dead hosts
 aside; ``queue`` is the scheduler's queue, in which waiting hosts take no places; ``redirects``

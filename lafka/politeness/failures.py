@@ -1,4 +1,4 @@
-"""What a failed download says: of the connection, of TLS, of the name, of the answer."""
+"""Failures of downloads by their cause: the connection, TLS, the name, the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run knows of its hosts: which are parked and until when, which are set aside."""
+"""The hosts of a run: which are parked and until when, which are set aside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who has a place: how many trails go on at once, and how many of them may begin at one host.
+"""Places: how many trails go on at once, and how many of them may begin at one host.
 
 No Scrapy in here: the spider says what became of a line, and takes what may begin.
 """

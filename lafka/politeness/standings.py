@@ -1,4 +1,4 @@
-"""Who answers and who keeps us waiting, and so who may have one of the places.
+"""Standings of hosts: which answer, which keep us waiting, and so which may have a place.
 
 A place is one of CONCURRENT_REQUESTS. A request that its host keeps waiting gives its place back
 and goes on beside them, as far as there is room; so hosts that drip hold up nobody, and each is

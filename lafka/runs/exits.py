@@ -1,4 +1,4 @@
-"""How a crawl in this process comes to its end, and with which exit code."""
+"""The end of a crawl in this process, and its exit code."""
 
 from __future__ import annotations
 

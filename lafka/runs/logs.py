@@ -1,4 +1,4 @@
-"""What Scrapy logs of itself, put where it belongs: its tables at DEBUG, no wrong advice."""
+"""Put what Scrapy logs of itself where it belongs: its tables at DEBUG, no wrong advice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What SIGINT and SIGTERM do to a crawl: the first ends it in order, the second at once.
+"""End a crawl on SIGINT and SIGTERM: in order at the first, at once at the second.
 
 They are blocked, and a thread of ours waits for them. So a signal finds somebody whatever the crawl
 does at that moment, none interrupts an import or a ``finally``, and Scrapy, which stops its reactor

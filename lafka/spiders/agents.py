@@ -1,4 +1,4 @@
-"""What spiders call themselves."""
+"""The user agent of spiders."""
 
 from __future__ import annotations
 

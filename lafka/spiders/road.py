@@ -1,4 +1,4 @@
-"""What spiders have in common that go down a list by Lafka's road: lines in, requests out.
+"""The road of spiders that go down a list: lines in, requests out.
 
 A subclass says what its lines are, where they come from and what each begins with; hosts take
 turns, and an error that is no site's stops the crawl in order.

@@ -1,4 +1,4 @@
-"""What a repair does, and the second name that a damaged file keeps where another replaces it."""
+"""Deeds of a repair, and the second name that a damaged file keeps where another replaces it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a crawl stops before its list has ended, and its sentence where disk or machine is why."""
+"""Stop a crawl before its list has ended, with a sentence where disk or machine is why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is served: an archive, its index, what is withheld, and where the two origins are."""
+"""The site that is served: an archive, its index, what is withheld, and its origins."""
 
 from __future__ import annotations
 

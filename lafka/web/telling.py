@@ -1,4 +1,4 @@
-"""What pages and API tell: frozen values, read from suwafs, paper WARCs and the index.
+"""Values that pages and API tell: frozen, read from suwafs, paper WARCs and the index.
 
 Of a paper the suwaf and the WARC are asked themselves, so that a page is never behind; what came of
 asks, hosts and runs is the index's to say.

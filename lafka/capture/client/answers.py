@@ -31,7 +31,7 @@ _OF_CONNECTION = frozenset(
 
 
 class _Fault(Exception):
-    """What keeps the bytes from being an answer."""
+    """The fault that keeps the bytes from being an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

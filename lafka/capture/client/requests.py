@@ -1,4 +1,4 @@
-"""What is written for a request, byte for byte as Scrapy's own handler writes it; no I/O."""
+"""The bytes of a request, as Scrapy's own handler writes them; no I/O."""
 
 from __future__ import annotations
 

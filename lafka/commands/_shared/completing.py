@@ -1,4 +1,4 @@
-"""What a shell completes after ``lafka``, and the man page: made from the commands themselves."""
+"""Completion for shells, and the man page: made from the commands themselves."""
 
 from __future__ import annotations
 

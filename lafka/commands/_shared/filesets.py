@@ -1,4 +1,4 @@
-"""What commands do with filesets: one ingest, reading what is held, checking and mending it."""
+"""Acts of commands on filesets: one ingest, reading what is held, checking and mending it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``lafka index`` adds when it is asked to: captures, and titles by the obi store."""
+"""Additions to an index on request: captures, and titles by the obi store."""
 
 from __future__ import annotations
 

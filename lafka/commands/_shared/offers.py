@@ -1,4 +1,4 @@
-"""What an archive of papers offers to an obi store: where two wings meet, for a command."""
+"""Offers of an archive of papers to an obi store: where two wings meet, for a command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the verbs share: lines and bytes as they are printed, exit codes."""
+"""Parts that the verbs share: lines and bytes as they are printed, exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where topics are: ``kafka://HOST[,HOST]/TOPIC``, and librdkafka's properties from a file."""
+"""Addresses of topics, ``kafka://HOST[,HOST]/TOPIC``, and librdkafka's properties from a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a page that is no fut ends: told from the page alone, and rather a splap than too much."""
+"""Ends of pages that are no fut: told from the page alone, and rather a splap than too much."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page says it is about, and whether an address belongs to it or to another paper."""
+"""The identity of a page's paper, and whether an address belongs to it or to another."""
 
 from __future__ import annotations
 

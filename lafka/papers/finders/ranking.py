@@ -1,4 +1,4 @@
-"""What all finders say, as one list: merged by address, surest first."""
+"""The ranking of all finders' findings: merged by address, surest first."""
 
 from __future__ import annotations
 

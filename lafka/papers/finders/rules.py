@@ -1,4 +1,4 @@
-"""What a row of the tables in ``weights`` is: a list of words, a pattern of addresses."""
+"""Rules in the tables of ``weights``: a list of words, a pattern of addresses."""
 
 from __future__ import annotations
 
