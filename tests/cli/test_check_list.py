@@ -13,7 +13,7 @@ from tests import starts
 
 ROOT = Path(__file__).parents[2]
 GOOD = "RePEc:abc:wpaper:1\thttps://example.org/1.pdf\n"
-BAD = "RePEc:abc:wpaper:2;https://example.org/2.pdf\n"
+BAD = "RePEc:abc:wpaper:2 https://example.org/2.pdf\n"
 
 
 def called(*args: str | Path, folder: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -39,7 +39,7 @@ def test_faults_are_told_and_the_exit_code_is_1(tmp_path):
     ]
     fault, text = done.stdout.splitlines()[3:]
     assert fault.startswith("line 2 and 1 more: ")
-    assert "separated by ';'" in fault
+    assert "blanks where a tab should be" in fault
     assert text.strip() == BAD.strip()
     crawl = called("crawl", "futli", "-a", "input=list.tsv", "-a", "check=1", folder=tmp_path)
     assert (crawl.returncode, crawl.stdout, crawl.stderr) == (1, done.stdout, "")
@@ -81,7 +81,7 @@ def test_what_cannot_be_looked_at_is_refused(tmp_path, args, sentence):
     ("text", "words"),
     [
         (BAD * 150 + GOOD, "none of its first 100 lines can be asked for: line 1 and 99 more: "),
-        (BAD, "separated by ';'"),
+        (BAD, "blanks where a tab should be"),
         ("", "an empty list"),
     ],
 )

@@ -87,6 +87,7 @@ class LineForm:
                 _AS_CAME if futli.pid.text == line.pid_text else _bytes(futli.pid.text),
                 _bytes(futli.pid.path),
                 _AS_CAME if futli.url == line.url_text else _bytes(futli.url),
+                _bytes(futli.title),
             ]
         return _END.join(packed)
 
@@ -112,10 +113,13 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _futli(pid: bytes, path: bytes, url: bytes, *, pid_text: bytes, url_text: bytes) -> Futli:
+def _futli(
+    pid: bytes, path: bytes, url: bytes, title: bytes, *, pid_text: bytes, url_text: bytes
+) -> Futli:
     return Futli(
         pid=Pid(text=_text(pid_text if pid == _AS_CAME else pid), path=_text(path)),
         url=_text(url_text if url == _AS_CAME else url),
+        title=_text(title),
     )
 
 

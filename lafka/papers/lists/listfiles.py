@@ -1,6 +1,7 @@
 """Reads the files of lists and of excludes: bytes to lines, each line of a list with its verdict.
 
-A list is UTF-8, one futli a line, and is read as bytes that are split at LF alone: tsv (``.tsv``,
+A list is UTF-8, one futli a line, and is read as bytes that are split at LF alone (of another shape
+it is told by its first bytes and made that: ``lafka.papers.lists.shapes``): tsv (``.tsv``,
 ``.txt``, standard input), csv (``.csv``), jsonl (``.jsonl``, ``.ndjson``);
 ``lafka.papers.lists.rows`` says what each is.
 
@@ -13,6 +14,7 @@ futli, kept char by char. Memory is bounded by ``LONGEST_LINE``, however long th
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
 import zlib
@@ -22,7 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from lafka.errors import BadList, BadPid
-from lafka.papers.lists.rows import FORMATS, Jsonl, ListRow, Rows, tsv, verdict
+from lafka.papers.lists.rows import FORMATS, ColumnRows, Jsonl, ListRow, Rows, csv, tsv, verdict
+from lafka.papers.lists.shapes import HEAD, shape_of
 from lafka.warc.format.compression import inflated
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from lafka.papers.lists.futlis import Line
     from lafka.pids import Pid, Scheme
 
+logger = logging.getLogger(__name__)
 
 LONGEST_LINE = 1 << 20
 """Bytes; a longer line is refused and read over."""
@@ -38,7 +42,6 @@ LONGEST_LINE = 1 << 20
 _CHUNK = 1 << 16
 BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def _chunks(stream: BinaryIO, seen: Callable[[bytes], object]) -> Iterator[bytes]:
@@ -148,14 +151,27 @@ def _read(
             head += chunk
     except OSError as error:
         raise BadList(f"{name}: {reason(error)}") from None
-    if head.startswith(_UTF_16):
-        raise BadList(f"{name}: UTF-16, a list is UTF-8")
     if gzipped and not head.startswith(_GZIP):
         raise BadList(f"{name}: not gzip, as its name says")
     data: Iterator[bytes] = chain([head], chunks)
     if head.startswith(_GZIP):
         data = inflated(data, _CHUNK)
     return _iterate(name, to_close, data, rows, scheme)
+
+
+def _shaped(
+    name: str, chunks: Iterator[bytes], rows: Rows | None
+) -> tuple[Iterator[bytes], Rows | None]:
+    """Return *chunks* as UTF-8 with LF, and what reads their lines; what is odd is told once."""
+    head = next(chunks, b"")
+    is_json = isinstance(rows, Jsonl) or (rows is None and head.lstrip(BOM + b" ")[:1] == b"{")
+    usual = "" if is_json else rows.mark if isinstance(rows, ColumnRows) else "\t"
+    shape = shape_of(head[:HEAD], usual)
+    if odd := str(shape):
+        logger.warning("%s: read as it seems to be: %s", name, odd)
+    if shape.delimiter:
+        rows = tsv() if shape.delimiter == "\t" else csv(shape.delimiter)
+    return shape.lines_of(chain([head], chunks)), rows
 
 
 def _iterate(
@@ -167,14 +183,15 @@ def _iterate(
 ) -> Iterator[Line]:
     reached = 0
 
-    def counted() -> Iterator[_RawLine]:
+    def counted(data: Iterator[bytes]) -> Iterator[_RawLine]:
         nonlocal reached
-        for raw in _raw_lines(chunks):
+        for raw in _raw_lines(data):
             reached = raw.number
             yield raw
 
     try:
-        yield from _verdicts(counted(), rows, scheme)
+        data, rows = _shaped(name, chunks, rows)
+        yield from _verdicts(counted(data), rows, scheme)
     except (zlib.error, EOFError, OSError) as error:
         raise BadList(f"{name}: {reason(error)} after line {reached}") from None
     finally:

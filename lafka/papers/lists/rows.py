@@ -92,18 +92,21 @@ def _split_tsv(text: str) -> _Split:
     return _Split(text.split("\t"))
 
 
-_CSV_QUOTED = re.compile(r' *"([^"]*(?:""[^"]*)*)" *(?=,|\Z)')
-_CSV_PLAIN = re.compile(r'(?! *")[^,]*')
+def _splitter(mark: str) -> Callable[[str], _Split]:
+    """Return what parts a line of csv at *mark*."""
+    quoted_field = re.compile(rf' *"([^"]*(?:""[^"]*)*)" *(?={mark}|\Z)')
+    plain_field = re.compile(rf'(?! *")[^{mark}]*')
+    return partial(_split_csv, quoted_field, plain_field)
 
 
-def _split_csv(text: str) -> _Split:
+def _split_csv(quoted_field: re.Pattern[str], plain_field: re.Pattern[str], text: str) -> _Split:
     fields: list[str] = []
     at = 0
     while at <= len(text):
-        if quoted := _CSV_QUOTED.match(text, at):
+        if quoted := quoted_field.match(text, at):
             fields.append(quoted[1].replace('""', '"'))
             at = quoted.end() + 1
-        elif plain := _CSV_PLAIN.match(text, at):
+        elif plain := plain_field.match(text, at):
             fields.append(plain[0])
             at = plain.end() + 1
         else:
@@ -114,8 +117,9 @@ def _split_csv(text: str) -> _Split:
 class ColumnRows:
     """Rows of a list in columns; its first line may be a header."""
 
-    def __init__(self, split: Callable[[str], _Split], *, strict: bool) -> None:
+    def __init__(self, split: Callable[[str], _Split], mark: str, *, strict: bool) -> None:
         """*strict*: a line may not have more columns than its header names."""
+        self.mark = mark
         self._split = split
         self._strict = strict
         self._columns: _Columns | None = None
@@ -174,12 +178,12 @@ Rows = ColumnRows | Jsonl
 
 def tsv() -> ColumnRows:
     """Reads one list in tsv from its first line on."""
-    return ColumnRows(_split_tsv, strict=False)
+    return ColumnRows(_split_tsv, "\t", strict=False)
 
 
-def csv() -> ColumnRows:
-    """Reads one list in csv from its first line on."""
-    return ColumnRows(_split_csv, strict=True)
+def csv(mark: str = ",") -> ColumnRows:
+    """Reads one list in csv, whose columns *mark* parts, from its first line on."""
+    return ColumnRows(_splitter(mark), mark, strict=True)
 
 
 FORMATS: dict[str, Callable[[], Rows]] = {

@@ -98,8 +98,8 @@ def test_another_collection_that_is_advised_takes_the_line(tmp_path, blank):
     assert str(line.futli.pid) == "thesis-7"
 
 
-def test_tabs_in_a_csv_are_told(tmp_path):
-    (told,) = account(tmp_path, f"{PID}\t{URL}\n", "list.csv").sentences()
+def test_tabs_in_a_line_of_a_csv_are_told(tmp_path):
+    (told,) = account(tmp_path, f"{PID},{URL}\n{PID}2\t{URL}\n", "list.csv").sentences()
     assert "separated by tabs: such a list is called .tsv" in told
 
 
@@ -132,9 +132,9 @@ def refusal(folder: Path, text: str) -> str:
 
 
 def test_a_list_without_a_good_line_is_refused(tmp_path):
-    told = refusal(tmp_path, f"{PID};{URL}\n" * 3)
+    told = refusal(tmp_path, f"{PID} {URL}\n" * 3)
     assert told.startswith("list.tsv: none of its 3 lines can be asked for: line 1 and 2 more: ")
-    assert "separated by ';'" in told
+    assert "blanks where a tab should be" in told
 
 
 def test_an_empty_list_is_refused(tmp_path):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from lafka.errors import BadList, StorageTrouble
-from lafka.papers.lists.futlis import Feeder, Futli, Line
+from lafka.papers.lists.futlis import Feeder, Futli, Line, LineForm
 from lafka.pids import SCHEMES
 
 REPEC = SCHEMES["RePEc"]
@@ -440,3 +440,11 @@ def test_lines_that_come_late_for_a_host_that_answers_are_served_as_such(probing
     assert probing.take(9) == []
     probing.release(second, answered=True)
     assert numbers(probing.take(9, new=0)) == [2, 3]
+
+
+def test_a_title_of_the_list_goes_through_the_feeder() -> None:
+    futli = Futli(pid=REPEC.pid("RePEc:aaa:bbbbbb:1"), url="http://a.example/1", title="On Money")
+    given = Line(number=1, pid_text=str(futli.pid), url_text=futli.url, futli=futli)
+    again = LineForm().unpack(1, LineForm().pack(given))
+    assert again.futli is not None
+    assert (again, again.futli.title) == (given, "On Money")

@@ -259,7 +259,6 @@ def test_gzip_members_and_padding(tmp_path) -> None:
         ("list", b"", "a list is called"),
         ("list.tsv.gz", b"not gzip", "not gzip"),
         ("list.tsv.gz", b"", "not gzip"),
-        ("list.csv", "pid,futli".encode("utf-16"), "UTF-16"),
     ],
 )
 def test_a_list_that_cannot_be_one_is_refused_at_once(tmp_path, name, data, reason) -> None:

@@ -1,0 +1,80 @@
+"""Lists as spreadsheets and editors write them are read as what they are, and told once."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lafka.papers.lists.listfiles import read
+from lafka.papers.lists.shapes import Shape, shape_of
+from lafka.pids import SCHEMES
+
+SCHEME = SCHEMES["RePEc"]
+ROWS = [
+    ("Handle", "Titre", "Link"),
+    ("RePEc:aaa:bbbbbb:1", "Théorie générale", "https://a.example/1.pdf?x=1"),
+    ("RePEc:aaa:bbbbbb:2", "Über Geld", "https://b.example/2.pdf"),
+]
+ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252")
+
+
+def lines_of(path: Path) -> list[tuple[str, str, str | None]]:
+    return [(line.pid_text, line.url_text, line.outcome) for line in read(path, SCHEME)]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "mark", "end", "name"),
+    product(ENCODINGS, "\t,;", ("\n", "\r\n", "\r"), ("l.csv", "l.txt", "l.csv.gz")),
+)
+def test_a_list_of_any_shape_is_the_same_list(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, encoding: str, mark: str, end: str, name: str
+) -> None:
+    data = "".join(mark.join(row) + end for row in ROWS).encode(encoding)
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    with caplog.at_level(logging.WARNING):
+        assert lines_of(path) == [(pid, url, None) for pid, _, url in ROWS[1:]]
+    usual = mark == ("\t" if name == "l.txt" else ",")
+    known = ("utf-8", "utf-8-sig", *(["cp1252"] if name == "l.txt" and usual else []))
+    is_odd = not usual or end == "\r" or encoding not in known
+    assert len(caplog.messages) == is_odd
+    assert all(f"{path}: read as it seems to be: " in told for told in caplog.messages)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"RePEc:aaa:bbbbbb:1\thttps://a.example/1,2;3.pdf\n",
+        "RePEc:aaa:bbbbbb:1\thttps://a.example/ü\n".encode(),
+        b"RePEc:aaa:bbbbbb:1\thttps://a.example/\xc3\xbc\xfc\n",  # UTF-8 and not: of no encoding
+        b"RePEc:aaa:bbbbbb:1\thttps://a.example/\x81\n",
+        b'{"pid": "RePEc:aaa:bbbbbb:1", "futli": "https://a.example/;"}\n',
+        b"# a comment; and, one, more\n",
+        b"",
+        b"\n",
+        b"x",
+    ],
+)
+def test_what_is_in_doubt_stays_as_its_name_says(data: bytes) -> None:
+    assert shape_of(data, "\t") == Shape()
+
+
+@given(st.binary(max_size=300), st.sampled_from(["\t", ",", ""]))
+def test_any_bytes_have_a_shape(data: bytes, usual: str) -> None:
+    shape = shape_of(data, usual)
+    assert list(shape.lines_of([data[:7], data[7:]])) is not None
+    assert str(shape) == "" or shape != Shape()
+
+
+def test_a_character_may_lie_across_two_chunks(tmp_path: Path) -> None:
+    path = tmp_path / "l.txt"
+    title = "ü" * 70_000
+    text = f"pid\ttitle\turl\nRePEc:aaa:bbbbbb:1\t{title}\thttps://a.example/1\n"
+    path.write_bytes(b"\xff\xfe" + text.encode("utf-16-le"))
+    assert lines_of(path) == [("RePEc:aaa:bbbbbb:1", "https://a.example/1", None)]
