@@ -21,7 +21,7 @@ COLUMNS: dict[str, type] = {
 
 class Command(ArchiveCommand):
     def syntax(self) -> str:
-        return "[PID...] [--list FILE] [--since T] [--host HOST] [--jsonl|--csv|--sqlite FILE...]"
+        return "[PID...] [--since T] [--until T] [--host HOST] [--jsonl|--csv|--sqlite FILE...]"
 
     def short_desc(self) -> str:
         return "List the futs of the archive, or of papers: JSON lines, CSV, Parquet, SQLite"
@@ -32,7 +32,10 @@ class Command(ArchiveCommand):
         super().add_options(parser)
         parser.add_argument("--list", metavar="FILE", help="pids, the first column of its lines")
         parser.add_argument("--since", metavar="T", help="had by this time or later, 2026-11-20")
+        parser.add_argument("--until", metavar="T", help="had by this time or before, 2026-11")
         parser.add_argument("--host", metavar="HOST", help="of futlis at this host")
+        parser.add_argument("--archive", metavar="CODE", help="of papers of this archive of RePEc")
+        parser.add_argument("--series", metavar="CODE", help="of papers of series of this code")
         what = "supplement, other, or any; fut if not given"
         parser.add_argument("--label", default="fut", metavar="LABEL", help=what)
         parser.add_argument("--all-times", action="store_true", help="not the latest alone")
@@ -43,7 +46,8 @@ class Command(ArchiveCommand):
 
         archive = self.archive()
         futs = archive.futs(
-            named(args, opts.list), since=opts.since, host=opts.host, label=opts.label,
+            named(args, opts.list), since=opts.since, until=opts.until, host=opts.host,
+            archive=opts.archive, series=opts.series, label=opts.label,
             latest=not opts.all_times, problem=self.wrong,
         )  # fmt: skip
         sheets.write("futs", COLUMNS, map(_row, futs), opts)

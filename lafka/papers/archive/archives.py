@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -30,6 +31,7 @@ from lafka.errors import (
     BadArchive,
     BadPid,
     BadWarc,
+    CallerError,
     KeeperError,
     NotHeld,
     StorageTrouble,
@@ -190,6 +192,14 @@ class Archive:
     def __iter__(self) -> Iterator[Paper]:
         return self.papers()
 
+    def __contains__(self, paper: object) -> bool:
+        """Return whether *paper*, a pid, its text or a paper of :meth:`papers`, has a suwaf."""
+        pid = getattr(paper, "pid", paper)
+        try:
+            return isinstance(pid, str | Pid) and self.suwaf_path(self.pid(pid)).is_file()
+        except BadPid:
+            return False
+
     def papers(
         self,
         pids: Iterable[str | Pid] | None = None,
@@ -216,22 +226,46 @@ class Archive:
         pids: Iterable[str | Pid] | None = None,
         *,
         since: datetime | str | None = None,
+        until: datetime | str | None = None,
         host: str | None = None,
+        archive: str | None = None,
+        series: str | None = None,
         label: str | None = "fut",
         latest: bool = True,
         problem: Callable[[Exception], object] | None = None,
     ) -> Iterator[StoredFut]:
         """The futs of all papers, or of *pids*, in constant memory.
 
-        *since*: had then or later, an aware time or text as in :meth:`fut`; *host*: that of the
-        futli; *label*: ``fut`` for what is thought to be one, ``supplement``, ``other``, or
-        ``any``; *latest*: of each futli the last one alone. Errors as of :meth:`papers`, and
-        ``CallerError`` for a *since* that is no time.
+        *since*, *until*: had then or later, then or before, an aware time or text as in
+        :meth:`fut`; *host*: that of the futli; *archive*, *series*: RePEc's codes in the pid;
+        *label*: ``fut`` for what is thought to be one, ``supplement``, ``other``, or ``any``;
+        *latest*: of each futli the last one alone. Errors as of :meth:`papers`, and ``CallerError``
+        for what cannot be.
         """
-        wanted = parts.catalogue.FutFilter.parse(since, host, label, latest=latest)
+        wanted = parts.catalogue.FutFilter.parse(since, until, host, label, latest=latest)
+        is_in = self._codes(archive, series)
         for paper in self.papers(pids, problem=problem):
+            if not is_in(paper.pid):
+                continue
             for futli, time, fut in paper.chosen(wanted):
                 yield self._stored(paper.pid, futli, time, fut)
+
+    def _codes(self, archive: str | None, series: str | None) -> Callable[[Pid], bool]:
+        """Return what tells pids with these codes of RePEc; ``CallerError`` for what is none."""
+        if archive is None and series is None:
+            return lambda pid: True  # noqa: ARG005
+        if self.scheme is not SCHEMES["RePEc"]:
+            raise CallerError("archive and series are codes of RePEc, and this is no archive of it")
+        for code, length in ((archive, 3), (series, 6)):
+            if code is not None and not re.fullmatch(rf"[a-z0-9]{{{length}}}", code):
+                raise CallerError(f"{code}: no code of {length} small letters or digits")
+        wanted = (archive, series)
+
+        def has_codes(pid: Pid) -> bool:
+            found = str(pid).split(":")[1:3]
+            return all(code in (None, own) for code, own in zip(wanted, found, strict=True))
+
+        return has_codes
 
     def outcomes(self, *, problem: Callable[[Exception], object] | None = None) -> Iterator[Ended]:
         """Return how each line of all runs ended at last, the oldest first; some 200 bytes a line.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -48,29 +49,36 @@ class Paper:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FutFilter:
-    """A choice of futs. ``since`` is as the times of a suwaf, without the Z; ``host`` the futli's.
+    """A choice of futs. ``since`` and ``until`` are as the times of a suwaf, or beginnings of them,
+    without the Z; ``host`` the futli's.
 
     ``label`` None is any. ``latest``: of each futli the last one alone.
     """
 
     since: str = ""
+    until: str = ""
     host: str | None = None
     label: str | None = ""
     latest: bool = True
 
     @classmethod
     def parse(
-        cls, since: datetime | str | None, host: str | None, label: str | None, *, latest: bool
+        cls,
+        since: datetime | str | None,
+        until: datetime | str | None,
+        host: str | None,
+        label: str | None,
+        *,
+        latest: bool,
     ) -> FutFilter:
-        """``CallerError`` where *since* is neither an aware datetime nor as a suwaf's times."""
-        if isinstance(since, datetime):
-            if since.tzinfo is None:
-                raise CallerError(f"{since}: a time without its zone")
-            since = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
-        if since and not begins_time(since):
-            raise CallerError(f"{since}: no time as YYYY-MM-DDThh:mm:ssZ, or a beginning of one")
+        """Raise ``CallerError`` where a time is neither an aware datetime nor as a suwaf's times,
+        or *host* is more than a host.
+        """
+        if host and not _HOST.fullmatch(host):
+            raise CallerError(f"{host}: no host as www.example.org, without scheme, port and path")
         return cls(
-            since=(since or "").removesuffix("Z"),
+            since=_begin_of_time(since),
+            until=_begin_of_time(until),
             host=host.lower() if host else None,
             label=None if label in (None, ANY) else "" if label == FUT else label,
             latest=latest,
@@ -81,11 +89,28 @@ class FutFilter:
         found = [
             (time, fut)
             for time, fut in times.items()
-            if (self.label is None or fut.label == self.label) and time >= self.since
+            if (self.label is None or fut.label == self.label)
+            and time >= self.since
+            and (not self.until or time[: len(self.until)] <= self.until)
         ]
         if len(found) > 1:
             found.sort(key=lambda one: one[0][:-1])
         return found[-1:] if self.latest else found
+
+
+_HOST = re.compile(r"[\w.-]+|[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*", re.IGNORECASE)
+"""A name, or an address of IPv6 as ``urlsplit`` gives it."""
+
+
+def _begin_of_time(time: datetime | str | None) -> str:
+    """Return *time* as a suwaf has it, without the Z; ``CallerError``."""
+    if isinstance(time, datetime):
+        if time.tzinfo is None:
+            raise CallerError(f"{time}: a time without its zone")
+        time = time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    if time and not begins_time(time):
+        raise CallerError(f"{time}: no time as YYYY-MM-DDThh:mm:ssZ, or a beginning of one")
+    return (time or "").removesuffix("Z")
 
 
 LATEST = FutFilter()

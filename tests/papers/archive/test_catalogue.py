@@ -56,6 +56,11 @@ def test_a_fut_is_what_a_single_read_gives(store: Store) -> None:
         ({"host": "OTHER.example"}, [3]),
         ({"host": "none.example"}, []),
         ({"since": LATER}, [2]),
+        ({"until": "2026-11-20"}, [5, 1, 3]),
+        ({"until": START, "latest": False}, [5, 1, 3]),
+        ({"since": "2026-11-21", "until": "2026-11-20"}, []),
+        ({"archive": "abc", "series": "wpaper"}, [5, 2, 3]),
+        ({"archive": "abd"}, []),
         ({"since": "2026-11-21"}, [2]),
         ({"since": "2026-11-20T10:11:12Z", "latest": False}, [5, 1, 2, 3]),
         ({"pids": [PID, "RePEc:abc:wpaper:0"]}, [2, 3, 5]),
@@ -64,6 +69,27 @@ def test_a_fut_is_what_a_single_read_gives(store: Store) -> None:
 )
 def test_those_that_are_asked_for(store: Store, asked: dict[str, Any], bodies: list[int]) -> None:
     assert [fut.read() for fut in store.archive.futs(**asked)] == [pdf(body) for body in bodies]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"host": "other.example:80"}, {"host": "https://other.example"}, {"host": "a.example/x"},
+        {"archive": "ABC"}, {"series": "working"}, {"until": "tomorrow"},
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused(store: Store, asked: dict[str, Any]) -> None:
+    with pytest.raises(CallerError):
+        next(store.archive.futs(**asked))
+
+
+def test_an_archive_contains_what_it_holds(store: Store) -> None:
+    archive = store.archive
+    assert all(paper in archive and paper.pid in archive for paper in archive)
+    assert PID in archive
+    assert "RePEc:abc:wpaper:none" not in archive
+    assert "no pid" not in archive
+    assert None not in archive  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("since", ["yesterday", datetime(2026, 11, 20)])
