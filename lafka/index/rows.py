@@ -311,8 +311,10 @@ NEVER, HELD, SUSPECT, PAGE, LOST, BACK = (
     "never", "held", "suspect", "was-fut-now-page", "lost", "back",
 )  # fmt: skip
 STATES = (HELD, BACK, SUSPECT, PAGE, LOST, NEVER)
-NOT_THERE = frozenset((Outcome.NOT_FOUND, Outcome.GONE, Outcome.DNS, Outcome.BAD_URL))
-NO_ASK = frozenset((Outcome.EXCLUDED, Outcome.RESTRICTED, Outcome.DAMAGED, Outcome.BAD_PID))
+NOT_THERE = frozenset((Outcome.NOT_FOUND, Outcome.GONE, Outcome.DNS))
+NO_ASK = frozenset((
+    Outcome.EXCLUDED, Outcome.RESTRICTED, Outcome.DAMAGED, Outcome.BAD_PID, Outcome.BAD_URL,
+))  # fmt: skip
 """Outcomes that say nothing of the link: nothing was asked, or the trouble is the archive's own."""
 GONE_DAYS, GONE_ASKS = 7.0, 2
 CLOSED_DAYS, CLOSED_ASKS = 30.0, 3

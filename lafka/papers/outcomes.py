@@ -78,7 +78,6 @@ _GROUPS: dict[Outcome, Group] = {
     Outcome.NOT_FOUND: Group.NOT_THERE,
     Outcome.GONE: Group.NOT_THERE,
     Outcome.DNS: Group.NOT_THERE,
-    Outcome.BAD_URL: Group.NOT_THERE,
     Outcome.REFUSED: Group.CLOSED,
     Outcome.ROBOTS: Group.CLOSED,
     Outcome.LOGIN: Group.CLOSED,
@@ -96,6 +95,7 @@ _GROUPS: dict[Outcome, Group] = {
     Outcome.LOOP: Group.TROUBLE,
     Outcome.EXCLUDED: Group.OURS,
     Outcome.BAD_PID: Group.OURS,
+    Outcome.BAD_URL: Group.OURS,  # a slip of who wrote the list, no link that rots
 }
 
 

@@ -214,6 +214,7 @@ _OF_GROUPS = {
 CITEC = {outcome: _OF_GROUPS[outcome.group] for outcome in Outcome} | {
     Outcome.BOT_CHALLENGE: _RESTRICTED,
     Outcome.BAD_CERTIFICATE: _DOWN,
+    Outcome.BAD_URL: _DOWN,
     Outcome.OTHER_TYPE: _FORMAT,
     Outcome.TOO_BIG: _UNDONE,
     Outcome.DAMAGED: _UNDONE,

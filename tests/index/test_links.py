@@ -45,7 +45,7 @@ def lived(*told: tuple[float, str], futs: tuple[float, ...] = ()) -> Life:
         ([(0, "fut"), (1, "not-found"), (8, "gone"), (9, "fut"), (10, "gone")], "suspect", None),
         ([(0, "fut"), (1, "not-found"), (2, "fut"), (9, "not-found")], "suspect", None),
         ([(0, "fut"), (1, "excluded"), (20, "damaged"), (40, "restricted")], "held", None),
-        ([(0, "fut"), (1, "bad-url"), (9, "bad-url")], "lost", "bad-url"),
+        ([(0, "fut"), (1, "bad-url"), (9, "bad-url")], "held", None),
     ],
 )  # fmt: skip
 def test_a_futli_lives(told: list[tuple[float, str]], state: str, word: str | None) -> None:

@@ -7,11 +7,11 @@ from lafka.papers import Group, Outcome
 GROUPS = {
     "held": "fut",
     "page only": "splap-only bot-challenge",
-    "not there": "not-found gone dns bad-url",
+    "not there": "not-found gone dns",
     "closed": "refused robots login restricted bad-certificate",
     "trouble": "other-type server-error timeout tls connection bad-http too-big truncated loop"
     " damaged",
-    "ours": "bad-pid excluded",
+    "ours": "bad-pid bad-url excluded",
 }
 
 

@@ -245,7 +245,7 @@ class RunSummary:
         if closed := self._closed():
             lines = _count(closed.failures, "line")
             yield f"write to {printable(closed.name)}, which closed {lines} to us"
-        if dead := count[Group.NOT_THERE] - self.outcomes.get(Outcome.BAD_URL, 0):
+        if dead := count[Group.NOT_THERE]:
             yield f"tell who made the list: {_count(dead, 'dead link')}"
         if self.done and self.held and not self.new and not self.refreshed:
             yield "nothing was new; -a refresh=180d asks again for what was had longer ago"
