@@ -28,6 +28,7 @@ class Canary:
         self._most = most
         self._stop = stop
         self._grace = grace
+        self._is_stopping = False
         self._hosts: set[str] = set()
         self._held: set[asyncio.Future[bool]] = set()
 
@@ -38,7 +39,7 @@ class Canary:
 
     def stopping(self) -> None:
         """The crawl stops: what is held is nobody's yet, and is asked again by the next run."""
-        self._most = 0
+        self._is_stopping = True
         self._release(is_theirs=False)
 
     async def is_the_sites(self, host: str, reason: str) -> bool:
@@ -47,6 +48,8 @@ class Canary:
         """
         if not self._most:
             return True
+        if self._is_stopping:
+            return False
         self._hosts.add(host)
         held = asyncio.get_running_loop().create_future()
         self._held.add(held)
@@ -58,7 +61,7 @@ class Canary:
             self._held.discard(held)
 
     def _judged(self, reason: str) -> bool:
-        if not self._most:  # another has judged
+        if self._is_stopping:  # another has judged
             return False
         if len(self._hosts) < self._most:
             return True

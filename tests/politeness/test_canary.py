@@ -46,6 +46,15 @@ def test_of_a_crawl_that_stops_nothing_is_said() -> None:
     assert judged("ab", stop=True) == ([False] * 2, [])
 
 
+def test_what_fails_after_the_stop_is_no_sites() -> None:
+    async def run() -> bool:
+        canary = Canary(5, lambda trouble: None, grace=0.01)
+        canary.stopping()
+        return await canary.is_the_sites("a", WHY)
+
+    assert not asyncio.run(run())
+
+
 def test_none_is_held_where_that_is_set() -> None:
     assert judged("abcdefgh", 0) == ([True] * 8, [])
 
