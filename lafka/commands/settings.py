@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from scrapy.commands import settings as scrapys
@@ -10,6 +9,7 @@ from scrapy.commands import settings as scrapys
 from lafka.commands._shared.base import attempt, check_args, settle
 from lafka.commands._shared.scrapys import call_ourselves
 from lafka.errors import BadArgument
+from lafka.runs.sources import meant
 from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
@@ -29,10 +29,8 @@ class Command(scrapys.Command):
             call_ourselves(self.settings)
             for name in filter(None, (getattr(opts, name) for name in GETTERS)):
                 if name not in self.settings:
-                    near = get_close_matches(name, map(str, self.settings), n=1)
-                    raise BadArgument(
-                        f"{name} is no setting{f'; {near[0]} meant?' if near else ''}"
-                    )
+                    guess = meant(name, map(str, self.settings))
+                    raise BadArgument(f"{name} is no setting{guess}")
             if program() == "scrapy" or any(getattr(opts, name) for name in GETTERS):
                 scrapys.Command.run(self, args, opts)
             else:

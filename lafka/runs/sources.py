@@ -184,6 +184,12 @@ def _placed(name: str, value: str, file: Path) -> str:
 
 
 def _unknown(said: Setting) -> str:
-    near = get_close_matches(said.name, KNOWN, n=1)
-    meant = f"; {near[0]} meant?" if near else ""
-    return f"{said.source}: {said.name} is no setting of Lafka{meant}"
+    return f"{said.source}: {said.name} is no setting of Lafka{meant(said.name, KNOWN)}"
+
+
+def meant(word: str, known: Iterable[str], most: int = 1) -> str:
+    """Return the end of a sentence about *word*, which is none of *known*: up to *most* of these
+    that were probably meant; empty where none is near.
+    """
+    near = " or ".join(get_close_matches(word, [*known], n=most))
+    return f"; {near} meant?" if near else ""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from lafka import commands as ours
 from lafka.commands._shared import plain
 from lafka.commands._shared.base import attempt, settle
 from lafka.commands._shared.plain import LeftToScrapy, PlainCommand
+from lafka.runs.sources import meant
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -43,9 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return attempt(verb, lambda: print(overview()))
     own = _names(ours)
     if verb not in own and verb not in verbs():
-        near = " or ".join(get_close_matches(verb, sorted({*own, *verbs()}), n=3))
-        meant = f"; {near} meant?" if near else ";"
-        print(f"lafka: no command is called {verb!r}{meant} lafka -h lists them", file=sys.stderr)
+        guess = meant(verb, {*own, *verbs()}, most=3) or ";"
+        print(f"lafka: no command is called {verb!r}{guess} lafka -h lists them", file=sys.stderr)
         return 2
     if verb in own and (made := _made(own[verb])) and isinstance(made, PlainCommand):
         try:
