@@ -8,6 +8,7 @@ from argparse import ArgumentParser, Namespace
 
 from lafka.commands._shared.base import ArchiveCommand
 from lafka.errors import BadArgument
+from lafka.runs.terminals import program
 
 
 class Command(ArchiveCommand):
@@ -58,5 +59,5 @@ class Command(ArchiveCommand):
 
 
 def _wait(seconds: float, sentence: str) -> None:
-    print(f"lafka persist: {sentence}; again in {seconds:.0f} s", file=sys.stderr, flush=True)
+    print(f"{program()} persist: {sentence}; again in {seconds:.0f} s", file=sys.stderr, flush=True)
     time.sleep(seconds)

@@ -6,6 +6,8 @@ import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from lafka.runs.terminals import program
+
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
@@ -31,7 +33,7 @@ def run(opts: Namespace, settings: BaseSettings) -> int:  # noqa: ARG001
         for derived in derive(store, stack.enter_context(anew(store))):
             obis += derived.obis
             for path in derived.strange:
-                print(f"lafka archec adopt: {path}: no obi's, left as it is", file=sys.stderr)
+                print(f"{program()} archec adopt: {path}: no obi's, left as it is", file=sys.stderr)
                 code = 1
     print(f"{obis} obis taken over; set LAFKA_OBJECT_STORE={store.root}", file=sys.stderr)
     return code

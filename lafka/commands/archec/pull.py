@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from lafka.commands.archec._shared import the_records, the_store
+from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -42,6 +43,6 @@ def run(opts: Namespace, settings: BaseSettings) -> int:
         found = offers(archive, problems)
         report = pull(store, records, found, source=source, run=name, clocks=clocks)
     for problem in (*problems, *report.problems):
-        print(f"lafka archec pull: {problem}", file=sys.stderr)
+        print(f"{program()} archec pull: {problem}", file=sys.stderr)
     print(json.dumps({"gatherings": report.tists, **dict(sorted(report.counts.items()))}))
     return 1 if problems or report.problems else 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lafka.commands.archec._shared import the_store
 from lafka.runs.stores import said
+from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -40,7 +41,7 @@ def run(opts: Namespace, settings: BaseSettings) -> int:
             for derived in derive(store, records):
                 print(f"{derived.tist}: a journal for {derived.obis} obis")
                 for path in derived.strange:
-                    print(f"lafka archec rebuild: {path}: no obi's", file=sys.stderr)
+                    print(f"{program()} archec rebuild: {path}: no obi's", file=sys.stderr)
                     code = 1
         else:
             catch_up(store, records)

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from lafka.commands.archec._shared import the_records, the_store
+from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -64,5 +65,5 @@ def _fobis(store: ObiStore, records: Records, settings: BaseSettings) -> tuple[i
                   f" {one.taken.stored} fobis stored")  # fmt: skip
         for problem in one.problems:
             problems += 1
-            print(f"lafka archec recover: {problem}", file=sys.stderr)
+            print(f"{program()} archec recover: {problem}", file=sys.stderr)
     return count, problems

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from lafka.commands.archec._shared import the_records, the_store
+from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -40,7 +41,7 @@ def run(opts: Namespace, settings: BaseSettings) -> int:
     ):
         done = withdraw(store, records, obi, tist, why=opts.why, run=run, clocks=clocks)
     if done.others:
-        print(f"lafka archec withdraw: {done.others} other versions have the same bytes, and lose"
-              " them where this file is emptied", file=sys.stderr)  # fmt: skip
+        print(f"{program()} archec withdraw: {done.others} other versions have the same bytes, and"
+              " lose them where this file is emptied", file=sys.stderr)  # fmt: skip
     print(done.place)
     return 0
