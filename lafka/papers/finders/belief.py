@@ -13,6 +13,7 @@ from dataclasses import replace
 from lafka.papers.candidates import CITATION_PDF_URL, PLATFORM, Candidate
 from lafka.papers.finders import urls
 from lafka.papers.finders.kinds import PageKind
+from lafka.papers.finders.ranking import OWN_SIGNS
 from lafka.papers.finders.scores import EVIDENCE, says_against
 from lafka.papers.finders.weights import BELIEVED
 
@@ -36,10 +37,6 @@ WEIGHTS = {
 }
 # </fit>
 
-OWN_SIGNS = frozenset({
-    "own-identifier", "own-number", "own-address", "own-row", "own-title", "title-as-text",
-    CITATION_PDF_URL,
-})  # fmt: skip
 NAMED = frozenset({CITATION_PDF_URL, "meta", "link-header", "link", "json-ld", "frame", "viewer"})
 
 

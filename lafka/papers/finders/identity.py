@@ -159,7 +159,7 @@ class Identity:
         """The words of *text* beside the paper's title, None where that is not in it."""
         if len(text) < MIN_TITLE:
             return None
-        said = f" {' '.join(_WORDS.findall(text.lower()))} "
+        said = f" {_spelled(text)} "
         for title in self.spelled:
             before, found, after = said.partition(f" {title} ")
             if found:

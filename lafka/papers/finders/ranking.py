@@ -33,7 +33,7 @@ _TOLD = _OWN | {"other-number"}
 _TRUSTED = frozenset({"link-header", "link", "json-ld", "frame", "viewer", "meta", "script"})
 _WARNINGS = frozenset({"says-supplement", "says-business"})
 _TITLED = frozenset({"title-as-text", "says-full-text", "own-identifier", "own-row"})
-_OWN_SIGNS = _OWN | {"own-title", "title-as-text", "citation_pdf_url"}
+OWN_SIGNS = _OWN | {"own-title", "title-as-text", CITATION_PDF_URL}
 _OF_POST = frozenset({"says-version", "says-full-text", "says-number"})  # news of a paper
 _NAMED = frozenset({CITATION_PDF_URL, "meta", "link-header", "json-ld"})
 _FILE_SIGNS = frozenset({"ends-in-pdf", "pdf-path", "asks-pdf", "file-path", "type-pdf"})
@@ -151,7 +151,7 @@ def believed(found: list[Candidate], kind: PageKind) -> list[Candidate]:
     where it has a sign of its own.
     """
     if kind is not PageKind.PAPER:
-        signs = _OWN_SIGNS | _OF_POST if kind is PageKind.POST else _OWN_SIGNS
+        signs = OWN_SIGNS | _OF_POST if kind is PageKind.POST else OWN_SIGNS
         return [c if _is_named(c) or signs & {*c.reasons} else _unowned(c) for c in found]
     files = {urls.twin_key(c.url) for c in found if _is_file(c)}
     if len(files) != 1:
@@ -169,12 +169,18 @@ def _unowned(candidate: Candidate) -> Candidate:
     return replace(candidate, label="other", reasons=(*candidate.reasons, "no-own-sign"))
 
 
+def _lost(candidate: Candidate) -> float:
+    """Return what the place of a link did to its score."""
+    return sum(weight for name, weight in _PLACED.items() if name in candidate.reasons)
+
+
 def _is_file(candidate: Candidate) -> bool:
     """Return whether a link leads to a file, and no more than its place speaks against it."""
-    lost = sum(weight for name, weight in _PLACED.items() if name in candidate.reasons)
     against = not _NO_FILE.isdisjoint(candidate.reasons)
     return (
-        candidate.score - lost >= weights.LONE and not against and candidate.label != "supplement"
+        candidate.score - _lost(candidate) >= weights.LONE
+        and not against
+        and candidate.label != "supplement"
     )
 
 
@@ -184,10 +190,9 @@ def _only(candidate: Candidate) -> Candidate:
         return candidate
     if _FILE_SIGNS.isdisjoint(candidate.reasons):
         return candidate
-    lost = sum(weight for name, weight in _PLACED.items() if name in candidate.reasons)
     return replace(
         candidate,
-        score=candidate.score - lost + weights.ONLY_FILE,
+        score=candidate.score - _lost(candidate) + weights.ONLY_FILE,
         reasons=(*candidate.reasons, "only-file"),
         label="fut",
     )
