@@ -43,9 +43,7 @@ class SharedDownloader(Downloader):
         self.total_concurrency = _places(self.total_concurrency, connections)
         self.standings = Standings(
             places=self.total_concurrency,
-            beside=max(
-                0, min(BESIDE * self.total_concurrency, connections - self.total_concurrency)
-            ),
+            beside=min(BESIDE * self.total_concurrency, connections - self.total_concurrency),
             received=_received,
         )
         self._next_look: CallLaterResult | None = None

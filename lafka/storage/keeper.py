@@ -393,7 +393,7 @@ def open_files_max() -> int:
 
 def batch_max() -> int:
     """Return how many commits go side by side: fewer where few files may be open."""
-    return min(BATCH_MAX, max(1, (open_files_max() - FILES_OF_A_CRAWL) // 6))
+    return min(BATCH_MAX, max(1, (open_files_max() - FILES_OF_A_CRAWL) // (2 * FILES_OF_A_COMMIT)))
 
 
 def all_done(commits: Sequence[Commit[Any]]) -> None:

@@ -222,8 +222,7 @@ def _rows(article: Value, item: FilesetPlatformItem) -> Generator[Ask, Answer, l
         if answer.status == 404 and page == 1 and adds_up and own:
             return own
         if answer.status == 404 and page > 1:
-            hold_to_size(rows, size, item)
-            return rows
+            break
         if answer.status == 404:
             raise PlatformError(f"{url}: not found, and the article lists not all files", item)
         check_status(answer, url, item)
@@ -235,9 +234,11 @@ def _rows(article: Value, item: FilesetPlatformItem) -> Generator[Ask, Answer, l
         rows += fresh
         # A page may be shorter than was asked for, and not the last.
         if not fresh or (len(found.raw) < PAGE and _size(rows) == size):
-            hold_to_size(rows, size, item)
-            return rows
-    raise PlatformError(f"a list of over {MAX_PAGES * PAGE} files", item)
+            break
+    else:
+        raise PlatformError(f"a list of over {MAX_PAGES * PAGE} files", item)
+    hold_to_size(rows, size, item)
+    return rows
 
 
 def _key(row: Value) -> str:
