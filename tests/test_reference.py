@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 import lafka.settings
-from lafka.commands import archec, warc
+from lafka.cli import archec, warc
 from lafka.items import FOBI_FIELDS
 from lafka.papers.crawling.arguments import ARGUMENTS
 from lafka.papers.outcomes import Group, Outcome
@@ -127,7 +127,7 @@ def verbs() -> list[str]:
 
 
 def test_each_command_is_there():
-    folder = ROOT / "lafka" / "commands"
+    folder = ROOT / "lafka" / "cli"
     files = [path.stem for path in folder.glob("[a-z]*.py")]
     packages = [path.parent.name for path in folder.glob("[a-z]*/__init__.py")]
     assert sorted(verbs()) == sorted(files + packages)
@@ -137,13 +137,13 @@ def test_each_command_is_there():
 def test_each_verb_of_a_group_is_there_with_its_options(group):
     name = group.__name__.rpartition(".")[2]
     told = {row[0].strip("`").split()[2]: row for row in rows(f"The verbs of {name}")}
-    files = {path.stem: path for path in (ROOT / "lafka" / "commands" / name).glob("[a-z]*.py")}
+    files = {path.stem: path for path in (ROOT / "lafka" / "cli" / name).glob("[a-z]*.py")}
     assert list(told) == list(group.VERBS)
     assert set(group.VERBS) == set(files)
     for verb, row in told.items():
         source = SOURCES[files[verb]]
         shared = (
-            SOURCES[ROOT / "lafka/commands/_shared/volumes.py"] if "add_paths(" in source else ""
+            SOURCES[ROOT / "lafka/cli/_shared/volumes.py"] if "add_paths(" in source else ""
         )
         options = re.findall(r"\"(--[a-z-]+)\"", source + shared)
         assert set(re.findall(r"--[a-z-]+", row[2])) == set(options), verb
@@ -165,7 +165,7 @@ def test_scrapy_knows_the_command_and_its_options(verb):
 
 
 def test_each_option_of_a_command_is_there():
-    for path in sorted((ROOT / "lafka" / "commands").glob("[a-z]*.py")):
+    for path in sorted((ROOT / "lafka" / "cli").glob("[a-z]*.py")):
         told = next(row for row in rows("Commands") if row[0].split()[1].strip("`") == path.stem)
         for option in re.findall(r"\"(--[a-z-]+)\"", SOURCES[path]):
             assert option in told[2] or option == "--output", f"{path.stem} {option}"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from scrapy.settings import Settings
 
-from lafka.commands.warc import VERBS, Command
+from lafka.cli.warc import VERBS, Command
 from lafka.warc.format.records import Record
 from lafka.warc.writing.builders import Builder
 from tests import starts

@@ -24,7 +24,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("lafka.commands", "lafka.politeness", "lafka.spiders", "scrapy.commands",
+PACKAGES = ("lafka.cli", "lafka.politeness", "lafka.spiders", "scrapy.commands",
             "scrapy.downloadermiddlewares", "scrapy.spidermiddlewares")  # fmt: skip
 MODULES = (
     "lafka.runs.feed", "lafka.pipelines", "lafka.runs.progress",

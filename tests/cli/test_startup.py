@@ -12,8 +12,8 @@ import pytest
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.utils.conf import get_sources
 
-from lafka.commands._shared.entry import verbs
-from lafka.commands._shared.plain import PRIORITIES, PlainCommand, PlainSettings
+from lafka.cli._shared.entry import verbs
+from lafka.cli._shared.plain import PRIORITIES, PlainCommand, PlainSettings
 from lafka.runs import sources
 from tests.stores import PID, Store, pdf
 
@@ -31,7 +31,7 @@ HEAVY = {
 }
 ASKED = """\
 import json, sys
-from lafka.commands._shared.entry import main
+from lafka.cli._shared.entry import main
 code = main(sys.argv[1:])
 sys.stdout.flush()
 print("\\n" + json.dumps([code, *sorted(sys.modules)]), file=sys.stderr)
@@ -109,7 +109,7 @@ def test_scrapy_finds_all_our_commands_under_the_same_names() -> None:
     """In a process of its own: with ``scrapy``, Scrapy is there before our commands are."""
     code = (
         "from scrapy.cmdline import _get_commands_from_module as found;"
-        "print(*found('lafka.commands', inproject=True))"
+        "print(*found('lafka.cli', inproject=True))"
     )
     told = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True

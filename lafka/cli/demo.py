@@ -1,0 +1,83 @@
+"""``lafka demo``: the whole road on an example, offline."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy.commands import ScrapyCommand
+
+from lafka.cli._shared.base import attempt, check_args, settle
+from lafka.errors import BadArgument
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+PID = "RePEc:dem:wpaper:tagged"
+SETTINGS = {
+    "LAFKA_ALLOWED_NETWORKS": ["127.0.0.0/8"],
+    "LAFKA_CONTACT": "demo@example.org",
+    "AUTOTHROTTLE_ENABLED": False,
+}
+
+
+class Command(ScrapyCommand):
+    requires_project = True
+
+    def short_desc(self) -> str:
+        return "Serve a small site on loopback, archive its papers, show what came of it"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        add = parser.add_argument
+        add("--archec", action="store_true", help="RePEc data through three runs, and their store")
+        add("--filesets", action="store_true", help="datasets of each platform")
+
+    def process_options(self, args: list[str], opts: Namespace) -> None:
+        super().process_options(args, opts)
+        assert self.settings is not None
+        if opts.loglevel is None:  # what is shown in the end matters here, not Scrapy's log
+            self.settings.set("LOG_LEVEL", "ERROR", priority="cmdline")
+
+    def run(self, args: list[str], opts: Namespace) -> None:
+        act = self._archec if opts.archec else self._filesets if opts.filesets else self._papers
+        self.exitcode = attempt("demo", lambda: act(args))
+
+    def _papers(self, args: list[str]) -> None:
+        from lafka.demo.account import account  # noqa: PLC0415
+        from lafka.demo.site import list_of, serving  # noqa: PLC0415
+        from lafka.papers.archive.archives import Archive  # noqa: PLC0415
+
+        check_args(args, 0)
+        settle(self.settings, "demo")
+        assert self.crawler_process is not None
+        folder = Path(tempfile.mkdtemp(prefix="lafka-demo-"))
+        listed, root = folder / "list.tsv", folder / "archive"
+        settings = self.crawler_process.settings
+        settings.setdict({**SETTINGS, "LAFKA_ARCHIVE": str(root)}, priority="cmdline")
+        with serving() as base:
+            listed.write_text(list_of(base), "utf-8")
+            self.crawler_process.crawl("futli", input=str(listed))
+            self.crawler_process.start()
+        for line in account(Archive(root), listed, PID):
+            print(line)
+
+    def _archec(self, args: list[str]) -> None:
+        from lafka.demo.repec import Example, Failed  # noqa: PLC0415
+
+        check_args(args, 0)
+        settle(self.settings, "demo")
+        folder = Path(tempfile.mkdtemp(prefix="lafka-demo-"))
+        try:
+            for line in Example(folder=folder).told():
+                print(line, flush=True)
+        except Failed as error:
+            raise BadArgument(str(error)) from None
+
+    def _filesets(self, args: list[str]) -> None:
+        from lafka.cli._shared.filesets import demo  # noqa: PLC0415
+
+        check_args(args, 0)
+        settle(self.settings, "demo")
+        demo(self.crawler_process, SETTINGS)
