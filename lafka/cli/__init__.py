@@ -1,1 +1,1 @@
-"""One verb a file: argument, call, print. Results go to stdout, the rest to stderr."""
+"""What the command line says: a module for each family of commands, the table in ``verbs``."""

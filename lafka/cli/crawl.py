@@ -9,10 +9,19 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+# First, as it makes classes that Scrapy calls deprecated, and for each looks at all frames of the
+# stack and all modules there are: that took a tenth of a second where other imports came to it.
+import scrapy.core.downloader.contextfactory  # noqa: F401
 from scrapy.commands import crawl
 
-from lafka.cli._shared.base import attempt, check_args, refused
+from lafka.cli.base import attempt, check_args, refused
+from lafka.cli.lists import check_crawl
 from lafka.errors import LafkaError
+from lafka.papers.crawling.arguments import add_help
+from lafka.runs.exits import crawled
+from lafka.runs.garbage import keep_what_stands, look_later, look_rarely
+from lafka.runs.logs import settle_log
+from lafka.runs.signals import Shutdown
 
 if TYPE_CHECKING:
     import argparse
@@ -21,29 +30,16 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
-    from lafka.runs.signals import Shutdown
 
-
-class Command(crawl.Command):
+class CrawlCommand(crawl.Command):
     _shutdown: Shutdown
     _code: int | None = None
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
-        from lafka.papers.crawling.arguments import add_help  # noqa: PLC0415
-
         super().add_options(parser)
         add_help(parser)
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        # All commands are imported always. What is imported here first makes classes that Scrapy
-        # calls deprecated, and for each looks at all frames of the stack and all modules there
-        # are: that took a tenth of a second where the spider's imports came to it.
-        import scrapy.core.downloader.contextfactory  # noqa: F401, PLC0415
-
-        from lafka.runs.garbage import look_later, look_rarely  # noqa: PLC0415
-        from lafka.runs.logs import settle_log  # noqa: PLC0415
-        from lafka.runs.signals import Shutdown  # noqa: PLC0415
-
         look_rarely()
         look_later()
         super().process_options(args, opts)
@@ -56,8 +52,6 @@ class Command(crawl.Command):
             raise SystemExit(code)
 
     def _check(self, args: list[str], opts: argparse.Namespace) -> None:
-        from lafka.cli._shared.lists import check_crawl  # noqa: PLC0415
-
         check_args(args, 1)
         check_crawl(self.settings, args, opts.spargs)
 
@@ -75,9 +69,6 @@ class Command(crawl.Command):
         return crawler
 
     async def _crawl(self, crawler: Crawler, begin: Callable[[], Awaitable[None]]) -> None:
-        from lafka.runs.exits import crawled  # noqa: PLC0415
-        from lafka.runs.garbage import keep_what_stands  # noqa: PLC0415
-
         keep_what_stands()  # before what killed runs left is copied
         try:
             self._code = await crawled(crawler, begin, self._shutdown)

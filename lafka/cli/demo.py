@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 
-from lafka.cli._shared.base import attempt, check_args, settle
+from lafka.cli.base import attempt, check_args, settle
+from lafka.cli.filesets import demo
+from lafka.cli.verbs import Described
+from lafka.demo.account import account
+from lafka.demo.repec import Example, Failed
+from lafka.demo.site import list_of, serving
 from lafka.errors import BadArgument
+from lafka.papers.archive.archives import Archive
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+
 
 PID = "RePEc:dem:wpaper:tagged"
 SETTINGS = {
@@ -22,11 +29,8 @@ SETTINGS = {
 }
 
 
-class Command(ScrapyCommand):
+class DemoCommand(Described, ScrapyCommand):
     requires_project = True
-
-    def short_desc(self) -> str:
-        return "Serve a small site on loopback, archive its papers, show what came of it"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -45,10 +49,6 @@ class Command(ScrapyCommand):
         self.exitcode = attempt("demo", lambda: act(args))
 
     def _papers(self, args: list[str]) -> None:
-        from lafka.demo.account import account  # noqa: PLC0415
-        from lafka.demo.site import list_of, serving  # noqa: PLC0415
-        from lafka.papers.archive.archives import Archive  # noqa: PLC0415
-
         check_args(args, 0)
         settle(self.settings, "demo")
         assert self.crawler_process is not None
@@ -64,8 +64,6 @@ class Command(ScrapyCommand):
             print(line)
 
     def _archec(self, args: list[str]) -> None:
-        from lafka.demo.repec import Example, Failed  # noqa: PLC0415
-
         check_args(args, 0)
         settle(self.settings, "demo")
         folder = Path(tempfile.mkdtemp(prefix="lafka-demo-"))
@@ -76,8 +74,6 @@ class Command(ScrapyCommand):
             raise BadArgument(str(error)) from None
 
     def _filesets(self, args: list[str]) -> None:
-        from lafka.cli._shared.filesets import demo  # noqa: PLC0415
-
         check_args(args, 0)
         settle(self.settings, "demo")
         demo(self.crawler_process, SETTINGS)

@@ -6,20 +6,18 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 
-from lafka.cli._shared.base import attempt, check_args, settle
+from lafka.cli.base import attempt, check_args, settle
+from lafka.cli.verbs import Described
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 
-class Command(ScrapyCommand):
+class FilesetCommand(Described, ScrapyCommand):
     requires_project = True
 
     def syntax(self) -> str:
         return "URL [--dry-run] | --get ID PATH | --list [ID] | --bag ID DIR"
-
-    def short_desc(self) -> str:
-        return "Archive one dataset, file by file; or read what is held of one"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -47,7 +45,7 @@ class Command(ScrapyCommand):
         self.exitcode = attempt("fileset", lambda: self._act(args, opts)) or self.exitcode
 
     def _act(self, args: list[str], opts: Namespace) -> None:
-        from lafka.cli._shared import filesets  # noqa: PLC0415
+        from lafka.cli import filesets  # noqa: PLC0415
 
         check_args(args, 2)
         settle(self.settings, "fileset")

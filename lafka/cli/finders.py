@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Spider, commands
 
-from lafka.cli._shared.base import check_args, json_line, refused, settle
+from lafka.cli.base import check_args, json_line, refused, settle
+from lafka.cli.verbs import Described
 from lafka.errors import BadArgument, LafkaError, WarcError
 
 if TYPE_CHECKING:
@@ -33,11 +34,8 @@ class PageSpider(Spider):
         self.pages.append(Page(response.url, response.body, kind.decode("latin-1"), links))
 
 
-class Command(commands.ScrapyCommand):
+class FindersCommand(Described, commands.ScrapyCommand):
     requires_project = True
-
-    def short_desc(self) -> str:
-        return "Print the candidates of a page, URL or FILE --url URL, as JSON lines, best first"
 
     def add_options(self, parser: Any) -> None:
         super().add_options(parser)

@@ -7,8 +7,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from lafka.cli._shared.base import ArchiveCommand
 from lafka.cli.archec._shared import the_records, the_store
+from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument
 from lafka.storage.outputs import STDOUT, write_output
 
@@ -20,14 +20,11 @@ if TYPE_CHECKING:
     from lafka.archec.serve.store_futlis import StoreFutliList
 
 
-class Command(ArchiveCommand):
+class FutlisCommand(ArchiveCommand):
     most_args = 1
 
     def syntax(self) -> str:
         return "DIR | -f TARBALL | --from-store [--archive CODE] [--series CODE] [-o FILE]"
-
-    def short_desc(self) -> str:
-        return "Print the futlis of RePEc data, or of an obi store, as a list for a crawl"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)

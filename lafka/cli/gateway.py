@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lafka.cli import _gateways
-from lafka.cli._shared.base import ArchiveCommand
+from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument, BadList
 from lafka.runs.terminals import program
 
@@ -19,14 +19,11 @@ if TYPE_CHECKING:
 TOLD_MAX = 1000
 
 
-class Command(ArchiveCommand):
+class GatewayCommand(ArchiveCommand):
     most_args = 1
 
     def syntax(self) -> str:
         return "LIST --root FOLDER [--port N]"
-
-    def short_desc(self) -> str:
-        return "Serve legacy papers, a list with files, for lafka crawl futli -a legacy=URL"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)

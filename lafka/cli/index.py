@@ -6,7 +6,7 @@ import sys
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from lafka.cli._shared.base import ArchiveCommand, json_line
+from lafka.cli.base import ArchiveCommand, json_line
 from lafka.errors import BadArgument
 from lafka.runs.terminals import program
 
@@ -16,14 +16,11 @@ if TYPE_CHECKING:
     from lafka.index.tables import IndexFiles
 
 
-class Command(ArchiveCommand):
+class IndexCommand(ArchiveCommand):
     most_args = 0
 
     def syntax(self) -> str:
         return "[--rebuild] [--captures] [--titles] [--check] [--quiet]"
-
-    def short_desc(self) -> str:
-        return "Bring the index up to date: what the archive holds and what came of its links"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -37,7 +34,7 @@ class Command(ArchiveCommand):
         add("--quiet", action="store_true", help="say nothing where nothing is wrong")
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
-        from lafka.cli._shared.indexing import more_of  # noqa: PLC0415
+        from lafka.cli.indexing import more_of  # noqa: PLC0415
         from lafka.index.build import refresh  # noqa: PLC0415
         from lafka.index.tables import IndexFiles  # noqa: PLC0415
 

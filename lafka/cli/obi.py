@@ -7,8 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from lafka.cli._shared.base import ArchiveCommand
 from lafka.cli.archec._shared import the_records, the_store
+from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.storage.outputs import STDOUT, file_at, write_output
 
@@ -18,14 +18,11 @@ if TYPE_CHECKING:
     from lafka.archec.serve.queries import Looking
 
 
-class Command(ArchiveCommand):
+class ObiCommand(ArchiveCommand):
     most_args = 1
 
     def syntax(self) -> str:
         return "ID [--at TIME] [-o FILE] [--versions] [--diff A B] [--refipos] [--pointing]"
-
-    def short_desc(self) -> str:
-        return "Write a template or file of the obi store to stdout, or tell its history"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)

@@ -6,19 +6,16 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 
-from lafka.cli._shared.base import ArchiveCommand
+from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument
 from lafka.runs.terminals import program
 
 
-class Command(ArchiveCommand):
+class PersistCommand(ArchiveCommand):
     most_args = 1
 
     def syntax(self) -> str:
         return "RESULTS.jsonl|-|kafka://HOST [--db URL] [--create]"
-
-    def short_desc(self) -> str:
-        return "Write results of filesets into SQLite or PostgreSQL; the last of a key stays"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)

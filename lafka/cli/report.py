@@ -6,7 +6,7 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from lafka.cli._shared.base import ArchiveCommand
+from lafka.cli.base import ArchiveCommand
 from lafka.errors import ArchiveBusy
 from lafka.runs.terminals import program
 from lafka.storage.outputs import write_output
@@ -17,14 +17,11 @@ if TYPE_CHECKING:
     from lafka.index.tables import IndexFiles
 
 
-class Command(ArchiveCommand):
+class ReportCommand(ArchiveCommand):
     most_args = 0
 
     def syntax(self) -> str:
         return "[-o FILE.html|.csv|.json] [--by KEY] [--archive CODE] [--since T] [--until T]"
-
-    def short_desc(self) -> str:
-        return "Tell what the archive holds, what was lost, and whose links rot"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)

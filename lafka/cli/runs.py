@@ -6,30 +6,26 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from lafka.cli._shared.base import ArchiveCommand
+from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadReport, printable
+from lafka.runs.reports import reports
 from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 
-class Command(ArchiveCommand):
+class RunsCommand(ArchiveCommand):
     most_args = 0
 
     def syntax(self) -> str:
         return "[--json]"
-
-    def short_desc(self) -> str:
-        return "List the runs of the archive: finished, killed, running, or why they were stopped"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument("--json", action="store_true", help="whole reports, one JSON line each")
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
-        from lafka.runs.reports import reports  # noqa: PLC0415
-
         for report in reports(self.archive().root):
             if isinstance(report, BadReport):
                 print(f"{program()} runs: {report}", file=sys.stderr)

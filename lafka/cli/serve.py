@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lafka.cli._shared.base import ArchiveCommand
+from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument
 from lafka.runs.terminals import program
 
@@ -16,14 +16,11 @@ if TYPE_CHECKING:
     from lafka.web.site import Origins, Site
 
 
-class Command(ArchiveCommand):
+class ServeCommand(ArchiveCommand):
     most_args = 0
 
     def syntax(self) -> str:
         return "[--port N] [--replay-port N] [--host ADDRESS]"
-
-    def short_desc(self) -> str:
-        return "Serve pages over the archive: find a paper, read it, see its trail"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)

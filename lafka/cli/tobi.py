@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lafka.cli._shared.base import ArchiveCommand
 from lafka.cli.archec._shared import to_be_filled
+from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument
 from lafka.runs.stores import said, store_line
 
@@ -15,14 +15,11 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 
-class Command(ArchiveCommand):
+class TobiCommand(ArchiveCommand):
     most_args = 1
 
     def syntax(self) -> str:
         return "[ReDIF_directory] [-f TARBALL] [--at TIME] [--partial] [--dry-run]"
-
-    def short_desc(self) -> str:
-        return "Take the templates of RePEc data into the obi store"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)

@@ -5,18 +5,15 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
-from lafka.cli._shared.base import ArchiveCommand
+from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument
 
 
-class Command(ArchiveCommand):
+class TopicsCommand(ArchiveCommand):
     most_args = 1
 
     def syntax(self) -> str:
         return "kafka://HOST[,HOST] [--create|--check]"
-
-    def short_desc(self) -> str:
-        return "Make the Kafka topics of ingest, or tell how they differ: a line each"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)

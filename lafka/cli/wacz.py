@@ -5,17 +5,17 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
-from lafka.cli._shared.base import ArchiveCommand
+from lafka.cli.base import ArchiveCommand
+from lafka.cli.choosing import chosen
 from lafka.errors import BadArgument
+from lafka.papers.archive.index import package, pieces
 from lafka.storage.outputs import file_at, opened_stream
+from lafka.warc.converting.packing import pack, stream
 
 
-class Command(ArchiveCommand):
+class WaczCommand(ArchiveCommand):
     def syntax(self) -> str:
         return "[PID...] [--list FILE] [--archive CODE] [--since T] -o FILE.wacz"
-
-    def short_desc(self) -> str:
-        return "Pack papers into a WACZ file, with an index and a page for each fut and splap"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -27,10 +27,6 @@ class Command(ArchiveCommand):
         parser.add_argument("--title", default="", metavar="TEXT", help="what the whole is called")
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        from lafka.cli._shared.choosing import chosen  # noqa: PLC0415
-        from lafka.papers.archive.index import package, pieces  # noqa: PLC0415
-        from lafka.warc.converting.packing import pack, stream  # noqa: PLC0415
-
         if not opts.output:
             raise BadArgument("say where to: -o FILE.wacz is missing")
         archive = self.archive()

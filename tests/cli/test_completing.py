@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import lafka
-from lafka.cli._shared.completing import SHELLS, all_verbs, completion, manual
-from lafka.cli._shared.entry import verbs
+from lafka.cli.completion import SHELLS, all_verbs, completion, manual
+from lafka.cli.entry import verbs
 from lafka.cli.warc import VERBS
 from lafka.papers.crawling.arguments import ARGUMENTS
 

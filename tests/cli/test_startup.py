@@ -12,8 +12,8 @@ import pytest
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.utils.conf import get_sources
 
-from lafka.cli._shared.entry import verbs
-from lafka.cli._shared.plain import PRIORITIES, PlainCommand, PlainSettings
+from lafka.cli.entry import verbs
+from lafka.cli.plain import PRIORITIES, PlainCommand, PlainSettings
 from lafka.runs import sources
 from tests.stores import PID, Store, pdf
 
@@ -31,7 +31,7 @@ HEAVY = {
 }
 ASKED = """\
 import json, sys
-from lafka.cli._shared.entry import main
+from lafka.cli.entry import main
 code = main(sys.argv[1:])
 sys.stdout.flush()
 print("\\n" + json.dumps([code, *sorted(sys.modules)]), file=sys.stderr)

@@ -30,7 +30,7 @@ WINGS = {"archec", "filesets", "index"}
 SHARED = {"filesets": "keeping"}
 """Wings whose store stands on a room of the main road's, and that room."""
 # A file that an operator names: the same command writes it again.
-_ASKED = {"commands", "reports", "outputs.py"}
+_ASKED = {"cli", "reports", "outputs.py"}
 _HARMLESS = {("os", "open"), ("os", "close")}
 _MOVES = {"rename", "replace"}
 

@@ -7,23 +7,33 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.conf import arglist_to_dict
 
-from lafka.cli._shared.base import GroupCommand
+from lafka.cli.archec import (
+    adopt,
+    check,
+    pull,
+    rebuild,
+    recover,
+    report,
+    serve,
+    withdraw,
+)
+from lafka.cli.archec import list as _list
+from lafka.cli.base import GroupCommand, GroupVerb
 from lafka.runs.stores import store_line
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 WRITING = ("pull", "recover", "rebuild", "adopt", "withdraw")
-VERBS = (
-    "list", "report", "serve", "pull", "check", "recover", "rebuild", "adopt", "withdraw",
-)  # fmt: skip
+_MODULES = (_list, report, serve, pull, check, recover, rebuild, adopt, withdraw)
+VERBS = {
+    one.__name__.rpartition(".")[2]: GroupVerb(one.HELP, one.EXAMPLE, one.add_arguments, one.run)
+    for one in _MODULES
+}
 
 
-class Command(GroupCommand):
+class ArchecCommand(GroupCommand):
     verbs = VERBS
-
-    def short_desc(self) -> str:
-        return "Look at, check, mend and take over an obi store"
 
     def add_to(self, verb: ArgumentParser) -> None:
         verb.add_argument("-s", dest="also", action="append", default=[], metavar="NAME=VALUE")

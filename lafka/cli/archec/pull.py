@@ -29,7 +29,7 @@ def run(opts: Namespace, settings: BaseSettings) -> int:
     from lafka.archec.gather.runs import run_name  # noqa: PLC0415
     from lafka.archec.gather.tobis import Clocks  # noqa: PLC0415
     from lafka.archec.records import Kind  # noqa: PLC0415
-    from lafka.cli._shared.offers import offers  # noqa: PLC0415
+    from lafka.cli.offers import offers  # noqa: PLC0415
     from lafka.papers.archive.archives import Archive  # noqa: PLC0415
     from lafka.spiders.obi_settings import fobi_rules  # noqa: PLC0415
 

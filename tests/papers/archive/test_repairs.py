@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from scrapy.settings import Settings
 
-from lafka.cli.repair import Command
+from lafka.cli.mending import Command
 from lafka.papers.archive.archives import Archive
 from lafka.papers.checking import Verifier
 from tests.damages import Damage, damages

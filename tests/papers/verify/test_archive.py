@@ -26,8 +26,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scrapy.settings import Settings
 
-from lafka.cli._shared.base import json_line
-from lafka.cli.verify import Command
+from lafka.cli.base import json_line
+from lafka.cli.mending import Command
 from lafka.errors import BadPid, NotHeld
 from lafka.papers.checking import Verifier
 from lafka.papers.checking.paper import _spelled

@@ -8,11 +8,10 @@ import sys
 from abc import abstractmethod
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from functools import partial
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, TextIO
 
-from lafka.cli._shared.plain import PlainCommand
+from lafka.cli.plain import PlainCommand
 from lafka.errors import BadArgument, KeeperError, LafkaError, StorageTrouble, WarcError
 from lafka.runs import sources
 from lafka.runs.terminals import program
@@ -130,8 +129,6 @@ def place(text: str) -> int:
 class ArchiveCommand(PlainCommand):
     """A command that works on the archive of the settings, without a crawl."""
 
-    __module__ = __package__
-
     most_args: ClassVar[int | None] = None
     writes: ClassVar[bool] = False
     """Whether it writes to the archive: its first line then says to which."""
@@ -143,13 +140,12 @@ class ArchiveCommand(PlainCommand):
     def run(self, args: list[str], opts: Namespace) -> None:
         def act() -> None:
             check_args(args, self.most_args)
-            settle(self.settings, verb)
+            settle(self.settings, self.verb)
             if self.writes:
                 tell_archive(self.settings)
             self.act(args, opts)
 
-        verb = type(self).__module__.rpartition(".")[2]
-        self.exitcode = attempt(verb, act) or self.exitcode
+        self.exitcode = attempt(self.verb, act) or self.exitcode
 
     def archive(self) -> Archive:
         """The archive that LAFKA_ARCHIVE names; ``BadArchive``."""
@@ -177,34 +173,36 @@ def _refuse(prog: str, message: str) -> NoReturn:
     raise SystemExit(2)
 
 
-class GroupCommand(PlainCommand):
-    """``scrapy GROUP VERB``: each of *verbs* is a module of the group's package.
-
-    It has ``HELP``, ``EXAMPLE``, ``add_arguments`` and a ``run`` that gives the exit code.
+class GroupVerb(NamedTuple):
+    """A verb of a group: one line on what it does, an example, its arguments, and the act, which
+    gives the exit code.
     """
 
-    __module__ = __package__
-    verbs: ClassVar[tuple[str, ...]]
+    help: str
+    example: str
+    add_arguments: Callable[[ArgumentParser], None]
+    run: Callable[..., int]
 
-    @property
-    def group(self) -> str:
-        return type(self).__module__.rpartition(".")[2]
+
+class GroupCommand(PlainCommand):
+    """``lafka GROUP VERB``: *verbs* by name."""
+
+    verbs: ClassVar[Mapping[str, GroupVerb]]
 
     def syntax(self) -> str:
         return "VERB ..."
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
-        parser.error = partial(_refuse, f"{program()} {self.group}")  # type: ignore[method-assign]
+        parser.error = partial(_refuse, f"{program()} {self.verb}")  # type: ignore[method-assign]
         verbs = parser.add_subparsers(dest="verb", metavar="VERB", parser_class=_Parser)
-        for name in self.verbs:
-            verb = import_module(f"{type(self).__module__}.{name}")
+        for name, verb in self.verbs.items():
             one = verbs.add_parser(
                 name,
-                prog=f"{program()} {self.group} {name}",
-                help=verb.HELP,
-                description=verb.HELP[0].upper() + verb.HELP[1:] + ".",
-                epilog=f"example:\n  {verb.EXAMPLE}",
+                prog=f"{program()} {self.verb} {name}",
+                help=verb.help,
+                description=verb.help[0].upper() + verb.help[1:] + ".",
+                epilog=f"example:\n  {verb.example}",
                 formatter_class=RawDescriptionHelpFormatter,
             )
             verb.add_arguments(one)
@@ -231,5 +229,5 @@ class GroupCommand(PlainCommand):
                 settle(self.settings, name)
             code = self.act(opts)
 
-        name = f"{self.group} {opts.verb}" if opts.verb else self.group
+        name = f"{self.verb} {opts.verb}" if opts.verb else self.verb
         self.exitcode = attempt(name, act) or code

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lafka.cli._shared.base import json_line, tell_archive
+from lafka.cli.base import json_line, tell_archive
 from lafka.errors import ArchiveBusy, BadArgument, BadPid, KeeperError
 from lafka.runs.terminals import program
 from lafka.storage.outputs import STDOUT, write_output

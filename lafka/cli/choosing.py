@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from lafka.cli._shared.base import the_file
+from lafka.cli.base import the_file
 from lafka.errors import BadArgument
 from lafka.papers.archive.suwafs import begins_time
 

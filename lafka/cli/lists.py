@@ -1,4 +1,4 @@
-"""A list looked at without asking anything: what ``check-list`` and ``-a check=1`` print."""
+"""``lafka check-list``: a list looked at without asking anybody, as a crawl does at its start."""
 
 from __future__ import annotations
 
@@ -8,15 +8,35 @@ from typing import TYPE_CHECKING
 
 from scrapy.spiderloader import get_spider_loader
 
-from lafka.cli._shared.base import settle, tell_archive
+from lafka.cli.base import ArchiveCommand, settle, tell_archive
 from lafka.errors import BadArgument
+from lafka.papers.crawling.arguments import FutliArguments, scheme_of
+from lafka.papers.lists.faults import ListAccount
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Mapping
 
     from scrapy.settings import BaseSettings
 
-    from lafka.papers.lists.faults import ListAccount
+
+class CheckListCommand(ArchiveCommand):
+    most_args = 1
+
+    def syntax(self) -> str:
+        return "FILE [--collection NAME]"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--collection", metavar="NAME", default="", help="of RePEc if not set")
+
+    def act(self, args: list[str], opts: Namespace) -> None:
+        if not args:
+            raise BadArgument("say which list: its file is missing, - is standard input")
+        assert self.settings is not None
+        given = {"input": args[0], "collection": opts.collection}
+        self.exitcode = check_list(self.settings, given)
+
 
 MOST_HOSTS = 5
 
@@ -54,9 +74,6 @@ def check_list(settings: BaseSettings, given: Mapping[str, str]) -> int:
 
     ``BadArgument``, ``BadList`` where it cannot be read at all.
     """
-    from lafka.papers.crawling.arguments import FutliArguments, scheme_of  # noqa: PLC0415
-    from lafka.papers.lists.faults import ListAccount  # noqa: PLC0415
-
     arguments = FutliArguments.parse(settings, given, looked_at=False)
     account = ListAccount.of(arguments.lines(scheme_of(settings, arguments.collection)))
     for line in _told(account):

@@ -1,19 +1,18 @@
 """Commands that Scrapy runs as its own, and that ``lafka`` runs without importing Scrapy.
 
 Scrapy and Twisted take most of a second to import; who reads a fut needs neither. A
-:class:`PlainCommand` has the shape of a ``ScrapyCommand`` and counts as one where Scrapy was there
-before it, as when Scrapy looks for commands. What is rare is left to Scrapy: all its global options
-but ``-s``, the help, and what argparse has to refuse.
+:class:`PlainCommand` has the shape of a ``ScrapyCommand``. What is rare is left to Scrapy: all its
+global options but ``-s``, the help, and what argparse has to refuse.
 """
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
 from argparse import ArgumentParser
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
 from lafka import settings as defaults
+from lafka.cli.verbs import Described
 from lafka.runs.sources import PRIORITIES
 
 if TYPE_CHECKING:
@@ -71,30 +70,20 @@ class PlainSettings:
             self.set(name, value, priority)
 
 
-class PlainCommand(_Shape):
+class PlainCommand(Described, _Shape):
     """A command without a crawl, in the shape of ``scrapy.commands.ScrapyCommand``."""
 
-    __module__ = __package__
     requires_project = True
     requires_crawler_process = False
     crawler_process = None
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
     exitcode = 0
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if scrapys := sys.modules.get("scrapy.commands"):  # to it ours are as its own
-            scrapys.ScrapyCommand.register(PlainCommand)
-
     def __init__(self) -> None:
         self.settings: Settings | None = None
 
     def syntax(self) -> str:
         return ""
-
-    @abstractmethod
-    def short_desc(self) -> str:
-        """One line for the list of commands."""
 
     def long_desc(self) -> str:
         return self.short_desc()

@@ -13,16 +13,15 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 import lafka
-from lafka import cli as ours
-from lafka.cli._shared import plain
-from lafka.cli._shared.base import attempt, settle
-from lafka.cli._shared.plain import LeftToScrapy, PlainCommand
+from lafka.cli import plain
+from lafka.cli.base import attempt, settle
+from lafka.cli.plain import LeftToScrapy, PlainCommand
+from lafka.cli.verbs import VERBS, made
 from lafka.runs.sources import meant
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
-    from types import ModuleType
 
     from scrapy.commands import ScrapyCommand
     from scrapy.crawler import CrawlerProcessBase
@@ -41,14 +40,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return attempt(verb, lambda: print(versions()))
     if verb in ("--help", "-h", "help"):
         return attempt(verb, lambda: print(overview()))
-    own = _names(ours)
-    if verb not in own and verb not in verbs():
-        guess = meant(verb, {*own, *verbs()}, most=3) or ";"
+    if verb not in VERBS and verb not in (known := [*VERBS, *_names_of_scrapy()]):
+        guess = meant(verb, known, most=3) or ";"
         print(f"lafka: no command is called {verb!r}{guess} lafka -h lists them", file=sys.stderr)
         return 2
-    if verb in own and (made := _made(own[verb])) and isinstance(made, PlainCommand):
+    if verb in VERBS and isinstance(one := made(verb), PlainCommand):
         try:
-            return plain.run(made, args)
+            return plain.run(one, args)
         except LeftToScrapy:
             pass
     return run(verb, args)
@@ -62,54 +60,48 @@ def versions() -> str:
 
 
 def verbs() -> dict[str, str]:
-    """The commands, Lafka's own first: name to module."""
-    from scrapy import commands as scrapys  # noqa: PLC0415  it costs what it imports
-
-    of_scrapy = {name: path for name, path in _names(scrapys).items() if name not in LEFT_OUT}
-    return _names(ours) | {n: path for n, path in of_scrapy.items() if n not in _names(ours)}
+    """The commands and what each is for, Lafka's own first."""
+    ours = {name: verb.short_desc for name, verb in VERBS.items()}
+    return ours | {name: _scrapys(name).short_desc() for name in _names_of_scrapy()}
 
 
-def _names(package: ModuleType) -> dict[str, str]:
-    names = sorted(found.name for found in iter_modules(package.__path__))
-    return {name: f"{package.__name__}.{name}" for name in names if not name.startswith("_")}
+def _names_of_scrapy() -> list[str]:
+    """The commands of Scrapy's own that are not replaced."""
+    from scrapy import commands  # noqa: PLC0415  it costs what it imports
+
+    found = sorted(found.name for found in iter_modules(commands.__path__))
+    return [name for name in found if name not in LEFT_OUT and name not in VERBS]
+
+
+def _scrapys(name: str) -> ScrapyCommand:
+    found: ScrapyCommand = import_module(f"scrapy.commands.{name}").Command()
+    return found
 
 
 def command(verb: str) -> ScrapyCommand:
     """The command called *verb*, with Lafka's settings."""
     from scrapy.settings import Settings  # noqa: PLC0415  it costs what it imports
 
-    made = _made(verbs()[verb])
+    command = made(verb) if verb in VERBS else _scrapys(verb)
     settings = Settings()
     settings.setmodule(SETTINGS, priority="project")
     if editor := os.environ.get("EDITOR"):
         settings["EDITOR"] = editor
-    settings.setdict(made.default_settings, priority="command")
-    made.settings = settings
-    return made
-
-
-def _made(name: str) -> ScrapyCommand:
-    """A command of the module *name*, as Scrapy finds it: its one class with a ``short_desc``."""
-    module = import_module(name)
-    found: type[ScrapyCommand] = next(
-        cls
-        for cls in vars(module).values()
-        if isinstance(cls, type) and hasattr(cls, "short_desc") and cls.__module__ == name
-    )
-    return found()
+    settings.setdict(command.default_settings, priority="command")
+    command.settings = settings
+    return command
 
 
 def overview() -> str:
     """Return what ``lafka`` says without a command."""
-    own = _names(ours)
-    told = {verb: f"  {verb:<13} {command(verb).short_desc()}" for verb in verbs()}
+    told = {verb: f"  {verb:<13} {text}" for verb, text in verbs().items()}
     return "\n".join((
         versions(),
         "\nUsage:\n  lafka COMMAND [options] [args]\n  lafka COMMAND -h tells more",
         "\nCommands:",
-        *(line for verb, line in told.items() if verb in own),
+        *(line for verb, line in told.items() if verb in VERBS),
         "\nScrapy's, with Lafka's settings:",
-        *(line for verb, line in told.items() if verb not in own),
+        *(line for verb, line in told.items() if verb not in VERBS),
     ))  # fmt: skip
 
 
@@ -119,43 +111,43 @@ def run(verb: str, args: list[str]) -> int:
     from scrapy.commands import ScrapyHelpFormatter  # noqa: PLC0415
     from scrapy.exceptions import UsageError  # noqa: PLC0415
 
-    made = command(verb)
-    if type(made).__module__.startswith("scrapy."):  # ours do so themselves, whoever runs them
-        settings = made.settings
+    one = command(verb)
+    if type(one).__module__.startswith("scrapy."):  # ours do so themselves, whoever runs them
+        settings = one.settings
         if code := attempt(verb, lambda: settle(settings, verb)):
             return code
     parser = ScrapyArgumentParser(
         formatter_class=ScrapyHelpFormatter,
-        usage=f"lafka {verb} {made.syntax()}",
+        usage=f"lafka {verb} {one.syntax()}",
         conflict_handler="resolve",
-        description=made.long_desc(),
+        description=one.long_desc(),
     )
-    made.add_options(parser)
+    one.add_options(parser)
     opts, rest = parser.parse_known_args(args)
     try:
-        _act(made, rest, opts)
+        _act(one, rest, opts)
     except UsageError as error:
         if str(error):
             parser.error(str(error))
         if error.print_help:
             parser.print_help()
         return 2
-    return made.exitcode
+    return one.exitcode
 
 
-def _act(made: ScrapyCommand, args: list[str], opts: Namespace) -> None:
-    made.process_options(args, opts)
-    if made.requires_crawler_process:
-        assert made.settings is not None
-        made.crawler_process = _process(made.settings)
+def _act(one: ScrapyCommand, args: list[str], opts: Namespace) -> None:
+    one.process_options(args, opts)
+    if one.requires_crawler_process:
+        assert one.settings is not None
+        one.crawler_process = _process(one.settings)
     if not opts.profile:
-        made.run(args, opts)
+        one.run(args, opts)
         return
     from cProfile import Profile  # noqa: PLC0415
 
     profile = Profile()
     try:
-        profile.runcall(made.run, args, opts)
+        profile.runcall(one.run, args, opts)
     finally:
         profile.dump_stats(opts.profile)
 
