@@ -13,7 +13,7 @@ BOT_NAME = "lafka"
 SPIDER_MODULES = ["lafka.spiders"]
 NEWSPIDER_MODULE = "lafka.spiders"
 SPIDER_LOADER_CLASS = "lafka.spiders.loading.LoaderByName"
-COMMANDS_MODULE = "lafka.commands"
+COMMANDS_MODULE = "lafka.cli.commands"
 
 # Lafka's own --------------------------------------------------------------------------------
 

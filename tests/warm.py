@@ -29,7 +29,7 @@ PACKAGES = ("lafka.cli", "lafka.politeness", "lafka.spiders", "scrapy.commands",
 MODULES = (
     "lafka.runs.feed", "lafka.pipelines", "lafka.runs.progress",
     "lafka.papers.archive.repairs", "lafka.capture.handler", "lxml.html",
-    "protego", "queuelib", "scrapy.cmdline",
+    "lafka.cli.commands", "protego", "queuelib", "scrapy.cmdline",
     "scrapy.core.downloader.handlers.http11", "scrapy.core.scheduler",
     "scrapy.extensions.closespider",
     "scrapy.extensions.corestats", "scrapy.extensions.feedexport", "scrapy.extensions.logstats",

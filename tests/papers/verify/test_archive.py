@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from scrapy.settings import Settings
 
 from lafka.cli.base import json_line
-from lafka.cli.mending import Command
+from lafka.cli.verbs import made
 from lafka.errors import BadPid, NotHeld
 from lafka.papers.checking import Verifier
 from lafka.papers.checking.paper import _spelled
@@ -342,7 +342,7 @@ def test_papers_are_shared_out_to_forks_and_with_threads_to_programs(
 
 def test_the_command(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def run(*args: str) -> tuple[int, list[Any], str]:
-        command = Command()
+        command = made("verify")
         command.settings = Settings({"LAFKA_ARCHIVE": str(root)})
         parser = ArgumentParser()
         parser.add_argument("args", nargs="*")
