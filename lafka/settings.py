@@ -146,7 +146,7 @@ EXTENSIONS: dict[str, int] = {
     "lafka.runs.live.LiveLine": -50,  # before what logs at the start; off without a terminal
     "lafka.runs.progress.Progress": 0,
     "lafka.runs.progress.ContactCheck": 0,
-    "lafka.runs.closing.LastItems": 0,
+    "lafka.runs.exits.LastItems": 0,
 }
 SCHEDULER_PRIORITY_QUEUE = "lafka.politeness.HostQueue"
 # scrapy.core.downloader.Downloader, in which hosts that drip take all places.

@@ -14,7 +14,7 @@ from lafka.papers.finders import Page, find
 from lafka.runs import sources
 from lafka.runs.sources import meant
 from lafka.runs.terminals import program
-from lafka.spiders.agents import user_agent
+from lafka.spiders.loading import user_agent
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -1,8 +1,8 @@
 """The table of Lafka's commands: what each is called, where it is, what it is for.
 
 A command's module is imported when the command is asked for, so that it names at its top all that
-it needs, and whoever reads a fut waits for no other command's imports. ``lafka.cli.commands`` shows the
-same table to Scrapy.
+it needs, and whoever reads a fut waits for no other command's imports. ``lafka.cli.commands`` shows
+the same table to Scrapy.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ from lafka.filesets.model.messages import check_result
 from lafka.filesets.model.rows import Row, Rows, rows_of
 from lafka.jobs.database import Away, Refused
 from lafka.jobs.kafka import Message as Read
+from lafka.jobs.kafka.consuming import Reader
 from lafka.jobs.kafka.places import Place, properties
-from lafka.jobs.kafka.reading import Reader
 from lafka.jobs.kafka.topics import Topic
 from lafka.jobs.lines import ahead, batches, short_turns
 from lafka.storage.folders import sync_folder

@@ -18,11 +18,9 @@ from confluent_kafka import TopicPartition
 
 from lafka.errors import BadArgument
 from lafka.jobs.kafka import BrokerTrouble, Message
-from lafka.jobs.kafka.consuming import Consumer
-from lafka.jobs.kafka.offsets import Partition
+from lafka.jobs.kafka.consuming import Consumer, Partition, Reader
 from lafka.jobs.kafka.places import Place, properties
 from lafka.jobs.kafka.producing import LARGEST, Producer, TooLarge
-from lafka.jobs.kafka.reading import Reader
 from lafka.jobs.kafka.topics import Topic, create, differences
 from tests import starts
 from tests.filesets.test_persist import urls
