@@ -79,6 +79,7 @@ def agrees(archive: Path, place: int = -1) -> dict[str, Any]:
     return values
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_finished_run(site: SmallSite, list_: Path, tmp_path: Path, packed: bool) -> None:
     archive = tmp_path / "archive"

@@ -56,6 +56,7 @@ def test_a_killed_crawl_asks_only_for_what_is_missing(tmp_path: Path) -> None:
     warcio_check(archive)
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("seed", range(3))
 def test_kills_at_any_moment_leave_what_an_undisturbed_run_leaves(
     tmp_path: Path, seed: int

@@ -688,6 +688,7 @@ def test_an_older_feed_without_chain_is_taken_as_it_is(root: Path) -> None:
     assert codes(root) == {"bad-feed"}
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("reason", ["finished", "killed"])
 def test_a_byte_that_is_gone_from_a_feed_is_noticed_anywhere(
     root: Path, reason: str | None
