@@ -146,7 +146,7 @@ class ObiStorePipeline:
     def from_crawler(cls, crawler: Crawler) -> Self:
         if not hasattr(crawler.spider, "database"):
             raise NotConfigured
-        from lafka.spiders.obi_settings import fobi_rules  # noqa: PLC0415
+        from lafka.spiders.fobi_arguments import fobi_rules  # noqa: PLC0415
 
         keep = crawler.settings.getbool("LAFKA_KEEP_RAW")
         return cls(crawler, Run.of(crawler), rules=fobi_rules(crawler.settings), keep=keep)

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, TextIO
 
 from lafka.cli.plain import PlainCommand
 from lafka.errors import BadArgument, KeeperError, LafkaError, StorageTrouble, WarcError
+from lafka.papers.archive.archives import Archive
 from lafka.runs import sources
+from lafka.runs.stores import archive_line
 from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from scrapy.settings import BaseSettings
-
-    from lafka.papers.archive.archives import Archive
 
 
 INTERRUPTED = 130
@@ -86,8 +86,6 @@ def tell_archive(settings: BaseSettings | None, name: str = "LAFKA_ARCHIVE") -> 
     """Say which archive is written to; where a log file is read alone, the log does."""
     assert settings is not None
     if sys.stderr.isatty() or not settings.get("LOG_FILE"):
-        from lafka.runs.stores import archive_line  # noqa: PLC0415
-
         print(archive_line(settings, name), file=sys.stderr, flush=True)
 
 
@@ -149,8 +147,6 @@ class ArchiveCommand(PlainCommand):
 
     def archive(self) -> Archive:
         """The archive that LAFKA_ARCHIVE names; ``BadArchive``."""
-        from lafka.papers.archive.archives import Archive  # noqa: PLC0415
-
         assert self.settings is not None
         return Archive(self.settings["LAFKA_ARCHIVE"], self.settings["LAFKA_COLLECTION"] or None)
 

@@ -13,7 +13,7 @@ from scrapy.cmdline import ScrapyArgumentParser
 
 import lafka
 from lafka.cli.base import ArchiveCommand
-from lafka.cli.entry import command, verbs
+from lafka.cli.running import command, verbs
 from lafka.errors import BadArgument
 
 if TYPE_CHECKING:

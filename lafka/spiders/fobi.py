@@ -32,8 +32,8 @@ from lafka.politeness.feeder import HostFeeder
 from lafka.runs import validation
 from lafka.runs.feed import add_outcome_feed
 from lafka.runs.stores import archive_line, said
-from lafka.spiders.fobi_arguments import ARGUMENTS, GUESTS, choice_of, due_lines
-from lafka.spiders.obi_settings import fobi_rules, the_records, the_store
+from lafka.spiders.fobi_arguments import ARGUMENTS, GUESTS, choice_of, due_lines, fobi_rules
+from lafka.spiders.obi_settings import the_records, the_store
 from lafka.spiders.road import RoadSpider
 from lafka.storage.folders import make_folders
 from lafka.warc.format import dates

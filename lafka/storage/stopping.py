@@ -9,6 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy.utils.asyncio import call_later
+from scrapy.utils.defer import _schedule_coro
+
 from lafka.errors import MachineTrouble, StorageTrouble
 
 if TYPE_CHECKING:
@@ -123,9 +126,6 @@ def stop_crawl(crawler: Crawler, reason: str) -> None:
 
 
 def _close(crawler: Crawler, reason: str) -> None:
-    from scrapy.utils.asyncio import call_later  # noqa: PLC0415
-    from scrapy.utils.defer import _schedule_coro  # noqa: PLC0415
-
     engine = crawler.engine
     if engine.running and engine.spider is not None:
         _schedule_coro(engine.close_spider_async(reason=reason))

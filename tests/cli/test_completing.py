@@ -10,7 +10,7 @@ import pytest
 
 import lafka
 from lafka.cli.completion import SHELLS, all_verbs, completion, manual
-from lafka.cli.entry import verbs
+from lafka.cli.running import verbs
 from lafka.cli.warc import VERBS
 from lafka.papers.crawling.arguments import ARGUMENTS
 

@@ -31,7 +31,7 @@ def run(opts: Namespace, settings: BaseSettings) -> int:
     from lafka.archec.records import Kind  # noqa: PLC0415
     from lafka.cli.offers import offers  # noqa: PLC0415
     from lafka.papers.archive.archives import Archive  # noqa: PLC0415
-    from lafka.spiders.obi_settings import fobi_rules  # noqa: PLC0415
+    from lafka.spiders.fobi_arguments import fobi_rules  # noqa: PLC0415
 
     store, archive = the_store(settings), Archive(opts.archive)
     problems: list[str] = []

@@ -54,7 +54,7 @@ def _tobis(store: ObiStore, records: Records) -> int:
 def _fobis(store: ObiStore, records: Records, settings: BaseSettings) -> tuple[int, int]:
     """Return how many gatherings were ended, how many problems there are."""
     from lafka.archec.files.fobi_recovery import Obis, recover_fobis  # noqa: PLC0415
-    from lafka.spiders.obi_settings import fobi_rules  # noqa: PLC0415
+    from lafka.spiders.fobi_arguments import fobi_rules  # noqa: PLC0415
 
     count = problems = 0
     obis = Obis(store=store, records=records, rules=fobi_rules(settings))
