@@ -7,9 +7,9 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from lafka.cli.archec._shared import the_records, the_store
 from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument
+from lafka.spiders.obi_settings import the_records, the_store
 from lafka.storage.outputs import STDOUT, write_output
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ VERBS = {
         "tables", "List the futs of the archive, or of papers: JSON lines, CSV, Parquet, SQLite"
     ),
     "gateway": Verb(
-        "gateway", "Serve legacy papers, a list with files, for lafka crawl futli -a legacy=URL"
+        "serving", "Serve legacy papers, a list with files, for lafka crawl futli -a legacy=URL"
     ),
     "index": Verb(
         "index", "Bring the index up to date: what the archive holds and what came of its links"
@@ -64,17 +64,18 @@ VERBS = {
     "repair": Verb(
         "mending", "Bring back what can be: one JSON line a deed, exit 1 if something is left"
     ),
-    "report": Verb("report", "Tell what the archive holds, what was lost, and whose links rot"),
+    "report": Verb("reports", "Tell what the archive holds, what was lost, and whose links rot"),
     "runs": Verb(
-        "runs", "List the runs of the archive: finished, killed, running, or why they were stopped"
+        "reports",
+        "List the runs of the archive: finished, killed, running, or why they were stopped",
     ),
-    "serve": Verb("serve", "Serve pages over the archive: find a paper, read it, see its trail"),
+    "serve": Verb("serving", "Serve pages over the archive: find a paper, read it, see its trail"),
     "settings": Verb(
         "scrapys", "Show each setting of Lafka and where it came from; --get NAME: Scrapy's too"
     ),
     "shell": Verb("scrapys", "Interactive scraping console"),
     "suwaf": Verb("fut", "Print the suwaf of a paper, and on stderr the WARC that it tells of"),
-    "tobi": Verb("tobi", "Take the templates of RePEc data into the obi store"),
+    "tobi": Verb("obi", "Take the templates of RePEc data into the obi store"),
     "topics": Verb(
         "topics", "Make the Kafka topics of ingest, or tell how they differ: a line each"
     ),
