@@ -35,7 +35,7 @@ from lafka.cli.serving import GATEWAY_PORT, serve_holdings
 from lafka.errors import BadArgument, BadPid, BadWarc, KeeperError, NotHeld
 from lafka.papers.archive.archives import Archive, StoredFut
 from lafka.reports.obi_report import ObiReportOptions, answer
-from lafka.runs.stores import said, store_line
+from lafka.runs.sources import store_line
 from lafka.runs.terminals import program
 from lafka.spiders.fobi_arguments import fobi_rules
 from lafka.spiders.obi_settings import the_records, the_store
@@ -152,7 +152,7 @@ def _add_to_serve(parser: ArgumentParser) -> None:
 
 def _serve(opts: Namespace, settings: BaseSettings) -> int:
     store = the_store(settings)
-    database = said(settings, "LAFKA_CACHING_DATABASE")
+    database = settings["LAFKA_CACHING_DATABASE"]
 
     def opened() -> Records:
         return open_records(store, database, read_only=True)
@@ -252,7 +252,7 @@ def _rebuild(opts: Namespace, settings: BaseSettings) -> int:
     with ExitStack() as stack:
         for kind in Kind:
             stack.enter_context(store.locked(kind))
-        database = said(settings, "LAFKA_CACHING_DATABASE")
+        database = settings["LAFKA_CACHING_DATABASE"]
         records = stack.enter_context(anew(store, database, derives=opts.from_files))
         if opts.from_files:
             for derived in derive(store, records):

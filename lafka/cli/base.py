@@ -15,7 +15,7 @@ from lafka.cli.plain import PlainCommand
 from lafka.errors import BadArgument, KeeperError, LafkaError, StorageTrouble, WarcError
 from lafka.papers.archive.archives import Archive
 from lafka.runs import sources
-from lafka.runs.stores import archive_line
+from lafka.runs.sources import archive_line
 from lafka.runs.terminals import program
 
 if TYPE_CHECKING:

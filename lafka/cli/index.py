@@ -19,7 +19,6 @@ from lafka.index.build import check, refresh
 from lafka.index.captures import index_captures
 from lafka.index.tables import IndexFiles
 from lafka.index.titles import Titled, Titles
-from lafka.runs.stores import said
 from lafka.runs.terminals import program
 from lafka.spiders.obi_settings import the_records, the_store
 
@@ -52,7 +51,7 @@ def more_of(
 @contextmanager
 def redif_titles(settings: BaseSettings) -> Iterator[Redif | None]:
     """What asks the obi store of *settings*; None where there is none. ``BadStore``."""
-    if not Path(said(settings, "LAFKA_OBJECT_STORE"), "archec.json").is_file():
+    if not Path(settings["LAFKA_OBJECT_STORE"], "archec.json").is_file():
         yield None
         return
 

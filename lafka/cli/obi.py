@@ -22,7 +22,7 @@ from lafka.archec.store import tists
 from lafka.archec.store.folders import ObiStore
 from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument, StorageTrouble
-from lafka.runs.stores import said, store_line
+from lafka.runs.sources import store_line
 from lafka.spiders.obi_settings import INODES_LOW, store_root, the_records, the_store
 from lafka.storage.outputs import STDOUT, file_at, write_output
 
@@ -145,7 +145,7 @@ class TobiCommand(ArchiveCommand):
     def _place(self, args: list[str], opts: Namespace) -> Path:
         """The folder or tarball to read."""
         assert self.settings is not None
-        directory = Path(args[0] if args else said(self.settings, "LAFKA_REDIF_DIRECTORY"))
+        directory = Path(args[0] if args else self.settings["LAFKA_REDIF_DIRECTORY"])
         if not opts.tarball:
             return directory
         tarball = Path(opts.tarball)

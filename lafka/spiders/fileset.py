@@ -35,7 +35,7 @@ from lafka.papers import Archive
 from lafka.runs import validation
 from lafka.runs.feed import add_outcome_feed
 from lafka.runs.progress import Aim
-from lafka.runs.stores import archive_line
+from lafka.runs.sources import archive_line
 from lafka.spiders.loading import user_agent
 from lafka.spiders.road import leave_off
 from lafka.storage.stopping import (

@@ -31,7 +31,7 @@ from lafka.items import FOBI_FIELDS, FobiItem
 from lafka.politeness.feeder import HostFeeder
 from lafka.runs import validation
 from lafka.runs.feed import add_outcome_feed
-from lafka.runs.stores import archive_line, said
+from lafka.runs.sources import archive_line
 from lafka.spiders.fobi_arguments import ARGUMENTS, GUESTS, choice_of, due_lines, fobi_rules
 from lafka.spiders.obi_settings import the_records, the_store
 from lafka.spiders.road import RoadSpider
@@ -98,7 +98,7 @@ class FobiSpider(RoadSpider[FobiLine]):
         # Scrapy would make attributes of them, and ``archive`` is an archive of papers elsewhere.
         spider = super().from_crawler(crawler, *args)
         spider.store, spider.choice, spider.given = store, choice, dict(kwargs)
-        spider.database = said(crawler.settings, "LAFKA_CACHING_DATABASE")
+        spider.database = crawler.settings["LAFKA_CACHING_DATABASE"]
         lock = store.lock(Kind.FOBI)
         try:
             make_folders(store.root / "raw")

@@ -46,7 +46,7 @@ from lafka.runs import validation
 from lafka.runs.feed import SyncedLines, add_outcome_feed
 from lafka.runs.progress import ENDED_ASIDE, is_counted_alone
 from lafka.runs.reports import ListDigest
-from lafka.runs.stores import archive_line
+from lafka.runs.sources import archive_line
 from lafka.spiders.road import RoadSpider
 from lafka.storage.threads import Threads
 from lafka.warc.format import dates

@@ -11,7 +11,6 @@ from lafka.archec.records.opening import open_records
 from lafka.archec.store.folders import ObiStore
 from lafka.errors import BadArgument
 from lafka.runs.sources import PRIORITIES
-from lafka.runs.stores import said
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -30,7 +29,7 @@ def the_store(settings: BaseSettings, *, create: bool = False) -> ObiStore:
 
 def store_root(settings: BaseSettings) -> str:
     """The folder of the obi store that is set; ``BadArgument`` where it is the archive's."""
-    root = said(settings, "LAFKA_OBJECT_STORE")
+    root = settings["LAFKA_OBJECT_STORE"]
     is_said = (settings.getpriority("LAFKA_ARCHIVE") or 0) >= PRIORITIES["cmdline"]
     if is_said and Path(root).resolve() == Path(settings["LAFKA_ARCHIVE"]).resolve():
         raise BadArgument(f"LAFKA_OBJECT_STORE and LAFKA_ARCHIVE are both {root}")
@@ -41,7 +40,7 @@ def store_root(settings: BaseSettings) -> str:
 def the_records(
     settings: BaseSettings, store: ObiStore, *, read_only: bool = True
 ) -> Iterator[Records]:
-    database = said(settings, "LAFKA_CACHING_DATABASE")
+    database = settings["LAFKA_CACHING_DATABASE"]
     records = open_records(store, database, read_only=read_only)
     try:
         yield records
