@@ -193,7 +193,7 @@ class IndexBuilder:
         self._batch = batch
         self._waiting = 0
         self._hosts = HostRows(db)
-        self._papers = PaperRows(db, archive, self._hosts)
+        self._papers = PaperRows(db, self._hosts)
 
     def run(self) -> None:
         began = self._clock()
@@ -339,16 +339,20 @@ ROWS = {
     " warc_bytes, futs, first, last, problem FROM paper p LEFT JOIN folder f ON f.id = p.folder"
     " ORDER BY pid",
     "futli": "SELECT p.pid, l.url, h.name, l.open, l.state, l.outcome, l.asked, l.asks,"
-    " l.requests, l.first_had, l.had, l.lost_since, l.lost_by, l.fails, l.back_since, d.name,"
+    " l.requests, l.first_had, l.had, l.lost_since, l.lost_by, l.fails, l.fails_since,"
+    " l.back_since, d.name,"
     " l.secure, l.reread"
     " FROM futli l JOIN paper p ON p.id = l.paper JOIN host h ON h.id = l.host"
     " LEFT JOIN host d ON d.id = l.final_host ORDER BY 1, 2",
     "fut": "SELECT p.pid, l.url, f.time, f.s, f.l, f.digest, f.url, f.found_by, f.label FROM fut f"
     " JOIN futli l ON l.id = f.futli JOIN paper p ON p.id = l.paper ORDER BY 1, 2, 3",
     "asked": "SELECT p.pid, l.url, a.time, r.name, a.outcome, a.times, a.until, e.name, a.requests,"
-    " a.new, a.digests, a.found_by, a.landing, a.tried, a.first_right, a.capped, a.error"
+    " a.new, a.digests, a.found_by, a.landing, a.tried, a.first_right, a.capped, a.error,"
+    " a.steps"
     " FROM asked a JOIN futli l ON l.id = a.futli JOIN paper p ON p.id = l.paper"
     " JOIN run r ON r.id = a.run JOIN run e ON e.id = a.last_run ORDER BY 1, 2, 3, 4",
+    "event": "SELECT p.pid, l.url, e.time, e.kind, e.outcome, e.had FROM event e"
+    " JOIN futli l ON l.id = e.futli JOIN paper p ON p.id = l.paper ORDER BY 1, 2, 3, 4",
     "daily": "SELECT d.day, r.name, h.name, d.archive, d.outcome, d.lines, d.held,"
     " d.requests, d.new, d.bytes FROM daily d JOIN run r ON r.id = d.run"
     " JOIN host h ON h.id = d.host ORDER BY 1, 2, 3, 4, 5",

@@ -29,9 +29,9 @@ TAIL = 4096
 """Bytes before the place up to which a feed was read, whose digest tells that they are the same."""
 _ASKED_COLUMNS = (
     "time, run, outcome, times, until, last_run, requests, new, digests, found_by, landing, tried,"
-    " first_right, capped, error"
+    " first_right, capped, error, steps"
 )
-_PUT_ASKED = f"REPLACE INTO asked ({_ASKED_COLUMNS}, futli) VALUES ({', '.join('?' * 16)})"
+_PUT_ASKED = f"REPLACE INTO asked ({_ASKED_COLUMNS}, futli) VALUES ({', '.join('?' * 17)})"
 _LAST_ASKED = f"SELECT {_ASKED_COLUMNS} FROM asked WHERE futli = ? ORDER BY time DESC LIMIT 8"
 _PLACE = (
     "SELECT p.archive, p.id, l.id, l.reread FROM paper p"

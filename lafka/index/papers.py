@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lafka.errors import printable
-from lafka.index.rows import AskRun, FeedLine, Named, host_of, life, stored
+from lafka.index.rows import AskRun, FeedLine, LinkEvent, Named, host_of, life, step_times, stored
 from lafka.index.scan import ReadPaper, futs_of, values_of
-from lafka.papers import Archive, Fut, Pid
+from lafka.papers import Fut, Pid
 
 _COLUMNS = (
     "folder, path, mtime_ns, size, ino, warc_bytes, futs, first, last, problem, archive, series,"
@@ -25,13 +25,14 @@ _SET_PAPER = (
 _ADD_FUTLI = "INSERT INTO futli (paper, url, host, open, id) VALUES (?, ?, ?, ?, ?)"
 _ADD_LIVED = (
     "INSERT INTO futli (state, outcome, asked, asks, requests, first_had, had, lost_since, lost_by,"
-    " fails, back_since, final_host, secure, paper, url, host, open, id)"
-    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+    " fails, fails_since, back_since, final_host, secure, paper, url, host, open, id)"
+    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 )
 _ADD_FUT = "INSERT INTO fut VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _SET_LIFE = (
     "UPDATE futli SET (state, outcome, asked, asks, requests, first_had, had, lost_since, lost_by,"
-    " fails, back_since, final_host, secure) = (?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?"
+    " fails, fails_since, back_since, final_host, secure) = (?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+    " WHERE id = ?"
 )
 _ASKED = (
     "SELECT time, until, outcome, times, requests, landing, last_run, run FROM asked"
@@ -56,12 +57,16 @@ class HostRows:
 
     def number(self, name: str) -> int:
         if (number := self._known.get(name)) is None:
-            self._db.execute("INSERT OR IGNORE INTO host (name) VALUES (?)", (name,))
             row = self._db.execute("SELECT id FROM host WHERE name = ?", (name,)).fetchone()
-            number = int(row[0])
+            number = int(row[0]) if row else self._add(name)
             if len(self._known) >= self._MOST:
                 self._known.clear()
             self._known[name] = number
+        return number
+
+    def _add(self, name: str) -> int:
+        number = self._db.execute("INSERT INTO host (name) VALUES (?)", (name,)).lastrowid
+        assert number is not None
         return number
 
     def forget(self) -> None:
@@ -107,9 +112,8 @@ class IndexTally:
 class PaperRows:
     """Writes what suwafs say; the caller begins and ends transactions."""
 
-    def __init__(self, db: sqlite3.Connection, archive: Archive, hosts: HostRows) -> None:
+    def __init__(self, db: sqlite3.Connection, hosts: HostRows) -> None:
         self._db = db
-        self._archive = archive
         self._hosts = hosts
         self._unworded: set[int] = set()
         self._runs: dict[int, tuple[str, bool]] = {}
@@ -152,7 +156,7 @@ class PaperRows:
         urls = [*futlis, *(opened - futlis.keys())]
         for url in urls:
             times = futlis.get(url, {})
-            lived = self._life_columns((), [time for time, fut in times.items() if not fut.label])
+            lived, _ = self._life_columns((), [time for time, fut in times.items() if not fut.label])
             host = self._hosts.number(host_of(url))
             done = self._db.execute(_ADD_LIVED, (*lived, paper, url, host, url in opened, None))
             assert done.lastrowid is not None
@@ -242,21 +246,27 @@ class PaperRows:
 
     def settle(self, futlis: Iterable[int]) -> None:
         """Make the lives of *futlis* follow from their asks and futs."""
-        self._db.executemany(_SET_LIFE, (self._life(futli) for futli in futlis))
+        for futli in futlis:
+            columns, events = self._life(futli)
+            self._db.execute(_SET_LIFE, (*columns, futli))
+            self._db.execute("DELETE FROM event WHERE futli = ?", (futli,))
+            self._db.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?)", (
+                (futli, one.time, one.kind, one.outcome, one.had) for one in events
+            ))  # fmt: skip
 
-    def _life(self, futli: int) -> tuple[Any, ...]:
+    def _life(self, futli: int) -> tuple[tuple[Any, ...], list[LinkEvent]]:
         rows = self._db.execute(_ASKED, (futli,)).fetchall() if self._runs else []
         if len(rows) > 1:
             rows.sort(key=lambda row: (row[0], self._runs[row[7]][0]))
         futs = self._db.execute(
             "SELECT time FROM fut WHERE futli = ? AND label IS NULL", (futli,)
         ).fetchall()
-        return *self._life_columns(rows, [time for (time,) in futs]), futli
+        return self._life_columns(rows, [time for (time,) in futs])
 
     def _life_columns(
         self, rows: Sequence[tuple[Any, ...]], futs: Sequence[str]
-    ) -> tuple[Any, ...]:
-        """The columns of ``_SET_LIFE`` but the last, of a futli with *rows* of asks and *futs*."""
+    ) -> tuple[tuple[Any, ...], list[LinkEvent]]:
+        """The columns of ``_SET_LIFE`` but the last, and the events, of *rows* of asks and *futs*."""
         own = [row for row in rows if not self._runs[row[6]][1]]
         asks = [AskRun(time=row[0], until=row[1], outcome=row[2], times=row[3]) for row in own]
         lived = life(asks, futs)
@@ -265,8 +275,8 @@ class PaperRows:
         return (
             lived.state, outcome, lived.asked, lived.asks, sum(row[4] for row in own),
             lived.first_had, lived.had, lived.lost_since, lived.lost_by, lived.fails,
-            lived.back_since, *self._led_to(own),
-        )  # fmt: skip
+            lived.fails_since, lived.back_since, *self._led_to(own),
+        ), lived.events  # fmt: skip
 
     def _led_to(self, own: Sequence[tuple[Any, ...]]) -> tuple[int | None, bool | None]:
         """The host that a futli last led to, where it is another; whether it came to https."""
@@ -312,3 +322,46 @@ class Days:
         counts = sorted(self._counts.items())
         self._db.executemany(_DAILY, ((*key, *values) for key, values in counts))
         self._counts.clear()
+
+
+_PAST = (
+    "CREATE TEMP TABLE fut AS SELECT * FROM main.fut WHERE time <= :end",
+    "CREATE TEMP TABLE asked AS SELECT * FROM main.asked WHERE time <= :end",
+    "CREATE TEMP TABLE event AS SELECT * FROM main.event WHERE time <= :end",
+    "CREATE TEMP TABLE run AS SELECT * FROM main.run WHERE coalesce(started, '') <= :end"
+    " OR id IN (SELECT last_run FROM main.asked WHERE time <= :end)",
+    "CREATE TEMP TABLE host (id INTEGER PRIMARY KEY, name TEXT)",
+    "INSERT INTO host SELECT * FROM main.host",
+    "CREATE TEMP TABLE futli AS SELECT * FROM main.futli WHERE id IN (SELECT futli FROM temp.fut)"
+    " OR id IN (SELECT futli FROM temp.asked)",
+    "CREATE TEMP TABLE paper AS SELECT * FROM main.paper WHERE id IN (SELECT paper FROM temp.futli)",
+    *(f"CREATE INDEX temp.past_{table} ON {table} (futli)" for table in ("fut", "asked", "event")),
+    "CREATE UNIQUE INDEX temp.past_futli ON futli (id)",
+    "CREATE INDEX temp.past_paper ON futli (paper)",
+    "UPDATE paper SET futs = (SELECT count(DISTINCT digest) FROM fut f JOIN futli l ON l.id = f.futli"
+    " WHERE l.paper = paper.id AND label IS NULL) WHERE last > :end",
+)
+PAST = ("fut", "asked", "event", "run", "host", "futli", "paper")
+"""Tables that :func:`stand_at` makes."""
+_CHANGED = (
+    "SELECT id FROM futli WHERE id IN (SELECT futli FROM main.asked WHERE until > :end)"
+    " OR id IN (SELECT futli FROM main.fut WHERE time > :end)"
+)
+
+
+def stand_at(db: sqlite3.Connection, end: str) -> None:
+    """Put temporary tables before those of the index, as they stood at *end*, which sorts as times do.
+
+    Sizes and problems of WARCs stay those of now, for nothing says what they were.
+    """
+    for statement in _PAST:
+        db.execute(statement, {"end": end} if ":end" in statement else {})
+    for futli, time, run, steps in db.execute(
+        "SELECT futli, time, run, steps FROM asked WHERE until > ?", (end,)
+    ).fetchall():
+        known = [one for one in step_times(time, steps) if one <= end]
+        db.execute("UPDATE asked SET (until, times, last_run) = (?, ?, run)"
+                   " WHERE (futli, time, run) = (?, ?, ?)",
+                   (known[-1], len(known), futli, time, run))  # fmt: skip
+    changed = [number for (number,) in db.execute(_CHANGED, {"end": end})]
+    PaperRows(db, HostRows(db)).settle(changed)

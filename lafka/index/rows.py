@@ -20,8 +20,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -235,7 +235,8 @@ class AskedRow:
     """Asks in a row that came to the same: a row of ``asked``.
 
     The first at ``time`` in ``run``, the last at ``until`` in ``last_run``, ``times`` many;
-    ``requests`` and ``new`` of all of them, the rest of the last. Runs are named.
+    ``requests`` and ``new`` of all of them, ``steps`` of the first (:func:`step_times`), the rest
+    of the last. Runs are named.
     """
 
     time: str
@@ -253,6 +254,7 @@ class AskedRow:
     first_right: bool | None
     capped: bool
     error: str | None
+    steps: str = ""
 
     @classmethod
     def of(cls, run: str, line: FeedLine) -> AskedRow:
@@ -286,7 +288,28 @@ class AskedRow:
             times=self.times + 1,
             requests=self.requests + line.requests,
             new=self.new + line.new,
+            steps=self._steps(line),
         )
+
+    def _steps(self, line: FeedLine) -> str:
+        """The steps with that of *line*, while it can still decide whether a link is lost."""
+        first, last = moment(self.time), moment(self.until)
+        if self.times >= CLOSED_ASKS and (
+            line.outcome == _FUT or (last - first).days >= CLOSED_DAYS
+        ):
+            return self.steps
+        return f"{self.steps} {int((moment(line.time) - first).total_seconds())}".lstrip()
+
+
+def step_times(time: str, steps: str) -> list[str]:
+    """Return the times of the first asks of a row that began at *time*.
+
+    *steps* are seconds after it; there are no more once a row of failing asks spans thirty days and
+    has three, for no later one changes the state of the link.
+    """
+    first = moment(time)
+    later = (first + timedelta(seconds=int(step)) for step in steps.split())
+    return [time, *(one.strftime("%Y-%m-%dT%H:%M:%SZ") for one in later)]
 
 
 def folded(
@@ -333,13 +356,24 @@ class AskRun:
     times: int = 1
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkEvent:
+    """A link is ``lost``, or ``back``: since when, by which word, and when it was last had."""
+
+    time: str
+    kind: str
+    outcome: str
+    had: str
+
+
 @dataclass(slots=True, kw_only=True)
 class Life:
     """The state of a futli, and its history in figures. Times are None where there is none.
 
     ``asks``: how many there were; ``asked``: the last; ``first_had``, ``had``: the first and the
-    last time of a fut; ``fails``: failing asks in a row, up to now; ``lost_since``: the first of
-    them, where it is lost, and ``lost_by`` the word; ``back_since``: when it last came back.
+    last time of a fut; ``fails``: failing asks in a row, up to now, ``fails_since``: the first of
+    them; ``lost_since``: the same, where it is lost, and ``lost_by`` the word; ``back_since``: when
+    it last came back; ``events``: each time that it was lost or came back, oldest first.
     """
 
     state: str = NEVER
@@ -348,9 +382,11 @@ class Life:
     first_had: str | None = None
     had: str | None = None
     fails: int = 0
+    fails_since: str | None = None
     lost_since: str | None = None
     lost_by: str | None = None
     back_since: str | None = None
+    events: list[LinkEvent] = field(default_factory=list)
 
     # Changed in place while it goes on: an index of a million papers has millions of lives.
 
@@ -365,16 +401,20 @@ class Life:
         self.first_had = self.first_had or first
         if self.had is None or last.removesuffix("Z") > self.had.removesuffix("Z"):
             self.had = last
-        self.fails, self.lost_since, self.lost_by = 0, None, None
+        self.fails, self.fails_since, self.lost_since, self.lost_by = 0, None, None, None
         if lost:
             self.back_since = first
+            self.events.append(LinkEvent(time=first, kind=BACK, outcome=_FUT, had=first))
 
     def fail(self, row: _Row) -> None:
         """Failing asks, *row* of them by now."""
-        self.fails = row.count
+        self.fails, self.fails_since = row.count, row.first
         if self.had is None:
             return
         if (word := row.lost_by()) is not None:
+            if self.state == LOST:
+                self.events.pop()
+            self.events.append(LinkEvent(time=row.first, kind=LOST, outcome=word, had=self.had))
             self.state, self.lost_since, self.lost_by = LOST, row.first, word
         else:
             self.state = PAGE if row.outcome == Outcome.SPLAP_ONLY else SUSPECT

@@ -22,7 +22,7 @@ from lafka.warc.indexes.sqlite import as_error
 FOLDER = "index"
 NAME = "archive.sqlite"
 APPLICATION = 0x4C41464B  # "LAFK"
-VERSION = 1
+VERSION = 2
 MAGIC = b"SQLite format 3\0"
 _APPLICATION_AT = 68  # https://sqlite.org/fileformat2.html section 1.3
 _BESIDE = ("", "-wal", "-shm", "-journal")
@@ -52,7 +52,7 @@ CREATE TABLE futli (id INTEGER PRIMARY KEY, paper INTEGER NOT NULL REFERENCES pa
   url TEXT NOT NULL, host INTEGER NOT NULL REFERENCES host (id), open INTEGER NOT NULL DEFAULT 0,
   state TEXT NOT NULL DEFAULT 'never', outcome TEXT, asked TEXT, asks INTEGER NOT NULL DEFAULT 0,
   requests INTEGER NOT NULL DEFAULT 0, first_had TEXT, had TEXT, lost_since TEXT, lost_by TEXT,
-  fails INTEGER NOT NULL DEFAULT 0, back_since TEXT, final_host INTEGER REFERENCES host (id),
+  fails INTEGER NOT NULL DEFAULT 0, fails_since TEXT, back_since TEXT, final_host INTEGER REFERENCES host (id),
   secure INTEGER, reread INTEGER NOT NULL DEFAULT 0, UNIQUE (paper, url)) STRICT;
 CREATE TABLE fut (futli INTEGER NOT NULL REFERENCES futli (id), time TEXT NOT NULL,
   s INTEGER NOT NULL, l INTEGER NOT NULL, digest BLOB NOT NULL, url TEXT NOT NULL,
@@ -62,8 +62,11 @@ CREATE TABLE asked (futli INTEGER NOT NULL REFERENCES futli (id), time TEXT NOT 
   run INTEGER NOT NULL REFERENCES run (id), outcome TEXT NOT NULL, times INTEGER NOT NULL,
   until TEXT NOT NULL, last_run INTEGER NOT NULL REFERENCES run (id), requests INTEGER NOT NULL,
   new INTEGER NOT NULL, digests INTEGER NOT NULL, found_by TEXT, landing TEXT, tried INTEGER,
-  first_right INTEGER, capped INTEGER, error TEXT,
+  first_right INTEGER, capped INTEGER, error TEXT, steps TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (futli, time, run)) STRICT, WITHOUT ROWID;
+CREATE TABLE event (futli INTEGER NOT NULL REFERENCES futli (id), time TEXT NOT NULL,
+  kind TEXT NOT NULL, outcome TEXT NOT NULL, had TEXT NOT NULL,
+  PRIMARY KEY (futli, time, kind)) STRICT, WITHOUT ROWID;
 CREATE TABLE daily (day TEXT NOT NULL, run INTEGER NOT NULL REFERENCES run (id),
   host INTEGER NOT NULL REFERENCES host (id), archive TEXT NOT NULL, outcome TEXT NOT NULL,
   lines INTEGER NOT NULL, held INTEGER NOT NULL, requests INTEGER NOT NULL, new INTEGER NOT NULL,

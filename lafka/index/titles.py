@@ -90,7 +90,7 @@ class Titles:
         batch: list[tuple[Any, ...]],
     ) -> None:
         read = [(row, self._found(archive, pages, account, row)) for row in batch]
-        rows = PaperRows(db, archive, HostRows(db))
+        rows = PaperRows(db, HostRows(db))
         db.execute("BEGIN IMMEDIATE")
         for (number, _, _, size, title, source, _), (found, year, found_in) in read:
             db.execute(
