@@ -241,7 +241,7 @@ def _archived(
         existing = STRATEGIES[strategy](held).check_existing(item)
         if existing is not None and (existing.status == Status.MISMATCH_EXISTING or not anew):
             return existing
-    made = STRATEGIES[strategy](NothingHeld() if anew else held, _limits(request, rules))
+    made = STRATEGIES[strategy](held, _limits(request, rules), anew=anew)
     return (yield from made.process(item))
 
 

@@ -144,6 +144,11 @@ class Storing:
         self._latest = max(named, key=lambda key: versions[key].time)
         return versions[self._latest]
 
+    def digests(self, place: ItemPlace) -> set[str]:
+        """Return the digests that the summary has of the file at *place*, of any version."""
+        entries = [e for v in self._warc.summary.versions.values() for e in v.files.values()]
+        return {e.digest for e in entries if (e.item, e.name) == (place.item, place.name)}
+
     def known(self) -> FilesetVersion | None:
         """Return what the summary says of the version that is stored."""
         return self._warc.summary.versions.get(self._entry)

@@ -231,8 +231,7 @@ class Ingest:
         await shop.wire.bind(self._owner, fileset, captures)
         store = self._store = await self._locked(fileset)
         if not claim.strategy.is_web:
-            anew = self._request.force_recrawl
-            self._target = ItemStore(shop, claim, self._get, self._moved or bool, anew=anew)
+            self._target = ItemStore(shop, claim, self._get, self._moved or bool)
         folder = self._target.folder if self._target else None
         self._held = HeldHere(store, shop.filesets, folder)
 

@@ -99,10 +99,14 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetch:
-    """The bytes of *file* are wanted, at most ``max_bytes`` of them."""
+    """The bytes of *file* are wanted, at most ``max_bytes`` of them.
+
+    *anew*: from the platform, whatever is on the disk.
+    """
 
     file: FilesetManifestFile
     max_bytes: int
+    anew: bool = False
 
     @property
     def url(self) -> str:
