@@ -176,7 +176,7 @@ class Storing:
         self._begun = True
         last = exchanges[-1]
         status = last.payload.status if last.payload else 0
-        told = self._cdx(place, last.url, file.mimetype, status, file.sha1)
+        told = self._cdx(place, file.terminal_url or last.url, file.mimetype, status, file.sha1)
         cdx, revisit_cdx = (None, told) if revisits else (told, None)
         return Kept(status=FileStatus.SUCCESS, cdx=cdx, revisit_cdx=revisit_cdx)
 

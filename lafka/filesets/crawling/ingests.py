@@ -371,7 +371,9 @@ class Ingest:
         return replace(told, item=self._item)
 
     def _told(self, told: IngestResult) -> dict[str, Any]:
-        return replace(told, lafka={**(told.lafka or {}), **self._account()}).as_json()
+        message = self._shop.public(told.error_message or "") or None
+        lafka = {**(told.lafka or {}), **self._account()}
+        return replace(told, error_message=message, lafka=lafka).as_json()
 
     def _account(self) -> dict[str, Any]:
         return {
