@@ -10,6 +10,7 @@ import base64
 import json
 import os
 import signal
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,7 @@ from typing import Any, Protocol
 from lafka.errors import BadArgument, LafkaError, StorageTrouble
 from lafka.filesets.model.messages import check_result
 from lafka.filesets.model.rows import Row, Rows, rows_of
-from lafka.jobs.database import Away, Refused
+from lafka.jobs.database import Away, BadDatabase, Database, Refused, opened
 from lafka.jobs.kafka import Message as Read
 from lafka.jobs.kafka.places import Place, properties
 from lafka.jobs.kafka.reading import Reader
@@ -192,6 +193,7 @@ BATCH = 500
 LONGEST_LINE = 32 << 20
 """Bytes of a result: more than any topic takes."""
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0  # seconds between two tries
+_PATIENCE = 8.0  # the longest of those waits in a crawl
 
 
 class Tables(Protocol):
@@ -306,6 +308,47 @@ class Persister:
     def _refuse(self, message: Message, reason: str) -> None:
         self.account.refused += 1
         self.dead(Dead(message=message, reason=reason))
+
+
+class CrawlRows:
+    """Writes the results of a crawl without brokers into the database at *place*.
+
+    It is opened with the first of them, in the thread that brings them. What a check refuses goes
+    to *dead*. A database that is away is waited for some seconds, not where *is_over* says that
+    the crawl ends.
+    """
+
+    def __init__(
+        self, place: str, dead: Callable[[Dead], object], is_over: Callable[[], bool]
+    ) -> None:
+        self._place = place
+        self._dead = dead
+        self._is_over = is_over
+        self._persister: Persister | None = None
+        self._database: Database | None = None
+
+    def write(self, run: str, results: Iterable[tuple[bytes, Mapping[str, Any]]]) -> None:
+        """Write *results*, lines of the feed of *run*, but for those of no request.
+
+        ``BadDatabase`` where it cannot be used, or stays away; ``StorageTrouble``.
+        """
+        if self._persister is None:
+            self._database = opened(self._place)
+            self._persister = Persister(database=self._database, dead=self._dead, wait=self._wait)
+        self._persister.put([
+            Prepared(message=Message(place=run, data=line), rows=rows_of(result))
+            for line, result in results
+            if all(result["request"].get(name) for name in ("ingest_type", "base_url"))
+        ])  # fmt: skip
+
+    def _wait(self, seconds: float, sentence: str) -> None:
+        if seconds > _PATIENCE or self._is_over():
+            raise BadDatabase(sentence)
+        time.sleep(seconds)
+
+    def close(self) -> None:
+        if self._database is not None:
+            self._database.close()
 
 
 def parse(data: bytes) -> dict[str, Any]:
