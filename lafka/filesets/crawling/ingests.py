@@ -193,9 +193,8 @@ class Ingest:
         return None
 
     async def _asked(self, want: Ask) -> Any:
-        came = await self._get(
-            self._wanted(want.url, want, want.max_bytes, robots=self._shop.robots_everywhere)
-        )
+        robots = self._shop.robots_everywhere or want.robots
+        came = await self._get(self._wanted(want.url, want, want.max_bytes, robots=robots))
         if came.last is not None:
             self._pages.append(PageCapture(role=Role.API, exchanges=came.hops.exchanges))
         return await self._shop.wire.aside(answer_of, want, came, self._shop.bases)

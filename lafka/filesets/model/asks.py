@@ -63,11 +63,15 @@ class Resource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """An API's answer, or a small file, is wanted whole in memory."""
+    """An API's answer, or a small file, is wanted whole in memory.
+
+    ``robots``: robots.txt binds it, for it is not known yet whether there is an API.
+    """
 
     url: str
     accept: str = JSON
     max_bytes: int = MAX_JSON
+    robots: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
