@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -168,14 +169,13 @@ def dead_letters(root: Path | str, path: str | None) -> Iterator[Callable[[Dead]
 def burying(place: Path) -> Callable[[Dead], None]:
     """Return what appends each dead letter, synced, to the file *place*.
 
-    A line has ``place``, ``reason`` and the message in base64 as ``data``. The file is made when
-    it is needed. ``StorageTrouble``.
+    A line of a topic's message has ``topic``, ``partition``, ``offset``, ``base64`` and ``reason``;
+    one of a line of a file has ``place``, ``reason``, and the line in base64 as ``data``. The file
+    is made when it is needed. ``StorageTrouble``.
     """
 
     def bury(dead: Dead) -> None:
-        data = base64.b64encode(dead.message.data).decode("ascii")
-        told = {"place": dead.message.place, "reason": dead.reason, "data": data}
-        line = json.dumps(told, ensure_ascii=False) + "\n"
+        line = json.dumps(_letter(dead), ensure_ascii=False) + "\n"
         try:
             is_new = not place.exists()
             with place.open("ab", buffering=0) as file:
@@ -187,6 +187,20 @@ def burying(place: Path) -> Callable[[Dead], None]:
             raise StorageTrouble(place, error) from error
 
     return bury
+
+
+_OF_TOPIC = re.compile(r"([A-Za-z0-9._-]+)/([0-9]+)@([0-9]+)")
+
+
+def _letter(dead: Dead) -> dict[str, Any]:
+    """What the line of *dead* says."""
+    message, reason = dead.message, dead.reason
+    data = base64.b64encode(message.data).decode("ascii")
+    if found := _OF_TOPIC.fullmatch(message.place):
+        topic, partition, offset = found.groups()
+        where = {"topic": topic, "partition": int(partition), "offset": int(offset)}
+        return {**where, "base64": data, "reason": reason}
+    return {"place": message.place, "reason": reason, "data": data}
 
 
 BATCH = 500

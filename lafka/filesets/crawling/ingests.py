@@ -32,8 +32,8 @@ from lafka.filesets.walk import Walking, refused, walk
 
 logger = logging.getLogger(__name__)
 
-BUSY_SECONDS = 30.0
-"""Until a fileset is tried again that another process has."""
+BUSY_SECONDS, BUSY_MOST = 0.1, 5.0
+"""Until a fileset is tried again that another process has: twice as long each time, up to these."""
 _LANDING_STATUS = {
     "too-big": Status.BODY_TOO_LARGE,
     "loop": Status.REDIRECT_LOOP,
@@ -239,12 +239,14 @@ class Ingest:
         lock = shop.locks.setdefault(fileset_id, asyncio.Lock())
         await lock.acquire()
         self._lock = lock
-        warc: FilesetWarc | None = None
+        warc: FilesetWarc | None = await shop.wire.aside(shop.filesets.locked, fileset_id)
+        if warc is None:
+            logger.info("%s: another process has it; tried again", fileset_id)
+        seconds = BUSY_SECONDS
         while warc is None:
+            await asyncio.sleep(seconds)
+            seconds = min(2 * seconds, BUSY_MOST)
             warc = await shop.wire.aside(shop.filesets.locked, fileset_id)
-            if warc is None:
-                logger.info("%s: another process has it; tried again", fileset_id)
-                await asyncio.sleep(BUSY_SECONDS)
         return Storing(warc, self._request, self._pages, root=shop.filesets.root)
 
     async def _let_go(self) -> None:
