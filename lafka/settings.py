@@ -84,7 +84,7 @@ LAFKA_FILESETS_MAX = 20  # filesets side by side
 LAFKA_LANDING_MAX = "128Mi"  # bytes of a landing page
 LAFKA_ITEMS = None  # the folder of items, or s3://BUCKET/PREFIX; None: items/ in the archive
 LAFKA_ITEM_COLLECTION = "datasets"  # what item.json names as the item's collection
-LAFKA_INVENIO_HOSTS: list[str] = []  # hosts of InvenioRDM beside those that are known
+LAFKA_INVENIO_HOSTS: list[str] = []  # of InvenioRDM; others are found by their API
 LAFKA_PLATFORM_BASES: dict[str, str] = {}  # host -> base URL that is asked instead
 LAFKA_TOKENS = None  # a JSON file, mode 0600: host -> {"header": .., "value": ..}
 

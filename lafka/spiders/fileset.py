@@ -28,7 +28,9 @@ from lafka.filesets.crawling.lines import ALONE, MOST, Attempts, LineCount, Requ
 from lafka.filesets.crawling.services import CrawlWire, Dry, Shop
 from lafka.filesets.model.messages import file_result
 from lafka.filesets.model.types import Status
+from lafka.filesets.results import DEAD, CrawlRows, burying, place_of
 from lafka.items import ResultItem, StoreItem
+from lafka.jobs.database import BadDatabase, opened
 from lafka.jobs.kafka import BrokerTrouble
 from lafka.jobs.kafka.places import properties
 from lafka.papers import Archive
@@ -41,6 +43,8 @@ from lafka.spiders.road import leave_off
 from lafka.storage.stopping import (
     LIST_STAT,
     STOPPING,
+    note_source_trouble,
+    stop_crawl,
     stop_for,
     stop_for_storage,
     stopping_for,
@@ -54,6 +58,8 @@ if TYPE_CHECKING:
 
 BROKER_TROUBLE = "broker-trouble"
 """Finish reason of a crawl that a Kafka broker stopped."""
+DATABASE_TROUBLE = "database-trouble"
+"""Finish reason of a crawl whose results a database does not take."""
 
 logger = logging.getLogger(__name__)
 
@@ -66,6 +72,7 @@ class FilesetSpider(Spider):
 
     run: Run
     filesets: Filesets
+    rows: CrawlRows
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -84,6 +91,8 @@ class FilesetSpider(Spider):
     def check(cls, settings: BaseSettings, given: dict[str, str]) -> None:
         """Raise a LafkaError, one sentence, where a crawl with these arguments cannot begin."""
         arguments = cls._arguments(settings, given)
+        if "://" in (place := place_of(arguments.root, settings["LAFKA_DATABASE"])):
+            opened(place).close()  # it is not connected to before it is used
         Archive.create(arguments.root, settings.get("LAFKA_COLLECTION") or None)
 
     @staticmethod
@@ -105,6 +114,9 @@ class FilesetSpider(Spider):
         spider.wire = CrawlWire(crawler, spider.run, spider._hand_on)
         spider.shop = spider._shop(settings)
         spider.attempts = Attempts(spider.shop.index)
+        spider.rows = CrawlRows(
+            place_of(root, settings["LAFKA_DATABASE"]), burying(root / DEAD), lambda: spider._stops
+        )
         spider.most = settings.getint("LAFKA_FILESETS_MAX")
         crawler.signals.connect(spider.stopping, signal=STOPPING)
         crawler.signals.connect(spider.spider_closed, signal=signals.spider_closed)
@@ -256,17 +268,25 @@ class FilesetSpider(Spider):
 
     def acknowledged(self, lines: bytes) -> None:
         """Results that are on the disk; called in the feed's thread."""
-        results = [json.loads(line) for line in lines.splitlines()]
+        told = lines.splitlines()
+        results = [json.loads(line) for line in told]
         for result in results:
             result.pop("chain", None)
         if self.arguments.to_stdout:
             for result in results:
                 sys.stdout.write(json.dumps(result, ensure_ascii=False) + "\n")
             sys.stdout.flush()
-        if self._brokers is None:
-            self.shop.index.tell([_key(result) for result in results if result["hit"]])
-        else:
+        if self._brokers is not None:
             self._brokers.publisher.publish(results)
+            return
+        try:
+            self.rows.write(self.run.name, zip(told, results, strict=True))
+            self.shop.index.tell([_key(result) for result in results if result["hit"]])
+        except BadDatabase as error:
+            from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
+
+            note_source_trouble(self.crawler, str(error))
+            reactor.callFromThread(stop_crawl, self.crawler, DATABASE_TROUBLE)
 
     def _meet_brokers(self) -> None:
         """Begin to read and to publish, where topics are asked for."""
@@ -341,6 +361,7 @@ class FilesetSpider(Spider):
 
     async def engine_stopped(self) -> None:
         """The feed is closed, so all results are published: wait for them, commit and leave."""
+        self.rows.close()
         if self._brokers is None:
             return
         try:

@@ -197,7 +197,10 @@ def awaited(future: Future[T]) -> Awaitable[T]:
     called off.
     """
     if is_asyncio_available():
-        return asyncio.shield(asyncio.wrap_future(future))
+        inner = asyncio.wrap_future(future)
+        # Where who waits is cancelled a shield forgets it, and asyncio logs the traceback.
+        inner.add_done_callback(lambda inner: inner.cancelled() or inner.exception())
+        return asyncio.shield(inner)
     from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
 
     deferred: Deferred[T] = Deferred()

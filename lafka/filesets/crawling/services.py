@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -83,6 +84,12 @@ class Shop:
     tries: int
     robots_everywhere: bool = False
     dry: bool = False
+
+    def public(self, message: str) -> str:
+        """*message* without where this machine keeps its files and which mirrors it asks."""
+        for folder in (self.filesets.items.work, self.filesets.root):
+            message = re.sub(rf"(?<![^\s'\"(]){re.escape(str(folder))}/", "", message)
+        return self.bases.told_in(message)
 
     @property
     def bundle_limits(self) -> BundleLimits:
