@@ -66,6 +66,7 @@ LATE = {
 }
 """When all is stored: the trouble is told, and the run has ended before."""
 BY_OTHERS = {
+    "papers/crawling/pdf_fronts.py _looked": "tests/papers/crawling/test_insides.py",
     "papers/crawling/pages.py read_first": "tests/papers/crawling/test_pages.py",
     "papers/crawling/pages.py read": "tests/papers/crawling/test_pages.py",
     "politeness/feeder.py _storage": "tests/papers/lists/test_feeder.py",
