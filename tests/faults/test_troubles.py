@@ -90,7 +90,7 @@ BY_OTHERS = {
     "capture/client/connections.py has_unread": "tests/capture/test_connections.py",
     "runs/sources.py _of_files": "before a crawl: a bad argument",
     "spiders/fobi_arguments.py _ids": "before a crawl: a bad list",
-    "spiders/obi_settings.py _guard_of": "a page that cannot be read is no guard's",
+    "spiders/fobi_arguments.py _guard_of": "a page that cannot be read is no guard's",
     "capture/pulled.py __exit__": "the gateway's socket, no file",
     "capture/pulled.py _asked": "the gateway's socket, no file",
     "capture/pulled.py _body": "the gateway's socket; what a spool raises passes",
