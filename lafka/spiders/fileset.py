@@ -49,7 +49,7 @@ from lafka.storage.stopping import (
     stop_for_storage,
     stopping_for,
 )
-from lafka.storage.threads import run_aside
+from lafka.storage.threads import run_aside, the_reactor
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -283,10 +283,8 @@ class FilesetSpider(Spider):
             self.rows.write(self.run.name, zip(told, results, strict=True))
             self.shop.index.tell([_key(result) for result in results if result["hit"]])
         except BadDatabase as error:
-            from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
-
             note_source_trouble(self.crawler, str(error))
-            reactor.callFromThread(stop_crawl, self.crawler, DATABASE_TROUBLE)
+            the_reactor().callFromThread(stop_crawl, self.crawler, DATABASE_TROUBLE)
 
     def _meet_brokers(self) -> None:
         """Begin to read and to publish, where topics are asked for."""
