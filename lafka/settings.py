@@ -22,6 +22,7 @@ LAFKA_COLLECTION = None  # what the archive is marked with; RePEc for a new one
 LAFKA_CONTACT = ""  # an address or page that site owners can turn to; goes into the user agent
 LAFKA_LINKS = "ranked"
 LAFKA_LINKS_MAX = 50
+LAFKA_LOOK_INSIDE = True  # at a fut's first pages, where pypdfium2 is installed
 LAFKA_EXCLUDE = None  # a file of pid patterns that are not asked for
 LAFKA_KEEP_RAW = False
 LAFKA_RAW_SIZE = 1_000_000_000  # bytes after which a raw WARC file is followed by the next
@@ -84,7 +85,7 @@ LAFKA_FILESETS_MAX = 20  # filesets side by side
 LAFKA_LANDING_MAX = "128Mi"  # bytes of a landing page
 LAFKA_ITEMS = None  # the folder of items, or s3://BUCKET/PREFIX; None: items/ in the archive
 LAFKA_ITEM_COLLECTION = "datasets"  # what item.json names as the item's collection
-LAFKA_INVENIO_HOSTS: list[str] = []  # hosts of InvenioRDM beside those that are known
+LAFKA_INVENIO_HOSTS: list[str] = []  # of InvenioRDM; others are found by their API
 LAFKA_PLATFORM_BASES: dict[str, str] = {}  # host -> base URL that is asked instead
 LAFKA_TOKENS = None  # a JSON file, mode 0600: host -> {"header": .., "value": ..}
 

@@ -255,7 +255,7 @@ def test_results_on_topics_are_persisted_until_a_signal(kafka: Kafka, tmp_path: 
         f"https://x.example/{n}" for n in range(20)
     )
     (dead,) = (tmp_path / "ingest.dead.jsonl").read_text("utf-8").splitlines()
-    assert json.loads(dead)["place"].startswith(f"{names[0]}/")
+    assert json.loads(dead)["topic"] == names[0]
 
 
 def _until_committed(kafka: Kafka, topics: list[str], group: str, count: int) -> None:
