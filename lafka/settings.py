@@ -22,6 +22,7 @@ LAFKA_COLLECTION = None  # what the archive is marked with; RePEc for a new one
 LAFKA_CONTACT = ""  # an address or page that site owners can turn to; goes into the user agent
 LAFKA_LINKS = "ranked"
 LAFKA_LINKS_MAX = 50
+LAFKA_LOOK_INSIDE = True  # at a fut's first pages, where pypdfium2 is installed
 LAFKA_EXCLUDE = None  # a file of pid patterns that are not asked for
 LAFKA_KEEP_RAW = False
 LAFKA_RAW_SIZE = 1_000_000_000  # bytes after which a raw WARC file is followed by the next

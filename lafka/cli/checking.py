@@ -1,4 +1,4 @@
-"""``lafka verify`` and ``lafka rebuild``: papers and summaries held to what their WARCs have."""
+"""``lafka verify``: papers and filesets held to what their WARCs have."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lafka.cli.base import ArchiveCommand, json_line
-from lafka.cli.filesets import (
-    check,
-    rebuild,
-)
-from lafka.errors import BadArchive, BadPid, KeeperError, NotHeld
+from lafka.errors import BadArchive
+from lafka.filesets.checking.filesets import check_filesets
+from lafka.filesets.targets import target_of
+from lafka.filesets.targets.folder import FolderTarget
 from lafka.papers.checking import Verifier
-from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lafka.papers.archive.archives import Archive
-    from lafka.pids import Pid
+    from scrapy.settings import BaseSettings
+
     from lafka.witness.problems import FileProblem
 
 
@@ -43,12 +41,12 @@ class VerifyCommand(ArchiveCommand):
         begun = time.monotonic()
         shown = _ReadSoFar() if sys.stderr.isatty() else None
         verifier = Verifier(root, workers=os.cpu_count() or 1, progress=shown)
-        checks: list[Iterable[FileProblem | FileProblem]]
+        checks: list[Iterable[FileProblem]]
         checks = [verifier.verify_paper(pid, quick=opts.quick) for pid in args]
         count = 0
         if not args:
             quick = opts.quick
-            checks = [verifier.verify_all(quick=quick), check(self.settings, quick=quick)]
+            checks = [verifier.verify_all(quick=quick), _check_filesets(self.settings, quick=quick)]
         for problems in checks:
             for problem in problems:
                 self._tell(problem)
@@ -57,7 +55,7 @@ class VerifyCommand(ArchiveCommand):
         rate = f"{megabytes:.1f} MB, {megabytes / seconds:.0f} MB/s"
         print(f"{verifier.papers_read} papers, {rate}, {count} problems", file=sys.stderr)
 
-    def _tell(self, problem: FileProblem | FileProblem) -> None:
+    def _tell(self, problem: FileProblem) -> None:
         print(json_line(problem.as_json()))
         if problem.severity == "error":
             self.exitcode = 1
@@ -74,55 +72,9 @@ class _ReadSoFar:
             print(f"{done / 1e6:.0f} MB, {rate:.0f} MB/s", end="\r", file=sys.stderr)
 
 
-class RebuildCommand(ArchiveCommand):
-    writes = True
-
-    def syntax(self) -> str:
-        return "[PID...] [--adopt]"
-
-    def add_options(self, parser: ArgumentParser) -> None:
-        super().add_options(parser)
-        parser.add_argument("--adopt", action="store_true", help="rename WARCs by their Paper-Id")
-
-    def act(self, args: list[str], opts: Namespace) -> None:
-        archive = self.archive()
-        pids = [archive.pid(arg) for arg in args]
-        archive.mark()
-        done = 0
-        for found in pids or _all(archive, adopt=opts.adopt):
-            if isinstance(found, Exception):
-                self._tell(found, 1)
-                continue
-            try:
-                archive.rebuild(found)
-                done += 1
-            except (KeeperError, NotHeld) as error:
-                self._tell(error, 1 if isinstance(error, KeeperError) else 2)
-        print(f"{done} suwafs made", file=sys.stderr)
-        if not args:
-            rebuild(self.settings, self._tell)
-
-    def _tell(self, error: Exception, code: int) -> None:
-        print(f"{program()} rebuild: {error}", file=sys.stderr)
-        self.exitcode = max(self.exitcode, code)
-
-
-def _all(archive: Archive, *, adopt: bool) -> Iterator[Pid | Exception]:
-    """The pid of each WARC, or why it has none."""
-    lost: list[Path] = []
-    warcs = archive.warcs(lost.append)
-    for warc in list(warcs) if adopt else warcs:
-        try:
-            yield _pid(archive, warc, adopt=adopt)
-        except (BadPid, KeeperError) as error:
-            yield error
-    yield from (BadArchive(f"{link}: a link that leads nowhere") for link in lost)
-
-
-def _pid(archive: Archive, warc: Path, *, adopt: bool) -> Pid:
-    try:
-        return archive.pid_at(warc)
-    except BadPid as error:
-        if adopt:
-            return archive.adopt(warc)
-        raise BadPid(f"{warc}: {error}; --adopt renames it by its Paper-Id") from None
+def _check_filesets(settings: BaseSettings | None, *, quick: bool) -> Iterator[FileProblem]:
+    """Return what is wrong with the filesets and items of the archive."""
+    assert settings is not None
+    target = target_of(settings)
+    bucket = None if isinstance(target, FolderTarget) else target
+    return check_filesets(Path(settings["LAFKA_ARCHIVE"]), target.work, bucket, quick=quick)

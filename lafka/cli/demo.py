@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 
 from lafka.cli.base import attempt, check_args, settle
-from lafka.cli.filesets import demo
 from lafka.cli.verbs import Described
-from lafka.demo.account import account
+from lafka.demo.account import account, account_of_filesets
+from lafka.demo.platforms import serving_platforms
 from lafka.demo.repec import Example, Failed
 from lafka.demo.site import list_of, serving
 from lafka.errors import BadArgument
+from lafka.filesets.archive.filesets import Filesets
 from lafka.papers.archive.archives import Archive
 
 if TYPE_CHECKING:
@@ -76,4 +77,14 @@ class DemoCommand(Described, ScrapyCommand):
     def _filesets(self, args: list[str]) -> None:
         check_args(args, 0)
         settle(self.settings, "demo")
-        demo(self.crawler_process, SETTINGS)
+        assert self.crawler_process is not None
+        folder = Path(tempfile.mkdtemp(prefix="lafka-demo-"))
+        listed, root = folder / "requests.jsonl", folder / "archive"
+        with serving_platforms() as (urls, bases):
+            listed.write_text("".join(f"{url}\n" for url in urls), "utf-8")
+            more = {"LAFKA_ARCHIVE": str(root), "LAFKA_PLATFORM_BASES": bases}
+            self.crawler_process.settings.setdict({**SETTINGS, **more}, priority="cmdline")
+            self.crawler_process.crawl("fileset", input=str(listed))
+            self.crawler_process.start()
+        for line in account_of_filesets(Filesets(root), listed):
+            print(line)

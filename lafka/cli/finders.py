@@ -46,16 +46,15 @@ class FindersCommand(Described, commands.ScrapyCommand):
         )
 
     def run(self, args: list[str], opts: Any) -> None:
-        from lafka.papers.finders import describe, find, kind_of  # noqa: PLC0415
+        from lafka.papers.finders import describe, look  # noqa: PLC0415
 
         try:
             check_args(args, 1)
             settle(self.settings, "finders")
             page = self._page("".join(args), opts.url)
-            found = find(page)
+            verdict = describe(page)
+            found, kind = look(page, verdict)
             if opts.explain:
-                verdict = describe(page)
-                kind = kind_of(page, found, verdict)
                 print(json_line({"kind": kind, "end": verdict.kind, "reason": verdict.reason}))
             for candidate in found:
                 print(json_line(candidate.as_json()))

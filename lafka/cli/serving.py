@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from argparse import ArgumentParser, Namespace
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,6 @@ from lafka.index.captures import index_captures
 from lafka.index.tables import IndexFiles
 from lafka.runs.terminals import program
 from lafka.runs.validation import positive
-from lafka.web.gateway_server import is_loopback
 from lafka.web.listed import ListHoldings
 from lafka.web.site import Site
 
@@ -42,7 +42,7 @@ def serve_holdings(verb: str, opts: Namespace, holdings: Callable[[], Holdings])
     for name in opts.name:
         if not _NAME.fullmatch(name):
             raise BadArgument(f"--name {name!r} is no name of a host, without a port")
-    if not serving.is_loopback(opts.bind):
+    if not is_loopback(opts.bind):
         print(
             f"{program()} {verb}: warning: {opts.bind} can be reached from elsewhere,"
             " and nobody is asked who he is",
@@ -51,6 +51,16 @@ def serve_holdings(verb: str, opts: Namespace, holdings: Callable[[], Holdings])
     serving.serve(
         holdings(), bind=opts.bind, port=int(opts.port), names=tuple(opts.name), begun=_tell_address
     )
+
+
+def is_loopback(bind: str) -> bool:
+    """Return whether nobody from elsewhere can reach *bind*; ``BadArgument`` for what is no
+    address.
+    """
+    try:
+        return ip_address(bind).is_loopback
+    except ValueError:
+        raise BadArgument(f"--bind {bind!r} is no IP address") from None
 
 
 def _tell_address(address: str) -> None:

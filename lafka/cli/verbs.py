@@ -33,7 +33,7 @@ VERBS = {
         "demo", "Serve a small site on loopback, archive its papers, show what came of it"
     ),
     "fetch": Verb("scrapys", "Fetch a URL using the Scrapy downloader"),
-    "fileset": Verb("fileset", "Archive one dataset, file by file; or read what is held of one"),
+    "fileset": Verb("datasets", "Archive one dataset, file by file; or read what is held of one"),
     "finders": Verb(
         "finders",
         "Print the candidates of a page, URL or FILE --url URL, as JSON lines, best first",
@@ -57,9 +57,9 @@ VERBS = {
         "scrapys", "Fetch a page and show what a crawl would find on it, by Scrapy's parse"
     ),
     "persist": Verb(
-        "persist", "Write results of filesets into SQLite or PostgreSQL; the last of a key stays"
+        "datasets", "Write results of filesets into SQLite or PostgreSQL; the last of a key stays"
     ),
-    "rebuild": Verb("checking", "Make suwafs again from their WARCs, all or those of some papers"),
+    "rebuild": Verb("mending", "Make suwafs again from their WARCs, all or those of some papers"),
     "recover": Verb("mending", "Copy into paper WARCs what killed runs left in raw/"),
     "repair": Verb(
         "mending", "Bring back what can be: one JSON line a deed, exit 1 if something is left"
@@ -77,7 +77,7 @@ VERBS = {
     "suwaf": Verb("fut", "Print the suwaf of a paper, and on stderr the WARC that it tells of"),
     "tobi": Verb("obi", "Take the templates of RePEc data into the obi store"),
     "topics": Verb(
-        "topics", "Make the Kafka topics of ingest, or tell how they differ: a line each"
+        "datasets", "Make the Kafka topics of ingest, or tell how they differ: a line each"
     ),
     "verify": Verb(
         "checking", "Check papers and filesets: one JSON line a problem, exit 1 if any is an error"

@@ -17,6 +17,7 @@ from lafka.storage.stopping import (
     TROUBLE_STAT,
     stop_crawl,
 )
+from lafka.storage.threads import the_reactor
 
 if TYPE_CHECKING:
     from typing import Self
@@ -76,8 +77,7 @@ async def crawled(
     crawler: Crawler, begin: Callable[[], Awaitable[None]], shutdown: Shutdown
 ) -> int:
     """Let *crawler* begin and end, or stop by *shutdown*; the exit code for it."""
-    from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
-
+    reactor = the_reactor()
     shutdown.attend(lambda: reactor.callFromThread(stop_crawl, crawler, SHUTDOWN))
     if shutdown.asked:
         return STOPPED

@@ -9,7 +9,7 @@ import asyncio
 import json
 import logging
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -18,7 +18,7 @@ from scrapy import Spider, signals
 
 from lafka.capture.run import Run
 from lafka.errors import BadList, Stopped, StorageTrouble
-from lafka.filesets.archive.filesets import Filesets
+from lafka.filesets.archive.filesets import FilesetRecovery, Filesets, recover
 from lafka.filesets.archive.index import HitIndex
 from lafka.filesets.bundles.children import BundleChildren
 from lafka.filesets.crawling.arguments import ARGUMENTS, GUESTS, Arguments, Sizes
@@ -49,7 +49,7 @@ from lafka.storage.stopping import (
     stop_for_storage,
     stopping_for,
 )
-from lafka.storage.threads import run_aside
+from lafka.storage.threads import run_aside, the_reactor
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -122,6 +122,10 @@ class FilesetSpider(Spider):
         crawler.signals.connect(spider.spider_closed, signal=signals.spider_closed)
         crawler.signals.connect(spider.engine_stopped, signal=signals.engine_stopped)
         return spider
+
+    def recover(self, *, keep: bool, stopped: Callable[[], bool]) -> Iterator[FilesetRecovery]:
+        """Store what dead runs have captured, as ``lafka.filesets.archive.filesets.recover``."""
+        return recover(self.filesets, keep=keep, stopped=stopped)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -283,10 +287,8 @@ class FilesetSpider(Spider):
             self.rows.write(self.run.name, zip(told, results, strict=True))
             self.shop.index.tell([_key(result) for result in results if result["hit"]])
         except BadDatabase as error:
-            from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
-
             note_source_trouble(self.crawler, str(error))
-            reactor.callFromThread(stop_crawl, self.crawler, DATABASE_TROUBLE)
+            the_reactor().callFromThread(stop_crawl, self.crawler, DATABASE_TROUBLE)
 
     def _meet_brokers(self) -> None:
         """Begin to read and to publish, where topics are asked for."""

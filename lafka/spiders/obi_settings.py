@@ -29,7 +29,7 @@ def the_store(settings: BaseSettings, *, create: bool = False) -> ObiStore:
 
 def store_root(settings: BaseSettings) -> str:
     """The folder of the obi store that is set; ``BadArgument`` where it is the archive's."""
-    root = settings["LAFKA_OBJECT_STORE"]
+    root: str = settings["LAFKA_OBJECT_STORE"]
     is_said = (settings.getpriority("LAFKA_ARCHIVE") or 0) >= PRIORITIES["cmdline"]
     if is_said and Path(root).resolve() == Path(settings["LAFKA_ARCHIVE"]).resolve():
         raise BadArgument(f"LAFKA_OBJECT_STORE and LAFKA_ARCHIVE are both {root}")

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -105,16 +106,31 @@ def test_what_is_rare_is_left_to_scrapy(archive: Path, args: tuple[str, ...], sa
     assert b"Traceback" not in done.stderr
 
 
-def test_scrapy_finds_all_our_commands_under_the_same_names() -> None:
-    """In a process of its own: with ``scrapy``, Scrapy is there before our commands are."""
+@pytest.mark.parametrize("kind", ["folder", "egg"])
+def test_scrapy_finds_all_our_commands_under_the_same_names(kind: str, tmp_path: Path) -> None:
+    """In a process of its own: with ``scrapy``, Scrapy is there before our commands are.
+
+    scrapyd takes them from an egg, which is a zip file.
+    """
+    place = ROOT
+    if kind == "egg":
+        place = tmp_path / "lafka.egg"
+        with zipfile.ZipFile(place, "w") as egg:
+            for path in (ROOT / "lafka").rglob("*.py"):
+                egg.write(path, path.relative_to(ROOT))
     code = (
         "from scrapy.cmdline import _get_commands_from_module as found;"
-        "print(*found('lafka.cli.commands', inproject=True))"
+        "print(*found('lafka.cli.commands', inproject=True));"
+        "import lafka; print(lafka.__file__)"
     )
     told = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert told.stdout.split() == [*VERBS]
+        [sys.executable, "-c", code],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(place)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    *names, file = told.stdout.split()
+    assert file.startswith(f"{place}{os.sep}")
+    assert names == [*VERBS]
     assert len(VERBS) > 15
 
 

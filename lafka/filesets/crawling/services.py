@@ -27,7 +27,7 @@ from lafka.filesets.model.bundles import BundleLimits
 from lafka.filesets.walk import Rules
 from lafka.politeness.failures import not_the_sites
 from lafka.storage.stopping import stop_for_storage, stopping_for
-from lafka.storage.threads import Threads
+from lafka.storage.threads import Threads, the_reactor
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -196,9 +196,7 @@ class CrawlWire:
 
     def call(self, work: Callable[[], object]) -> object:
         """Have *work* done in the reactor's thread."""
-        from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
-
-        return reactor.callFromThread(work)
+        return the_reactor().callFromThread(work)
 
     async def bind(self, owner: int, fileset: str, captures: list[str]) -> None:
         """Note in the raw log whose *captures* are: a recovery stores them by it."""
