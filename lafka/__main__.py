@@ -7,7 +7,7 @@ def main() -> int:
     """Do what the command line says; the exit code, 130 where it was interrupted."""
     try:
         # Here, for it takes most of a second, in which Ctrl-C shall give no traceback.
-        from lafka.commands._shared.entry import main as run  # noqa: PLC0415
+        from lafka.cli.entry import main as run  # noqa: PLC0415
 
         return run()
     except KeyboardInterrupt:

@@ -32,7 +32,7 @@ from lafka.storage.threads import Threads
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from lafka.archec.files.fobi_store import FobiKeeper, FobiRules
+    from lafka.archec.files.fobi_thread import FobiThread
 
 logger = logging.getLogger(__name__)
 
@@ -133,23 +133,16 @@ class ObiStorePipeline:
     of the database stops the crawl.
     """
 
-    def __init__(self, crawler: Crawler, run: Run, *, rules: FobiRules, keep: bool) -> None:
-        from lafka.archec.files.fobi_thread import FobiThread  # noqa: PLC0415  no other crawl needs it
-
+    def __init__(self, crawler: Crawler, run: Run) -> None:
         self._crawler = crawler
         self._run = run
-        self._rules = rules
-        self._keep = keep
-        self._thread = FobiThread(self._begin, self._release)
+        self._thread: FobiThread = crawler.spider.keeping(self._release)  # type: ignore[union-attr]
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        if not hasattr(crawler.spider, "database"):
+        if not hasattr(crawler.spider, "keeping"):
             raise NotConfigured
-        from lafka.spiders.obi_settings import fobi_rules  # noqa: PLC0415
-
-        keep = crawler.settings.getbool("LAFKA_KEEP_RAW")
-        return cls(crawler, Run.of(crawler), rules=fobi_rules(crawler.settings), keep=keep)
+        return cls(crawler, Run.of(crawler))
 
     async def open_spider(self) -> None:
         """Take up what killed runs left, before the first fobi is asked for."""
@@ -159,34 +152,6 @@ class ObiStorePipeline:
             raise CloseSpider(self._told(error)) from error
         if reason := stopping_for(self._crawler):
             raise CloseSpider(reason)
-
-    def _begin(self) -> FobiKeeper:
-        from lafka.archec.files.fobi_recovery import Obis, recover_fobis  # noqa: PLC0415
-        from lafka.archec.files.fobi_store import FobiKeeper  # noqa: PLC0415
-        from lafka.archec.records.opening import open_records  # noqa: PLC0415
-        from lafka.spiders.obi_settings import INODES_LOW  # noqa: PLC0415
-
-        spider: Any = self._crawler.spider
-        store, records = spider.store, open_records(spider.store, spider.database)
-        if (share := store.free_inodes()) < INODES_LOW:
-            logger.warning("%.1f%% of the disk's inodes are free", 100 * share)
-        obis = Obis(store=store, records=records, rules=self._rules)
-        found = recover_fobis(
-            obis, keep=self._keep, stopped=lambda: bool(stopping_for(self._crawler))
-        )
-        for one in found:
-            if one.taken:
-                logger.info(
-                    "Recovered %s: %d gatherings ended, %d fobis stored",
-                    f"the run {one.run}" if one.run else "a gathering without a raw log",
-                    one.taken.ended,
-                    one.taken.stored,
-                )
-            for problem in one.problems:
-                logger.error("%s", problem)
-        keeper = FobiKeeper(store, records, run=self._run.name, rules=self._rules)
-        keeper.begin()
-        return keeper
 
     def _release(self, owner: int) -> None:
         with storage(self._run.root / "raw"):
@@ -294,11 +259,9 @@ class FilesetPipeline:
         await _taken_up(self._crawler, self._threads.run(self._recover))
 
     def _recover(self) -> None:
-        from lafka.filesets.archive.filesets import recover as recover_filesets  # noqa: PLC0415
-
-        filesets = self._crawler.spider.filesets  # type: ignore[union-attr]
+        spider: Any = self._crawler.spider
         stopped = lambda: bool(stopping_for(self._crawler))  # noqa: E731
-        for found in recover_filesets(filesets, keep=self._keep, stopped=stopped):
+        for found in spider.recover(keep=self._keep, stopped=stopped):
             logger.info("Recovered the run %s: %d captures stored", found.run, found.captures)
             for problem in found.problems:
                 logger.error("%s", problem)

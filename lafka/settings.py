@@ -13,7 +13,7 @@ BOT_NAME = "lafka"
 SPIDER_MODULES = ["lafka.spiders"]
 NEWSPIDER_MODULE = "lafka.spiders"
 SPIDER_LOADER_CLASS = "lafka.spiders.loading.LoaderByName"
-COMMANDS_MODULE = "lafka.commands"
+COMMANDS_MODULE = "lafka.cli.commands"
 
 # Lafka's own --------------------------------------------------------------------------------
 
@@ -22,6 +22,7 @@ LAFKA_COLLECTION = None  # what the archive is marked with; RePEc for a new one
 LAFKA_CONTACT = ""  # an address or page that site owners can turn to; goes into the user agent
 LAFKA_LINKS = "ranked"
 LAFKA_LINKS_MAX = 50
+LAFKA_LOOK_INSIDE = True  # at a fut's first pages, where pypdfium2 is installed
 LAFKA_EXCLUDE = None  # a file of pid patterns that are not asked for
 LAFKA_KEEP_RAW = False
 LAFKA_RAW_SIZE = 1_000_000_000  # bytes after which a raw WARC file is followed by the next
@@ -84,7 +85,7 @@ LAFKA_FILESETS_MAX = 20  # filesets side by side
 LAFKA_LANDING_MAX = "128Mi"  # bytes of a landing page
 LAFKA_ITEMS = None  # the folder of items, or s3://BUCKET/PREFIX; None: items/ in the archive
 LAFKA_ITEM_COLLECTION = "datasets"  # what item.json names as the item's collection
-LAFKA_INVENIO_HOSTS: list[str] = []  # hosts of InvenioRDM beside those that are known
+LAFKA_INVENIO_HOSTS: list[str] = []  # of InvenioRDM; others are found by their API
 LAFKA_PLATFORM_BASES: dict[str, str] = {}  # host -> base URL that is asked instead
 LAFKA_TOKENS = None  # a JSON file, mode 0600: host -> {"header": .., "value": ..}
 
@@ -146,7 +147,7 @@ EXTENSIONS: dict[str, int] = {
     "lafka.runs.live.LiveLine": -50,  # before what logs at the start; off without a terminal
     "lafka.runs.progress.Progress": 0,
     "lafka.runs.progress.ContactCheck": 0,
-    "lafka.runs.closing.LastItems": 0,
+    "lafka.runs.exits.LastItems": 0,
 }
 SCHEDULER_PRIORITY_QUEUE = "lafka.politeness.HostQueue"
 # scrapy.core.downloader.Downloader, in which hosts that drip take all places.

@@ -42,7 +42,7 @@ ASKED = {
     ("papers/archive/copy_out.py", "_hand_out_file"): "-o FILE is written over, as cp(1) does",
     ("storage/outputs.py", "write_output"): "-o FILE is written over, as cp(1) does",
     ("storage/outputs.py", "_opened"): "a device or a pipe is written into",
-    ("commands/_shared/sheets.py", "_by_file"): "--sqlite FILE is written over, as cp(1) does",
+    ("cli/sheets.py", "_by_file"): "--sqlite FILE is written over, as cp(1) does",
     ("papers/archive/archives.py", "adopt"): "--adopt moves a WARC, once it has its second name",
 }
 """Functions that do it since they were asked to, by name, to the very file."""

@@ -23,7 +23,7 @@ from tests.starts import ROOT
 T = TypeVar("T")
 SHORT, ALL, BEYOND = SUITES = ("short", "all", "beyond")
 DRAWN = 20
-"""Forms of each kind in the short suite."""
+"""Forms of each kind in the short suite; fewer where each form is a crawl of its own."""
 EXAMPLES = {SHORT: 25, ALL: 200, BEYOND: 200}
 """What hypothesis tries of a property."""
 SERVERS = {
@@ -105,7 +105,9 @@ def _short(items: Sequence[pytest.Item]) -> set[pytest.Item]:
 
 
 def _is_property(item: pytest.Item) -> bool:
-    """Whether hypothesis tries more examples of it in a longer suite."""
+    """Whether it tries more in a longer suite: examples of hypothesis, forms that it draws."""
+    if item.get_closest_marker("draws"):
+        return True
     return bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
 
 

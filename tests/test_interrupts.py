@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lafka import __main__ as program
-from lafka.commands._shared.base import INTERRUPTED, attempt
+from lafka.cli.base import INTERRUPTED, attempt
 from tests import starts
 from tests.stores import Store, pdf
 
@@ -79,7 +79,7 @@ def test_any_command_is_interrupted_with_its_name(capsys: pytest.CaptureFixture[
 ATTEMPTED = """
 import sys
 from lafka import __main__ as program
-from lafka.commands._shared.base import INTERRUPTED, attempt
+from lafka.cli.base import INTERRUPTED, attempt
 from lafka.errors import BadArgument
 def work():
     print("x" * 100_000 if sys.argv[1] == "much" else "x")
@@ -144,14 +144,14 @@ class Interrupting:
     """A finder of modules at which somebody presses Ctrl-C."""
 
     def find_spec(self, name: str, *_: object) -> None:
-        if name == "lafka.commands._shared.entry":
+        if name == "lafka.cli.entry":
             raise KeyboardInterrupt
 
 
 def test_a_tick_of_ctrl_c_while_the_program_starts_is_one_line_too(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delitem(sys.modules, "lafka.commands._shared.entry", raising=False)
+    monkeypatch.delitem(sys.modules, "lafka.cli.entry", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
     assert program.main() == INTERRUPTED
     assert capsys.readouterr() == ("", "lafka: interrupted\n")

@@ -107,10 +107,9 @@ def _environment(home: Path) -> dict[str, str]:
     return {**kept, "PYTHONPATH": os.pathsep.join(paths), "HOME": str(home), "NO_PROXY": "*"}
 
 
-@pytest.fixture
-def daemon(tmp_path: Path) -> Iterator[Daemon]:
-    folder = tmp_path / "scrapyd"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    folder = tmp_path_factory.mktemp("scrapyd")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -141,10 +140,10 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-@pytest.fixture
-def deployed(daemon: Daemon, tmp_path: Path) -> Daemon:
+@pytest.fixture(scope="module")
+def deployed(daemon: Daemon, tmp_path_factory: pytest.TempPathFactory) -> Daemon:
     """scrapyd-deploy from a copy of what git has: it leaves build/ and setup.py behind."""
-    copy = tmp_path / "deployed"
+    copy = tmp_path_factory.mktemp("deployed") / "lafka"
     _copy_project(copy)
     cfg = copy / "scrapy.cfg"
     cfg.write_text(cfg.read_text().replace("http://127.0.0.1:6800", daemon.url))

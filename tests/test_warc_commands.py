@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from scrapy.settings import Settings
 
-from lafka.commands.warc import VERBS, Command
+from lafka.cli.verbs import made
+from lafka.cli.warc import VERBS
 from lafka.warc.format.records import Record
 from lafka.warc.writing.builders import Builder
 from tests import starts
@@ -31,7 +32,7 @@ def warc(capfdbinary) -> Callable[..., Said]:
     """Run a verb; its exit code, what it wrote, what it said on standard error."""
 
     def run(*args: str | Path) -> Said:
-        command, parser = Command(), ArgumentParser(prog="scrapy warc")
+        command, parser = made("warc"), ArgumentParser(prog="scrapy warc")
         command.settings = Settings()
         command.add_options(parser)
         try:

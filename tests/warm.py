@@ -24,12 +24,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("lafka.commands", "lafka.politeness", "lafka.spiders", "scrapy.commands",
+PACKAGES = ("lafka.cli", "lafka.politeness", "lafka.spiders", "scrapy.commands",
             "scrapy.downloadermiddlewares", "scrapy.spidermiddlewares")  # fmt: skip
 MODULES = (
     "lafka.runs.feed", "lafka.pipelines", "lafka.runs.progress",
     "lafka.papers.archive.repairs", "lafka.capture.handler", "lxml.html",
-    "protego", "queuelib", "scrapy.cmdline",
+    "lafka.cli.commands", "protego", "queuelib", "scrapy.cmdline",
     "scrapy.core.downloader.handlers.http11", "scrapy.core.scheduler",
     "scrapy.extensions.closespider",
     "scrapy.extensions.corestats", "scrapy.extensions.feedexport", "scrapy.extensions.logstats",

@@ -26,7 +26,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urldefrag, urlsplit
 
 from OpenSSL import SSL
@@ -58,6 +58,7 @@ from lafka.capture.taps import HEAD_LIMIT, BadTls, HandshakeCut, ReadingLimits, 
 from lafka.capture.terms import DownloadTerms, SettingsOfDownloads
 from lafka.errors import BadHttp, BadUrl
 from lafka.politeness.failures import causes
+from lafka.storage.threads import the_reactor
 from lafka.urls import LONGEST_URL
 
 if TYPE_CHECKING:
@@ -114,10 +115,8 @@ class ExactDownloadHandler:
         settings = crawler.settings
         if not settings.getbool("TWISTED_REACTOR_ENABLED"):
             raise NotConfigured(f"{type(self).__name__} requires a Twisted reactor.")
-        from twisted.internet import reactor  # noqa: PLC0415  whichever the crawl has installed
-
         _install_twisted_idna_fallbacks()
-        self._reactor: Any = reactor
+        self._reactor = the_reactor()
         self._clock = clock
         self._allowed = networks(settings.getlist("LAFKA_ALLOWED_NETWORKS"))
         self._limits = ReadingLimits(
@@ -131,7 +130,7 @@ class ExactDownloadHandler:
         self._settings = SettingsOfDownloads(crawler)
         self._in_flight = InFlight.from_crawler(crawler)
         self._client = Client(
-            GuardedReactor(reactor, self._allowed),
+            GuardedReactor(self._reactor, self._allowed),
             _load_context_factory_from_settings(crawler),
             kept=settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"),
         )

@@ -24,8 +24,7 @@ from twisted.python.failure import Failure
 from twisted.web.client import ResponseFailed, ResponseNeverReceived
 
 from lafka.capture import certificates
-from lafka.capture.client.answers import AnswerHead, AnswerReader, Piece
-from lafka.capture.client.beginnings import Beginning
+from lafka.capture.client.answers import AnswerHead, AnswerReader, Beginning, Piece
 from lafka.capture.exchanges import Exchange, Secured, Truncated, without_secrets
 from lafka.capture.sinks import BodySink
 from lafka.errors import BadHttp, SiteError, StorageTrouble

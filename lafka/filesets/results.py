@@ -9,7 +9,9 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import signal
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,10 +22,10 @@ from typing import Any, Protocol
 from lafka.errors import BadArgument, LafkaError, StorageTrouble
 from lafka.filesets.model.messages import check_result
 from lafka.filesets.model.rows import Row, Rows, rows_of
-from lafka.jobs.database import Away, Refused
+from lafka.jobs.database import Away, BadDatabase, Database, Refused, opened
 from lafka.jobs.kafka import Message as Read
+from lafka.jobs.kafka.consuming import Reader
 from lafka.jobs.kafka.places import Place, properties
-from lafka.jobs.kafka.reading import Reader
 from lafka.jobs.kafka.topics import Topic
 from lafka.jobs.lines import ahead, batches, short_turns
 from lafka.storage.folders import sync_folder
@@ -167,14 +169,13 @@ def dead_letters(root: Path | str, path: str | None) -> Iterator[Callable[[Dead]
 def burying(place: Path) -> Callable[[Dead], None]:
     """Return what appends each dead letter, synced, to the file *place*.
 
-    A line has ``place``, ``reason`` and the message in base64 as ``data``. The file is made when
-    it is needed. ``StorageTrouble``.
+    A line of a topic's message has ``topic``, ``partition``, ``offset``, ``base64`` and ``reason``;
+    one of a line of a file has ``place``, ``reason``, and the line in base64 as ``data``. The file
+    is made when it is needed. ``StorageTrouble``.
     """
 
     def bury(dead: Dead) -> None:
-        data = base64.b64encode(dead.message.data).decode("ascii")
-        told = {"place": dead.message.place, "reason": dead.reason, "data": data}
-        line = json.dumps(told, ensure_ascii=False) + "\n"
+        line = json.dumps(_letter(dead), ensure_ascii=False) + "\n"
         try:
             is_new = not place.exists()
             with place.open("ab", buffering=0) as file:
@@ -188,10 +189,25 @@ def burying(place: Path) -> Callable[[Dead], None]:
     return bury
 
 
+_OF_TOPIC = re.compile(r"([A-Za-z0-9._-]+)/([0-9]+)@([0-9]+)")
+
+
+def _letter(dead: Dead) -> dict[str, Any]:
+    """What the line of *dead* says."""
+    message, reason = dead.message, dead.reason
+    data = base64.b64encode(message.data).decode("ascii")
+    if found := _OF_TOPIC.fullmatch(message.place):
+        topic, partition, offset = found.groups()
+        where = {"topic": topic, "partition": int(partition), "offset": int(offset)}
+        return {**where, "base64": data, "reason": reason}
+    return {"place": message.place, "reason": reason, "data": data}
+
+
 BATCH = 500
 LONGEST_LINE = 32 << 20
 """Bytes of a result: more than any topic takes."""
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0  # seconds between two tries
+_PATIENCE = 8.0  # the longest of those waits in a crawl
 
 
 class Tables(Protocol):
@@ -306,6 +322,47 @@ class Persister:
     def _refuse(self, message: Message, reason: str) -> None:
         self.account.refused += 1
         self.dead(Dead(message=message, reason=reason))
+
+
+class CrawlRows:
+    """Writes the results of a crawl without brokers into the database at *place*.
+
+    It is opened with the first of them, in the thread that brings them. What a check refuses goes
+    to *dead*. A database that is away is waited for some seconds, not where *is_over* says that
+    the crawl ends.
+    """
+
+    def __init__(
+        self, place: str, dead: Callable[[Dead], object], is_over: Callable[[], bool]
+    ) -> None:
+        self._place = place
+        self._dead = dead
+        self._is_over = is_over
+        self._persister: Persister | None = None
+        self._database: Database | None = None
+
+    def write(self, run: str, results: Iterable[tuple[bytes, Mapping[str, Any]]]) -> None:
+        """Write *results*, lines of the feed of *run*, but for those of no request.
+
+        ``BadDatabase`` where it cannot be used, or stays away; ``StorageTrouble``.
+        """
+        if self._persister is None:
+            self._database = opened(self._place)
+            self._persister = Persister(database=self._database, dead=self._dead, wait=self._wait)
+        self._persister.put([
+            Prepared(message=Message(place=run, data=line), rows=rows_of(result))
+            for line, result in results
+            if all(result["request"].get(name) for name in ("ingest_type", "base_url"))
+        ])  # fmt: skip
+
+    def _wait(self, seconds: float, sentence: str) -> None:
+        if seconds > _PATIENCE or self._is_over():
+            raise BadDatabase(sentence)
+        time.sleep(seconds)
+
+    def close(self) -> None:
+        if self._database is not None:
+            self._database.close()
 
 
 def parse(data: bytes) -> dict[str, Any]:

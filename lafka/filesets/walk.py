@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,11 +24,12 @@ from lafka.filesets.model.types import (
     FilesetPlatformItem,
     IngestStrategy,
     NoStrategy,
+    NotThisPlatform,
     PlatformError,
     PlatformRestrictedError,
     Status,
 )
-from lafka.filesets.platforms import helpers, matching
+from lafka.filesets.platforms import helpers, matches
 from lafka.filesets.platforms.platform import FilesetPlatformHelper, is_restricted
 from lafka.filesets.strategies import STRATEGIES
 from lafka.filesets.strategies.strategy import Held, HeldVersion, NothingHeld
@@ -106,13 +108,33 @@ def walk(
     result = _told(request, Status.NO_PLATFORM_MATCH, landing=landing)
     bad = _bad_landing(resource)
     biblio = (landing.html_biblio if bad is None else None) or HtmlBiblio()
-    helper = matching(rules.helpers, request, resource, biblio)
+    for helper in matches(rules.helpers, request, resource, biblio):
+        if bad is not None and (not helper.has_api or resource.status in _GONE):
+            continue
+        told = replace(result, lafka={"landing": bad}) if bad is not None else result
+        with suppress(NotThisPlatform):
+            return (
+                yield from _walked(
+                    helper, told, request, resource, biblio, rules=rules, held=held, free=free
+                )
+            )
     if bad is not None:
-        if helper is None or not helper.has_api or resource.status in _GONE:
-            return replace(result, status=bad, error_message=f"{resource.url}: {bad}")
-        result = replace(result, lafka={"landing": bad})
-    if helper is None:
-        return replace(result, error_message=f"{resource.url}: no platform that is known")
+        return replace(result, status=bad, error_message=f"{resource.url}: {bad}")
+    return replace(result, error_message=f"{resource.url}: no platform that is known")
+
+
+def _walked(
+    helper: FilesetPlatformHelper,
+    result: IngestResult,
+    request: IngestRequest,
+    resource: Resource,
+    biblio: HtmlBiblio,
+    *,
+    rules: Rules,
+    held: Callable[[IngestStrategy], Held],
+    free: int | None,
+) -> Walking:
+    """The walk with *helper*; ``NotThisPlatform`` where the page is not of its platform."""
     try:
         asked = replace(request, latest=request.latest or rules.latest)
         item = yield from _item(helper, asked, resource, biblio, rules)
@@ -127,6 +149,8 @@ def walk(
         strategy = _strategy(helper, request, item, rules)
         yield Claim(item=item, strategy=strategy)
         done = yield from _archived(request, item, strategy, rules, held(strategy))
+    except NotThisPlatform:
+        raise
     except PlatformError as error:
         return _failed(result, error)
     return _with_archived(result, item, done)
@@ -241,7 +265,7 @@ def _archived(
         existing = STRATEGIES[strategy](held).check_existing(item)
         if existing is not None and (existing.status == Status.MISMATCH_EXISTING or not anew):
             return existing
-    made = STRATEGIES[strategy](NothingHeld() if anew else held, _limits(request, rules))
+    made = STRATEGIES[strategy](held, _limits(request, rules), anew=anew)
     return (yield from made.process(item))
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from lafka.errors import BadWarc
 from lafka.keeping.contents import Contents, chained
+from lafka.warc.format.base import WARC_FIELDS
 from lafka.warc.format.records import (
     HTTP_RESPONSE,
     IDENTICAL_PAYLOAD,
@@ -163,6 +164,20 @@ class RecordGroup:
         length = len(head) + made.length + len(RECORD_END)
         offset = self._place(record_id, head, length)
         return PlannedRecord(id=record_id, offset=offset, block=offset + len(head), length=length)
+
+    def add_metadata(self, record: StoredRecord, block: bytes) -> PlannedRecord:
+        """Plan a metadata record, *block* in warc-fields, on a response (WARC/1.1 section 6.6).
+
+        It refers to the revisit where that stands in the response's place.
+        """
+        made = derived_id(record, "metadata")
+        fields = start("metadata", made, record.fields.first("WARC-Date"), record.url)
+        answer = record.id if self.holds(record.id) else derived_id(record, "revisit")
+        fields.add("WARC-Refers-To", answer)
+        if info := record.fields.first("WARC-Warcinfo-ID"):
+            fields.add("WARC-Warcinfo-ID", info)
+        fields.add("Content-Type", WARC_FIELDS)
+        return self.add(Record(fields=fields, block=block))
 
     def _place(self, record_id: str, head: bytes, length: int) -> int:
         """Count a record of *length* bytes in; the byte at which it will stand."""

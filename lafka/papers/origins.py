@@ -7,13 +7,15 @@ knows its value, and the proof's own table, which shares nothing with this one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lafka.warc.format.fields import Fields, one_line
 
 PAPER_ID = "Paper-Id"
 FUTLI = "Futli"
+FUT = "fut"
+"""The label, in a metadata record, of what is thought to be the fut."""
 LEGACY_SOURCE = "Legacy-Source"
 """Of a capture that was pulled: the gateway. No suwaf has it: the time is that of the memento."""
 NAMES = {
@@ -21,8 +23,15 @@ NAMES = {
     "html_url": "HTML-Url",
     "html_date": "HTML-Date",
     "label": "Label",
+    "inside": "Inside",
 }
-"""Key of a suwaf's entry -> field of a capture's warcinfo (requirement paper, section 4)."""
+"""Key of a suwaf's entry -> field of a capture's warcinfo (requirement paper, section 4).
+
+``Inside`` stands in a metadata record behind the fut, with a ``Label`` that goes before that of the
+warcinfo: it is known once the fut is had.
+"""
+TITLE_INSIDE = "title"
+"""What a fut has inside that bears the title of its paper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,13 +40,35 @@ class Origin:
 
     ``html_url`` and ``html_date`` are those of the page on which it was found, the date cut to
     seconds, ``YYYY-MM-DDThh:mm:ssZ``. ``label`` is empty for what is thought to be the fut, else
-    ``supplement`` or ``other``.
+    ``supplement`` or ``other``. ``inside`` is what the fut's first pages say (``finders.inside``),
+    empty where they say nothing.
     """
 
     found_by: str = ""
     html_url: str = ""
     html_date: str = ""
     label: str = ""
+    inside: str = ""
+
+    def looked_into(self, inside: str) -> Origin:
+        """Return the origin of a fut that *inside* was seen in, with the label that it makes.
+
+        What the list itself names stays the fut, and what the page calls a supplement stays one.
+        """
+        label = self.label
+        if inside and self.found_by and label != "supplement":
+            label = _LABELS.get(inside, "other")
+        return replace(self, inside=inside, label=label)
+
+    def metadata(self) -> bytes:
+        """The block of the metadata record that says what was seen inside, and the label."""
+        fields = Fields([(NAMES["label"], self.label or FUT), (NAMES["inside"], self.inside)])
+        return fields.to_bytes()
+
+    def described(self, metadata: Fields) -> Origin:
+        """Return this with what a metadata record says of the fut."""
+        label, inside = (metadata.first(NAMES[key]) for key in ("label", "inside"))
+        return replace(self, label="" if label == FUT else label, inside=inside) if inside else self
 
     def fields(self) -> Iterator[tuple[str, str]]:
         """The fields of a warcinfo, each on one line; none for what is empty."""
@@ -66,3 +97,4 @@ class Origin:
 
 
 FUTLI_ITSELF = Origin()
+_LABELS = {TITLE_INSIDE: "", "supplement": "supplement"}

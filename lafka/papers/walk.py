@@ -147,6 +147,7 @@ class Trail:
     to a PDF, PDFs, or a payload of another type. ``pending`` are candidates not asked yet, in
     order, those of a viewer in ``viewer_pending``; ``asked`` is the one whose answer is awaited.
     ``tail``: how many may be asked for that do not promise the fut, unless ``links`` is ``all``.
+    ``titles``: what the splap calls the paper.
     ``partly``: the splap has more candidates than were looked for so far. ``outcome`` is None until
     the trail has ended.
 
@@ -163,6 +164,7 @@ class Trail:
     pending: tuple[Candidate, ...] = ()
     viewer_pending: tuple[Candidate, ...] = ()
     tail: int = TAIL
+    titles: tuple[str, ...] = ()
     asked: Candidate | None = None
     tried: tuple[Attempt, ...] = ()
     partly: bool = False
@@ -238,13 +240,13 @@ class Trail:
         verdict: Outcome = Outcome.SPLAP_ONLY,
         reason: str = "",
         tail: int = TAIL,
+        titles: tuple[str, ...] = (),
     ) -> Trail:
-        """The trail with all *candidates* of its splap; *verdict*, *reason* and *tail* as in
-        answered.
-        """
+        """The trail with all *candidates* of its splap; the others are as in answered."""
         assert self.splap is not None
         known = {self.futli.url, self.splap.url, *(t.candidate.url for t in self.tried)}
-        trail = replace(self, pending=self._new(candidates, known), partly=False, tail=tail)
+        pending = self._new(candidates, known)
+        trail = replace(self, pending=pending, partly=False, tail=tail, titles=titles)
         if self.no_fut is Outcome.SPLAP_ONLY:
             trail = replace(trail, no_fut=verdict, error=_NAMED.get(verdict, reason))
         return trail
@@ -334,22 +336,22 @@ class Trail:
         reason: str = "",
         partly: bool = False,
         tail: int = TAIL,
+        titles: tuple[str, ...] = (),
     ) -> Trail:
         """The trail after *capture* answered the ask.
 
         *candidates* are those of the page that it is, surest first; *partly*: as far as they were
         looked for; *tail*: how many are worth a request there that do not promise the
-        fut. *verdict* is what the page is: ``splap-only``, ``bot-challenge`` or ``login``,
-        *reason* a few words about it. An error status with a bot challenge for its page is a bot
-        challenge.
+        fut; *titles*: what the page calls its paper. *verdict* is what the page is:
+        ``splap-only``, ``bot-challenge`` or ``login``, *reason* a few words about it. An error
+        status with a bot challenge for its page is a bot challenge.
         """
         if verdict is Outcome.BOT_CHALLENGE and capture.outcome in _GUARDED:
             capture = replace(capture, outcome=verdict, error="the page is a bot challenge")
         trail = replace(self, requests=self.requests + capture.requests)
         if self.splap is None:
-            return replace(
-                trail._begun(capture, candidates, verdict, reason), partly=partly, tail=tail
-            )
+            trail = trail._begun(capture, candidates, verdict, reason)
+            return replace(trail, partly=partly, tail=tail, titles=titles)
         assert self.asked is not None
         return trail._tried(self.asked, capture, candidates, verdict)
 
@@ -367,7 +369,7 @@ class Trail:
         # What it was redirected to has answered too.
         trail = trail._without({capture.url, *(e.url for e in capture.exchanges)}, asked=None)
         if capture.is_pdf:
-            return trail._found(capture) if self._keeps(candidate) else trail
+            return trail._found(capture) if self._keeps(candidate, capture) else trail
         if capture.is_unended:
             trail = trail._found(capture)
         if _is_sure(candidate) and outcome in _NAMED and trail.no_fut is Outcome.SPLAP_ONLY:
@@ -376,11 +378,14 @@ class Trail:
             return trail._viewed(capture, candidates)
         return trail
 
-    def _keeps(self, candidate: Candidate) -> bool:
-        """Return whether a PDF from *candidate* goes into this paper's WARC; others' do not."""
+    def _keeps(self, candidate: Candidate, capture: Capture) -> bool:
+        """Return whether a PDF from *candidate* goes into this paper's WARC; others' do not.
+
+        What was seen in it may keep it: never the reverse.
+        """
         if self.policy.links is Links.ALL or candidate.label != "other":
             return True
-        return candidate.probability >= KEPT
+        return candidate.probability >= KEPT or not capture.ask.origin.label
 
     def _is_splap(self, capture: Capture) -> bool:
         """Return whether *capture* is the splap once more: what many sites show who may not have

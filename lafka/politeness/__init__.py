@@ -8,8 +8,8 @@ meet in ``hosts`` (who is parked, who is set aside) and judge nothing about pape
 """
 
 from lafka.politeness.cookies import TrailCookiesMiddleware
-from lafka.politeness.delays import HostDelays
 from lafka.politeness.failures import is_bad_http, is_connection_failure, is_tls
+from lafka.politeness.hosts import HostDelays
 from lafka.politeness.queue import HostQueue
 from lafka.politeness.redirects import (
     RedirectLoop,

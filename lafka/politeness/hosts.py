@@ -1,4 +1,4 @@
-"""The hosts of a run: which are parked and until when, which are set aside."""
+"""The hosts of a run: which are parked and until when, which are set aside; their own delays."""
 
 from __future__ import annotations
 
@@ -6,9 +6,43 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy import Request, signals
 
 from lafka.errors import printable
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+
+class HostDelays:
+    """Keeps the delay of a slot from falling below the one that DOWNLOAD_SLOTS gives it.
+
+    AutoThrottle takes that delay for a beginning and lowers it with each answer. This extension
+    stands behind it, so it raises the delay again after each answer, and before the slot sends a
+    request.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        delays = cls(crawler)
+        for signal in (signals.request_reached_downloader, signals.response_downloaded):
+            crawler.signals.connect(delays.keep, signal)
+        return delays
+
+    def keep(self, request: Request) -> None:
+        assert self._crawler.engine is not None
+        downloader = self._crawler.engine.downloader
+        key = str(request.meta.get(downloader.DOWNLOAD_SLOT))
+        slot = downloader.slots.get(key)
+        least = downloader.per_slot_settings.get(key, {}).get("delay")
+        if slot is not None and least is not None:
+            slot.delay = max(slot.delay, float(least))
+
 
 NAMED_MAX = 1000
 """Hosts of a kind that are named in the run's report; others are only counted."""

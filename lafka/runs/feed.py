@@ -25,6 +25,7 @@ from lafka.runs.reporting import RunReports
 from lafka.storage.chains import NO_CHAIN, chained_lines, split_chain
 from lafka.storage.folders import make_folders, sync_folder
 from lafka.storage.stopping import close_for_storage, note_storage_trouble
+from lafka.storage.threads import the_reactor
 from lafka.warc.format.sources import write_all
 
 if TYPE_CHECKING:
@@ -119,10 +120,8 @@ class OutcomeFeedStorage:
         return SyncedLines(path, self._refused, synced, chained=self._chained)
 
     def _refused(self, error: StorageTrouble) -> None:
-        from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
-
         if note_storage_trouble(self._crawler, error):
-            reactor.callFromThread(close_for_storage, self._crawler)
+            the_reactor().callFromThread(close_for_storage, self._crawler)
 
     def store(self, file: IO[bytes]) -> None:
         file.close()

@@ -1,9 +1,10 @@
-"""Settings said outside the code: the environment, and ``[lafka]`` of files called ``scrapy.cfg``.
+"""Settings said outside the code: the environment, and sections of files called ``scrapy.cfg``.
 
-From the weakest to the strongest: Lafka's defaults, ``/etc/scrapy.cfg``, the user's, the one that
-is nearest to the current folder, ``LAFKA_*`` of the environment, code, ``-s``. The files are those
-that Scrapy itself looks for (``scrapy.utils.conf.get_sources``). ``lafka.settings`` reads them when
-it is imported, so that they count whoever begins a crawl: a command, Scrapy's, scrapyd, a program.
+``[lafka]`` has Lafka's names, ``[archec]`` those of the paper on ArchEc. From the weakest to the
+strongest: Lafka's defaults, ``/etc/scrapy.cfg``, the user's, the one that is nearest to the current
+folder, ``LAFKA_*`` of the environment, code, ``-s``. The files are those that Scrapy itself looks
+for (``scrapy.utils.conf.get_sources``). ``lafka.settings`` reads them when it is imported, so that
+they count whoever begins a crawl: a command, Scrapy's, scrapyd, a program.
 """
 
 from __future__ import annotations
@@ -43,6 +44,12 @@ PATHS = frozenset((
     "LAFKA_WEB_REPLAYWEB", "LAFKA_WEB_WITHHELD",
 ))  # fmt: skip
 """Settings that name files or folders: in a file they count from that file's folder."""
+OF_ARCHEC = {
+    "object_store": "LAFKA_OBJECT_STORE",
+    "redif_directory": "LAFKA_REDIF_DIRECTORY",
+    "caching_database": "LAFKA_CACHING_DATABASE",
+}
+"""The names that the paper on ArchEc has for settings, in ``[archec]`` of scrapy.cfg."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +134,23 @@ def source_of(settings: BaseSettings, name: str, said: Outside) -> str:
     return DEFAULT if settings.get(name) == KNOWN.get(name) else MODULE
 
 
+def archive_line(settings: BaseSettings, name: str = "LAFKA_ARCHIVE") -> str:
+    """The line that says which archive is written to, and who said so; *name* is the setting."""
+    return f"archive: {Path(settings[name]).absolute()} ({name}: {_source(settings, name)})"
+
+
+def store_line(settings: BaseSettings, given: str | None = None) -> str:
+    """The line that says which obi store is written to; *given* is that of the command line."""
+    if given:
+        return f"store: {Path(given).absolute()}"
+    name = "LAFKA_OBJECT_STORE"
+    return f"store: {Path(settings[name]).absolute()} ({name}: {_source(settings, name)})"
+
+
+def _source(settings: BaseSettings, name: str) -> str:
+    return source_of(settings, name, here())
+
+
 def _of_environment(environ: Mapping[str, str]) -> Iterator[Setting]:
     for name in sorted(environ):
         if name.startswith(PREFIX):
@@ -137,19 +161,23 @@ def _of_environment(environ: Mapping[str, str]) -> Iterator[Setting]:
 def _of_files(files: list[str | Path], passed_over: list[str]) -> Iterator[Setting]:
     for path in dict.fromkeys(Path(file) for file in files if str(file)):
         try:
-            section = _section(path)
+            sections = _sections(path)
         except OSError as error:
             if path == Path(files[-1]):  # the project's own; the others are of all projects
                 raise BadArgument(f"{path}: {error.strerror}") from None
             passed_over.append(f"{path}: {error.strerror}, passed over")
             continue
-        for key, value in section.items():
+        for key, value in sections.get(SECTION, {}).items():
             name = PREFIX + re.sub(rf"\A{PREFIX}", "", key.upper().replace("-", "_"))
             yield Setting(name=name, value=_placed(name, value, path), source=str(path))
+        for key, value in sections.get("archec", {}).items():
+            if value and (known := OF_ARCHEC.get(key)):
+                place, source = _placed(known, value, path), f"[archec] of {path}"
+                yield Setting(name=known, value=place, source=source)
 
 
-def _section(path: Path) -> dict[str, str]:
-    """Return ``[lafka]`` of the file *path*, empty where there is none; ``BadArgument``,
+def _sections(path: Path) -> dict[str, dict[str, str]]:
+    """Return the sections of the file *path*, none where it is not there; ``BadArgument``,
     ``OSError``.
     """
     parser = ConfigParser(interpolation=None)  # a "%" of a URL is one
@@ -161,10 +189,11 @@ def _section(path: Path) -> dict[str, str]:
     except (ConfigError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         raise BadArgument(f"{path}: not a file of settings: {reason}") from None
-    if not parser.has_section(SECTION):
-        return {}
     own = parser.defaults()
-    return {key: text for key, text in parser.items(SECTION) if key not in own}
+    return {
+        name: {key: text for key, text in parser.items(name) if key not in own}
+        for name in parser.sections()
+    }
 
 
 def _listed(name: str, value: str) -> str:

@@ -206,6 +206,7 @@ _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_REFRESH_MIN": _days,
     "LAFKA_REFRESH_MAX": _days,
     "LAFKA_KEEP_RAW": _truth,
+    "LAFKA_LOOK_INSIDE": _truth,
     "LAFKA_TLS_STRICT": _truth,
     "LAFKA_ALLOWED_NETWORKS": _networks,
     "LAFKA_WARC_SETTINGS": _warc_settings,

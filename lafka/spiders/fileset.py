@@ -9,7 +9,7 @@ import asyncio
 import json
 import logging
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -18,7 +18,7 @@ from scrapy import Spider, signals
 
 from lafka.capture.run import Run
 from lafka.errors import BadList, Stopped, StorageTrouble
-from lafka.filesets.archive.filesets import Filesets
+from lafka.filesets.archive.filesets import FilesetRecovery, Filesets, recover
 from lafka.filesets.archive.index import HitIndex
 from lafka.filesets.bundles.children import BundleChildren
 from lafka.filesets.crawling.arguments import ARGUMENTS, GUESTS, Arguments, Sizes
@@ -28,24 +28,28 @@ from lafka.filesets.crawling.lines import ALONE, MOST, Attempts, LineCount, Requ
 from lafka.filesets.crawling.services import CrawlWire, Dry, Shop
 from lafka.filesets.model.messages import file_result
 from lafka.filesets.model.types import Status
+from lafka.filesets.results import DEAD, CrawlRows, burying, place_of
 from lafka.items import ResultItem, StoreItem
+from lafka.jobs.database import BadDatabase, opened
 from lafka.jobs.kafka import BrokerTrouble
 from lafka.jobs.kafka.places import properties
 from lafka.papers import Archive
 from lafka.runs import validation
 from lafka.runs.feed import add_outcome_feed
 from lafka.runs.progress import Aim
-from lafka.runs.stores import archive_line
-from lafka.spiders.agents import user_agent
+from lafka.runs.sources import archive_line
+from lafka.spiders.loading import user_agent
 from lafka.spiders.road import leave_off
 from lafka.storage.stopping import (
     LIST_STAT,
     STOPPING,
+    note_source_trouble,
+    stop_crawl,
     stop_for,
     stop_for_storage,
     stopping_for,
 )
-from lafka.storage.threads import run_aside
+from lafka.storage.threads import run_aside, the_reactor
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -54,6 +58,8 @@ if TYPE_CHECKING:
 
 BROKER_TROUBLE = "broker-trouble"
 """Finish reason of a crawl that a Kafka broker stopped."""
+DATABASE_TROUBLE = "database-trouble"
+"""Finish reason of a crawl whose results a database does not take."""
 
 logger = logging.getLogger(__name__)
 
@@ -66,6 +72,7 @@ class FilesetSpider(Spider):
 
     run: Run
     filesets: Filesets
+    rows: CrawlRows
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -84,6 +91,8 @@ class FilesetSpider(Spider):
     def check(cls, settings: BaseSettings, given: dict[str, str]) -> None:
         """Raise a LafkaError, one sentence, where a crawl with these arguments cannot begin."""
         arguments = cls._arguments(settings, given)
+        if "://" in (place := place_of(arguments.root, settings["LAFKA_DATABASE"])):
+            opened(place).close()  # it is not connected to before it is used
         Archive.create(arguments.root, settings.get("LAFKA_COLLECTION") or None)
 
     @staticmethod
@@ -105,11 +114,18 @@ class FilesetSpider(Spider):
         spider.wire = CrawlWire(crawler, spider.run, spider._hand_on)
         spider.shop = spider._shop(settings)
         spider.attempts = Attempts(spider.shop.index)
+        spider.rows = CrawlRows(
+            place_of(root, settings["LAFKA_DATABASE"]), burying(root / DEAD), lambda: spider._stops
+        )
         spider.most = settings.getint("LAFKA_FILESETS_MAX")
         crawler.signals.connect(spider.stopping, signal=STOPPING)
         crawler.signals.connect(spider.spider_closed, signal=signals.spider_closed)
         crawler.signals.connect(spider.engine_stopped, signal=signals.engine_stopped)
         return spider
+
+    def recover(self, *, keep: bool, stopped: Callable[[], bool]) -> Iterator[FilesetRecovery]:
+        """Store what dead runs have captured, as ``lafka.filesets.archive.filesets.recover``."""
+        return recover(self.filesets, keep=keep, stopped=stopped)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -256,17 +272,23 @@ class FilesetSpider(Spider):
 
     def acknowledged(self, lines: bytes) -> None:
         """Results that are on the disk; called in the feed's thread."""
-        results = [json.loads(line) for line in lines.splitlines()]
+        told = lines.splitlines()
+        results = [json.loads(line) for line in told]
         for result in results:
             result.pop("chain", None)
         if self.arguments.to_stdout:
             for result in results:
                 sys.stdout.write(json.dumps(result, ensure_ascii=False) + "\n")
             sys.stdout.flush()
-        if self._brokers is None:
-            self.shop.index.tell([_key(result) for result in results if result["hit"]])
-        else:
+        if self._brokers is not None:
             self._brokers.publisher.publish(results)
+            return
+        try:
+            self.rows.write(self.run.name, zip(told, results, strict=True))
+            self.shop.index.tell([_key(result) for result in results if result["hit"]])
+        except BadDatabase as error:
+            note_source_trouble(self.crawler, str(error))
+            the_reactor().callFromThread(stop_crawl, self.crawler, DATABASE_TROUBLE)
 
     def _meet_brokers(self) -> None:
         """Begin to read and to publish, where topics are asked for."""
@@ -341,6 +363,7 @@ class FilesetSpider(Spider):
 
     async def engine_stopped(self) -> None:
         """The feed is closed, so all results are published: wait for them, commit and leave."""
+        self.rows.close()
         if self._brokers is None:
             return
         try:

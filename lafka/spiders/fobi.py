@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,9 @@ from scrapy import Request
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
-from lafka.archec.files.fobi_store import Got
+from lafka.archec.files.fobi_recovery import Obis, recover_fobis
+from lafka.archec.files.fobi_store import FobiKeeper, Got
+from lafka.archec.files.fobi_thread import FobiThread
 from lafka.archec.files.fobis import Choice, DueFobis, FobiForm, FobiLine, is_trusted
 from lafka.archec.records import Kind
 from lafka.archec.records.opening import open_records
@@ -31,11 +33,12 @@ from lafka.items import FOBI_FIELDS, FobiItem
 from lafka.politeness.feeder import HostFeeder
 from lafka.runs import validation
 from lafka.runs.feed import add_outcome_feed
-from lafka.runs.stores import archive_line, said
-from lafka.spiders.fobi_arguments import ARGUMENTS, GUESTS, choice_of, due_lines
-from lafka.spiders.obi_settings import fobi_rules, the_records, the_store
+from lafka.runs.sources import archive_line
+from lafka.spiders.fobi_arguments import ARGUMENTS, GUESTS, choice_of, due_lines, fobi_rules
+from lafka.spiders.obi_settings import INODES_LOW, the_records, the_store
 from lafka.spiders.road import RoadSpider
 from lafka.storage.folders import make_folders
+from lafka.storage.stopping import stopping_for
 from lafka.warc.format import dates
 
 if TYPE_CHECKING:
@@ -98,7 +101,7 @@ class FobiSpider(RoadSpider[FobiLine]):
         # Scrapy would make attributes of them, and ``archive`` is an archive of papers elsewhere.
         spider = super().from_crawler(crawler, *args)
         spider.store, spider.choice, spider.given = store, choice, dict(kwargs)
-        spider.database = said(crawler.settings, "LAFKA_CACHING_DATABASE")
+        spider.database = crawler.settings["LAFKA_CACHING_DATABASE"]
         lock = store.lock(Kind.FOBI)
         try:
             make_folders(store.root / "raw")
@@ -121,6 +124,34 @@ class FobiSpider(RoadSpider[FobiLine]):
         self.database = ""
         self._owners = 0
         self._more = 0
+
+    def keeping(self, release: Callable[[int], object]) -> FobiThread:
+        """A thread that stores what killed runs left, then what it is given; *release* as there."""
+        return FobiThread(self._keeper, release)
+
+    def _keeper(self) -> FobiKeeper:
+        settings = self.crawler.settings
+        rules, records = fobi_rules(settings), open_records(self.store, self.database)
+        if (share := self.store.free_inodes()) < INODES_LOW:
+            logger.warning("%.1f%% of the disk's inodes are free", 100 * share)
+        found = recover_fobis(
+            Obis(store=self.store, records=records, rules=rules),
+            keep=settings.getbool("LAFKA_KEEP_RAW"),
+            stopped=lambda: bool(stopping_for(self.crawler)),
+        )
+        for one in found:
+            if one.taken:
+                logger.info(
+                    "Recovered %s: %d gatherings ended, %d fobis stored",
+                    f"the run {one.run}" if one.run else "a gathering without a raw log",
+                    one.taken.ended,
+                    one.taken.stored,
+                )
+            for problem in one.problems:
+                logger.error("%s", problem)
+        keeper = FobiKeeper(self.store, records, run=self.run.name, rules=rules)
+        keeper.begin()
+        return keeper
 
     # The list ---------------------------------------------------------------------------------
 

@@ -1,14 +1,21 @@
-"""The arguments of ``lafka crawl fobi``, parsed once, at the door."""
+"""The arguments of ``lafka crawl fobi``, parsed once, at the door; how fobis are judged."""
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lafka.archec.files.fobi_store import FobiRules
 from lafka.archec.files.fobis import Choice, DueFobis, ids_in
+from lafka.archec.gather.tobis import Clocks
+from lafka.archec.records.folding import DAY, RefreshRule
 from lafka.errors import BadArgument, BadList, BadPid
+from lafka.papers.finders import Page, describe
+from lafka.papers.lists.listfiles import Excludes
+from lafka.pids import SCHEMES
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -91,9 +98,6 @@ def _excluded(path: str) -> Callable[[str], bool]:
     """Return whether a handle is among the pids and patterns of the file *path*, the main
     crawl's.
     """
-    from lafka.papers.lists.listfiles import Excludes  # noqa: PLC0415
-    from lafka.pids import SCHEMES  # noqa: PLC0415
-
     scheme = SCHEMES["RePEc"]
     excludes = Excludes.load(path, scheme)
 
@@ -111,3 +115,28 @@ def due_lines(due: DueFobis) -> Iterator[str]:
     yield f"{sum(1 for _ in due)} fobis to be asked for"
     for reason, count in sorted(due.counts.items()):
         yield f"{count} left out: {reason}"
+
+
+def fobi_rules(settings: BaseSettings) -> FobiRules:
+    """Return how fobis are judged, and when they are asked for again; ``BadArgument``."""
+    least, most = settings.getfloat("LAFKA_REFRESH_MIN"), settings.getfloat("LAFKA_REFRESH_MAX")
+    if least > most:
+        raise BadArgument(f"LAFKA_REFRESH_MIN={least} is more than LAFKA_REFRESH_MAX={most}")
+    return FobiRules(
+        rule=RefreshRule(least=int(least * DAY), most=int(most * DAY)),
+        clocks=Clocks(now=lambda: int(time.time()), monotonic=time.monotonic),
+        judge_page=_guard_of,
+        max_entity=settings.getint("LAFKA_MAX_PAYLOAD"),
+    )
+
+
+def _guard_of(url: str, body: bytes, content_type: str) -> tuple[str, str]:
+    """Outcome and reason of a page that a guard or a login put in place of what was asked for."""
+    page = Page(url=url, body=body, content_type=content_type)
+    try:
+        verdict = describe(page)
+    except Exception:  # a page that cannot be read is no guard's: it is kept as it is
+        return "", ""
+    if verdict.kind not in ("bot-challenge", "login"):
+        return "", ""
+    return verdict.kind, verdict.reason

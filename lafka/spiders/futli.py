@@ -33,6 +33,7 @@ from lafka.papers.archive.archives import Archive
 from lafka.papers.crawling.arguments import ARGUMENTS, GUESTS, FutliArguments
 from lafka.papers.crawling.captures import ASK_KEY, capture_of, page_of
 from lafka.papers.crawling.heldlines import HeldLines
+from lafka.papers.crawling.insides import FutReaders, can_look
 from lafka.papers.crawling.pages import PageReaders, read_first, tail_of
 from lafka.papers.crawling.summaries import FeedTally, RunSummary
 from lafka.papers.finders import Page
@@ -46,7 +47,7 @@ from lafka.runs import validation
 from lafka.runs.feed import SyncedLines, add_outcome_feed
 from lafka.runs.progress import ENDED_ASIDE, is_counted_alone
 from lafka.runs.reports import ListDigest
-from lafka.runs.stores import archive_line
+from lafka.runs.sources import archive_line
 from lafka.spiders.road import RoadSpider
 from lafka.storage.threads import Threads
 from lafka.warc.format import dates
@@ -107,6 +108,8 @@ class FutliSpider(RoadSpider[Line]):
             logger.info(archive_line(settings))
         spider.run = Run.begin(crawler, spider.archive.root, gateway=arguments.legacy)
         spider.pages = PageReaders(arguments.policy.links_max)
+        if settings.getbool("LAFKA_LOOK_INSIDE") and can_look():
+            spider.insides = FutReaders()
         spider.take_road(crawler)
         return spider
 
@@ -114,6 +117,7 @@ class FutliSpider(RoadSpider[Line]):
         super().__init__(*args, **kwargs)
         self.arguments: FutliArguments
         self.pages: PageReaders
+        self.insides: FutReaders | None = None
         self._threads = Threads("lafka-list", 1)  # looks up what is held
         self._heard = FeedTally()
         self._feed: Callable[[], SyncedLines] | None = None
@@ -150,6 +154,8 @@ class FutliSpider(RoadSpider[Line]):
 
     def cut_slow(self) -> None:
         self.pages.cut()
+        if self.insides:
+            self.insides.cut()
 
     def number_of(self, meta: Mapping[str, Any]) -> int | None:
         ask = meta.get(ASK_KEY)
@@ -259,6 +265,7 @@ class FutliSpider(RoadSpider[Line]):
                     verdict=found.verdict,
                     reason=found.reason,
                     tail=tail_of(found.kind),
+                    titles=found.titles,
                 )
             trail, ask = trail.next_ask()
             if ask is None:
@@ -335,6 +342,9 @@ class FutliSpider(RoadSpider[Line]):
                 printable(capture.payload.content_type) or "no Content-Type",
             )
         answer = page_of(capture, response)
+        if capture.is_pdf and self.insides:
+            titles = (*filter(None, [trail.futli.title]), *trail.titles)
+            capture = await self.insides.look(capture, tuple(dict.fromkeys(titles)))
         if answer is None:
             trail = trail.answered(capture)
         else:
@@ -348,6 +358,7 @@ class FutliSpider(RoadSpider[Line]):
                 reason=found.reason,
                 partly=found.partly,
                 tail=tail_of(found.kind),
+                titles=found.titles,
             )
         async for next_ in self._go_on(trail, page):
             yield next_
@@ -356,6 +367,8 @@ class FutliSpider(RoadSpider[Line]):
         await super().spider_closed()
         self._threads.stop()
         self.pages.stop()
+        if self.insides:
+            self.insides.stop()
 
 
 def _unasked(ask: Ask, error: ValueError) -> Capture:

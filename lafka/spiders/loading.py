@@ -1,7 +1,8 @@
-"""A spider by its name alone: who crawls papers does not load the wings of datasets and RePEc."""
+"""A spider by its name alone, so that a crawl of papers loads no other wing; its user agent."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
@@ -10,9 +11,23 @@ from typing import TYPE_CHECKING
 from scrapy.spiderloader import SpiderLoader
 from scrapy.utils.spider import iter_spider_classes
 
+import lafka
+from lafka.capture.config import warc_settings
+from lafka.errors import BadArgument, printable
+
 if TYPE_CHECKING:
     from scrapy import Request, Spider
     from scrapy.settings import BaseSettings
+
+
+def user_agent(settings: BaseSettings) -> str:
+    """Return what a scrapy-warcio settings file says, else Lafka and whom to turn to."""
+    own = None
+    with suppress(BadArgument):  # told by check
+        own = warc_settings(settings).get("user_agent")
+    contact = settings.get("LAFKA_CONTACT")
+    about = f" (+{contact})" if contact else ""
+    return printable(own or f"Lafka/{lafka.__version__}{about}")
 
 
 class LoaderByName:

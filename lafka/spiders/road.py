@@ -30,7 +30,7 @@ from lafka.politeness.feeder import AnyLine, HostFeeder
 from lafka.politeness.places import Places
 from lafka.runs.garbage import keep_what_stands, look_rarely
 from lafka.runs.reporting import RunReports
-from lafka.spiders.agents import user_agent
+from lafka.spiders.loading import user_agent
 from lafka.storage.stopping import (
     HOPELESS_STAT,
     LIST_STAT,

@@ -232,15 +232,15 @@ def _await(fd: int, event: int, deadline: float) -> None:
 # In the child -----------------------------------------------------------------------------
 
 
-def serve(tasks: Mapping[str, Task]) -> None:
-    """Answer questions until standard input ends. Runs in the child."""
+def serve(tasks: Mapping[str, Task], memory: int = MEMORY) -> None:
+    """Answer questions until standard input ends, in *memory* bytes at most. Runs in the child."""
     for number in (signal.SIGINT, signal.SIGTERM):
         # A terminal and systemd send them to us, too. The crawl ends us when it has its answer;
         # were we to end before, what it asked for would be told as what cannot be read.
         signal.signal(number, signal.SIG_IGN)
     answers = os.dup(1)
     with suppress(BrokenPipeError):  # who asked was killed
-        trouble = _trouble_of_settling()
+        trouble = _trouble_of_settling(memory)
         write_all(answers, _framed(trouble or (0, "")))
         while not trouble and (asked := _next_asked(sys.stdin.buffer)):
             question = json.loads(asked[0])
@@ -248,20 +248,20 @@ def serve(tasks: Mapping[str, Task]) -> None:
             write_all(answers, _framed(tasks[question["task"]](question, asked[1])))
 
 
-def _trouble_of_settling() -> tuple[int, str] | None:
+def _trouble_of_settling(memory: int) -> tuple[int, str] | None:
     """Settle; the number and text of what the system refused, None where it did not."""
     try:
-        _settle()
+        _settle(memory)
     except OSError as error:
         reason = error.strerror or str(error)
         return error.errno or 0, f"{error.filename}: {reason}" if error.filename else reason
     return None
 
 
-def _settle() -> None:
+def _settle(memory: int) -> None:
     """Bound this process, and let what libraries print go nowhere; ``OSError``."""
     _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_AS, MEMORY)
+    _limit(resource.RLIMIT_AS, memory)
     with Path(os.devnull).open("wb") as nothing:
         os.dup2(nothing.fileno(), 1)
 

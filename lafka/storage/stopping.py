@@ -9,6 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy.utils.asyncio import call_later
+from scrapy.utils.defer import _schedule_coro
+
 from lafka.errors import MachineTrouble, StorageTrouble
 
 if TYPE_CHECKING:
@@ -26,7 +29,7 @@ STOPPING_STAT = "lafka/stopping"
 TROUBLE_STAT = "lafka/storage_trouble"
 """Stat: the sentence about the disk, which may have refused after the crawl had finished."""
 SOURCE_STAT = "lafka/source/error"
-"""Stat: the sentence about what a crawl pulled from, which went away."""
+"""Stat: the sentence about what a crawl pulled from or wrote to, which went away."""
 LIST_STAT = "lafka/list/error"
 """Stat: the sentence about a list that could not be read to its end."""
 HOPELESS_STAT = "lafka/list/hopeless"
@@ -82,11 +85,16 @@ def stop_for_storage(crawler: Crawler, error: StorageTrouble) -> None:
 
 def stop_for(crawler: Crawler, reason: str, sentence: str) -> None:
     """Stop the open spider, and say why, once: the same command goes on."""
+    note_source_trouble(crawler, sentence)
+    stop_crawl(crawler, reason)
+
+
+def note_source_trouble(crawler: Crawler, sentence: str) -> None:
+    """Say, once, why the crawl stops; from any thread."""
     assert crawler.stats is not None
     if not crawler.stats.get_value(SOURCE_STAT):
         crawler.stats.set_value(SOURCE_STAT, sentence)
         logger.error("%s. The same command goes on afterwards.", sentence)
-    stop_crawl(crawler, reason)
 
 
 def close_for_storage(crawler: Crawler) -> None:
@@ -123,9 +131,6 @@ def stop_crawl(crawler: Crawler, reason: str) -> None:
 
 
 def _close(crawler: Crawler, reason: str) -> None:
-    from scrapy.utils.asyncio import call_later  # noqa: PLC0415
-    from scrapy.utils.defer import _schedule_coro  # noqa: PLC0415
-
     engine = crawler.engine
     if engine.running and engine.spider is not None:
         _schedule_coro(engine.close_spider_async(reason=reason))

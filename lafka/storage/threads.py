@@ -112,10 +112,9 @@ class Keeping:
             self._from_thread = loop.call_soon_threadsafe
             loop.call_soon(self._flush)
             return
-        from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
-
+        reactor = the_reactor()
         self._from_thread = reactor.callFromThread
-        reactor.callLater(0, self._flush)  # type: ignore[arg-type]
+        reactor.callLater(0, self._flush)
 
     def _flush(self) -> None:
         works, self._waiting = self._waiting, []
@@ -192,15 +191,23 @@ async def run_aside(name: str, work: Callable[[], T]) -> T:
     return await awaited(future)
 
 
+def the_reactor() -> Any:
+    """Return the reactor of the crawl: Twisted's, which Scrapy installs after our imports."""
+    from twisted.internet import reactor  # noqa: PLC0415
+
+    return reactor
+
+
 def awaited(future: Future[T]) -> Awaitable[T]:
     """Return what comes of *future*, told in the thread of the loop; its work cannot be
     called off.
     """
     if is_asyncio_available():
-        return asyncio.shield(asyncio.wrap_future(future))
-    from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
-
-    deferred: Deferred[T] = Deferred()
+        inner = asyncio.wrap_future(future)
+        # Where who waits is cancelled a shield forgets it, and asyncio logs the traceback.
+        inner.add_done_callback(lambda inner: inner.cancelled() or inner.exception())
+        return asyncio.shield(inner)
+    reactor, deferred = the_reactor(), Deferred[T]()
 
     def tell(done: Future[T]) -> None:
         error = done.exception()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 from contextlib import closing
-from ipaddress import ip_address
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -41,16 +40,6 @@ def serve(
             server.run(sockets=[listening])
         finally:
             gateway.close()
-
-
-def is_loopback(bind: str) -> bool:
-    """Return whether nobody from elsewhere can reach *bind*; ``BadArgument`` for what is no
-    address.
-    """
-    try:
-        return ip_address(bind).is_loopback
-    except ValueError:
-        raise BadArgument(f"--bind {bind!r} is no IP address") from None
 
 
 def listening_at(bind: str, port: int) -> socket.socket:

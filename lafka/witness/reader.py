@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 18
 _WINDOW = 1 << 14
+_INFORMS = ("warcinfo", "metadata")
 
 _RECORD_END = b"\r\n\r\n"
 _ANY_HEAD_END = re.compile(rb"\r?\n\r?\n")
@@ -163,7 +164,7 @@ class StrictReader:
             chain=self._chain,
             entity=entity,
             pdf=pdf,
-            info=block.cut(0, HEADER_LIMIT) if header.type == "warcinfo" else b"",
+            info=block.cut(0, HEADER_LIMIT) if header.type in _INFORMS else b"",
         )
 
     def _head(self, offset: int, window: bytes) -> bytes | None:

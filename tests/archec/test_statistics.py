@@ -170,6 +170,7 @@ def test_the_page_has_no_script(page: Path) -> None:
     assert not any(word in text for word in ("<script", "<link", "src=", "url(", "@import"))
 
 
+@pytest.mark.server("Chromium")
 def test_a_browser_opens_the_page_without_any_request(page: Path) -> None:
     with browsing() as browser:
         tab = browser.new_page()

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import lafka
-from lafka.commands._shared.completing import SHELLS, all_verbs, completion, manual
-from lafka.commands._shared.entry import verbs
-from lafka.commands.warc import VERBS
+from lafka.cli.completion import SHELLS, all_verbs, completion, manual
+from lafka.cli.running import verbs
+from lafka.cli.warc import VERBS
 from lafka.papers.crawling.arguments import ARGUMENTS
 
 ROOT = Path(__file__).parents[2]

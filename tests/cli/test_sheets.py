@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lafka.commands._shared import sheets
+from lafka.cli import sheets
 from lafka.errors import BadArgument, StorageTrouble
 
 COLUMNS: dict[str, type] = {"pid": str, "n": int, "on": bool, "parts": list, "none": str}

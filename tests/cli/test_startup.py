@@ -6,14 +6,15 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.utils.conf import get_sources
 
-from lafka.commands._shared.entry import verbs
-from lafka.commands._shared.plain import PRIORITIES, PlainCommand, PlainSettings
+from lafka.cli.plain import PRIORITIES, PlainCommand, PlainSettings
+from lafka.cli.verbs import VERBS
 from lafka.runs import sources
 from tests.stores import PID, Store, pdf
 
@@ -31,7 +32,7 @@ HEAVY = {
 }
 ASKED = """\
 import json, sys
-from lafka.commands._shared.entry import main
+from lafka.cli.entry import main
 code = main(sys.argv[1:])
 sys.stdout.flush()
 print("\\n" + json.dumps([code, *sorted(sys.modules)]), file=sys.stderr)
@@ -105,18 +106,32 @@ def test_what_is_rare_is_left_to_scrapy(archive: Path, args: tuple[str, ...], sa
     assert b"Traceback" not in done.stderr
 
 
-def test_scrapy_finds_all_our_commands_under_the_same_names() -> None:
-    """In a process of its own: with ``scrapy``, Scrapy is there before our commands are."""
+@pytest.mark.parametrize("kind", ["folder", "egg"])
+def test_scrapy_finds_all_our_commands_under_the_same_names(kind: str, tmp_path: Path) -> None:
+    """In a process of its own: with ``scrapy``, Scrapy is there before our commands are.
+
+    scrapyd takes them from an egg, which is a zip file.
+    """
+    place = ROOT
+    if kind == "egg":
+        place = tmp_path / "lafka.egg"
+        with zipfile.ZipFile(place, "w") as egg:
+            for path in (ROOT / "lafka").rglob("*.py"):
+                egg.write(path, path.relative_to(ROOT))
     code = (
         "from scrapy.cmdline import _get_commands_from_module as found;"
-        "print(*found('lafka.commands', inproject=True))"
+        "print(*found('lafka.cli.commands', inproject=True));"
+        "import lafka; print(lafka.__file__)"
     )
     told = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    ours = {name for name, module in verbs().items() if module.startswith("lafka.")}
-    assert set(told.stdout.split()) == ours
-    assert len(ours) > 15
+        [sys.executable, "-c", code],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(place)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    *names, file = told.stdout.split()
+    assert file.startswith(f"{place}{os.sep}")
+    assert names == [*VERBS]
+    assert len(VERBS) > 15
 
 
 def test_plain_settings_say_what_scrapys_say() -> None:

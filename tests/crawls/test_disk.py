@@ -158,6 +158,7 @@ def can_be_alone() -> bool:
     return bool(shutil.which("unshare")) and not subprocess.call(tried, stderr=subprocess.DEVNULL)
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.skipif(not can_be_alone(), reason="needs root, for a namespace without a network")
 @pytest.mark.parametrize(
     ("host", "why"),

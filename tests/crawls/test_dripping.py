@@ -86,6 +86,7 @@ def crawled(tmp_path: Path, lines: list[str], **settings: Any) -> list[dict[str,
     return outcomes(tmp_path / "a")[0]
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("pages", [False, True], ids=["robots", "pages"])
 def test_good_hosts_are_asked_while_more_drip_than_there_are_places(
     tmp_path: Path, pages: bool

@@ -303,6 +303,7 @@ def test_a_gateway_that_dies_stops_the_crawl_and_the_same_command_goes_on(tmp_pa
     }
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("after", [1, 5, 9])
 def test_a_killed_crawl_is_as_if_it_had_not_been(
     pulled: Pulled, tmp_path: Path, after: int

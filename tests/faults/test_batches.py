@@ -54,6 +54,7 @@ def test_the_same_steps_are_asked_for_whatever_the_size(
     assert {site.call for site in steps(found, 1)} >= {"DataSync", "FileSync", "FolderSync"}
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("size", SIZES)
 def test_no_power_cut_of_a_batch_loses_what_was_acknowledged(
     found: dict[int, powercuts.Recorded], size: int
@@ -62,7 +63,7 @@ def test_no_power_cut_of_a_batch_loses_what_was_acknowledged(
     assert batches.losses(found[size], size) == []
 
 
-@pytest.mark.forms
+@pytest.mark.forms(count=8)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("how", ["without", "late"])
 @pytest.mark.parametrize("mutant", batches.SITES, ids=str)
@@ -78,6 +79,7 @@ def test_a_step_of_a_batch_that_is_left_out_or_late_is_missed(
     assert batches.losses(made, size)
 
 
+@pytest.mark.forms(count=3)
 @pytest.mark.parametrize(
     ("kind", "path"),
     [("sendfile", WARC), ("fdatasync", ".warc$"), ("rename", "/warc/"), ("fsync", "/warc/"),
@@ -95,6 +97,7 @@ def test_a_kill_in_any_state_of_a_batch_loses_nothing(
     assert ordeal.kills == 1
 
 
+@pytest.mark.forms(count=3)
 @pytest.mark.parametrize(
     ("which", "number", "times"),
     [
@@ -121,6 +124,7 @@ def test_a_refusal_in_a_batch_rolls_it_back_and_the_same_command_goes_on(
     assert (tally.refused, tally.stopped) == (1, 1)
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("stop", together.stops()[:3], ids=lambda stop: stop.kinds[0])
 def test_two_crawls_with_the_same_pids_in_their_batches_both_end(
     crawls: Crawls, crowd: FaultSite, stop: Which
@@ -131,6 +135,7 @@ def test_two_crawls_with_the_same_pids_in_their_batches_both_end(
     assert troubles == []
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("count", [2, 3])
 def test_crawls_at_once_with_large_batches_that_are_killed_lose_nothing(
     crawls: Crawls, crowd: FaultSite, count: int

@@ -44,7 +44,7 @@ def test_nothing_is_missed_where_nothing_is_left_out(
     assert reached(crawls, site, name)
 
 
-@pytest.mark.forms
+@pytest.mark.forms(count=8)
 @pytest.mark.parametrize("mutant", SITES, ids=str)
 def test_a_sync_or_lock_that_is_left_out_is_missed(
     crawls: Crawls, site: FaultSite, mutant: Site

@@ -66,6 +66,7 @@ LATE = {
 }
 """When all is stored: the trouble is told, and the run has ended before."""
 BY_OTHERS = {
+    "papers/crawling/pdf_fronts.py _looked": "tests/papers/crawling/test_insides.py",
     "papers/crawling/pages.py read_first": "tests/papers/crawling/test_pages.py",
     "papers/crawling/pages.py read": "tests/papers/crawling/test_pages.py",
     "politeness/feeder.py _storage": "tests/papers/lists/test_feeder.py",
@@ -89,7 +90,7 @@ BY_OTHERS = {
     "capture/client/connections.py has_unread": "tests/capture/test_connections.py",
     "runs/sources.py _of_files": "before a crawl: a bad argument",
     "spiders/fobi_arguments.py _ids": "before a crawl: a bad list",
-    "spiders/obi_settings.py _guard_of": "a page that cannot be read is no guard's",
+    "spiders/fobi_arguments.py _guard_of": "a page that cannot be read is no guard's",
     "capture/pulled.py __exit__": "the gateway's socket, no file",
     "capture/pulled.py _asked": "the gateway's socket, no file",
     "capture/pulled.py _body": "the gateway's socket; what a spool raises passes",
@@ -158,6 +159,7 @@ def paged() -> Iterator[FaultSite]:
         yield site
 
 
+@pytest.mark.forms(count=10)
 @pytest.mark.parametrize("trouble", [*troubles()])
 def test_it_stops_the_crawl_and_blames_no_site(
     crawls: Crawls, paged: FaultSite, trouble: str

@@ -19,6 +19,9 @@ from lafka.filesets.model.types import (
     IncompleteManifest,
     IngestStrategy,
     NoStrategy,
+    NotThisPlatform,
+    PlatformNotFound,
+    PlatformRestrictedError,
 )
 from lafka.filesets.platforms import PLATFORMS, helpers, matching
 from lafka.filesets.platforms.archiveorg import ArchiveorgHelper
@@ -281,14 +284,53 @@ def test_of_equal_figshare_names_the_later_gets_its_id() -> None:
     assert item.manifest[1].extra == {"platform_path": "same.csv"}
 
 
-def test_hosts_of_the_operator_are_zenodos_too() -> None:
-    url = "https://rdm.uni.example/records/ab1cd-2ef34"
-    resource, request = Resource(url=url), IngestRequest.of_url(url)
-    assert not ZenodoHelper().match_request(request, resource, HtmlBiblio())
-    more = helpers(hosts={"zenodo": frozenset({"rdm.uni.example"})})
-    found = matching(more, request, resource, HtmlBiblio())
+RDM = "https://rdm.uni.example/records/ab1cd-2ef34"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "body", "robots"),
+    [
+        ((), b"<title>Records</title>", True),
+        ((), b"<div data-invenio-config='{}'>", False),
+        (("rdm.uni.example",), b"", False),
+    ],
+)
+def test_a_host_that_nobody_knows_is_asked_as_robots_txt_says(
+    hosts: tuple[str, ...], body: bytes, robots: bool
+) -> None:
+    resource, request = Resource(url=RDM, body=body), IngestRequest.of_url(RDM)
+    known = helpers(hosts={"zenodo": frozenset(hosts)})
+    found = matching(known, request, resource, HtmlBiblio())
     assert found is not None
     assert found.platform_name == "zenodo"
+    want = next(found.process_request(request, resource, HtmlBiblio()))
+    assert want.url == "https://rdm.uni.example/api/records/ab1cd-2ef34"
+    assert want.robots is robots
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        ({"text": "<html>a museum's records</html>"}, NotThisPlatform),
+        ({"json": {"id": "ab1cd-2ef34", "name": "no record"}}, NotThisPlatform),
+        ({"json": {"error": "no such page"}, "status": 404}, NotThisPlatform),
+        ({"status": 0, "trouble": "robots.txt forbids it", "text": ""}, NotThisPlatform),
+        ({"json": {"status": 403, "message": "Permission denied."}, "status": 403},
+         PlatformRestrictedError),
+        ({"json": {"status": 410, "message": "gone", "tombstone": {}}, "status": 410},
+         PlatformNotFound),
+    ],
+)  # fmt: skip
+def test_an_unknown_host_is_what_its_answer_shows(
+    answer: dict[str, Any], error: type[Exception]
+) -> None:
+    api = RDM.replace("/records", "/api/records")
+    steps = ZenodoHelper().process_request(
+        IngestRequest.of_url(RDM), Resource(url=RDM), HtmlBiblio()
+    )
+    with pytest.raises(error) as raised:
+        driven(steps, {api: answer})
+    assert type(raised.value) is error
 
 
 # Strategies --------------------------------------------------------------------------------

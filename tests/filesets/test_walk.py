@@ -383,3 +383,30 @@ def test_latest_is_a_rule_too() -> None:
     assert Crawl().ends(base, page)["status"] == "platform-scope"
     assert Crawl().ends({**base, "latest": True}, page)["status"] == "success"
     assert Crawl().ends(base, page, Rules(latest=True))["status"] == "success"
+
+
+def test_a_page_that_only_looks_like_a_platforms_is_the_next_ones() -> None:
+    """A page of records whose host has another API: what it declares, else no platform."""
+    url = "https://museum.example/records/7"
+    page = replace(PAGE, url=url, hops=(url,), body=b"<html></html>")
+    crawl = Crawl({"json": {"object": "a vase"}})
+    value = crawl.ends({"base_url": url}, resource=page)
+    assert (value["status"], crawl.wants) == ("no-platform-match", ["Ask"])
+    assert value["error_message"] == f"{url}: no platform that is known"
+    guarded = replace(page, status=403)
+    assert Crawl({"text": "no"}).ends({"base_url": url}, resource=guarded)["status"] == (
+        "terminal-bad-status"
+    )
+    file = replace(page, headers=Fields({"Content-Type": "text/csv"}))
+    crawl = Crawl({"text": "no"}, {"7": b"1,2\n3,45\n"})
+    value = crawl.ends({"base_url": url}, resource=file)
+    assert (value["status"], value["platform_name"]) == ("success-file", "web")
+
+
+def test_an_unknown_host_of_records_is_one_of_inveniordm_by_its_answer() -> None:
+    url = "https://rdm.uni.example/records/7"
+    text = json.dumps(record()).replace("zenodo.org", "rdm.uni.example")
+    page = replace(PAGE, url=url, hops=(url,), status=403)
+    value = Crawl({"text": text}).ends({"base_url": url}, resource=page)
+    assert (value["status"], value["platform_domain"]) == ("success", "rdm.uni.example")
+    assert value["lafka"]["landing"] == "terminal-bad-status"

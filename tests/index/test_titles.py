@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.commands._shared.indexing import in_template
+from lafka.cli.index import in_template
 from lafka.index import tables, titles
 from lafka.index.build import refresh
 from lafka.index.papers import IndexTally

@@ -18,11 +18,9 @@ from confluent_kafka import TopicPartition
 
 from lafka.errors import BadArgument
 from lafka.jobs.kafka import BrokerTrouble, Message
-from lafka.jobs.kafka.consuming import Consumer
-from lafka.jobs.kafka.offsets import Partition
+from lafka.jobs.kafka.consuming import Consumer, Partition, Reader
 from lafka.jobs.kafka.places import Place, properties
 from lafka.jobs.kafka.producing import LARGEST, Producer, TooLarge
-from lafka.jobs.kafka.reading import Reader
 from lafka.jobs.kafka.topics import Topic, create, differences
 from tests import starts
 from tests.filesets.test_persist import urls
@@ -257,7 +255,7 @@ def test_results_on_topics_are_persisted_until_a_signal(kafka: Kafka, tmp_path: 
         f"https://x.example/{n}" for n in range(20)
     )
     (dead,) = (tmp_path / "ingest.dead.jsonl").read_text("utf-8").splitlines()
-    assert json.loads(dead)["place"].startswith(f"{names[0]}/")
+    assert json.loads(dead)["topic"] == names[0]
 
 
 def _until_committed(kafka: Kafka, topics: list[str], group: str, count: int) -> None:

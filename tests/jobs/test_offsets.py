@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from lafka.jobs.kafka.offsets import Offsets
+from lafka.jobs.kafka.consuming import Offsets
 
 ONE = ("x", 0)
 

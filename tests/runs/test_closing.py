@@ -10,8 +10,8 @@ from scrapy import signals
 from scrapy.signalmanager import SignalManager
 from twisted.internet.defer import Deferred
 
-from lafka.runs import closing
-from lafka.runs.closing import LastItems
+from lafka.runs import exits
+from lafka.runs.exits import LastItems
 
 
 def called_back(
@@ -19,7 +19,7 @@ def called_back(
 ) -> list[Any]:
     """With what the *slot*'s closing was called back, after so many looks; *then* before each."""
     calls: list[Any] = []
-    monkeypatch.setattr(closing, "call_later", lambda _, work: calls.append(work))
+    monkeypatch.setattr(exits, "call_later", lambda _, work: calls.append(work))
     crawler: Any = SimpleNamespace(
         signals=SignalManager(), spider="spider", engine=SimpleNamespace(
             scraper=SimpleNamespace(slot=slot)

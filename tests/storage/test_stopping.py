@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import scrapy.utils.asyncio
 from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.signalmanager import SignalManager
@@ -15,6 +14,7 @@ from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.test import get_crawler
 
 from lafka.errors import MachineTrouble, StorageTrouble
+from lafka.storage import stopping
 from lafka.storage.stopping import (
     SHUTDOWN,
     STOPPING,
@@ -145,7 +145,7 @@ def test_a_spider_that_opens_is_closed_when_it_is_open(
     crawler: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later: list[Any] = []
-    monkeypatch.setattr(scrapy.utils.asyncio, "call_later", lambda _, *call: later.append(call))
+    monkeypatch.setattr(stopping, "call_later", lambda _, *call: later.append(call))
     crawler.engine.running = False
 
     async def stop() -> None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -145,6 +147,29 @@ def test_work_is_done_where_its_caller_is_cancelled(one: Threads) -> None:
 
     asyncio.run(ask())
     assert done == ["waited", "next"]
+
+
+def test_what_work_raises_for_a_caller_who_was_cancelled_is_no_news() -> None:
+    threads, going, news = Threads("one", 1), threading.Event(), list[object]()
+
+    def fail() -> None:
+        going.wait()
+        raise ValueError("nobody waits for it")
+
+    async def cancelled() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: news.append(context))
+        task = asyncio.ensure_future(threads.run(fail))
+        await asyncio.sleep(0)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        going.set()
+        await asyncio.get_running_loop().run_in_executor(None, threads.stop)
+        await asyncio.sleep(0)
+        gc.collect()
+
+    asyncio.run(cancelled())
+    assert news == []
 
 
 def test_work_sees_the_callers_context_and_cannot_change_it(one: Threads) -> None:

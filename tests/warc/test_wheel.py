@@ -58,6 +58,7 @@ def test_the_wheel_works_without_the_rest(site: Path, tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
 
 
+@pytest.mark.long("hundreds of tests again; make warc-wheel has all")
 def test_some_tests_of_the_library_pass_against_it(site: Path, tmp_path: Path) -> None:
     wheel.copy_tests(tmp_path / "copy")
     chosen = [f"tests/warc/test_{name}.py" for name in ("docs", "exports", "order")]

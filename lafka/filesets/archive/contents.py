@@ -206,7 +206,7 @@ class FilesetContents(Contents):
             assert member.bundle is not None
             return replace(member, bundle=member.bundle.moved(start))
         held = HeldBytes(record_id=record, url=stands.url, date=stands.date, at=at, l=entry["l"])
-        self.held.setdefault(entry["digest"], held)
+        self.held[entry["digest"]] = held  # the last: what it was before had rotted
         return SummaryFile.of_json({**entry, "s": start})
 
 

@@ -26,7 +26,8 @@ from lafka.keeping.stores import SummarisedWarc
 from lafka.storage.locks import Lock, tried
 from lafka.storage.steps import Steps, done
 from lafka.warc.format import http
-from lafka.warc.format.sources import Source
+from lafka.warc.format.records import sha256_of
+from lafka.warc.format.sources import FileSource, Source
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.writing.copying import Files
 
@@ -47,11 +48,12 @@ class FileAnswer:
 
 
 class FilesetGroup(RecordGroup):
-    """Records for one commit of the WARC whose *contents* these are."""
+    """Records for one commit of the WARC, open as *fd*, whose *contents* these are."""
 
-    def __init__(self, contents: FilesetContents, files: Files) -> None:
+    def __init__(self, contents: FilesetContents, files: Files, fd: int) -> None:
         super().__init__(contents, files)
         self._fileset = contents
+        self._fd = fd
         self.pages: dict[str, HeldBytes | None] = {}
         self.places: dict[str, RecordPlace] = {}
         self.notes: list[Mapping[str, Any]] = []
@@ -93,14 +95,14 @@ class FilesetGroup(RecordGroup):
     ) -> tuple[HeldBytes, RecordPlace | None, bool]:
         """Plan the capture of a file: where its bytes stand, its record, whether it is a revisit.
 
-        A file that is held already is not stored again.
+        A file that is held already is not stored again, unless its bytes have rotted.
         """
         self._way(exchanges)
         answer = exchanges[-1].response
         assert answer is not None
         record = self.files.stored(answer)
         held = self._fileset.held.get(wanted.digest)
-        if held is not None:
+        if held is not None and self._stands(held, wanted.digest):
             if not self.holds_answer(record):
                 self._revisit(record, held, wanted)
             visit = self.place(derived_id(record, "revisit"))
@@ -143,6 +145,14 @@ class FilesetGroup(RecordGroup):
             url=record.url,
             date=record.fields.first("WARC-Date"),
         )
+
+    def _stands(self, held: HeldBytes, digest: str) -> bool:
+        """Return whether the bytes of *held* are those of the file; a revisit would name them."""
+        start = self._fileset.places[held.record_id].block + held.at
+        try:
+            return sha256_of(FileSource(self._fd, start, held.l).chunks()) == digest
+        except OSError:  # a sector that cannot be read
+            return False
 
     def _revisit(self, record: StoredRecord, held: HeldBytes, wanted: FileAnswer) -> None:
         """Plan a revisit whose block is the answer's HTTP head."""
@@ -247,7 +257,7 @@ class FilesetWarc(SummarisedWarc[FilesetContents]):
 
     def make_summary(self) -> Steps[None]:
         with Files() as files:  # what a killed writer left may not be on the disk yet
-            yield from self.writing(FilesetGroup(self.contents, files), sync=True)
+            yield from self.writing(FilesetGroup(self.contents, files, self.lock.fd), sync=True)
 
     def summary_bytes(self) -> bytes:
         self._known = self.summary
@@ -265,7 +275,7 @@ class FilesetWarc(SummarisedWarc[FilesetContents]):
         ``StorageTrouble`` where the disk refuses; the WARC then ends as it did before.
         """
         with Files() as files:
-            group = FilesetGroup(self.contents, files)
+            group = FilesetGroup(self.contents, files, self.lock.fd)
             planned = plan(group)
             if group.pieces:
                 done(self.writing(group))

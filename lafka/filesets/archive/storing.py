@@ -144,6 +144,11 @@ class Storing:
         self._latest = max(named, key=lambda key: versions[key].time)
         return versions[self._latest]
 
+    def digests(self, place: ItemPlace) -> set[str]:
+        """Return the digests that the summary has of the file at *place*, of any version."""
+        entries = [e for v in self._warc.summary.versions.values() for e in v.files.values()]
+        return {e.digest for e in entries if (e.item, e.name) == (place.item, place.name)}
+
     def known(self) -> FilesetVersion | None:
         """Return what the summary says of the version that is stored."""
         return self._warc.summary.versions.get(self._entry)
@@ -171,7 +176,7 @@ class Storing:
         self._begun = True
         last = exchanges[-1]
         status = last.payload.status if last.payload else 0
-        told = self._cdx(place, last.url, file.mimetype, status, file.sha1)
+        told = self._cdx(place, file.terminal_url or last.url, file.mimetype, status, file.sha1)
         cdx, revisit_cdx = (None, told) if revisits else (told, None)
         return Kept(status=FileStatus.SUCCESS, cdx=cdx, revisit_cdx=revisit_cdx)
 

@@ -15,7 +15,7 @@ from lafka.filesets.crawling.tokens import PlatformBases
 from lafka.filesets.model.manifests import Limits
 from lafka.filesets.model.messages import BadRequest, IngestRequest
 from lafka.filesets.model.types import IngestStrategy
-from lafka.filesets.platforms import PLATFORMS, helpers
+from lafka.filesets.platforms import helpers, registered
 from lafka.filesets.platforms.platform import Thresholds
 from lafka.filesets.targets import load_tokens, target_of
 from lafka.filesets.targets.item import Target
@@ -154,7 +154,7 @@ def _rules(settings: BaseSettings, given: Mapping[str, str], sizes: Sizes, now: 
     )
     names = _platforms(given.get("platforms") or "")
     if not settings.getbool("LAFKA_FILESET_WEB"):
-        names = tuple(name for name in names or _KNOWN if name != "web")
+        names = tuple(name for name in names or _known() if name != "web")
     hosts = frozenset(settings.getlist("LAFKA_INVENIO_HOSTS"))
     return Rules(
         helpers=helpers(thresholds, names=names, hosts={"zenodo": hosts}),
@@ -176,14 +176,15 @@ def _rules(settings: BaseSettings, given: Mapping[str, str], sizes: Sizes, now: 
     )
 
 
-_KNOWN = tuple(made.platform_name for made in PLATFORMS)
+def _known() -> tuple[str, ...]:
+    return tuple(made.platform_name for made in registered())
 
 
 def _platforms(text: str) -> tuple[str, ...]:
     names = tuple(filter(None, (name.strip() for name in text.split(","))))
     for name in names:
-        if name not in _KNOWN:
-            known = ", ".join(_KNOWN)
+        if name not in _known():
+            known = ", ".join(_known())
             raise BadArgument(f"platforms={name!r} is none; the platforms are {known}")
     return names
 

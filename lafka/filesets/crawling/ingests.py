@@ -32,8 +32,8 @@ from lafka.filesets.walk import Walking, refused, walk
 
 logger = logging.getLogger(__name__)
 
-BUSY_SECONDS = 30.0
-"""Until a fileset is tried again that another process has."""
+BUSY_SECONDS, BUSY_MOST = 0.1, 5.0
+"""Until a fileset is tried again that another process has: twice as long each time, up to these."""
 _LANDING_STATUS = {
     "too-big": Status.BODY_TOO_LARGE,
     "loop": Status.REDIRECT_LOOP,
@@ -193,9 +193,8 @@ class Ingest:
         return None
 
     async def _asked(self, want: Ask) -> Any:
-        came = await self._get(
-            self._wanted(want.url, want, want.max_bytes, robots=self._shop.robots_everywhere)
-        )
+        robots = self._shop.robots_everywhere or want.robots
+        came = await self._get(self._wanted(want.url, want, want.max_bytes, robots=robots))
         if came.last is not None:
             self._pages.append(PageCapture(role=Role.API, exchanges=came.hops.exchanges))
         return await self._shop.wire.aside(answer_of, want, came, self._shop.bases)
@@ -231,8 +230,7 @@ class Ingest:
         await shop.wire.bind(self._owner, fileset, captures)
         store = self._store = await self._locked(fileset)
         if not claim.strategy.is_web:
-            anew = self._request.force_recrawl
-            self._target = ItemStore(shop, claim, self._get, self._moved or bool, anew=anew)
+            self._target = ItemStore(shop, claim, self._get, self._moved or bool)
         folder = self._target.folder if self._target else None
         self._held = HeldHere(store, shop.filesets, folder)
 
@@ -241,12 +239,14 @@ class Ingest:
         lock = shop.locks.setdefault(fileset_id, asyncio.Lock())
         await lock.acquire()
         self._lock = lock
-        warc: FilesetWarc | None = None
+        warc: FilesetWarc | None = await shop.wire.aside(shop.filesets.locked, fileset_id)
+        if warc is None:
+            logger.info("%s: another process has it; tried again", fileset_id)
+        seconds = BUSY_SECONDS
         while warc is None:
+            await asyncio.sleep(seconds)
+            seconds = min(2 * seconds, BUSY_MOST)
             warc = await shop.wire.aside(shop.filesets.locked, fileset_id)
-            if warc is None:
-                logger.info("%s: another process has it; tried again", fileset_id)
-                await asyncio.sleep(BUSY_SECONDS)
         return Storing(warc, self._request, self._pages, root=shop.filesets.root)
 
     async def _let_go(self) -> None:
@@ -372,7 +372,9 @@ class Ingest:
         return replace(told, item=self._item)
 
     def _told(self, told: IngestResult) -> dict[str, Any]:
-        return replace(told, lafka={**(told.lafka or {}), **self._account()}).as_json()
+        message = self._shop.public(told.error_message or "") or None
+        lafka = {**(told.lafka or {}), **self._account()}
+        return replace(told, error_message=message, lafka=lafka).as_json()
 
     def _account(self) -> dict[str, Any]:
         return {

@@ -5,6 +5,7 @@ The holdings of its fileset, which say what need not be fetched, are here too.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Awaitable, Callable
@@ -17,8 +18,9 @@ from lafka.filesets.crawling.answers import Came
 from lafka.filesets.crawling.downloads import Download, PartSink, Way, looked_into, others_of
 from lafka.filesets.crawling.services import Shop, Wanted
 from lafka.filesets.model.asks import Claim, Fetch, FetchBundle, Fetched, Keep, Kept
+from lafka.filesets.model.manifests import FileFacts, compare
 from lafka.filesets.model.summaries import FilesetVersion
-from lafka.filesets.model.types import FilesetPlatformItem, FileStatus
+from lafka.filesets.model.types import FilesetManifestFile, FilesetPlatformItem, FileStatus
 from lafka.filesets.strategies.strategy import HeldVersion, is_restricted
 from lafka.filesets.targets.folder import BUNDLE, PartFile, facts_on_disk, moment_of
 from lafka.filesets.targets.item import (
@@ -30,6 +32,8 @@ from lafka.filesets.targets.item import (
 )
 from lafka.filesets.targets.s3 import BucketItem
 from lafka.storage.threads import run_aside
+
+logger = logging.getLogger(__name__)
 
 
 class HeldHere:
@@ -70,7 +74,7 @@ def free_bytes(paths: tuple[Path, ...]) -> int:
 
 
 class ItemStore:
-    """The item of *claim*; *get* asks for something. *anew*: what is there is fetched again.
+    """The item of *claim*; *get* asks for something.
 
     *moved* is called, in a thread, when bytes of a part are synced.
     """
@@ -81,16 +85,14 @@ class ItemStore:
         claim: Claim,
         get: Callable[[Wanted], Awaitable[Came]],
         moved: Callable[[], object],
-        *,
-        anew: bool,
     ) -> None:
         self.folder = _item_folder(shop, claim)
         self.fetched_bytes = 0
         self._shop = shop
         self._get = get
         self._moved = moved
-        self._anew = anew
         self._download: Download | None = None
+        self._wanted: FilesetManifestFile | None = None
         self._fetching = ""
         self._made = False
 
@@ -98,6 +100,7 @@ class ItemStore:
         """Have the file in a part of the item; it is on the disk already where a kill left it."""
         path = want.file.path if isinstance(want, Fetch) else BUNDLE
         again, self._fetching = self._fetching == path, path
+        self._wanted = want.file if isinstance(want, Fetch) else None
         try:
             fetched = await self._shop.wire.aside(self._taken_up, want, path, again)
         except (ForeignItem, TargetTrouble) as error:
@@ -133,7 +136,7 @@ class ItemStore:
 
     def _on_disk(self, final: Path, want: Fetch | FetchBundle) -> Fetched | None:
         """The file where it has its final name, but no note yet; None to ask for it."""
-        if self._anew or isinstance(want, FetchBundle) or not final.exists():
+        if isinstance(want, FetchBundle) or want.anew or not final.exists():
             return None
         facts, status = facts_on_disk(final, others_of(want)), FileStatus.SUCCESS
         moment = moment_of(final)
@@ -165,18 +168,24 @@ class ItemStore:
             folder.description = replace(folder.description, files=files)
         final = folder.final(want.file.path)
         item, name = folder.description.identifier, folder.name_of(want.file.path)
+        place = ItemPlace(item=item, name=name)
 
         def named() -> Kept | None:
-            if download.file.path.exists() or not final.exists():
-                if not download.file.keep(final, undone=want.decoded) and not _same(final, want):
-                    return _other_content(final)
-                download.file.drop()
+            file = download.file
+            if file.path.exists() or not final.exists():
+                if not file.keep(final, undone=want.decoded):
+                    there = facts_on_disk(final)
+                    if self._is_rotten(there, want, store.digests(place)):
+                        logger.warning("%s/%s: it had rotted and is replaced", item, name)
+                        file.keep_over(final, undone=want.decoded)
+                    elif _sha256(there) != want.file.sha256:
+                        return _other_content(place)
+                file.drop()
             return None
 
         def keep() -> Kept:
             if (trouble := named()) is not None:
                 return trouble
-            place = ItemPlace(item=item, name=name)
             kept = store.keep_item(want, download.captures, place, download.ranges)
             if isinstance(folder, BucketItem):
                 folder.sent(want.file.path)
@@ -184,9 +193,22 @@ class ItemStore:
 
         trouble = None
         if isinstance(folder, BucketItem):  # in the bucket before anything says so
-            trouble = await self._shop.wire.aside(named) or await _sent(folder, want)
+            trouble = await self._shop.wire.aside(named) or await _sent(folder, want, place)
         kept: Kept = trouble or await self._shop.wire.store(item, keep)
         return kept
+
+    def _is_rotten(self, there: FileFacts, want: Keep, noted: set[str]) -> bool:
+        """Return whether the file that is *there* is what the file of *want* became on the disk.
+
+        It is where its digest is none of those that were *noted* of it, which *want* has again; or,
+        where none was, where it is not the file of the manifest. A file that stands as it was kept
+        never is: other content is another version's.
+        """
+        if want.members or self._wanted is None or _sha256(there) == want.file.sha256:
+            return False
+        if noted:
+            return noted == {f"sha256:{want.file.sha256}"}
+        return compare(self._wanted, there) is not FileStatus.SUCCESS
 
     async def finish(self) -> str:
         """End the item; why it could not be, empty where it is."""
@@ -203,7 +225,7 @@ class ItemStore:
             await self._shop.wire.aside(download.file.set_aside)
 
 
-async def _sent(folder: BucketItem, want: Keep) -> Kept | None:
+async def _sent(folder: BucketItem, want: Keep, place: ItemPlace) -> Kept | None:
     """Have the file of *want* in the bucket; None where all is well."""
     stopped = threading.Event()
     path, sha256 = want.file.path, want.file.sha256 or ""
@@ -213,12 +235,12 @@ async def _sent(folder: BucketItem, want: Keep) -> Kept | None:
         return Kept(status=FileStatus.ERROR_ARCHIVEORG_UPLOAD, trouble=str(error))
     finally:
         stopped.set()  # the thread ends at its next part where nobody waits any more
-    return None if mine else _other_content(folder.final(path))
+    return None if mine else _other_content(place)
 
 
-def _other_content(final: Path) -> Kept:
+def _other_content(place: ItemPlace) -> Kept:
     status = FileStatus.MISMATCH_EXISTING
-    return Kept(status=status, trouble=f"{final}: other content is there")
+    return Kept(status=status, trouble=f"{place.item}/{place.name}: other content is there")
 
 
 def _item_folder(shop: Shop, claim: Claim) -> TargetItem:
@@ -230,6 +252,5 @@ def _item_folder(shop: Shop, claim: Claim) -> TargetItem:
     return shop.filesets.items.item(description, item.fileset_id or "")
 
 
-def _same(final: Path, want: Keep) -> bool:
-    """Return whether the file at *final* is that of *want*."""
-    return facts_on_disk(final).digests["sha256"] == want.file.sha256
+def _sha256(facts: FileFacts) -> str:
+    return facts.digests["sha256"]

@@ -34,8 +34,7 @@ from lafka.filesets.model.types import Status
 from lafka.filesets.results import Dead
 from lafka.filesets.results import Message as Persisted
 from lafka.jobs.kafka import BrokerTrouble, Message
-from lafka.jobs.kafka.consuming import Consumer
-from lafka.jobs.kafka.offsets import Partition
+from lafka.jobs.kafka.consuming import Consumer, Partition
 from lafka.jobs.kafka.places import Place
 
 ALONE = 2

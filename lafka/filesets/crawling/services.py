@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,7 +27,7 @@ from lafka.filesets.model.bundles import BundleLimits
 from lafka.filesets.walk import Rules
 from lafka.politeness.failures import not_the_sites
 from lafka.storage.stopping import stop_for_storage, stopping_for
-from lafka.storage.threads import Threads
+from lafka.storage.threads import Threads, the_reactor
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -83,6 +84,12 @@ class Shop:
     tries: int
     robots_everywhere: bool = False
     dry: bool = False
+
+    def public(self, message: str) -> str:
+        """*message* without where this machine keeps its files and which mirrors it asks."""
+        for folder in (self.filesets.items.work, self.filesets.root):
+            message = re.sub(rf"(?<![^\s'\"(]){re.escape(str(folder))}/", "", message)
+        return self.bases.told_in(message)
 
     @property
     def bundle_limits(self) -> BundleLimits:
@@ -184,9 +191,7 @@ class CrawlWire:
 
     def call(self, work: Callable[[], object]) -> object:
         """Have *work* done in the reactor's thread."""
-        from twisted.internet import reactor  # noqa: PLC0415  Scrapy installs it late
-
-        return reactor.callFromThread(work)
+        return the_reactor().callFromThread(work)
 
     async def bind(self, owner: int, fileset: str, captures: list[str]) -> None:
         """Note in the raw log whose *captures* are: a recovery stores them by it."""

@@ -8,6 +8,7 @@ stand nowhere: the raw WARC has ``[removed]`` for them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
@@ -43,6 +44,14 @@ class PlatformBases:
         parts = urlsplit(url)
         host = self._told.get((parts.scheme, parts.netloc.lower()))
         return url if host is None else f"https://{host}{_target(url)}"
+
+    def told_in(self, text: str) -> str:
+        """*text* with hosts where it names what is asked in their place."""
+        for (scheme, place), host in self._told.items():
+            name = urlsplit(f"//{place}").hostname or place
+            mirror = f"(?:{scheme}://)?{re.escape(place)}|{re.escape(name)}"
+            text = re.sub(rf"(?<![\w.-])(?:{mirror})(?![\w-]|\.\w)", host, text)
+        return text
 
 
 def _target(url: str) -> str:

@@ -63,11 +63,15 @@ class Resource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """An API's answer, or a small file, is wanted whole in memory."""
+    """An API's answer, or a small file, is wanted whole in memory.
+
+    ``robots``: robots.txt binds it, for it is not known yet whether there is an API.
+    """
 
     url: str
     accept: str = JSON
     max_bytes: int = MAX_JSON
+    robots: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +103,14 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetch:
-    """The bytes of *file* are wanted, at most ``max_bytes`` of them."""
+    """The bytes of *file* are wanted, at most ``max_bytes`` of them.
+
+    *anew*: from the platform, whatever is on the disk.
+    """
 
     file: FilesetManifestFile
     max_bytes: int
+    anew: bool = False
 
     @property
     def url(self) -> str:

@@ -331,6 +331,16 @@ class PlatformError(SiteError):
         return type(self), (self.args[0], self.item)
 
 
+class NotThisPlatform(PlatformError):
+    """A page looks like one of a platform, but its API's answer shows that it is none.
+
+    Raised by ``process_request`` of a helper that matches hosts it does not know; the next one that
+    matches is asked.
+    """
+
+    status = Status.NO_PLATFORM_MATCH
+
+
 class PlatformScopeError(PlatformError):
     """A page of the platform, but not of one version of one dataset."""
 

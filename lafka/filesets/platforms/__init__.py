@@ -1,13 +1,17 @@
 """Platforms: software that hosts datasets, and what knows its URLs and its API.
 
 ``PLATFORMS`` is asked in order; the first helper that matches a landing page has it. A further
-platform is a file with a class and a line here (docs/how-to/add-a-fileset-platform.md).
+platform is a file with a class and a line here, or one in another package, which registers its
+class by an entry point (docs/how-to/add-a-fileset-platform.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from importlib.metadata import entry_points
 
+from lafka.errors import BadArgument
 from lafka.filesets.model.asks import Resource
 from lafka.filesets.model.messages import IngestRequest
 from lafka.filesets.model.pages import HtmlBiblio
@@ -29,6 +33,32 @@ PLATFORMS: tuple[type[FilesetPlatformHelper], ...] = (
 )
 
 
+GROUP = "lafka.platforms"
+"""Entry points of installed packages, each the class of a helper."""
+
+
+@cache
+def registered() -> tuple[type[FilesetPlatformHelper], ...]:
+    """``PLATFORMS`` with those of installed packages, by name, before ``web``, which is the last.
+
+    ``BadArgument`` where one cannot be imported, is no helper, or has a name that is taken.
+    """
+    found = {made.platform_name: made for made in PLATFORMS}
+    web = found.pop(WebHelper.platform_name)
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        try:
+            made = entry.load()
+        except Exception as error:
+            raise BadArgument(f"the platform {entry.value} cannot be imported: {error}") from error
+        if not (isinstance(made, type) and issubclass(made, FilesetPlatformHelper)):
+            raise BadArgument(f"the platform {entry.value} is no FilesetPlatformHelper")
+        if made.platform_name in (*found, web.platform_name, "unknown"):
+            name = made.platform_name
+            raise BadArgument(f"the platform {entry.value} has the name {name!r}, which is taken")
+        found[made.platform_name] = made
+    return (*found.values(), web)
+
+
 def helpers(
     thresholds: Thresholds = DEFAULTS,
     *,
@@ -39,7 +69,7 @@ def helpers(
     wanted, more = set(names), hosts or {}
     return tuple(
         made(thresholds, more.get(made.platform_name, frozenset()))
-        for made in PLATFORMS
+        for made in registered()
         if not wanted or made.platform_name in wanted
     )
 
@@ -51,4 +81,14 @@ def matching(
     html_biblio: HtmlBiblio,
 ) -> FilesetPlatformHelper | None:
     """The first helper of *known* that the landing page belongs to; None: ``no-platform-match``."""
-    return next((one for one in known if one.match_request(request, resource, html_biblio)), None)
+    return next(matches(known, request, resource, html_biblio), None)
+
+
+def matches(
+    known: Iterable[FilesetPlatformHelper],
+    request: IngestRequest,
+    resource: Resource,
+    html_biblio: HtmlBiblio,
+) -> Iterator[FilesetPlatformHelper]:
+    """The helpers of *known* that the landing page may belong to, in order."""
+    return (one for one in known if one.match_request(request, resource, html_biblio))

@@ -47,6 +47,10 @@ LATEST = ":latest-published"
 PAGE = 1_000
 MAX_PAGES = 200
 _VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
+# The interface that runs in a browser: https://github.com/IQSS/dataverse-frontend.
+_MODERN = re.compile(r"/(?:spa|modern)/datasets/?")
+_MODERN_FILE = re.compile(r"/(?:spa|modern)/files/?")
+_COLLECTIONS = ("/dataverse/", "/spa/collections/", "/modern/collections/")
 _ID_IN_PATH = re.compile(r"/api/access/datafile/")
 
 # What Dataverse ingests as a table, and the suffix of each before it became a .tab.
@@ -110,11 +114,13 @@ def _place(url: str, page: bytes) -> _Place | None:
     query = {key: values[-1].strip() for key, values in _query(parts.query).items()}
     if path.endswith("/file.xhtml") and ("persistentId" in query or "fileId" in query):
         return replace(place, out_of_scope="a page of one file")
+    if _MODERN_FILE.fullmatch(path) and _shows_dataverse(host, page):
+        return replace(place, out_of_scope="a page of one file")
     if _ID_IN_PATH.search(path):
         return replace(place, out_of_scope="one file")
-    if path.startswith("/dataverse/") and _shows_dataverse(host, page):
+    if path.startswith(_COLLECTIONS) and _shows_dataverse(host, page):
         return replace(place, out_of_scope="a collection of datasets")
-    if not path.endswith(("/dataset.xhtml", "/citation")):
+    if not (_MODERN.fullmatch(path) or path.endswith(("/dataset.xhtml", "/citation"))):
         return None
     version = query.get("version", "")
     if persistent_id := query.get("persistentId"):

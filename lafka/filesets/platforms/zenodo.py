@@ -3,7 +3,8 @@
 https://developers.zenodo.org, https://inveniordm.docs.cern.ch/reference/rest_api_drafts_records/.
 Old Zenodo lists ``files[].links.self`` below ``/api/files/<bucket>/``, today's below
 ``/api/records/<id>/files/<key>/content``; a native InvenioRDM has ``files.entries``, whose
-``links.self`` is JSON and whose bytes stand at ``links.content``.
+``links.self`` is JSON and whose bytes stand at ``links.content``. A host that nobody knows is one
+of InvenioRDM where its page stands at ``/records/<id>`` and its API gives that record.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from lafka.filesets.model.pages import HtmlBiblio
 from lafka.filesets.model.types import (
     FilesetManifestFile,
     FilesetPlatformItem,
+    NotThisPlatform,
     PlatformError,
     PlatformRestrictedError,
     PlatformScopeError,
@@ -32,6 +34,7 @@ from lafka.filesets.platforms.platform import (
     Value,
     ask_json,
     authority_of,
+    check_status,
     checked_url,
     hold_to_count,
     hold_to_size,
@@ -39,30 +42,16 @@ from lafka.filesets.platforms.platform import (
     in_domain,
     item_meta,
     item_name,
+    read_json,
     refuse_restricted,
     split_url,
     with_digest,
     with_extra,
 )
 
-INVENIO_HOSTS = frozenset(
-    {
-        "data.caltech.edu",
-        "fdat.uni-tuebingen.de",
-        "inveniordm.web.cern.ch",
-        "prism.northwestern.edu",
-        "repository.tugraz.at",
-        "researchdata.tuwien.ac.at",
-        "researchdata.tuwien.at",
-        "rodare.hzdr.de",
-        "ultraviolet.library.nyu.edu",
-        "works.hcommons.org",
-    }
-)
-"""Hosts of InvenioRDM beside Zenodo; ``LAFKA_INVENIO_HOSTS`` may name more."""
-
 _ZENODO = ("zenodo.org",)
 _RECORD = re.compile(r"/records?/([A-Za-z0-9][A-Za-z0-9-]{0,60})(?=/|\Z)(/files/.+)?")
+_RECORDS = re.compile(r"/records/([A-Za-z0-9][A-Za-z0-9-]{0,60})(?=/|\Z)")
 _DOI = re.compile(r"10\.[0-9]{4,9}/zenodo\.([0-9]{1,18})(?![0-9])", re.IGNORECASE)
 _COMMUNITY = re.compile(r"/communities/.")
 
@@ -75,12 +64,13 @@ class ZenodoHelper(FilesetPlatformHelper):
     def match_request(
         self, request: IngestRequest, resource: Resource, html_biblio: HtmlBiblio
     ) -> bool:
-        return any(self._known(url) for url in (*resource.urls, request.base_url))
+        known = any(self._known(url) for url in (*resource.urls, request.base_url))
+        return known or _may_be_one(resource.url)
 
     def _known(self, url: str) -> bool:
         parts = split_url(url)
         host, path = host_of(parts), unquote(parts.path)
-        if not in_domain(host, *_ZENODO) and host not in INVENIO_HOSTS | self.more_hosts:
+        if not in_domain(host, *_ZENODO) and host not in self.more_hosts:
             return False
         return bool(_RECORD.match(path) or _DOI.search(path) or _COMMUNITY.match(path))
 
@@ -89,21 +79,55 @@ class ZenodoHelper(FilesetPlatformHelper):
     ) -> Asking:
         item = FilesetPlatformItem(platform_name=self.platform_name)
         urls = (*resource.urls, request.base_url)
-        url = next((url for url in urls if self._known(url)), "")
-        parts = split_url(url)
+        known = next((url for url in urls if self._known(url)), "")
+        parts = split_url(known or resource.url)
         item = replace(item, platform_domain=host_of(parts) or None)
-        number = _record_in(unquote(parts.path), item)
-        item = replace(item, platform_id=number)
-        api = f"https://{authority_of(parts)}/api/records/{number}"
-        record, _ = yield from ask_json(api, item)
+        base = f"https://{authority_of(parts)}/api/records/"
+        if known:
+            api = base + _record_in(unquote(parts.path), item)
+            record, _ = yield from ask_json(api, item)
+        else:
+            api = base + _RECORDS.match(unquote(parts.path))[1]  # type: ignore[index]
+            record = yield from _tried(api, resource, item)
+            _record_in(unquote(parts.path), item)
+        item = replace(item, platform_id=api.removeprefix(base))
         found = record["id"].need_text(item)
         if not request.latest:
-            _refuse_work(record, found, _ids_in(urls, self._known), item)
+            here = host_of(parts)
+            ids = _ids_in(urls, lambda url: self._known(url) or host_of(split_url(url)) == here)
+            _refuse_work(record, found, ids, item)
         item = _described(record, replace(item, platform_id=found))
         _refuse_closed(record, item)
         rows = yield from _rows(record, api, item)
         files = tuple(_file(key, row, item) for key, row in rows)
         return refuse_restricted(replace(item, manifest=files))
+
+
+def _may_be_one(url: str) -> bool:
+    parts = split_url(url)
+    is_web = parts.scheme in ("http", "https") and bool(host_of(parts))
+    return is_web and bool(_RECORDS.match(unquote(parts.path)))
+
+
+def _tried(
+    api: str, resource: Resource, item: FilesetPlatformItem
+) -> Generator[Ask, Answer, Value]:
+    """The record at *api*, where its answer is one of InvenioRDM; ``NotThisPlatform``.
+
+    robots.txt counts, unless the page itself shows what it is made by.
+    """
+    answer = yield Ask(url=api, robots=b"invenio" not in resource.body.lower())
+    try:
+        value = read_json(answer, api, item)
+    except PlatformError:
+        value = Value(None)
+    is_record = answer.status == 200 and value["id"].text() and value["metadata"].is_object
+    # Of Invenio's own errors: https://github.com/inveniosoftware/invenio-rest, RESTException.
+    is_refusal = answer.status != 200 and value["status"].number() == answer.status
+    if not is_record and not (is_refusal and value["message"].text()):
+        raise NotThisPlatform(f"{api}: no record of InvenioRDM")
+    check_status(answer, api, item)
+    return value
 
 
 def _record_in(path: str, item: FilesetPlatformItem) -> str:

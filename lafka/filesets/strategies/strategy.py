@@ -59,7 +59,7 @@ class Held(Protocol):
 
 
 class NothingHeld:
-    """The view for a request that is to be fetched anew, whatever is held."""
+    """The view where nothing is held."""
 
     def version(self, item: FilesetPlatformItem) -> HeldVersion | None:  # noqa: ARG002  Held's
         return None
@@ -126,13 +126,17 @@ class Archived:
 
 
 class FilesetIngestStrategy:
-    """One of the six ways to archive a fileset whose manifest is safe and within *limits*."""
+    """One of the six ways to archive a fileset whose manifest is safe and within *limits*.
+
+    *anew*: all of it is fetched, whatever is held.
+    """
 
     ingest_strategy: ClassVar[IngestStrategy]
 
-    def __init__(self, held: Held, limits: Limits = LIMITS) -> None:
+    def __init__(self, held: Held, limits: Limits = LIMITS, *, anew: bool = False) -> None:
         self.held = held
         self.limits = limits
+        self.anew = anew
 
     def check_existing(self, item: FilesetPlatformItem) -> ArchiveStrategyResult | None:
         """``success-existing`` with the former manifest, ``mismatch-existing``, or None: go on.
@@ -182,7 +186,7 @@ class FilesetIngestStrategy:
 
     def process(self, item: FilesetPlatformItem) -> Archiving:
         """Archive *item* file by file; the result tells of each what came of it."""
-        held = self.held.version(item)
+        held = None if self.anew else self.held.version(item)
         have = held.files if held is not None else {}
         done: list[Archived] = []
         room, ended = self.limits.max_total, False
@@ -206,7 +210,7 @@ class FilesetIngestStrategy:
         """Fetch *file* of at most *room* bytes, verify it, keep it; a mismatch is fetched again."""
         for _ in range(_TRIES):
             most = max(0, min(self.limits.max_file, room))
-            fetched = fetched_by((yield Fetch(file=file, max_bytes=most)))
+            fetched = fetched_by((yield Fetch(file=file, max_bytes=most, anew=self.anew)))
             if fetched.status != FileStatus.SUCCESS:
                 return self._failed(file, fetched, cut_by_room=room < self.limits.max_file)
             status, facts, decoded = verdict(file, fetched)

@@ -34,7 +34,7 @@ from lafka.filesets.targets.item import (
 )
 from lafka.payloads import decoded_max
 from lafka.storage import drafts
-from lafka.storage.folders import draft_of, free_name, make_folders, sync_folder
+from lafka.storage.folders import draft_of, free_name, make_folders, put_in_place, sync_folder
 from lafka.warc.format.codings import decode
 from lafka.warc.format.sources import CHUNK
 from lafka.warc.writing.names import or_numbered
@@ -297,6 +297,17 @@ class PartFile:
             raise StorageTrouble(final, error) from error
         return True
 
+    def keep_over(self, final: Path, *, undone: bool = False) -> None:
+        """Give the part the name *final* of a file that rotted, which is set aside."""
+        try:
+            drafts.link(final, _aside(final))
+            if undone:
+                drafts.replace(final, self.undone(), draft=self._undone)
+            else:
+                put_in_place(self.path, final)
+        except OSError as error:
+            raise StorageTrouble(final, error) from error
+
     def drop(self) -> None:
         """Have no part any more."""
         self.close()
@@ -309,13 +320,18 @@ class PartFile:
     def set_aside(self) -> Path:
         """Keep the part as what is not the file."""
         self.close()
-        aside = free_name(or_numbered(self.final.with_name(f"{self.final.name}.mismatch"), "."))
+        aside = _aside(self.final)
         try:
             drafts.link(self.path, aside)
         except OSError as error:
             raise StorageTrouble(aside, error) from error
         self.drop()
         return aside
+
+
+def _aside(final: Path) -> Path:
+    """The name for what has, or came for, the name *final* and is not the file."""
+    return free_name(or_numbered(final.with_name(f"{final.name}.mismatch"), "."))
 
 
 def moment_of(path: Path) -> str:

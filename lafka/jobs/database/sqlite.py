@@ -30,7 +30,9 @@ class SqliteDatabase:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self._connection = sqlite3.connect(path, timeout=_WAIT, isolation_level=None)
+            self._connection = sqlite3.connect(
+                path, timeout=_WAIT, isolation_level=None, check_same_thread=False
+            )
         except sqlite3.Error as error:
             raise BadDatabase(f"{path}: {error}") from error
         try:

@@ -3,7 +3,7 @@
 Polling never stops, so a message that takes a day trips no ``max.poll.interval.ms``: where the
 window is full, partitions are paused. Offsets are committed up to the lowest that is not done,
 every few seconds, when partitions are revoked, and at the end. At least once: a crash repeats at
-most the window.
+most the window. A worker that does one after the other takes them in batches, in its own thread.
 """
 
 from __future__ import annotations
@@ -12,11 +12,134 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 from lafka.jobs.kafka import BrokerTrouble, Message, library, quiet
-from lafka.jobs.kafka.offsets import Offsets, Partition
+
+_POLL = 0.5  # seconds
+
+
+class Reader:
+    """Messages of *topics* for the *group*; ``BrokerTrouble`` where a topic is not there.
+
+    Offsets are committed by :meth:`commit` alone.
+    """
+
+    def __init__(
+        self,
+        servers: str,
+        topics: Sequence[str],
+        group: str,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        self._kafka = library()
+        self._consumer = self._kafka.Consumer(settings(servers, group, properties))
+        self._resting = False
+        self._consumer.subscribe(list(topics), on_assign=self._assigned)
+
+    def _assigned(self, consumer: Any, partitions: list[Any]) -> None:
+        consumer.incremental_assign(partitions)
+        if self._resting:
+            consumer.pause(partitions)
+
+    def batches(self, size: int, seconds: float) -> Iterator[list[Message]]:
+        """For ever: up to *size* messages, those that came within *seconds*; empty for none."""
+        while True:
+            found = self._consumer.consume(size, seconds)
+            yield [self._message(one) for one in found]
+
+    def _message(self, found: Any) -> Message:
+        if error := found.error():
+            raise BrokerTrouble(f"{found.topic() or 'kafka'}: {error.str()}")
+        value = found.value() or b""
+        return Message(
+            topic=found.topic(), partition=found.partition(), offset=found.offset(), value=value
+        )
+
+    def commit(self, messages: Sequence[Message]) -> None:
+        """*messages* are done. Where partitions have gone to another, it does them again."""
+        last = {(m.topic, m.partition): m.offset + 1 for m in messages}
+        offsets = [self._kafka.TopicPartition(*place, at) for place, at in last.items()]
+        try:
+            self._consumer.commit(offsets=offsets, asynchronous=False)
+        except self._kafka.KafkaException:
+            return  # at least once: the rows are written again, to no effect
+
+    def rest(self, seconds: float) -> None:
+        """Take nothing for *seconds*, and stay a member of the group."""
+        self._resting = True
+        self._consumer.pause(self._consumer.assignment())
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self._consumer.poll(min(_POLL, seconds))
+        self._resting = False
+        self._consumer.resume(self._consumer.assignment())
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+Partition = tuple[str, int]
+
+
+@dataclass(slots=True)
+class _Line:
+    """Offsets of one partition that are open, in the order in which they came, and the next one."""
+
+    open: dict[int, None] = field(default_factory=dict)
+    next: int = -1
+    committed: int = -1
+
+
+@dataclass(slots=True)
+class Offsets:
+    """What was read and not yet done of each partition that is ours."""
+
+    _lines: dict[Partition, _Line] = field(default_factory=dict)
+
+    def read(self, partition: Partition, offset: int) -> None:
+        """*offset* of *partition* was read; offsets of a partition come in order."""
+        line = self._lines.setdefault(partition, _Line())
+        line.open[offset] = None
+        line.next = offset + 1
+
+    def done(self, partition: Partition, offset: int) -> None:
+        """*offset* is done; one that is not open, as its partition was lost, is passed over."""
+        if line := self._lines.get(partition):
+            line.open.pop(offset, None)
+
+    def lost(self, partition: Partition) -> None:
+        """*partition* is another's: nothing of it is open here."""
+        self._lines.pop(partition, None)
+
+    @property
+    def open(self) -> int:
+        """How many are read and not done."""
+        return sum(len(line.open) for line in self._lines.values())
+
+    def committable(self) -> dict[Partition, int]:
+        """The offset to commit, for each partition where it has moved since :meth:`committed`."""
+        found = {}
+        for partition, line in self._lines.items():
+            offset = next(iter(line.open), line.next)
+            if offset > line.committed:
+                found[partition] = offset
+        return found
+
+    def committed(self, offsets: dict[Partition, int]) -> None:
+        """*offsets*, as :meth:`committable` gave them, are committed."""
+        for partition, offset in offsets.items():
+            if line := self._lines.get(partition):
+                line.committed = max(line.committed, offset)
+
 
 _log = logging.getLogger(__name__)
 _POLL = 0.5  # seconds

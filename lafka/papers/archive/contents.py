@@ -149,6 +149,8 @@ class PaperScanner(Scanner[PaperContents]):
             self._take_conversion(record)
         elif record.type == "revisit":
             self._visit(record, self._revisited(record))
+        elif record.type == "metadata":
+            self._describe(record)
 
     def _take_info(self, record: StoredRecord) -> None:
         info = Info.of(record)
@@ -262,6 +264,15 @@ class PaperScanner(Scanner[PaperContents]):
                 Visit(info=info, time=time_of(record), url=record.url, digest=digest)
             )
 
+    def _describe(self, record: StoredRecord) -> None:
+        """Take what a metadata record says of the last fut, which is of its capture."""
+        visits = self.contents.visits
+        if not visits or visits[-1].info.id != record.fields.first("WARC-Warcinfo-ID"):
+            return
+        info = visits[-1].info
+        said = Fields.parse(record.block().read(0, CHUNK))
+        visits[-1] = replace(visits[-1], info=replace(info, origin=info.origin.described(said)))
+
     def _place(self, digest: str, record: StoredRecord, start: int, length: int) -> None:
         self.contents.futs.setdefault(
             digest,
@@ -293,6 +304,17 @@ def literal_place(block: Source, payload: Payload) -> int:
         block.read(start, min(CHUNK, end - start)) for start in range(place, end, CHUNK)
     )
     return place if payload.digest == digest else -1
+
+
+def fut_in(record: StoredRecord, payload: Payload) -> Iterator[bytes]:
+    """Decode the answer in *record*, and yield the pieces of the fut in it."""
+    skip, left = payload.start, payload.length
+    block = answer_in(record)
+    for piece in http.entity(block, http.head(block)):
+        part = piece[skip : skip + left]
+        skip = max(0, skip - len(piece))
+        left -= len(part)
+        yield part
 
 
 class _Ended(BaseSource):

@@ -27,7 +27,7 @@ from lafka.papers.archive.contents import (
     PaperScanner,
     Unconverted,
     Visit,
-    answer_in,
+    fut_in,
     fut_of,
     literal_place,
 )
@@ -36,7 +36,7 @@ from lafka.papers.walk import Capture
 from lafka.pids import Pid, Scheme
 from lafka.storage.locks import Lock, held, locking
 from lafka.storage.steps import Steps, done
-from lafka.warc.format import dates, http
+from lafka.warc.format import dates
 from lafka.warc.format.fields import one_line
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.writing.copying import Files
@@ -111,6 +111,8 @@ class PaperGroup(RecordGroup):
             self._revisit(capture, record, held)
         else:
             self._response(capture, record)
+        if capture.ask.origin.inside:
+            self.add_metadata(record, capture.ask.origin.metadata())
         return True
 
     def _response(self, capture: Capture, record: StoredRecord) -> None:
@@ -143,7 +145,7 @@ class PaperGroup(RecordGroup):
             record,
             Conversion(
                 media_type="application/pdf", digest=payload.digest, length=payload.length,
-                pieces=partial(_fut_in, unconverted), name="fut",
+                pieces=partial(fut_in, record, payload), name="fut",
             ),
         )  # fmt: skip
         self.held[payload.digest] = HeldPayload(
@@ -173,17 +175,6 @@ def visit_of(capture: Capture, digest: str) -> Visit:
         origin=ask.origin.on_lines(),
     )
     return Visit(info=info, time=capture.time, url=one_line(capture.url), digest=digest)
-
-
-def _fut_in(unconverted: Unconverted) -> Iterator[bytes]:
-    """Decode the answer, and yield the pieces of the fut in it."""
-    skip, left = unconverted.payload.start, unconverted.payload.length
-    block = answer_in(unconverted.record)
-    for piece in http.entity(block, http.head(block)):
-        part = piece[skip : skip + left]
-        skip = max(0, skip - len(piece))
-        left -= len(part)
-        yield part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,8 +30,10 @@ _FROM_WARCINFO = {
     "html_url": "html-url",
     "html_date": "html-date",
     "label": "label",
+    "inside": "inside",
 }
-"""Key of a suwaf's entry -> field of a capture's warcinfo, in small letters."""
+"""Key of a suwaf's entry -> field of a capture's warcinfo, or of the metadata on it, in small
+letters."""
 _ENTRY_KEYS = frozenset(("s", "l", "url", "digest", *_FROM_WARCINFO))
 _WRITER_KEYS = frozenset(("format", "end", "chain", "open"))
 

@@ -104,6 +104,8 @@ class Story:
             yield from self._check_info(record)
         elif record.type in _CAPTURED:
             self._name(record)
+        elif record.type == "metadata":
+            self._describe(record)
         if record.type in _VISITS:
             yield from self._note_visit(record)
         self._seen[record.id] = self._summed_up(record)
@@ -129,6 +131,14 @@ class Story:
             info["futli"] = record.url
             self.futlis.add(record.url)
 
+    def _describe(self, record: StrictRecord) -> None:
+        """What metadata on a capture's fut says goes before what its warcinfo says."""
+        info = self._infos.get(record.fields.get("warc-warcinfo-id", ""))
+        said = _info(record.info)
+        if info is not None and said.get("inside"):
+            label = said.get("label", "")
+            info |= {"inside": said["inside"], "label": "" if label == "fut" else label}
+
     def _check_references(self, record: StrictRecord) -> Iterator[FileProblem]:
         info = record.fields.get("warc-warcinfo-id")
         if info is not None and info not in self._infos:
@@ -136,16 +146,16 @@ class Story:
         if info is None and record.type in _CAPTURED:
             yield self._wrong(record, "dangling-reference", "no warc-warcinfo-id")
         target = record.fields.get("warc-refers-to")
-        if target is None or record.type not in ("revisit", "conversion"):
+        if target is None or record.type not in ("revisit", "conversion", "metadata"):
             return
         seen = self._seen.get(target)
-        if seen is None or seen.type not in _HOLDERS:
+        if seen is None or (seen.type not in _HOLDERS and record.type != "metadata"):
             yield self._wrong(record, "dangling-reference", f"no payload {target} before it")
         elif record.type == "revisit":
             yield from self._check_revisit(record, seen)
-        elif record.url != seen.url:
+        elif record.url != seen.url:  # of metadata, too
             yield self._wrong(record, "pair-differs", "another target URI than what it is of")
-        else:
+        elif record.type == "conversion":
             yield from self._check_conversion(record, seen)
 
     def _check_conversion(self, record: StrictRecord, seen: EarlierRecord) -> Iterator[FileProblem]:

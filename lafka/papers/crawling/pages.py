@@ -41,6 +41,7 @@ class PageReading:
     """The content of a page; ``partly`` where only its surest candidate was looked for.
 
     ``kind`` is what the page is about, as ``finders.kinds`` names it; empty where nobody looked.
+    ``titles`` are what its paper is called there.
     """
 
     candidates: tuple[Candidate, ...] = ()
@@ -48,6 +49,7 @@ class PageReading:
     reason: str = ""
     partly: bool = False
     kind: str = ""
+    titles: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -56,6 +58,7 @@ class PageReading:
             "reason": self.reason,
             "partly": self.partly,
             "kind": self.kind,
+            "titles": self.titles,
         }
 
     @classmethod
@@ -67,6 +70,7 @@ class PageReading:
             reason=str(values["reason"]),
             partly=bool(values["partly"]),
             kind=str(values["kind"]),
+            titles=tuple(map(str, values["titles"])),
         )
 
 
@@ -81,7 +85,8 @@ def read_first(page: Page) -> PageReading | None:
         return None
     with suppress(Exception):  # a whole look will meet it again, and tell
         candidates = sure(page)
-        return PageReading(candidates=candidates, partly=True) if candidates else None
+        if candidates:
+            return PageReading(candidates=candidates, partly=True, titles=finders.titles(page))
     return None
 
 
@@ -93,9 +98,11 @@ def read(page: Page) -> PageReading:
         if verdict is Outcome.BOT_CHALLENGE:
             return PageReading(verdict=verdict, reason=found.reason)
         reason = "a viewer without a PDF" if found.kind == "viewer" else found.reason
-        candidates = finders.find(page)
-        kind = finders.kind_of(page, candidates, found)
-        return PageReading(candidates=candidates, verdict=verdict, reason=reason, kind=kind)
+        candidates, kind = finders.look(page, found)
+        titles = finders.titles_of(page, kind)
+        return PageReading(
+            candidates=candidates, verdict=verdict, reason=reason, kind=kind, titles=titles
+        )
     except Exception as error:
         return PageReading(reason=f"{UNREADABLE}: {printable(repr(error))}")
 

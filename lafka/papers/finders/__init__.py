@@ -2,6 +2,8 @@
 
 ``sure``      only what ``citation_pdf_url`` names: it is asked for first, whatever else is found
 ``find``      all candidates, surest first, each with its finder, score and reasons
+``titles``    what a page calls its paper, by a first look at its metas
+``look``      the same, and the kind of the page
 ``literal``   the requirement paper to the letter: ``citation_pdf_url``, then links in page order
 ``kind_of``   what the page is about: one paper, a list, an issue, a search, ...
 ``describe``  whether the page is a bot challenge, a login, a viewer or a splap
@@ -16,6 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from lafka.papers.finders.first import sure as sure
+from lafka.papers.finders.first import titles as titles
 from lafka.papers.finders.pages import Page as Page
 
 if TYPE_CHECKING:
@@ -23,7 +26,9 @@ if TYPE_CHECKING:
     from lafka.papers.finders.ends import describe as describe
     from lafka.papers.finders.finding import find as find
     from lafka.papers.finders.finding import literal as literal
+    from lafka.papers.finders.finding import look as look
     from lafka.papers.finders.kinds import kind_of as kind_of
+    from lafka.papers.finders.kinds import titles_of as titles_of
 
 _HOMES = {
     "PageVerdict": "lafka.papers.finders.ends",
@@ -31,6 +36,8 @@ _HOMES = {
     "find": "lafka.papers.finders.finding",
     "kind_of": "lafka.papers.finders.kinds",
     "literal": "lafka.papers.finders.finding",
+    "look": "lafka.papers.finders.finding",
+    "titles_of": "lafka.papers.finders.kinds",
 }
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from lafka.papers.candidates import CITATION_PDF_URL, Candidate
 from lafka.papers.finders.anchors import anchors
 from lafka.papers.finders.belief import weighed
+from lafka.papers.finders.ends import PageVerdict
 from lafka.papers.finders.forms import forms
 from lafka.papers.finders.frames import frames
 from lafka.papers.finders.jsonld import json_ld
@@ -35,20 +37,33 @@ FINDERS: tuple[Finder, ...] = (
 )
 
 
+class Findings(NamedTuple):
+    """The candidates of a page, surest first, and what kind of page it is."""
+
+    candidates: tuple[Candidate, ...]
+    kind: PageKind
+
+
 def find(page: Page) -> tuple[Candidate, ...]:
     """All candidates of *page*, surest first, each address once, the page's own left out.
 
     ``citation_pdf_url`` stays first, as the requirement paper says. Every ``<a>`` with an http
     address is among them, of the first 20,000. ``place`` counts the candidates in document order.
     """
-    return tuple(promised(weighed(*ranked(page))))
+    return look(page).candidates
 
 
-def ranked(page: Page) -> tuple[list[Candidate], PageKind]:
+def look(page: Page, verdict: PageVerdict | None = None) -> Findings:
+    """As ``find``, with the kind of *page*; *verdict*: what ``describe`` says of it, if known."""
+    found, kind = ranked(page, verdict)
+    return Findings(tuple(promised(weighed(found, kind))), kind)
+
+
+def ranked(page: Page, verdict: PageVerdict | None = None) -> tuple[list[Candidate], PageKind]:
     """All candidates of *page* by their scores, as the kind of the page has them; and that kind."""
     found = merged(_all(page))
     found = merged([*found, *rewritten(page, found)])
-    kind = kind_of(page, found)
+    kind = kind_of(page, found, verdict)
     return believed(found, kind), kind
 
 

@@ -9,8 +9,9 @@ from enum import StrEnum
 from lafka.papers.candidates import Candidate
 from lafka.papers.finders import urls
 from lafka.papers.finders.ends import PageVerdict
+from lafka.papers.finders.identity import key
 from lafka.papers.finders.lists import ONE_OF_MANY
-from lafka.papers.finders.pages import Page, text_of
+from lafka.papers.finders.pages import MAX_TEXT, TITLE_METAS, Page, text_of, without_owner
 
 
 class PageKind(StrEnum):
@@ -93,6 +94,8 @@ _ABSTRACT = re.compile(
     r"\babstract\b|zusammenfassung|résumé|resumen|resumo|аннотация|riassunto", re.I
 )
 MAX_HEADING = 7  # words of a heading that names a kind; longer ones are titles
+MAX_TITLES = 4
+MIN_TITLE_WORDS = 4  # of a title that no meta gives: a site's name has fewer
 _WALLS = frozenset({"bot-challenge", "login"})
 
 
@@ -110,6 +113,25 @@ def kind_of(
         return PageKind.PAPER
     many = any(c.reasons[-1:] == (ONE_OF_MANY,) for c in candidates)
     return _named(page, heading, source) or (PageKind.LIST if many else PageKind.PAPER)
+
+
+def titles_of(page: Page, kind: PageKind) -> tuple[str, ...]:
+    """Return what the paper of *page* is called: by the list and the page's metas, else, on a page
+    of one paper, by what two of its title, first heading and ``og:title`` say.
+    """
+    if sure := [*page.titles, *page.meta(*TITLE_METAS)]:
+        return tuple(dict.fromkeys(title[:MAX_TEXT] for title in sure))[:MAX_TITLES]
+    if kind is not PageKind.PAPER:
+        return ()
+    said = [text_of(e.node) for e in page.elements.get("h1", ())[:2]]
+    said += [without_owner(page.title), *page.meta("og:title")[:1]]
+    keys = [key(text) for text in said]
+    return tuple(
+        text[:MAX_TEXT]
+        for n, text in enumerate(said)
+        if len(text.split()) >= MIN_TITLE_WORDS
+        and any(keys[n] in other for m, other in enumerate(keys) if m != n)
+    )[:1]
 
 
 def _named(page: Page, heading: str, source: str) -> PageKind | None:

@@ -61,9 +61,9 @@ _ADDRESS_METAS = (
     "bepress_citation_abstract_html_url", "dc.identifier.uri", "dcterms.identifier",
     "dc.identifier",
 )  # fmt: skip
-_TITLE_METAS = (
-    "citation_title", "dc.title", "dcterms.title", "og:title", "bepress_citation_title",
-    "eprints.title", "prism.title",
+TITLE_METAS = (
+    "citation_title", "dc.title", "dcterms.title", "bepress_citation_title", "eprints.title",
+    "prism.title",
 )  # fmt: skip
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "th", "legend")
 
@@ -212,7 +212,7 @@ class Page:
         canonical += [
             e.get("href") for e in self.every("link") if e.get("rel").lower() == "canonical"
         ][:2]
-        titles = [*self.titles, *self.meta(*_TITLE_METAS)[:6], _without_owner(self.title)]
+        titles = [*self.titles, *self.meta(*TITLE_METAS, "og:title")[:6], without_owner(self.title)]
         titles += [text_of(e.node) for e in self.elements.get("h1", ())[:3]]
         return identify(
             self.url,
@@ -258,7 +258,7 @@ class Page:
         return next((text_of(e.node) for e in self.every("title")), "")
 
 
-def _without_owner(title: str) -> str:
+def without_owner(title: str) -> str:
     """The longest part of ``<title>`` that does not name whose site it is."""
     parts = _PARTS_OF_TITLE.split(title)
     return max([p for p in parts if not _OWNER.search(p)] or parts, key=len)

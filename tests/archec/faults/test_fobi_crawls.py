@@ -35,6 +35,7 @@ def crawl(crawls: Crawls, home: Home, **plan: Any) -> Run:
     return crawls.command(home.root / "papers", "crawl", "fobi", plan=made, **settings).ended()
 
 
+@pytest.mark.forms(count=2)
 @pytest.mark.parametrize(
     ("plan", "how"),
     [

@@ -103,7 +103,7 @@ def exempt(mutant: Site) -> str:
     return told[0] if told else ""
 
 
-@pytest.mark.forms
+@pytest.mark.forms(count=5)
 @pytest.mark.parametrize("mutant", SITES, ids=str)
 def test_a_sync_or_lock_of_tobi_that_is_left_out_is_missed(mutant):
     if why := exempt(mutant):

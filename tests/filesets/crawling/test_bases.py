@@ -38,3 +38,16 @@ def test_hosts_that_are_not_named_stay() -> None:
 def test_a_base_that_is_none_is_refused(bases: dict[str, str], sentence: str) -> None:
     with pytest.raises(BadArgument, match=sentence):
         PlatformBases(bases)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "told"),
+    [
+        ("http://127.0.0.2:8000/a: no answer", "zenodo.org/a: no answer"),
+        ("no answer of 127.0.0.2:8000.", "no answer of zenodo.org."),
+        ("127.0.0.2 refused", "zenodo.org refused"),
+        ("127.0.0.20 and 127.0.0.2.example stay", "127.0.0.20 and 127.0.0.2.example stay"),
+    ],
+)
+def test_a_sentence_names_the_platform_and_not_its_mirror(sentence: str, told: str) -> None:
+    assert BASES.told_in(sentence) == told

@@ -226,3 +226,67 @@ def test_a_file_larger_than_its_memory_streams_past_it(tmp_path: Path) -> None:
     [report] = (archive / "runs").glob("*.json")
     assert json.loads(report.read_bytes())["memory"] < 200 << 20
     assert sum(path.stat().st_size for path in archive.rglob("*.warc")) < 1 << 20
+
+
+def test_a_flipped_bit_is_healed_by_a_refresh(tmp_path: Path) -> None:
+    """Twenty bits of files in items and twenty of files in WARCs, each of another dataset."""
+    archive = tmp_path / "archive"
+    body, flips = BIG[:1000], [step * 997 // 19 for step in range(20)]
+    with PlatformSite() as site:
+        urls = [
+            site.play(platform, played(("a.bin", body), ("b", b"b"), number=1000 + number))
+            for number in range(20)
+            for platform in ("archiveorg", "zenodo")
+        ]
+        asked = requests_file(tmp_path, *urls)
+        assert crawl(archive, "-a", f"input={asked}", **site.settings).code == 0
+        whole = held(archive)
+        for number, flip in enumerate(flips):
+            for platform in ("archiveorg", "zenodo"):
+                flip_bit(archive, platform, 1000 + number, flip)
+        rotten = sum(data != whole[key] for key, data in held(archive).items())
+        assert rotten == 40
+        site.forget()
+        run = crawl(archive, "-a", f"input={asked}", "-a", "refresh=all", **site.settings)
+        assert run.code == 0, run.log
+        assert len(site.file_requests()) == 80
+        site.forget()
+        assert crawl(archive, "-a", f"input={asked}", **site.settings).code == 0
+        assert site.seen == []
+    assert {result["status"] for result in results(archive)[1]} == {"success"}
+    assert held(archive) == whole
+    aside = list((archive / "items").rglob("*.mismatch"))
+    assert len(aside) == 20
+    assert all(path.read_bytes() != body for path in aside)
+    assert not [name for name in items(archive) if ".part-" in name]
+
+
+def flip_bit(archive: Path, platform: str, number: int, flip: int) -> None:
+    """Flip a bit of byte *flip* of ``a.bin``, where it stands."""
+    [summary] = (archive / "fileset" / "suwaf").rglob(f"*{platform}*{number}*.json")
+    values = json.loads(summary.read_bytes())
+    [versions] = (value for name, value in values.items() if name != "_warc")
+    [version] = versions.values()
+    entry = version["files"]["a.bin"]
+    place = archive / "fileset" / "warc" / summary.relative_to(archive / "fileset" / "suwaf")
+    place = place.with_suffix(".warc")
+    if "item" in entry:
+        place = archive / "items" / entry["item"] / entry["name"]
+    data = bytearray(place.read_bytes())
+    data[entry.get("s", 0) + flip] ^= 1 << flip % 8
+    place.write_bytes(data)
+
+
+def test_other_content_is_no_rot(tmp_path: Path) -> None:
+    """What stands as it was kept stays, whatever the platform says of it now."""
+    archive = tmp_path / "archive"
+    with PlatformSite() as site:
+        url = site.play("archiveorg", played(("a", b"one"), ("b", b"b")))
+        assert crawl(archive, "-a", f"url={url}", **site.settings).code == 0
+        site.play("archiveorg", played(("a", b"two"), ("b", b"b")))
+        run = crawl(archive, "-a", f"url={url}", "-a", "force=1", **site.settings)
+        assert run.code == 0, run.log
+    [result] = results(archive)[1]
+    assert result["status"] == "mismatch-existing"
+    assert result["error_message"] == "'a': played-4711/files/a: other content is there"
+    assert (archive / "items/played-4711/files/a").read_bytes() == b"one"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
+import subprocess
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,9 +13,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from lafka.filesets.archive.filesets import Filesets
-from tests.crawls.running import Run
+from tests.crawls.running import ROOT, Run
+from tests.crawls.test_disk import SCRIPT, can_mount
 from tests.filesets.crawls.running import (
     FilesetCrawl,
+    command,
     crawl,
     held,
     requests_file,
@@ -56,6 +59,7 @@ def test_a_killed_crawl_asks_only_for_what_is_missing(tmp_path: Path) -> None:
     warcio_check(archive)
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("seed", range(3))
 def test_kills_at_any_moment_leave_what_an_undisturbed_run_leaves(
     tmp_path: Path, seed: int
@@ -281,3 +285,29 @@ def test_a_disk_that_refuses_stops_the_crawl_and_the_same_command_goes_on(
     assert results(archive)[1][0]["status"] == "success"
     assert {path: data for (*_, path), data in held(archive).items()}["big.bin"] == big
     assert not list((archive / "fileset" / "raw").iterdir())
+
+
+@pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
+def test_a_full_disk_is_told_in_a_sentence(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    files = (("a.csv", b"a,b\n" * 3000), ("b.csv", b"1,2\n"))
+    with PlatformSite() as site:
+        urls = [site.play(platform, played(*files, number=number)) for number in range(1, 5)
+                for platform in ("zenodo", "archiveorg")]  # fmt: skip
+        asked = requests_file(tmp_path, *urls)
+        crawling = command(disk / "a", "-a", f"input={asked}", LAFKA_FILESET_KEEP_FREE=0,
+                           **site.settings)  # fmt: skip
+        subprocess.run(
+            ["unshare", "-m", "bash", "-c", SCRIPT, "bash", disk, *crawling],
+            cwd=ROOT, env={"SIZE": "128k", "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}, timeout=100,
+            check=True, capture_output=True,
+        )  # fmt: skip
+    full, room = ((tmp_path / f"disk.{when}.log").read_text() for when in ("full", "room"))
+    assert full.count("The disk stopped the crawl: ") == 1
+    assert "Traceback" not in full
+    assert (tmp_path / "disk.full.code").read_text() == "1\n"
+    assert (tmp_path / "disk.room.code").read_text() == "0\n", room
+    assert {one["status"] for one in results(tmp_path / "disk.kept" / "a")[-1]} <= {
+        "success", "success-existing"
+    }  # fmt: skip

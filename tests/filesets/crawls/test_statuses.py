@@ -89,3 +89,42 @@ def test_each_status_of_landing_pages_and_platforms(tmp_path: Path) -> None:
                      **site.settings)  # fmt: skip
         assert full.code == 0
         assert results(tmp_path / "b")[0][0]["status"] == "no-space"
+
+
+def test_no_result_names_this_machines_folders_or_mirrors(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    foreign = archive / "items" / "played-3" / "mine.txt"
+    foreign.parent.mkdir(parents=True)
+    foreign.write_bytes(b"mine")
+    (archive / "warc").mkdir()
+    with PlatformSite() as site:
+        urls = [
+            site.play("zenodo", played(FILES[0], number=1)),  # a fileset_file with its cdx
+            site.play("zenodo", played(*FILES, number=2)),
+            site.play("archiveorg", played(*FILES, number=3)),
+            site.play("zenodo", played(*FILES, number=4)),
+        ]
+        asked = requests_file(tmp_path, *urls)
+        settings = {**site.settings, "LAFKA_FILESET_TRIES": 1}
+        damaged = crawl(archive, "-a", f"url={urls[3]}", **settings)
+        assert damaged.code == 0, damaged.log
+        [warc] = (archive / "fileset" / "warc").rglob("*.warc")
+        warc.write_bytes(warc.read_bytes()[:-200])
+        (archive / "fileset" / "index.sqlite").unlink()
+        bases = json.loads(settings["LAFKA_PLATFORM_BASES"])
+        settings["LAFKA_PLATFORM_BASES"] = json.dumps(
+            bases | {"gone.example": f"http://127.0.0.40:{closed_port()}"}
+        )
+        asked = requests_file(tmp_path, *urls, "https://gone.example/record/1")
+        run = crawl(archive, "-a", f"input={asked}", **settings)
+        assert run.code == 0, run.log
+    found = results(archive)[1]
+    assert {one["status"] for one in found} == {
+        "success-file", "success", "error-archiveorg-upload", "damaged", "no-capture"
+    }  # fmt: skip
+    for one in found:
+        assert "127.0.0." not in json.dumps(one), one
+        assert str(tmp_path) not in json.dumps(one), one
+    [file] = (one["fileset_file"] for one in found if "fileset_file" in one)
+    assert file["cdx"]["url"] == file["terminal"]["terminal_url"]
+    assert file["cdx"]["surt"].startswith("org,zenodo)/")

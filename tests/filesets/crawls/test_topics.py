@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sqlite3
 import threading
@@ -136,7 +137,9 @@ def test_poison_stops_no_worker(ingest: Ingest) -> None:
     schema("ingest-fileset-result").validate(told["dataset\tftp://x.example/"])
     [path] = (ingest.archive / "runs").glob("*.dead.jsonl")
     dead = [json.loads(line) for line in path.read_bytes().splitlines()]
-    assert all(one["place"].startswith(f"{ingest.requests}/") for one in dead)
+    assert {tuple(one) for one in dead} == {("topic", "partition", "offset", "base64", "reason")}
+    assert {one["topic"] for one in dead} == {ingest.requests}
+    assert b"poison \xff" in {base64.b64decode(one["base64"]) for one in dead}
     assert {one["reason"] for one in dead} == {
         "the request is not JSON",
         "the request is no JSON object",

@@ -6,10 +6,12 @@ late, or with all of them in time, and says what went wrong: nothing, where all 
 
 from __future__ import annotations
 
+import gzip
 import random
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -18,7 +20,10 @@ from lafka.errors import KeeperError, LafkaError
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.repairs import FilesetRepair
 from lafka.filesets.results import Dead, Message, burying
+from lafka.filesets.targets.folder import PartFile
+from lafka.filesets.targets.item import begun
 from lafka.storage.folders import DRAFT
+from lafka.warc import Fields
 from tests.faults import mutants
 from tests.faults.crawls import Crawls
 from tests.faults.disks import SYNCS, Disk, Tree, cuts, put
@@ -157,6 +162,35 @@ def a_dead_letter(_: Crawls, __: roads.RoadSite, wrong: Wrong) -> Told:
         return _deed(root, work, wrong, at_the_end=lost)
 
 
+def a_rotten_file_replaced(_: Crawls, __: roads.RoadSite, wrong: Wrong, *, coded: bool) -> Told:
+    """A verified copy takes the place of a rotten file, which stays aside; the power goes."""
+    rotten, good = b"\0" + roads.ONE[1:], roads.ONE
+    name = "items/an-item/files/a.txt"
+
+    def work(store: ordeals.Work) -> None:
+        part = PartFile(root / name)
+        part.take_up(ordeals.URL)
+        fields = Fields([("Content-Encoding", "gzip")] if coded else [])
+        part.begin(begun(ordeals.URL, 200, fields))
+        part.write(gzip.compress(good) if coded else good)
+        part.sync()
+        part.keep_over(root / name, undone=coded)
+        part.drop()
+        store.acknowledge(ordeals.ITEM_ID)
+
+    def lost(tree: Tree) -> bool:
+        told = bool(tree.get(ordeals.ACKS))
+        is_good = tree.get(name) == good
+        return rotten not in tree.values() or not (
+            is_good or (tree.get(name) == rotten and not told)
+        )
+
+    with ordeals.folder() as root:
+        (root / name).parent.mkdir(parents=True)
+        (root / name).write_bytes(rotten)
+        return _deed(root, work, wrong, lost, most=MANY)
+
+
 def a_dry_repair_beside_a_crawl(_: Crawls, __: roads.RoadSite, wrong: Wrong) -> Told:
     """A repair does not take the raw log of a crawl that lives for a dead one's."""
 
@@ -177,6 +211,8 @@ QUICK: Mapping[str, Scenario] = {
     "a fileset stored": a_fileset_stored,
     "a tail set aside": a_tail_set_aside,
     "a dead letter": a_dead_letter,
+    "a rotten file replaced": partial(a_rotten_file_replaced, coded=False),
+    "a rotten file replaced, coded": partial(a_rotten_file_replaced, coded=True),
     "a dry repair beside a crawl": a_dry_repair_beside_a_crawl,
 }
 """Those without a crawl."""

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from scrapy.settings import Settings
 
-from lafka.commands.repair import Command
+from lafka.cli.verbs import made
 from lafka.papers.archive.archives import Archive
 from lafka.papers.checking import Verifier
 from tests.damages import Damage, damages
@@ -70,7 +70,7 @@ def root(tmp_path: Path) -> Path:
 
 def repair(root: Path, *args: str, **settings: Any) -> tuple[int, list[dict[str, Any]], str]:
     """Exit code, deeds, and what was said on standard error behind the archive's name."""
-    command = Command()
+    command = made("repair")
     command.settings = Settings({"LAFKA_ARCHIVE": str(root), **settings})
     parser = ArgumentParser()
     parser.add_argument("args", nargs="*")

@@ -26,8 +26,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scrapy.settings import Settings
 
-from lafka.commands._shared.base import json_line
-from lafka.commands.verify import Command
+from lafka.cli.base import json_line
+from lafka.cli.verbs import made
 from lafka.errors import BadPid, NotHeld
 from lafka.papers.checking import Verifier
 from lafka.papers.checking.paper import _spelled
@@ -342,7 +342,7 @@ def test_papers_are_shared_out_to_forks_and_with_threads_to_programs(
 
 def test_the_command(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def run(*args: str) -> tuple[int, list[Any], str]:
-        command = Command()
+        command = made("verify")
         command.settings = Settings({"LAFKA_ARCHIVE": str(root)})
         parser = ArgumentParser()
         parser.add_argument("args", nargs="*")
@@ -688,6 +688,7 @@ def test_an_older_feed_without_chain_is_taken_as_it_is(root: Path) -> None:
     assert codes(root) == {"bad-feed"}
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("reason", ["finished", "killed"])
 def test_a_byte_that_is_gone_from_a_feed_is_noticed_anywhere(
     root: Path, reason: str | None

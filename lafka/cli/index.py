@@ -1,0 +1,119 @@
+"""``lafka index``: brings the index of the archive up to date, or compares it with a new one."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from lafka.archec.redif.reading import read
+from lafka.archec.serve.queries import Looking, the_id
+from lafka.cli.base import ArchiveCommand, json_line
+from lafka.errors import BadArgument, BadId, LafkaError, NotHeld
+from lafka.index.build import check, refresh
+from lafka.index.captures import index_captures
+from lafka.index.tables import IndexFiles
+from lafka.index.titles import Titled, Titles
+from lafka.runs.terminals import program
+from lafka.spiders.obi_settings import the_records, the_store
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from scrapy.settings import BaseSettings
+
+    from lafka.index.build import More
+    from lafka.index.titles import Redif
+
+
+_YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
+
+
+@contextmanager
+def more_of(
+    settings: BaseSettings, *, captures: bool, titles: bool, anew: bool
+) -> Iterator[list[More]]:
+    """What ``build.refresh`` is to add; the obi store is open meanwhile. ``BadStore``."""
+    # Scrapy imports this module at the start of any command.
+    more: list[More] = [partial(index_captures, anew=anew)] if captures else []
+    if not titles:
+        yield more
+        return
+    with redif_titles(settings) as redif:
+        yield [*more, Titles(redif)]
+
+
+@contextmanager
+def redif_titles(settings: BaseSettings) -> Iterator[Redif | None]:
+    """What asks the obi store of *settings*; None where there is none. ``BadStore``."""
+    if not Path(settings["LAFKA_OBJECT_STORE"], "archec.json").is_file():
+        yield None
+        return
+
+    store = the_store(settings)
+    with the_records(settings, store) as records:
+
+        def titled(pid: str) -> Titled | None:
+            with suppress(NotHeld, BadId, OSError, LafkaError):
+                return in_template(Looking(store, records, the_id(pid)).read())
+            return None
+
+        yield titled
+
+
+def in_template(data: bytes) -> Titled | None:
+    """Title and year of the first template in *data*; None where it has no title."""
+    for template in read(data):
+        title = template.first("Title")
+        when = template.first("Creation-Date") or template.first("Year") or ""
+        year = _YEAR.search(when)
+        return Titled(title=title, year=int(year[1]) if year else None) if title else None
+    return None
+
+
+class IndexCommand(ArchiveCommand):
+    most_args = 0
+
+    def syntax(self) -> str:
+        return "[--rebuild] [--captures] [--titles] [--check] [--quiet]"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        add = parser.add_argument
+        add("--rebuild", action="store_true", help="make it anew, beside the old one")
+        add("--captures", action="store_true", help="every record of the paper WARCs, too, in"
+            " captures.sqlite")  # fmt: skip
+        add("--titles", action="store_true", help="titles, from ReDIF or the stored page")
+        add("--check", action="store_true", help="change nothing, tell where it differs from one"
+            " made anew: a JSON line each, exit 1 if any")  # fmt: skip
+        add("--quiet", action="store_true", help="say nothing where nothing is wrong")
+
+    def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
+        assert self.settings is not None
+        archive = self.archive()
+        place = IndexFiles.of(archive.root, self.settings["LAFKA_INDEX"])
+        if opts.check and opts.rebuild:
+            raise BadArgument("--check changes nothing, --rebuild makes anew: say one of them")
+        if opts.check:
+            self._check(place, quiet=opts.quiet)
+            return
+        begun = monotonic()
+        asked = {"captures": opts.captures, "titles": opts.titles, "anew": opts.rebuild}
+        with more_of(self.settings, **asked) as more:
+            account = refresh(archive, place, anew=opts.rebuild, more=more)
+        for sentence in account.sentences:
+            print(f"{program()} index: {sentence}", file=sys.stderr)
+        if not opts.quiet:
+            print(f"{account.in_figures()}; {monotonic() - begun:.1f} s: {place.database}")
+
+    def _check(self, place: IndexFiles, *, quiet: bool) -> None:
+        for difference in check(self.archive(), place):
+            print(json_line(difference.as_json()))
+            self.exitcode = 1
+        if not self.exitcode and not quiet:
+            print(f"as one made anew: {place.database}")

@@ -1,0 +1,189 @@
+"""``lafka rebuild``, ``repair`` and ``recover``: summaries made again, what can be brought back,
+what killed runs left.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from lafka.cli.base import ArchiveCommand, json_line
+from lafka.cli.datasets import filesets_of
+from lafka.errors import ArchiveBusy, BadArchive, BadPid, KeeperError, NotHeld
+from lafka.filesets.archive.filesets import recover as recovered_filesets
+from lafka.filesets.archive.repairs import FilesetRepair
+from lafka.filesets.targets.folder import FolderTarget
+from lafka.papers.archive.recovery import recover
+from lafka.papers.archive.repairs import Repair
+from lafka.runs.terminals import program
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+    from lafka.papers.archive.archives import Archive
+    from lafka.pids import Pid
+    from lafka.storage.deeds import Deed
+
+
+class RebuildCommand(ArchiveCommand):
+    writes = True
+
+    def syntax(self) -> str:
+        return "[PID...] [--adopt]"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--adopt", action="store_true", help="rename WARCs by their Paper-Id")
+
+    def act(self, args: list[str], opts: Namespace) -> None:
+        archive = self.archive()
+        pids = [archive.pid(arg) for arg in args]
+        archive.mark()
+        done = 0
+        for found in pids or _all(archive, adopt=opts.adopt):
+            if isinstance(found, Exception):
+                self._tell(found, 1)
+                continue
+            try:
+                archive.rebuild(found)
+                done += 1
+            except (KeeperError, NotHeld) as error:
+                self._tell(error, 1 if isinstance(error, KeeperError) else 2)
+        print(f"{done} suwafs made", file=sys.stderr)
+        if not args:
+            _rebuild_filesets(self.settings, self._tell)
+
+    def _tell(self, error: Exception, code: int) -> None:
+        print(f"{program()} rebuild: {error}", file=sys.stderr)
+        self.exitcode = max(self.exitcode, code)
+
+
+def _all(archive: Archive, *, adopt: bool) -> Iterator[Pid | Exception]:
+    """The pid of each WARC, or why it has none."""
+    lost: list[Path] = []
+    warcs = archive.warcs(lost.append)
+    for warc in list(warcs) if adopt else warcs:
+        try:
+            yield _pid(archive, warc, adopt=adopt)
+        except (BadPid, KeeperError) as error:
+            yield error
+    yield from (BadArchive(f"{link}: a link that leads nowhere") for link in lost)
+
+
+def _pid(archive: Archive, warc: Path, *, adopt: bool) -> Pid:
+    try:
+        return archive.pid_at(warc)
+    except BadPid as error:
+        if adopt:
+            return archive.adopt(warc)
+        raise BadPid(f"{warc}: {error}; --adopt renames it by its Paper-Id") from None
+
+
+class RepairCommand(ArchiveCommand):
+    writes = True
+
+    def syntax(self) -> str:
+        return "[PID...] [--dry-run]"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--dry-run", action="store_true", help="tell, and change nothing")
+
+    def act(self, args: list[str], opts: Namespace) -> None:
+        assert self.settings is not None
+        archive = self.archive()
+        pids = [archive.pid(arg) for arg in args]
+        keep = self.settings.getbool("LAFKA_KEEP_RAW")
+        most = self.settings.getint("LAFKA_MAX_PAYLOAD")
+        repair = Repair(archive, dry=opts.dry_run, keep=keep, max_entity=most)
+        mended = left = 0
+        papers = chain.from_iterable(map(repair.paper, pids)) if pids else repair.all()
+        filesets = () if pids else _repair_filesets(self.settings, dry=opts.dry_run)
+        for deed in chain(papers, filesets):
+            print(json_line(deed.as_json()), flush=True)
+            left += deed.deed == "left"
+            mended += deed.deed != "left"
+        self.exitcode = 1 if left else 0
+        what = "to mend" if opts.dry_run else "mended"
+        print(f"{mended} {what}, {left} left as they are", file=sys.stderr)
+
+
+class RecoverCommand(ArchiveCommand):
+    writes = True
+    most_args = 0
+
+    def syntax(self) -> str:
+        return ""
+
+    def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
+        assert self.settings is not None
+        runs = kept = 0
+        keep = self.settings.getbool("LAFKA_KEEP_RAW")
+        most = self.settings.getint("LAFKA_MAX_PAYLOAD")
+        for found in recover(self.archive(), keep=keep, max_entity=most):
+            if found.run:
+                runs, kept = runs + (not found.problems), kept + bool(found.problems)
+                said = f"{found.trails} trails copied, {found.opened} to be asked again"
+                print(f"{found.run}: {said}")
+            for problem in found.problems:
+                print(f"{program()} recover: {problem}", file=sys.stderr)
+                self.exitcode = 1
+        filesets = _recover_filesets(self.settings, keep=keep)
+        self.exitcode = 1 if filesets.problems else self.exitcode
+        kept += filesets.kept
+        rest = f", {kept} in part: what is left stays in raw/" if kept else ""
+        print(f"{runs + filesets.runs} runs recovered{rest}", file=sys.stderr)
+
+
+def _rebuild_filesets(
+    settings: BaseSettings | None, failed: Callable[[Exception, int], object]
+) -> None:
+    """Make the summaries of all filesets again, where there are any."""
+    filesets = filesets_of(settings)
+    done = 0
+    for warc in filesets.warcs():
+        try:
+            filesets.rebuild(filesets.id_at(warc))
+            done += 1
+        except (KeeperError, BadPid, ArchiveBusy) as error:
+            failed(error, 1)
+    if done:
+        print(f"{done} summaries made", file=sys.stderr)
+
+
+def _repair_filesets(settings: BaseSettings | None, *, dry: bool) -> Iterator[Deed]:
+    """Bring back of filesets and items what can be, or tell it where *dry*."""
+    filesets = filesets_of(settings)
+    assert settings is not None
+    return FilesetRepair(
+        filesets,
+        None if isinstance(filesets.items, FolderTarget) else filesets.items,
+        collection=settings["LAFKA_ITEM_COLLECTION"],
+        dry=dry,
+        keep=settings.getbool("LAFKA_KEEP_RAW"),
+    ).all()
+
+
+class RecoveredRuns(NamedTuple):
+    """The numbers of runs that were recovered whole, of those that were not, of problems."""
+
+    runs: int
+    kept: int
+    problems: int
+
+
+def _recover_filesets(settings: BaseSettings | None, *, keep: bool) -> RecoveredRuns:
+    """Store what killed runs of filesets left, and tell it."""
+    runs = kept = problems = 0
+    for found in recovered_filesets(filesets_of(settings), keep=keep):
+        if found.run:
+            runs, kept = runs + (not found.problems), kept + bool(found.problems)
+            print(f"{found.run}: {found.captures} captures of filesets stored")
+        for problem in found.problems:
+            print(f"{program()} recover: {problem}", file=sys.stderr)
+            problems += 1
+    return RecoveredRuns(runs, kept, problems)

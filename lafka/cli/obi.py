@@ -1,0 +1,210 @@
+"""``lafka tobi`` and ``lafka obi``: RePEc data goes into the obi store, and comes out of it."""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lafka.archec.gather.loss_rules import LossRule
+from lafka.archec.gather.runs import Plan, empty_store, gather_tobis
+from lafka.archec.gather.sources import open_source
+from lafka.archec.gather.tobis import Clocks
+from lafka.archec.serve import queries as looking
+from lafka.archec.store import tists
+from lafka.archec.store.folders import ObiStore
+from lafka.cli.base import ArchiveCommand
+from lafka.errors import BadArgument, StorageTrouble
+from lafka.runs.sources import store_line
+from lafka.spiders.obi_settings import INODES_LOW, store_root, the_records, the_store
+from lafka.storage.outputs import STDOUT, file_at, write_output
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from scrapy.settings import BaseSettings
+
+    from lafka.archec.gather.runs import TobiReport
+    from lafka.archec.records import Records
+    from lafka.archec.serve.queries import Looking
+
+
+def _is_unfilled(settings: BaseSettings) -> bool:
+    """Return whether the obi store that is set has no gathering, or is yet to be made; ``BadStore``
+    where it cannot be.
+    """
+    root = store_root(settings)
+    return ObiStore.is_to_be_made(root) or not ObiStore(root).journals()
+
+
+def warn_of_inodes(verb: str, store: ObiStore) -> None:
+    """Say where the disk soon takes no more files: each obi is one."""
+    if (share := store.free_inodes()) < INODES_LOW:
+        print(f"scrapy {verb}: {share:.1%} of the disk's inodes are free", file=sys.stderr)
+
+
+@contextmanager
+def to_be_filled(
+    verb: str, settings: BaseSettings, *, dry: bool
+) -> Iterator[tuple[ObiStore, Records]]:
+    """The store that is set and its records, to be written; a *dry* run reads them, or before the
+    first run an empty store elsewhere.
+    """
+    if dry and _is_unfilled(settings):
+        with empty_store() as opened:
+            yield opened
+        return
+    store = the_store(settings, create=not dry)
+    warn_of_inodes(verb, store)
+    with the_records(settings, store, read_only=dry) as records:
+        yield store, records
+
+
+def plan(settings: BaseSettings, opts: Namespace) -> Plan:
+    """The plan of a run; ``BadArgument``."""
+    rule = LossRule(
+        share=_number(settings, "LAFKA_LOSS_SHARE"),
+        days=_number(settings, "LAFKA_LOSS_DAYS"),
+        accepted=frozenset(code.lower() for code in opts.accept_losses),
+        partial=opts.partial,
+    )
+    clocks = Clocks(now=lambda: int(time.time()), monotonic=time.monotonic)
+    return Plan(rule=rule, clocks=clocks, at=_at(opts), dry=opts.dry_run)
+
+
+def _at(opts: Namespace) -> int | None:
+    if opts.at != "name":
+        return tists.parse(opts.at) if opts.at else None
+    found = tists.in_name(Path(opts.tarball or "").name)
+    if found is None:
+        raise BadArgument("--at name wants -f with a tarball whose name has a date as 2012-11-07")
+    return found
+
+
+def _number(settings: BaseSettings, name: str) -> float:
+    try:
+        number = float(settings[name])
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise BadArgument(f"{name}={settings[name]!r} has to be a number from 0")
+    return number
+
+
+def account(report: TobiReport, *, dry: bool) -> None:
+    """Counts as a line of JSON on standard output, what is to be looked at on standard error."""
+    told = {"gatherings": report.tists, **dict(sorted(report.counts.items()))}
+    told |= {"problems": dict(sorted(report.problems.items()))}
+    told |= {"withheld": report.withheld} if report.withheld else {}
+    print(json.dumps(told | {"dry": True} if dry else told))
+    for one in report.recovered:
+        print(f"scrapy tobi: the gathering {one.tist} was killed, and is ended", file=sys.stderr)
+    if report.moved:
+        print(f"scrapy tobi: the clock is {report.moved} seconds behind the last gathering;"
+              " tists go on from that one", file=sys.stderr)  # fmt: skip
+    if not report.whole:
+        print("scrapy tobi: not all could be read, so nothing is lost", file=sys.stderr)
+    for code, count in sorted(report.withheld.items()):
+        print(f"scrapy tobi: {count} losses of {code} are withheld;"
+              f" --accept-losses {code} believes them", file=sys.stderr)  # fmt: skip
+
+
+class TobiCommand(ArchiveCommand):
+    most_args = 1
+
+    def syntax(self) -> str:
+        return "[ReDIF_directory] [-f TARBALL] [--at TIME] [--partial] [--dry-run]"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        add = parser.add_argument
+        add("-f", "--tarball", metavar="TARBALL", help="read this, not ReDIF_directory")
+        add("--at", metavar="TIME", help="gather as of a tist, a date, or name: that of TARBALL")
+        add("--partial", action="store_true", help="archives that are not there are not lost")
+        add("--accept-losses", metavar="CODE", nargs="+", default=[], help="believe these losses")
+        add("--dry-run", action="store_true", help="say what would come of it, write nothing")
+
+    def act(self, args: list[str], opts: Namespace) -> None:
+        assert self.settings is not None
+        asked = plan(self.settings, opts)
+        place = self._place(args, opts)
+        print(store_line(self.settings), file=sys.stderr, flush=True)
+        opened = to_be_filled("tobi", self.settings, dry=opts.dry_run)
+        with opened as (store, records), open_source(place) as source:
+            report = gather_tobis(store, records, source, asked)
+        account(report, dry=opts.dry_run)
+        self.exitcode = 3 if report.withheld else 0
+
+    def _place(self, args: list[str], opts: Namespace) -> Path:
+        """The folder or tarball to read."""
+        assert self.settings is not None
+        directory = Path(args[0] if args else self.settings["LAFKA_REDIF_DIRECTORY"])
+        if not opts.tarball:
+            return directory
+        tarball = Path(opts.tarball)
+        if not tarball.exists() and tarball.name == opts.tarball:
+            tarball = directory.parent / "tarballs" / tarball.name
+        if not tarball.is_file():
+            raise BadArgument(f"{opts.tarball}: no such tarball")
+        if not opts.at:
+            self._warn(tarball)
+        return tarball
+
+    def _warn(self, tarball: Path) -> None:
+        if tists.in_name(tarball.name):
+            taken = f"scrapy tobi: {tarball.name} has a date, --at name would take it; gathered"
+            print(f"{taken} as of now", file=sys.stderr)
+
+
+class ObiCommand(ArchiveCommand):
+    most_args = 1
+
+    def syntax(self) -> str:
+        return "ID [--at TIME] [-o FILE] [--versions] [--diff A B] [--refipos] [--pointing]"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        add = parser.add_argument
+        add("--at", metavar="TIME", help="as it was at a tist or date, such as 2012-11-07")
+        add("-o", "--output", metavar="FILE", help="write to FILE, which is not there yet")
+        add("--versions", action="store_true", help="a JSON line for each version and loss")
+        add("--diff", metavar="TIME", nargs=2, help="what changed from one time to another")
+        add("--refipos", action="store_true", help="the files that a template points at")
+        add("--pointing", action="store_true", help="the templates that point at a file")
+        add("--path", action="store_true", help="where it lies")
+
+    def act(self, args: list[str], opts: Namespace) -> None:
+        if not args:
+            raise BadArgument("say which obi: its handle or URL is missing")
+        assert self.settings is not None
+        store = the_store(self.settings)
+        at = tists.parse(opts.at) if opts.at else None
+        with the_records(self.settings, store) as records:
+            look = looking.Looking(store, records, looking.the_id(args[0]))
+            if opts.diff:
+                sys.stdout.writelines(look.diff(*map(tists.parse, opts.diff)))
+            elif opts.path:
+                print(look.path(at))
+            elif lines := _lines(look, opts, at):
+                print("\n".join(lines))
+            elif not (opts.versions or opts.refipos or opts.pointing):
+                _write(look.read(at), opts.output)
+
+
+def _lines(look: Looking, opts: Namespace, at: int | None) -> list[str]:
+    if opts.versions:
+        return look.versions()
+    return look.refipos(at) if opts.refipos else look.pointing() if opts.pointing else []
+
+
+def _write(data: bytes, output: str | None) -> None:
+    if output and (path := file_at(output)) and path.exists():
+        raise StorageTrouble(output, FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)))
+    write_output(output or STDOUT, [data])

@@ -1,0 +1,91 @@
+"""``lafka report`` and ``lafka runs``: what the archive holds, what was lost, how runs ended."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from lafka.cli.base import ArchiveCommand
+from lafka.errors import ArchiveBusy, BadReport, printable
+from lafka.index.build import refresh
+from lafka.index.tables import IndexFiles, open_to_read, reraising
+from lafka.reports.report import ReportOptions, answer
+from lafka.runs.reports import reports
+from lafka.runs.terminals import program
+from lafka.storage.outputs import write_output
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+
+class ReportCommand(ArchiveCommand):
+    most_args = 0
+
+    def syntax(self) -> str:
+        return "[-o FILE.html|.csv|.json] [--by KEY] [--archive CODE] [--since T] [--until T]"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        add = parser.add_argument
+        add("-o", "--output", metavar="FILE", default="", help=".html, .csv or .json")
+        add("--since", metavar="T", help="30d, or a beginning of 2026-11-20T10:11:12Z")
+        add("--until", metavar="T", help="as --since")
+        add("--by", metavar="KEY", default="", help="one table: archive, series, host, outcome,"
+            " year, found_by or run")  # fmt: skip
+        add("--archive", metavar="CODE", default="", help="what its maintainer can mend")
+        add("--top", metavar="N", type=int, default=50, help="rows a table in HTML (50)")
+        add("--recheck", metavar="AGE", help="a list, for a crawl, of links not asked for so long")
+        add("--no-index", action="store_true", help="tell from the index as it is")
+
+    def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
+        assert self.settings is not None
+        asked = ReportOptions.of(opts)  # what is wrong is told before anything is read
+        archive = self.archive()
+        place = IndexFiles.of(archive.root, self.settings["LAFKA_INDEX"])
+        if not opts.no_index:
+            self._refresh(place)
+        with closing(open_to_read(place.database)) as db, reraising(place.database):
+            data = answer(db, asked)
+        write_output(asked.output, [data])
+
+    def _refresh(self, place: IndexFiles) -> None:
+        try:
+            for sentence in refresh(self.archive(), place).sentences:
+                print(f"{program()} report: {sentence}", file=sys.stderr)
+        except ArchiveBusy as error:
+            if not place.database.exists():
+                raise
+            print(f"{program()} report: {error}; told as it is", file=sys.stderr)
+
+
+class RunsCommand(ArchiveCommand):
+    most_args = 0
+
+    def syntax(self) -> str:
+        return "[--json]"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--json", action="store_true", help="whole reports, one JSON line each")
+
+    def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
+        for report in reports(self.archive().root):
+            if isinstance(report, BadReport):
+                print(f"{program()} runs: {report}", file=sys.stderr)
+                self.exitcode = 1
+            elif opts.json:
+                print(json.dumps({"state": report.state, **report.values}))
+            else:
+                print(printable(f"{report.run}  {report.state}  {_told(report.values)}"))
+
+
+def _told(values: dict[str, Any]) -> str:
+    """Lines and futs, as far as the report has them."""
+    of = values.get("list", {}).get("lines")
+    done = values.get("lines")
+    told = [f"{'?' if done is None else done} of {'?' if of is None else of} lines"]
+    if futs := values.get("futs"):
+        told.append(f"{futs['new']} new futs")
+    return ", ".join([*told, str(values.get("list", {}).get("path", ""))])

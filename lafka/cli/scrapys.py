@@ -1,0 +1,138 @@
+"""Scrapy's own tools with Lafka's settings: what is set outside the code, Lafka's user agent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request, Spider
+from scrapy.commands import bench, fetch, parse, settings, shell
+
+from lafka.cli.base import attempt, check_args, settle
+from lafka.cli.verbs import Described
+from lafka.errors import BadArgument
+from lafka.papers.finders import Page, find
+from lafka.runs import sources
+from lafka.runs.sources import meant
+from lafka.runs.terminals import program
+from lafka.spiders.loading import user_agent
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy.settings import BaseSettings
+
+
+LOOPBACK = ["127.0.0.0/8", "::1/128"]
+"""Where the server of ``lafka bench`` listens."""
+
+
+def ready(settings: BaseSettings | None, verb: str) -> None:
+    """Apply to *settings* what *verb* needs; ends with a sentence and exit code 2 where it cannot.
+
+    The user agent stays a default: ``-s``, a spider and the environment go before it.
+    """
+    if code := attempt(verb, lambda: _ready(settings, verb)):
+        raise SystemExit(code)
+
+
+def _ready(settings: BaseSettings | None, verb: str) -> None:
+    assert settings is not None
+    settle(settings, verb)
+    call_ourselves(settings)
+
+
+def call_ourselves(settings: BaseSettings) -> None:
+    """Have Lafka's user agent where none is set."""
+    if settings.getpriority("USER_AGENT") == 0 or not settings.get("USER_AGENT"):
+        settings.set("USER_AGENT", user_agent(settings), priority="default")
+
+
+class BenchCommand(bench.Command):
+    def process_options(self, args: list[str], opts: Namespace) -> None:
+        super().process_options(args, opts)
+        ready(self.settings, "bench")
+        assert self.settings is not None
+        for name, value in self.default_settings.items():  # the project's would go before them
+            self.settings.set(name, value, priority="project")
+        alone = {"LAFKA_ALLOWED_NETWORKS": LOOPBACK, "AUTOTHROTTLE_ENABLED": False}
+        self.settings.setdict(alone, priority="cmdline")
+
+
+class FetchCommand(fetch.Command):
+    def process_options(self, args: list[str], opts: Namespace) -> None:
+        super().process_options(args, opts)
+        ready(self.settings, "fetch")
+
+
+class ShellCommand(shell.Command):
+    def process_options(self, args: list[str], opts: Namespace) -> None:
+        super().process_options(args, opts)
+        ready(self.settings, "shell")
+
+
+class CandidateSpider(Spider):
+    """Gives the candidates of a page, best first, as ``lafka finders`` does."""
+
+    name = "candidates"
+
+    def parse(self, response: Any) -> Iterator[dict[str, Any]]:
+        kind, links = response.headers.get("Content-Type", b""), response.headers.getlist("Link")
+        told = tuple(link.decode("latin-1") for link in links)
+        page = Page(response.url, response.body, kind.decode("latin-1"), told)
+        for candidate in find(page):
+            yield candidate.as_json()
+
+
+class ParseCommand(Described, parse.Command):
+    def process_options(self, args: list[str], opts: Namespace) -> None:
+        super().process_options(args, opts)
+        ready(self.settings, "parse")
+
+    def set_spidercls(self, url: str, opts: Namespace) -> None:
+        if opts.spider not in (None, "futli"):
+            super().set_spidercls(url, opts)
+            if self.spidercls and attempt("parse", lambda: _refuse(self.spidercls)):
+                raise SystemExit(2)
+            return
+
+        async def start(spider: Spider) -> AsyncIterator[Any]:
+            yield self.prepare_request(spider, Request(url), opts)
+
+        self.spidercls = CandidateSpider
+        self.spidercls.start = start  # type: ignore[assignment,method-assign]
+
+
+def _refuse(spider: Any) -> None:
+    if hasattr(spider, "check"):  # its list, before it begins: a single address is nothing to it
+        raise BadArgument(f"the spider {spider.name} works on a list; leave --spider out")
+
+
+GETTERS = ("get", "getbool", "getint", "getfloat", "getlist")
+
+
+class SettingsCommand(Described, settings.Command):
+    def run(self, args: list[str], opts: Namespace) -> None:
+        def act() -> None:
+            assert self.settings is not None
+            settle(self.settings, "settings")
+            call_ourselves(self.settings)
+            for name in filter(None, (getattr(opts, name) for name in GETTERS)):
+                if name not in self.settings:
+                    guess = meant(name, map(str, self.settings))
+                    raise BadArgument(f"{name} is no setting{guess}")
+            if program() == "scrapy" or any(getattr(opts, name) for name in GETTERS):
+                settings.Command.run(self, args, opts)
+            else:
+                check_args(args, 0)
+                self._show()
+
+        self.exitcode = attempt("settings", act)
+
+    def _show(self) -> None:
+        assert self.settings is not None
+        said = sources.here()
+        for name in sources.KNOWN:
+            value = self.settings.get(name)
+            shown = ",".join(value) if isinstance(value, list) else "" if value is None else value
+            print(f"{name} = {shown}  # {sources.source_of(self.settings, name, said)}")

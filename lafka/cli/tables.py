@@ -1,0 +1,117 @@
+"""``lafka futs`` and ``lafka outcomes``: what is held, and how each line ended, as tables."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from lafka.cli import sheets
+from lafka.cli.base import ArchiveCommand
+from lafka.cli.choosing import named
+from lafka.errors import BadArgument
+from lafka.papers import Group, Outcome
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from lafka.papers.archive.archives import StoredFut
+    from lafka.papers.archive.catalogue import Ended
+
+
+FUT_COLUMNS: dict[str, type] = {
+    "pid": str, "futli": str, "time": str, "url": str, "digest": str, "label": str, "warc": str,
+    "s": int, "l": int,
+}  # fmt: skip
+
+
+class FutsCommand(ArchiveCommand):
+    def syntax(self) -> str:
+        return "[PID...] [--since T] [--until T] [--host HOST] [--jsonl|--csv|--sqlite FILE...]"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--list", metavar="FILE", help="pids, the first column of its lines")
+        parser.add_argument("--since", metavar="T", help="had by this time or later, 2026-11-20")
+        parser.add_argument("--until", metavar="T", help="had by this time or before, 2026-11")
+        parser.add_argument("--host", metavar="HOST", help="of futlis at this host")
+        parser.add_argument("--archive", metavar="CODE", help="of papers of this archive of RePEc")
+        parser.add_argument("--series", metavar="CODE", help="of papers of series of this code")
+        what = "supplement, other, or any; fut if not given"
+        parser.add_argument("--label", default="fut", metavar="LABEL", help=what)
+        parser.add_argument("--all-times", action="store_true", help="not the latest alone")
+        sheets.add_options(parser)
+
+    def act(self, args: list[str], opts: Namespace) -> None:
+        archive = self.archive()
+        futs = archive.futs(
+            named(args, opts.list), since=opts.since, until=opts.until, host=opts.host,
+            archive=opts.archive, series=opts.series, label=opts.label,
+            latest=not opts.all_times, problem=self.wrong,
+        )  # fmt: skip
+        sheets.write("futs", FUT_COLUMNS, map(_fut_row, futs), opts)
+
+    def wrong(self, error: Exception) -> None:
+        """Tell of a paper that cannot be read; the others are given."""
+        print(error, file=sys.stderr)
+        self.exitcode = 1
+
+
+def _fut_row(fut: StoredFut) -> dict[str, Any]:
+    return {
+        "pid": str(fut.pid),
+        "futli": fut.futli,
+        "time": fut.time,
+        "url": fut.url,
+        "digest": fut.digest,
+        "label": fut.label,
+        "warc": str(fut.warc.absolute()),
+        "s": fut.start,
+        "l": fut.length,
+    }
+
+
+OUTCOME_COLUMNS: dict[str, type] = {
+    "pid": str, "futli": str, "outcome": str, "group": str, "time": str, "futs": list,
+    "splap": str, "candidates": list, "capped": bool, "requests": int, "error": str, "run": str,
+}  # fmt: skip
+
+
+class OutcomesCommand(ArchiveCommand):
+    most_args = 0
+
+    def syntax(self) -> str:
+        return "[--group GROUP] [--outcome WORD] [--jsonl|--csv|--sqlite FILE|--parquet FILE]"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--group", metavar="GROUP", help="held, 'page only', 'not there', ...")
+        parser.add_argument("--outcome", metavar="WORD", help="fut, splap-only, not-found, ...")
+        sheets.add_options(parser)
+
+    def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
+        groups, words = _those(opts.group, Group), _those(opts.outcome, Outcome)
+        found = (
+            line
+            for line in self.archive().outcomes(problem=self.wrong)
+            if line.outcome.group in groups and line.outcome in words
+        )
+        sheets.write("outcomes", OUTCOME_COLUMNS, map(_outcome_row, found), opts)
+
+    def wrong(self, error: Exception) -> None:
+        """Tell of a held fut that cannot be looked up; its line is given without it."""
+        print(error, file=sys.stderr)
+        self.exitcode = 1
+
+
+def _those(asked: str | None, known: Any) -> tuple[str, ...]:
+    """All that are *known*, or the one that is *asked* for; ``BadArgument``."""
+    if asked is not None and asked not in list(known):
+        raise BadArgument(f"{asked!r} is none of {', '.join(known)}")
+    return tuple(word for word in known if asked in (None, word))
+
+
+def _outcome_row(line: Ended) -> dict[str, Any]:
+    row = {name: getattr(line, name) for name in OUTCOME_COLUMNS if name != "group"}
+    futs = [fut.as_json() for fut in line.futs]
+    told = {"outcome": str(line.outcome), "group": str(line.outcome.group)}
+    return row | told | {"futs": futs, "candidates": list(line.candidates)}

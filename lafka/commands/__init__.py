@@ -1,1 +1,0 @@
-"""One verb a file: argument, call, print. Results go to stdout, the rest to stderr."""

@@ -1,0 +1,118 @@
+"""The words by which ``inside`` tells the first pages of PDFs apart; letters without accents."""
+
+from __future__ import annotations
+
+import re
+
+LANGUAGES = {
+    name: frozenset(words.split())
+    for name, words in {  # small words; they stand in every text, and in most titles
+        "en": "the of and to in a is that for with on as by this are from we an be it which",
+        "de": "der die das und in den von zu mit sich des auf fur ist im dem nicht ein eine als"
+        " auch werden aus an bei wird durch sind",
+        "fr": "le la les de des du et en un une dans est pour que par sur qui au aux avec ce sont"
+        " ne pas plus cette",
+        "es": "el la los las de del y en un una que se por con para es al lo como su sus este"
+        " esta mas entre",
+        "pt": "o a os as de do da dos das e em um uma que se por com para no na nos nas ao como"
+        " sua seu mais entre nao",
+        "it": "il la lo gli le di del della dei delle e in un una che si per con da al alla nel"
+        " nella sono come piu questo",
+        "nl": "de het een van en in is dat op te voor met zijn die aan door niet als bij ook uit"
+        " naar worden deze",
+        "pl": "w i na z do sie jest nie to ze oraz od po przez dla jako przy tym ktore ich za",
+        "sv": "och i att det som en pa ar av for med den till ett om har inte fran eller vid",
+        "tr": "ve bir bu ile icin olarak olan da de en daha gibi cok veya ise gore arasinda",
+        "id": "dan yang di dengan untuk dari pada dalam ini adalah itu terhadap oleh ke sebagai",
+        "cs": "a v se na je ze pro s z do o jako k od ktere jsou by pri nebo",
+        "ru": "и в на с по не что для как к из от а о это при их его также или за",
+        "uk": "і в на з та що для як до не від у це при їх його також або за є",
+        "fa": "و در به از که این را با است برای آن بر تا می های شده",
+        "ar": "في من على إلى عن أن التي هذا هذه مع و بين كما الذي ما",
+    }.items()
+}
+
+CV_HEADINGS = frozenset(
+    """education employment experience academicpositions academicappointments positions
+    currentposition professionalexperience workexperience academicemployment publications
+    workingpapers workinprogress refereedpublications teaching teachingexperience awards honors
+    honorsandawards awardsandhonors grants fellowships grantsandfellowships languages skills
+    researchinterests researchfields fieldsofinterest personalinformation personaldata
+    contactinformation personaldetails invitedtalks presentations seminars refereeing
+    professionalservice service professionalactivities dissertation nationality
+    ausbildung berufserfahrung beruflicherwerdegang publikationen lehre lehrerfahrung sprachen
+    personlichedaten akademischerwerdegang formation experienceprofessionnelle enseignement langues
+    etatcivil formacionacademica experienciaprofesional publicaciones docencia idiomas
+    datospersonales istruzione istruzioneeformazione esperienzaprofessionale pubblicazioni lingue
+    formacaoacademica experienciaprofissional publicacoes образование опытработы публикации
+    """.split()  # noqa: SIM905  read as what it is, a list of words
+)
+"""Headings of a CV, as keys: letters and digits alone."""
+
+CONTENTS = re.compile(
+    r"(?:tableof)?contents|inhalt(?:sverzeichnis)?|tabledesmatieres|sommaire|indice(?:general)?"
+    r"|sumario|содержание|оглавление|目录|目次"
+)
+"""The heading over a list of what is inside, as a key."""
+OTHERS_LISTED = re.compile(
+    r"(?:recent|previous|earlier|other|latest|forthcoming|last) (?:\w+ ){0,4}(?:papers|titles"
+    r"|issues"
+    r"|publications|numbers|reports)|(?:papers|titles|publications) in this series"
+    r"|published in this series|zuletzt erschienen|bisher erschienen|derni(?:er|ère)s numéros"
+    r"|ultimi numeri|últimos (?:números|títulos)",
+    re.IGNORECASE,
+)
+ABOUT = re.compile(
+    r"(?:comments? (?:on|to)|a (?:comment|note|reply) (?:on|to)|reply to|response to|rejoinder to"
+    r"|reviews? of|discussion of|errat(?:um|a)(?: to| for)?|corrigend(?:um|a)(?: to)?"
+    r"|correction(?: to)?|summary of|slides (?:to|for)|kommentar zu|commentaire sur"
+    r"|comentario (?:a|sobre))\b\W*",
+    re.IGNORECASE,
+)
+"""What stands before the title of a paper that others write about."""
+SUPPLEMENT = re.compile(
+    r"(?:online|web|technical|internet|electronic|data)?"
+    r"(?:supplement(?:ary|al)?|appendix|appendices)"
+    r"(?:to|for|not|material|information|data|file|appendix|table|figure|online|[a-z]?\d?$)"
+    r"|supportinginformation|esm\d|additionalfile\d|materialsuplementario|anhangzu|annexesa"
+)
+"""A line that opens a supplement, as a key."""
+FORM_TITLE = re.compile(
+    r"\b(?:application|order|registration|subscription|submission|consent|copyright"
+    r"|declaration"
+    r"|request|reimbursement|agreement|membership|enrol\w*ment|booking|nomination|evaluation"
+    r"|review"
+    r"|author\S*) form\b|copyright ?(?:transfer|assignment)|licen[cs]e to publish"
+    r"|consent to publish"
+    r"|\bantrag(?:sformular)?\b|\bformular\b|\bformulaire\b|\bformulario\b|\bmodulo di\b"
+    r"|анкета|заявление"
+)
+FORM = re.compile(
+    r"\bsignature|\bunterschrift|\bfirma\b|подпись|\bplease (?:complete|fill|print|return"
+    r"|tick|sign)"
+    r"|\bdate ?:|\bname ?:|\b(?:first|last|family|given) name|\be-?mail(?: address)? ?:"
+    r"|\baddress ?:"
+    r"|\bdatum ?:|\bfecha ?:|\btelephone ?:|\bphone ?:|\btick|\bzip|\bnombre ?:|\bnom ?:"
+)
+COVER = re.compile(
+    r"this version is available at|terms of use|nutzungsbedingungen|downloaded (?:from|by|on)"
+    r"|stable url|jstor is a not|your use of the jstor|to cite this version|hal id"
+    r"|hal is a multi"
+    r"|suggested citation|available at:? https?|electronic copy available|researchgate"
+    r"|see discussions, stats|uploaded by|munich personal repec|mpra paper|repository copy"
+    r"|please cite|accepted version|published version|standard.nutzungsbedingungen"
+    r"|link to publish"
+    r"|this (?:document|item) (?:is|was) (?:made )?available|cover ?(?:sheet|page)|enlighten"
+    r"|to cite this article|full terms|take down|the following (?:article|paper)"
+)
+HOUSE = re.compile(
+    r"\b(?:(?:journal|review|bulletin|bank|department|faculty|school|society) (?:of|for)"
+    r"|proceedings"
+    r"|series|universit\w*|institut\w*|cent(?:er|re) (?:of|for)|archive|repository|association"
+    r"|foundation|econstor|jstor|ssrn|hal|research ?gate|(?:discussion|working) papers?"
+    r"|technical report|introduction|zeitschrift|revista|revue|rivista|вестник|журнал"
+    r"|университет"
+    r"|make your|available|volume|issue)\b|^(?:abstract|keywords)",
+    re.IGNORECASE,
+)
+"""In larger letters, what names who brings the paper, and not the paper."""

@@ -1,0 +1,83 @@
+"""A child per look into a fut: what is seen, and trouble that ends with its PDF."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+
+from lafka.errors import Stopped
+from lafka.papers.crawling import insides
+from lafka.papers.crawling.insides import FutReaders
+from lafka.papers.origins import Origin
+from lafka.storage.children import ChildDied
+from tests.sites.made_pdfs import Leaf, Text, made, wrapped
+
+pytest.importorskip("pypdfium2")
+TITLE = "The wages of copyists in the valley of the slow glaciers"
+PROSE = tuple(
+    wrapped("In this study we look at the people of a valley and at their work. " * 20, 90)
+)
+PAPER = made([Leaf(lines=(Text(said=TITLE, size=17), *PROSE)), *[Leaf(lines=PROSE)] * 3])
+VITA = made([Leaf(lines=(Text(said="Curriculum Vitae"), Text(said=TITLE)))])
+
+
+@pytest.fixture
+def readers(monkeypatch: pytest.MonkeyPatch) -> Iterator[FutReaders]:
+    """Readers of futs whose child does what some titles say."""
+    monkeypatch.setattr(insides, "MODULE", "tests.sites.parsers_of_pdfs")
+    monkeypatch.setattr(insides, "CPU_SECONDS", 1)
+    made_ = FutReaders()
+    yield made_
+    made_.stop()
+
+
+def ask(readers: FutReaders, data: bytes, title: str = TITLE) -> str:
+    return str(readers._children.ask("fut", {"titles": [title]}, data, seconds=1))
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (PAPER, "title"), (VITA, "cv"), (b"", ""), (b"%PDF-1.7\nnothing\n%%EOF", ""),
+        (PAPER[: len(PAPER) // 2], ""), (PAPER.replace(b"/Count", b"/C0unt"), "title"),
+    ],
+)  # fmt: skip
+def test_a_child_says_what_it_sees(readers, data, said):
+    assert ask(readers, data) == said
+
+
+@pytest.mark.parametrize("title", ["/die", "/work", "/fill"])
+def test_a_pdf_that_stops_its_reader_is_not_looked_into_and_the_next_is(readers, title):
+    assert ask(readers, PAPER) == "title"
+    with suppress(ChildDied):
+        assert ask(readers, PAPER, title) == ""
+    assert ask(readers, PAPER) == "title"
+
+
+def test_a_look_that_is_given_up_says_so(readers):
+    readers.cut()
+    capture = type("C", (), {"payload": type("P", (), {"length": 9}), "url": "http://x.example/"})()
+    readers._ask = lambda *_: readers._children.ask("fut", {}, b"", seconds=1)
+    with pytest.raises(Stopped):
+        asyncio.run(readers.look(capture, (TITLE,)))
+
+
+FOUND = Origin(found_by="anchor", html_url="http://x.example/", html_date="2026-11-20T10:11:12Z")
+OTHER, SUPPLEMENT = Origin(found_by="a", label="other"), Origin(found_by="a", label="supplement")
+
+
+@pytest.mark.parametrize(
+    ("origin", "inside", "label"),
+    [
+        (FOUND, "", ""), (FOUND, "title", ""), (FOUND, "cv", "other"), (FOUND, "another", "other"),
+        (FOUND, "supplement", "supplement"), (OTHER, "title", ""), (OTHER, "", "other"),
+        (SUPPLEMENT, "title", "supplement"), (Origin(), "slides", ""),
+    ],
+)  # fmt: skip
+def test_a_label_follows_from_what_was_seen(origin, inside, label):
+    looked = origin.looked_into(inside)
+    assert (looked.label, looked.inside) == (label, inside)
+    assert Origin.of_json(looked.as_json()) == looked

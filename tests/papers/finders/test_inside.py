@@ -1,0 +1,147 @@
+"""What is seen inside of futs: the front of a PDF against the titles of its paper."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lafka.papers.finders.inside import Front, Line, Sheet, cleaned, evidence
+
+ROOT = Path(__file__).parents[3]
+TITLE = "The wages of copyists in the valley of the slow glaciers"
+PROSE = (
+    "In this study we look at the people of a valley, and at what they are paid for their work",
+    "by the houses that it is done for, which is a question that has been with us for long.",
+) * 6
+
+
+def sheet(*lines, size=(595, 842), top=17):
+    """A page whose first line stands in larger letters."""
+    heights = (top, *[10] * (len(lines) - 1))
+    return Sheet(
+        width=size[0], height=size[1],
+        lines=tuple(Line(text=t, height=h) for t, h in zip(lines, heights, strict=True)),
+    )  # fmt: skip
+
+
+def seen(*lines, titles=(TITLE,), count=12, **options):
+    return evidence(Front(sheets=(sheet(*lines, **options),), count=count), titles)
+
+
+TITLES = (
+    (TITLE,),
+    (TITLE.upper(),),
+    (f"{TITLE}*",),
+    ("The wages of copyists in the val-", "ley of the slow glaciers1"),
+    ("T h e wages of copyists in the valley", "of the slow gla\ufb01ers".replace("\ufb01", "ci")),
+    (f"Title: {TITLE}",),
+    (f"12. {TITLE}",),
+    ("The wages of copyists in the valley of the slow glac\u0131ers",),
+)
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_a_title_is_seen_however_it_is_set(title):
+    assert seen(*title, "A. Quill", *PROSE) == "title"
+
+
+def test_of_a_short_pdf_the_title_says_nothing():
+    assert seen(TITLE, *PROSE, count=2) == ""
+
+
+@pytest.mark.parametrize(
+    ("title", "said"),
+    [
+        ("Trade &amp; <i>growth</i> of towns", "Trade and Growth of Towns"),
+        ("Vellum: a history of the book trade", "Vellum: A History of the Book Trade"),
+        ("L'épargne des ménages\u2026", "L'e\u0301pargne des me\u0301nages et la crise"),
+        ("财政分权与地方政府", "财政分权与地方政府"),
+        ("Über die Größe der Städte", "UEBER DIE GROESSE DER STAEDTE"),
+    ],
+)
+def test_a_title_is_the_same_in_another_spelling(title, said):
+    assert seen(said, *PROSE, titles=(title,)) == "title"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("Trade in vellum and what came of it in the north", *PROSE),
+        ("Trade in vellum and what came of it", f"{TITLE} (Smith 2010).", *PROSE),
+        (f"Comment on {TITLE}", *PROSE),
+        ("Erratum to:", TITLE, *PROSE),
+        ("Contents", "Editorial ..... 1", TITLE, "A. Quill ..... 3", *PROSE),
+    ],
+)
+def test_another_paper_is_told(lines):
+    assert seen(*lines) == "another"
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (("Curriculum Vitae", "A. Quill", f"{TITLE}, Journal of Ice, 2019"), "cv"),
+        (("A. Quill", "Education", "Employment", "Publications", TITLE, "Teaching"), "cv"),
+        (("Copyright transfer form", "Please complete this form.", f"Title: {TITLE}",
+          "Name: ________", "Address: ________", "Signature: ________", "Date: ________"), "form"),
+        (("Online Appendix for", TITLE, *PROSE), "supplement"),
+        (("Supplementary Material", TITLE, *PROSE), "supplement"),
+    ],
+)  # fmt: skip
+def test_what_is_no_paper_is_told_though_it_bears_the_title(lines, said):
+    assert seen(*lines) == said
+
+
+def test_slides_lie_on_their_side_in_large_letters():
+    lines = (TITLE, "A. Quill", "Motivation", "Wages are low", "Glaciers are slow")
+    assert seen(*lines, size=(363, 272), top=14) == "slides"
+    assert seen(*lines, *PROSE * 4, size=(842, 595)) == "title"
+
+
+COVER = ("Stable URL: https://x.example/1", "JSTOR is a not-for-profit service",
+         "Your use of the JSTOR archive indicates your acceptance of its terms of use")  # fmt: skip
+
+
+def test_a_cover_sheet_is_no_paper_but_where_one_is_behind_it():
+    assert seen(TITLE, *COVER, count=1) == "cover"
+    both = Front(sheets=(sheet(TITLE, *COVER), sheet(TITLE, *PROSE)), count=20)
+    assert evidence(both, [TITLE]) == "title"
+
+
+GERMAN = ("Wir sehen, dass die Leute in dem Tal nicht von dem leben, was sie tun.",) * 5
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("",),
+        ("Received 12 May",),  # a stamp on a scan
+        ("\x03\x04 \x05\x06\x07 \x08\x0e\x0f \x10\x11\x12" * 9,),
+        ("Die Löhne der Schreiber im Tal der langsamen Gletscher", *GERMAN),
+        ("Low pay: copyists and their wages in the slow valley", *PROSE),
+    ],
+)  # fmt: skip
+def test_what_may_be_the_paper_is_not_denied(lines):
+    assert seen(*lines) == ""
+
+
+def test_without_a_title_only_what_is_no_paper_is_told():
+    assert seen("Trade in vellum", *PROSE, titles=()) == ""
+    assert seen("Curriculum Vitae", *PROSE, titles=()) == "cv"
+
+
+def test_a_paper_on_such_things_is_none_of_them():
+    title = "The curriculum vitae as a source of research data"
+    assert seen(title, *PROSE, titles=(title,)) == "title"
+
+
+def test_a_title_is_cleaned():
+    assert cleaned(" A &amp;amp; <sub>B</sub>  of  x\u2026 ") == "A & B of x"
+
+
+def test_pairs_of_titles_and_made_pdfs_are_judged_rightly():
+    pytest.importorskip("pypdfium2")
+    command = [sys.executable, ROOT / "benchmarks" / "insides.py", "--every", "7", "--pairs"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert " right: 0 judged wrongly" in done.stdout, done.stdout + done.stderr
