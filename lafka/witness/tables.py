@@ -85,6 +85,7 @@ FIELDS = frozenset(
         "warc-cipher-suite",
         "lafka-certificate",
         "lafka-truncated",
+        "lafka-connection",
     )
 )
 SPELLINGS = {
