@@ -156,7 +156,9 @@ class PaperRows:
         urls = [*futlis, *(opened - futlis.keys())]
         for url in urls:
             times = futlis.get(url, {})
-            lived, _ = self._life_columns((), [time for time, fut in times.items() if not fut.label])
+            lived, _ = self._life_columns(
+                (), [time for time, fut in times.items() if not fut.label]
+            )
             host = self._hosts.number(host_of(url))
             done = self._db.execute(_ADD_LIVED, (*lived, paper, url, host, url in opened, None))
             assert done.lastrowid is not None
@@ -266,7 +268,7 @@ class PaperRows:
     def _life_columns(
         self, rows: Sequence[tuple[Any, ...]], futs: Sequence[str]
     ) -> tuple[tuple[Any, ...], list[LinkEvent]]:
-        """The columns of ``_SET_LIFE`` but the last, and the events, of *rows* of asks and *futs*."""
+        """The columns of ``_SET_LIFE`` but the last, and the events, of asks *rows* and *futs*."""
         own = [row for row in rows if not self._runs[row[6]][1]]
         asks = [AskRun(time=row[0], until=row[1], outcome=row[2], times=row[3]) for row in own]
         lived = life(asks, futs)
@@ -328,18 +330,28 @@ _PAST = (
     "CREATE TEMP TABLE fut AS SELECT * FROM main.fut WHERE time <= :end",
     "CREATE TEMP TABLE asked AS SELECT * FROM main.asked WHERE time <= :end",
     "CREATE TEMP TABLE event AS SELECT * FROM main.event WHERE time <= :end",
-    "CREATE TEMP TABLE run AS SELECT * FROM main.run WHERE coalesce(started, '') <= :end"
-    " OR id IN (SELECT last_run FROM main.asked WHERE time <= :end)",
+    (
+        "CREATE TEMP TABLE run AS SELECT * FROM main.run WHERE coalesce(started, '') <= :end"
+        " OR id IN (SELECT last_run FROM main.asked WHERE time <= :end)"
+    ),
     "CREATE TEMP TABLE host (id INTEGER PRIMARY KEY, name TEXT)",
     "INSERT INTO host SELECT * FROM main.host",
-    "CREATE TEMP TABLE futli AS SELECT * FROM main.futli WHERE id IN (SELECT futli FROM temp.fut)"
-    " OR id IN (SELECT futli FROM temp.asked)",
-    "CREATE TEMP TABLE paper AS SELECT * FROM main.paper WHERE id IN (SELECT paper FROM temp.futli)",
+    (
+        "CREATE TEMP TABLE futli AS SELECT * FROM main.futli"
+        " WHERE id IN (SELECT futli FROM temp.fut) OR id IN (SELECT futli FROM temp.asked)"
+    ),
+    (
+        "CREATE TEMP TABLE paper AS SELECT * FROM main.paper"
+        " WHERE id IN (SELECT paper FROM temp.futli)"
+    ),
     *(f"CREATE INDEX temp.past_{table} ON {table} (futli)" for table in ("fut", "asked", "event")),
     "CREATE UNIQUE INDEX temp.past_futli ON futli (id)",
     "CREATE INDEX temp.past_paper ON futli (paper)",
-    "UPDATE paper SET futs = (SELECT count(DISTINCT digest) FROM fut f JOIN futli l ON l.id = f.futli"
-    " WHERE l.paper = paper.id AND label IS NULL) WHERE last > :end",
+    (
+        "UPDATE paper SET futs = (SELECT count(DISTINCT digest) FROM fut f"
+        " JOIN futli l ON l.id = f.futli WHERE l.paper = paper.id AND label IS NULL)"
+        " WHERE last > :end"
+    ),
 )
 PAST = ("fut", "asked", "event", "run", "host", "futli", "paper")
 """Tables that :func:`stand_at` makes."""
@@ -350,10 +362,12 @@ _CHANGED = (
 
 
 def stand_at(db: sqlite3.Connection, end: str) -> None:
-    """Put temporary tables before those of the index, as they stood at *end*, which sorts as times do.
+    """Put temporary tables before those of the index, as they stood at *end*, till :func:`leave`.
 
-    Sizes and problems of WARCs stay those of now, for nothing says what they were.
+    *end* sorts as times do. Sizes and problems of WARCs stay those of now, for nothing says what
+    they were.
     """
+    leave(db)
     for statement in _PAST:
         db.execute(statement, {"end": end} if ":end" in statement else {})
     for futli, time, run, steps in db.execute(
@@ -365,3 +379,9 @@ def stand_at(db: sqlite3.Connection, end: str) -> None:
                    (known[-1], len(known), futli, time, run))  # fmt: skip
     changed = [number for (number,) in db.execute(_CHANGED, {"end": end})]
     PaperRows(db, HostRows(db)).settle(changed)
+
+
+def leave(db: sqlite3.Connection) -> None:
+    """Drop what :func:`stand_at` made, if it did: the index is that of now again."""
+    for table in PAST:
+        db.execute(f"DROP TABLE IF EXISTS temp.{table}")

@@ -52,8 +52,9 @@ CREATE TABLE futli (id INTEGER PRIMARY KEY, paper INTEGER NOT NULL REFERENCES pa
   url TEXT NOT NULL, host INTEGER NOT NULL REFERENCES host (id), open INTEGER NOT NULL DEFAULT 0,
   state TEXT NOT NULL DEFAULT 'never', outcome TEXT, asked TEXT, asks INTEGER NOT NULL DEFAULT 0,
   requests INTEGER NOT NULL DEFAULT 0, first_had TEXT, had TEXT, lost_since TEXT, lost_by TEXT,
-  fails INTEGER NOT NULL DEFAULT 0, fails_since TEXT, back_since TEXT, final_host INTEGER REFERENCES host (id),
-  secure INTEGER, reread INTEGER NOT NULL DEFAULT 0, UNIQUE (paper, url)) STRICT;
+  fails INTEGER NOT NULL DEFAULT 0, fails_since TEXT, back_since TEXT,
+  final_host INTEGER REFERENCES host (id), secure INTEGER,
+  reread INTEGER NOT NULL DEFAULT 0, UNIQUE (paper, url)) STRICT;
 CREATE TABLE fut (futli INTEGER NOT NULL REFERENCES futli (id), time TEXT NOT NULL,
   s INTEGER NOT NULL, l INTEGER NOT NULL, digest BLOB NOT NULL, url TEXT NOT NULL,
   found_by TEXT, label TEXT,

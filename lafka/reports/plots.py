@@ -29,6 +29,7 @@ _CONFIG: dict[str, Any] = {
     "range": {"category": ["#0072b2", "#e69f00", "#d55e00", "#cc79a7", "#56b4e9", "#999999",
                            "#009e73"]},
 }  # fmt: skip
+_TIMES = ("day", "month", "year")
 _GROUPS = dict(zip(map(str, Group), _CONFIG["range"]["category"], strict=False))
 """A group has one colour in all plots."""
 _SCRIPT = re.compile(r"<(?:script|foreignObject)\b|\son\w+=|href=", re.IGNORECASE)
@@ -60,6 +61,8 @@ def svg(table: Table) -> str:
 
 def _chart(alt: Any, table: Table, plot: Plot) -> dict[str, Any]:
     rows = table.rows[:MOST] if plot.kind is not PlotKind.STEPS else table.rows
+    if plot.x in _TIMES:  # tables begin with the newest, time goes from left to right
+        rows = tuple(sorted(rows, key=lambda row: str(row[0])))
     data = [
         {"x": _label(row[table.columns.index(plot.x)]), "y": row[table.columns.index(name)] or 0,
          "part": name.replace("_", " ")} | _color(table, plot, row)
@@ -95,7 +98,10 @@ def _marked(alt: Any, chart: Any, plot: Plot, parts: list[Any], count: int) -> A
             height=_HEIGHT
         )
     bars = chart.mark_bar()
-    along = alt.Y("x:N", title=None, sort=None)
+    if plot.x in _TIMES:
+        across = alt.X("x:O", title=plot.x, sort=None)
+        return bars.encode(x=across, y=value, color=color).properties(height=_HEIGHT)
+    along = alt.Y("x:N", title=None, sort=None, axis=alt.Axis(labelOverlap=False))
     across = alt.X("y:Q", title=plot.y[0] if len(plot.y) == 1 else None)
     if "share" not in plot.y:
         across = across.axis(alt.Axis(tickMinStep=1))  # counts have no halves

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 
 from lafka.papers import Group, Outcome
 from lafka.reports.tables import BY_HOST, STORED, Cell, Plot, PlotKind, ReportSpan, Table, counted
@@ -108,6 +109,16 @@ def outcomes_by_day(db: sqlite3.Connection, span: ReportSpan) -> Table:
                  rows=rows, plot=Plot(kind=PlotKind.STACKED, x="day", y=columns))  # fmt: skip
 
 
+_EVENTS = "SELECT substr(time, 1, 7), count(*) FROM event WHERE time >= ?1 AND time <= ?2"
+
+
+def _months(found: Iterable[str]) -> list[str]:
+    """Return all months from the first to the last of *found*, the newest first."""
+    numbers = [int(month[:4]) * 12 + int(month[5:]) - 1 for month in found]
+    first, last = min(numbers, default=0), max(numbers, default=-1)
+    return [f"{n // 12:04}-{n % 12 + 1:02}" for n in range(last, first - 1, -1)]
+
+
 def flow(db: sqlite3.Connection, span: ReportSpan) -> Table:
     """Count what is new, held, changed, lost and back, by month, the newest first."""
     parts = {
@@ -121,21 +132,19 @@ def flow(db: sqlite3.Connection, span: ReportSpan) -> Table:
         " lag(digest) OVER (PARTITION BY futli ORDER BY time) AS before FROM fut"
         " WHERE label IS NULL AND futli IN several)"
         " WHERE before <> digest AND time >= ?1 AND time <= ?2 GROUP BY 1",
-        "lost": "SELECT substr(lost_since, 1, 7), count(*) FROM futli"
-        " WHERE lost_since >= ?1 AND lost_since <= ?2 GROUP BY 1",
-        "back": "SELECT substr(back_since, 1, 7), count(*) FROM futli"
-        " WHERE back_since >= ?1 AND back_since <= ?2 GROUP BY 1",
+        "lost": f"{_EVENTS} AND kind = 'lost' GROUP BY 1",
+        "back": f"{_EVENTS} AND kind = 'back' GROUP BY 1",
     }
     counts: list[dict[str, int]] = [
         dict(db.execute(question, (span.since, span.end))) for question in parts.values()
     ]
-    months = sorted({month for found in counts for month in found}, reverse=True)
+    months = _months(month for found in counts for month in found)
     rows: Rows = tuple((month, *(found.get(month, 0) for found in counts)) for month in months)
     return Table(
         key="flow", title="New, held, changed, lost, back", columns=("month", *parts), rows=rows,
         plot=Plot(kind=PlotKind.LINES, x="month", y=("new", "changed", "lost", "back")),
         note="new: futlis that had their first fut; held: lines passed by as held; changed: another"
-        " fut than before; lost: since when those are that are lost now.",
+        " fut than before; lost, back: each time that a link was lost, or came back.",
     )  # fmt: skip
 
 
@@ -185,6 +194,8 @@ def growth(db: sqlite3.Connection, span: ReportSpan) -> Table:
         db, "SELECT substr(time, 1, 7), count(DISTINCT paper), count(*), sum(size)"
         f" FROM {counted(db, STORED)} GROUP BY 1 ORDER BY 1 DESC"
     )  # fmt: skip
+    there = {str(row[0]): row for row in rows}
+    rows = tuple(there.get(month, (month, 0, 0, 0)) for month in _months(there))
     return Table(
         key="growth", title="Size and growth", columns=("month", "papers", "futs", "bytes"),
         rows=rows, plot=Plot(kind=PlotKind.BARS, x="month", y=("bytes",)),

@@ -19,6 +19,9 @@ from lafka.reports.tables import Cell, Table, TableReport
 FORMAT = 1
 LINES = 40
 _WIDEST = 48
+_SHARES = ("share", "lower", "upper")
+_BYTES = ("bytes", "warc_bytes", "bytes_new")
+_UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
 _SHORT = ("summary", "outcomes", "flow")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -68,7 +71,7 @@ def _escaped(letter: str) -> str:
 def as_text(whole: TableReport) -> str:
     """Return the summary, outcomes and what is new; of a report of one table, that."""
     tables = [table for table in whole.tables if len(whole.tables) == 1 or table.key in _SHORT]
-    lines: list[str] = []
+    lines = [printable(whole.lead)] if whole.lead else []
     for table in tables:
         left = LINES - len(lines) - 3
         if left < 2:
@@ -79,12 +82,17 @@ def as_text(whole: TableReport) -> str:
 
 def _text_lines(table: Table) -> list[str]:
     head = list(table.columns)
-    texts = [head, *([shown(cell, name) for cell, name in zip(row, head, strict=True)]
+    texts = [head, *([shown(cell, name) for cell, name in zip(row, _names(table, row), strict=True)]
                      for row in table.rows)]  # fmt: skip
     widths = [min(_WIDEST, max(map(len, column))) for column in zip(*texts, strict=True)]
     rows = [_text_row(row, widths) for row in texts]
     more = [f"... and {table.left_out} more"] if table.left_out else []
     return [f"{printable(table.title)}:", *rows, *more]
+
+
+def _names(table: Table, row: tuple[Cell, ...]) -> tuple[str, ...]:
+    """The name by which each cell is shown: that of its column, of a value that of its row."""
+    return ("what", str(row[0])) if table.columns == ("what", "value") else table.columns
 
 
 def _text_row(row: list[str], widths: list[int]) -> str:
@@ -98,8 +106,17 @@ def shown(cell: Cell, column: str = "") -> str:
     if cell is None:
         return ""
     if isinstance(cell, float):
-        return f"{cell:.1%}" if column == "share" else f"{cell:,.2f}"
+        return f"{cell:.1%}" if column in _SHARES else f"{cell:,.2f}"
+    if isinstance(cell, int) and column in _BYTES:
+        return in_bytes(cell)
     return f"{cell:,}" if isinstance(cell, int) else printable(cell)
+
+
+def in_bytes(count: int) -> str:
+    """Return *count* bytes in decimal units, 1.2 MB: to a tenth."""
+    units = len(f"{abs(count):d}") - 1
+    power = min(units // 3, len(_UNITS) - 1)
+    return f"{count / 1000**power:,.1f} {_UNITS[power]}" if power else f"{count:,} bytes"
 
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -114,8 +131,9 @@ svg { max-width: 100%; height: auto; }
 table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; padding: .25rem 0; }
 th, td { border-bottom: 1px solid #767676; padding: .2rem .6rem; text-align: left;
-  vertical-align: top; overflow-wrap: anywhere; }
-.n { text-align: right; }
+  vertical-align: top; overflow-wrap: break-word; }
+.n { text-align: right; white-space: nowrap; }
+.lead { font-size: 1.2rem; }
 a { color: #0b4f8a; } a:focus-visible, .wide:focus-visible { outline: 3px solid #0b4f8a; }
 @page { size: A4; margin: 15mm; }
 @media print { body { max-width: none; padding: 0; font-size: 9pt; } nav { display: none; }
@@ -138,12 +156,16 @@ def as_html(whole: TableReport, *, top: int = 50, plot: Callable[[Table], str]) 
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
         '<meta name="referrer" content="no-referrer">\n',
         f"<title>{escape(title)}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
-        f"<header><h1>{escape(title)}</h1>\n<p>{_of(whole)}</p></header>\n",
+        f"<header><h1>{escape(title)}</h1>\n{_lead(whole)}<p>{_of(whole)}</p></header>\n",
         f'<nav aria-label="Tables"><ul>{links}</ul></nav>\n<main>\n',
         *sections,
         "</main>\n</body>\n</html>\n",
     )
     return "".join(parts).encode("utf-8", "backslashreplace")
+
+
+def _lead(whole: TableReport) -> str:
+    return f'<p class="lead">{_text(whole.lead)}</p>\n' if whole.lead else ""
 
 
 def _of(whole: TableReport) -> str:
@@ -175,7 +197,7 @@ def _table(table: Table) -> str:
     head = "".join(
         f'<th scope="col">{_text(name.replace("_", " "))}</th>' for name in table.columns
     )
-    rows = "".join(_row(row, table.columns) for row in table.rows)
+    rows = "".join(_row(row, _names(table, row)) for row in table.rows)
     return (
         f'<div class="wide" tabindex="0" role="group" aria-label="{_text(table.title)}">'
         f"<table><caption>{_text(table.title)}</caption>\n<thead><tr>{head}</tr></thead>\n"

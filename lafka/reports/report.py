@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from lafka.errors import BadArgument
+from lafka.index.papers import leave, stand_at
 from lafka.reports import plots, questions, rot
 from lafka.reports.rendering import as_csv, as_html, as_json, as_text
 from lafka.reports.tables import ReportSpan, Table, TableReport, as_of, bound, forget
@@ -64,9 +65,37 @@ def report(
     span = ReportSpan.of(as_of(db), since, until)
     title = f"Report on the archive {archive}" if archive else "Report on the archive"
     forget(db)
-    tables = tuple(_asked(db, span, by, archive))
-    forget(db)
-    return TableReport(span=span, title=title, archive=archive, tables=tables)
+    try:
+        if span.until:
+            stand_at(db, span.end)
+        _check_there(db, span, archive)
+        tables = tuple(_told(table, span) for table in _asked(db, span, by, archive))
+        lead = "" if archive else rot.headline(db)
+    finally:
+        forget(db)
+        leave(db)
+    return TableReport(span=span, title=title, archive=archive, lead=lead, tables=tables)
+
+
+_SPANNED = ("outcomes_by_day", "flow", "finders", "efficiency", "runs", "waits", "to_mend")
+"""Tables of what happened since a time; the others tell how it stands at the end of the span."""
+
+
+def _told(table: Table, span: ReportSpan) -> Table:
+    """*table*, whose note says so where ``since`` does not bound it."""
+    if not span.since or table.key in _SPANNED:
+        return table
+    note = f"How it stood at {span.as_of}: --since does not bound this table."
+    return replace(table, note=f"{table.note} {note}".strip())
+
+
+def _check_there(db: sqlite3.Connection, span: ReportSpan, archive: str) -> None:
+    """Raise ``BadArgument`` where nothing is known of what is asked for."""
+    known = "SELECT 1 FROM paper WHERE archive = ? LIMIT 1"
+    if archive and not db.execute(known, (archive.lower(),)).fetchone():
+        raise BadArgument(f"--archive {archive}: the index has no paper of such an archive")
+    if span.until and not db.execute("SELECT 1 FROM futli LIMIT 1").fetchone():
+        raise BadArgument(f"--until {span.until}: nothing is known of so early a time")
 
 
 def _asked(db: sqlite3.Connection, span: ReportSpan, by: str, archive: str) -> Iterator[Table]:

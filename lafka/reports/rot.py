@@ -11,6 +11,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import exp, log, sqrt
 
 from lafka.index.rows import STATES
 from lafka.papers import Group, Outcome
@@ -30,18 +31,32 @@ from lafka.reports.tables import (
     counted,
 )
 
+_NORMAL_95 = 1.959964
+"""The standard normal distribution has 95 % within so many deviations."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurvivalStep:
     """At an age of ``days``: how many were known to live until then, and were lost then.
 
-    ``share``: of all links, that is estimated to live longer.
+    ``share``: of all links, that is estimated to live longer; ``variance``: Greenwood's sum.
+    ``before``: links that were out of sight before the first step.
     """
 
     days: int
     at_risk: int
     lost: int
     share: float
+    variance: float = 0.0
+    before: int = 0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The bounds of 95 %, on the scale of log-log (Kalbfleisch and Prentice 1980)."""
+        if not 0 < self.share < 1:
+            return self.share, self.share
+        far = exp(_NORMAL_95 * sqrt(self.variance) / -log(self.share))
+        return self.share**far, self.share ** (1 / far)
 
 
 def curve(lives: Iterable[tuple[int, bool, int]]) -> list[SurvivalStep]:
@@ -55,13 +70,33 @@ def curve(lives: Iterable[tuple[int, bool, int]]) -> list[SurvivalStep]:
     for days, is_lost, count in lives:
         ended[max(0, days)] += count
         lost[max(0, days)] += count * is_lost
-    at_risk, share, steps = sum(ended.values()), 1.0, []
+    at_risk, share, variance, steps = sum(ended.values()), 1.0, 0.0, []
+    whole = at_risk
     for days in sorted(ended):
         if lost[days]:
             share *= 1 - lost[days] / at_risk
-            steps.append(SurvivalStep(days=days, at_risk=at_risk, lost=lost[days], share=share))
+            variance += lost[days] / (at_risk * max(1, at_risk - lost[days]))
+            steps.append(SurvivalStep(days=days, at_risk=at_risk, lost=lost[days], share=share,
+                                      variance=variance, before=whole - at_risk))  # fmt: skip
         at_risk -= ended[days]
     return steps
+
+
+def headline(db: sqlite3.Connection) -> str:
+    """Return what became of all links, in a sentence; empty where none ever led to a fut."""
+    question = f"SELECT sum(once), sum(lost) FROM {counted(db, BY_HOST)}"
+    once, lost = db.execute(question).fetchone()
+    if not once:
+        return ""
+    told = f"Of {once:,} links that once led to a full text {lost:,} are lost"
+    most = db.execute(
+        f"SELECT h.name, sum(c.lost) FROM {counted(db, BY_HOST)} c JOIN host h ON h.id = c.host"
+        " GROUP BY h.id HAVING sum(c.lost) > 0 ORDER BY 2 DESC, 1 LIMIT 2"
+    ).fetchall()
+    if sum(count for _, count in most) < lost:
+        two = " and ".join(name for name, _ in most)
+        told += f"; {sum(count for _, count in most):,} of them at {two}"
+    return f"{told}."
 
 
 _BY = {
@@ -77,16 +112,19 @@ _AGES = (
 )  # fmt: skip
 
 
-def by(db: sqlite3.Connection, span: ReportSpan, key: str) -> Table:  # noqa: ARG001  states are of now
-    """Futlis by *key*: ``archive``, ``series``, ``year`` or ``host``; most lost first."""
+def by(db: sqlite3.Connection, span: ReportSpan, key: str) -> Table:  # noqa: ARG001
+    """Futlis by *key*: ``archive``, ``series``, ``year`` or ``host``; most lost first, years in
+    their order.
+    """
     column, counts, joined = _BY[key]
     states = ", ".join(f"sum(c.{state})" for state in STATE_COLUMNS)
+    order = "1" if key == "year" else "sum(c.lost) DESC, sum(c.futlis) DESC, 1"
     rows: Rows = tuple(
         (*row, share(row[3 + STATES.index("lost")], row[2]))
         for row in db.execute(
             f"SELECT {column}, sum(c.futlis), sum(c.once), {states}, sum(c.unasked)"
             f" FROM {counted(db, counts)} c {joined}"
-            " GROUP BY 1 ORDER BY sum(c.lost) DESC, sum(c.futlis) DESC, 1"
+            f" GROUP BY 1 ORDER BY {order}"
         )
     )
     columns = (key, "futlis", "once_had", *STATE_COLUMNS, "never_asked_again", "share")
@@ -122,13 +160,19 @@ def survival(db: sqlite3.Connection, span: ReportSpan) -> Table:
         f"SELECT days, is_lost, sum(futlis) FROM {counted(db, BY_AGE, span.as_of)} GROUP BY 1, 2"
     )
     steps = curve((days or 0, bool(lost), count) for days, lost, count in lives)
-    rows = tuple((one.days, one.at_risk, one.lost, round(one.share, 6)) for one in steps)
+    alive = steps[0].at_risk + steps[0].before if steps else 0
+    rows: Rows = tuple(
+        (one.days, one.at_risk, one.lost, *(round(each, 6) for each in (one.share, *one.interval)))
+        for one in (SurvivalStep(days=0, at_risk=alive, lost=0, share=1.0), *steps)
+    )
     return Table(
         key="survival", title="How long links live", rows=rows,
-        columns=("days", "at_risk", "lost", "share"),
+        columns=("days", "at_risk", "lost", "share", "lower", "upper"),
         plot=Plot(kind=PlotKind.STEPS, x="days", y=("share",)),
         note="Kaplan and Meier's estimate: the share of links that live longer than so many days"
-        " after their first fut. A link counts as long as it was known to live, and no longer.",
+        " after their first fut, with its interval of 95 % (Greenwood, on the scale of log-log)."
+        " A link counts as long as it was known to live, and no longer; it is taken for lost at the"
+        " first ask that failed, which may be long after it was.",
     )  # fmt: skip
 
 
@@ -227,7 +271,8 @@ def to_mend(db: sqlite3.Connection, span: ReportSpan, archive: str) -> Table:
     """The futlis of *archive* whose last word is no fut, those that were lost first."""
     ours = ", ".join(f"'{outcome}'" for outcome in _OURS)
     found = db.execute(
-        "SELECT p.pid, l.url, l.outcome, l.state, coalesce(l.lost_since, a.time), l.asked, a.error"
+        "SELECT p.pid, l.url, l.outcome, l.state, coalesce(l.fails_since, a.time), l.asked,"
+        " a.error"
         " FROM paper p JOIN futli l ON l.paper = p.id LEFT JOIN asked a ON a.futli = l.id"
         " AND a.time = (SELECT max(time) FROM asked WHERE futli = l.id)"
         f" WHERE p.archive = ? AND l.outcome NOT IN ({ours}) AND coalesce(l.asked, '') >= ?"

@@ -90,17 +90,26 @@ class ReportSpan:
 
         ``BadArgument`` where one is neither.
         """
-        return cls(as_of=as_of, since=bound(as_of, since), until=bound(as_of, until))
+        span = cls(as_of=as_of, since=bound(as_of, since), until=bound(as_of, until))
+        if span.since[: len(as_of)] > as_of[: len(span.since)]:
+            raise BadArgument(f"--since {since}: the index is of {as_of} and knows nothing later")
+        if span.until and span.since > span.end:
+            raise BadArgument(f"--since {since} is after --until {until}")
+        return replace(span, as_of=min(as_of, last_of(span.until))) if span.until else span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableReport:
-    """A report: its span, the archive that it is for (empty: all), its tables, whose word it is."""
+    """A report: its span, the archive that it is for (empty: all), its tables, whose word it is.
+
+    ``lead``: what is to be known first, in a sentence.
+    """
 
     span: ReportSpan
     title: str
     source: str = "the index"
     archive: str = ""
+    lead: str = ""
     tables: tuple[Table, ...] = ()
 
 
@@ -112,6 +121,15 @@ def bound(as_of: str, text: str | None) -> str:
         return (moment(as_of) - timedelta(days=int(age[1]))).strftime("%Y-%m-%dT%H:%M:%SZ")
     if len(text) < 4 or not _SHAPE.startswith(re.sub("[0-9]", "0", text)) or not _is_time(text):
         raise BadArgument(f"{text}: neither 30d nor a beginning of 2026-11-20T10:11:12Z")
+    return text
+
+
+def last_of(text: str) -> str:
+    """Return the last second of the times that begin with *text*, a year at least."""
+    for day in ("31", "30", "29", "28"):
+        whole = text + f"0000-12-{day}T23:59:59Z"[len(text) :]
+        if _is_time(whole):
+            return whole
     return text
 
 
