@@ -36,6 +36,7 @@ def folder(tmp_path: Path) -> Path:
     line = {
         "pid": PID, "futli": FUTLI, "outcome": "fut", "time": "2026-11-20T10:11:12Z", "futs": [],
         "candidates": [], "capped": False, "requests": 0, "splap": None, "error": None,
+        "as_written": "doi:10.1/x",
     }  # fmt: skip
     lost = line | {"futli": f"{FUTLI}/x", "outcome": "gone", "error": "410"}
     feed = tmp_path / "archive/runs/20261120T101112000000Z-h-1.jsonl"

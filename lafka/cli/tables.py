@@ -73,6 +73,7 @@ def _fut_row(fut: StoredFut) -> dict[str, Any]:
 OUTCOME_COLUMNS: dict[str, type] = {
     "pid": str, "futli": str, "outcome": str, "group": str, "time": str, "futs": list,
     "splap": str, "candidates": list, "capped": bool, "requests": int, "error": str, "run": str,
+    "as_written": str,
 }  # fmt: skip
 
 

@@ -392,5 +392,6 @@ def _untried(line: Line, verdict: _Verdict) -> TrailItem:
         time=dates.to_seconds(datetime.now(UTC)),
         futs=[held_entry(verdict.fut)] if verdict.fut else [],
         error=verdict.error,
+        as_written=line.url_text,
         line=line.number,
     )

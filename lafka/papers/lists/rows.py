@@ -192,6 +192,7 @@ def beginning(text: str) -> str:
 _SAFE = "/:;()@!$&'*+,=~"
 """What a path of RFC 3986 has as it stands."""
 _DOI = re.compile(r"(?:doi:[ ]?)?(?P<name>10\.[0-9][0-9.]*/[^\s\x00-\x20].*)", re.IGNORECASE)
+_DOI_OF_DOI = re.compile(r"https?://(?:dx\.)?doi\.org/doi:[ ]?(?=10\.)", re.IGNORECASE)
 _HANDLE = re.compile(r"hdl:[ ]?(?P<name>[^\s/]+/[^\s\x00-\x20].*)", re.IGNORECASE)
 _ARXIV = re.compile(
     r"arxiv:[ ]?(?P<name>\d{4}\.\d{4,5}(?:v\d+)?|[a-z-]+(?:\.[a-z]{2})?/\d{7}(?:v\d+)?)"
@@ -209,10 +210,12 @@ def resolved(text: str) -> str | None:
     """The URL at which *text*, a DOI, handle or arXiv id, is asked for; None where it is none.
 
     ``doi:10.1000/182``, ``10.1000/182``, ``hdl:2027/x``, ``arXiv:2101.00001v2``. What a URL cannot
-    have is escaped, ``%`` too, for these are names, not URLs.
+    have is escaped, ``%`` too, for these are names, not URLs. So is what ``https://doi.org/doi:``
+    begins, as it stands.
     """
     if text.startswith("http"):  # as nearly all do
-        return None
+        found = _DOI_OF_DOI.match(text) if "doi.org/" in text[:20] else None
+        return _RESOLVERS[0][1] + text[found.end() :] if found else None
     for names, resolver in _RESOLVERS:
         if found := names.fullmatch(text):
             return resolver + quote(found["name"], safe=_SAFE)
@@ -240,7 +243,7 @@ def verdict(number: int, row: ListRow, scheme: Scheme) -> Line:
     line = partial(Line, number=number, pid_text=_as_escapes(row.pid), url_text=url)
     try:
         title = " ".join(_as_escapes(row.title[:TITLE_MAX]).split()) if row.title else ""
-        futli = Futli(pid=_pid(row, scheme), url=_url(row, url), title=title)
+        futli = Futli(pid=_pid(row, scheme), url=_url(row, url), title=title, as_written=url)
     except BadPid as error:
         return line(outcome="bad-pid", problem=str(error))
     except BadUrl as error:

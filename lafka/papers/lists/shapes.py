@@ -13,7 +13,7 @@ import csv
 import re
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from lafka.errors import BadArgument
 from lafka.papers.lists.columns import Columns, columns_of
@@ -119,7 +119,7 @@ def shape_of(head: bytes, usual: str, scheme: Scheme, options: ListOptions = _FO
 def _fields(lines: list[str], mark: str) -> list[list[str]]:
     """Return the fields of the records that begin *lines*, without comments and ``sep=;``."""
     is_tab = mark == "\t"
-    quoting = csv.QUOTE_NONE if is_tab else csv.QUOTE_MINIMAL
+    quoting: Literal[0, 3] = csv.QUOTE_NONE if is_tab else csv.QUOTE_MINIMAL
     listed = [line for line in lines if not line.startswith("#") and not SEPARATOR.fullmatch(line)]
     reader = csv.reader(listed, delimiter=mark, quoting=quoting, skipinitialspace=True)
     records = islice(reader, _LINES)
