@@ -22,7 +22,8 @@ class TrailItem:
     length, s, l, new``, and ``label`` where one is not thought to be the fut. ``candidates``:
     objects with ``url, found_by, score, place, outcome``, in the order in which they were asked.
     ``capped``: links were left that the cap did not allow. ``requests``: with redirects and
-    retries, without robots.txt. ``as_written``: the list's own text of the futli. ``trail`` is what the pipeline copies; it is no field.
+    retries, without robots.txt. ``as_written``: the list's own text of the futli. ``trail`` is what
+    the pipeline copies; it is no field.
     """
 
     pid: str

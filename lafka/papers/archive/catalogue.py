@@ -213,7 +213,8 @@ class FeedFut:
 class Ended:
     """The last end of a line of a list: the keys of the outcome feed, and its ``run``.
 
-    ``pid`` is text, for a ``bad-pid`` is none; ``as_written`` the list's own text of the futli. ``candidates`` are the objects of the feed.
+    ``pid`` is text, for a ``bad-pid`` is none; ``as_written`` the list's own text of the
+    futli. ``candidates`` are the objects of the feed.
     """
 
     run: str
