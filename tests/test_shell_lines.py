@@ -13,9 +13,9 @@ from urllib.request import urlopen
 import pytest
 
 from tests import starts
+from tests.sites.made_pdfs import Leaf, Text, made
 from tests.sites.papers import MAIN, OTHER, SmallSite, as_pdf
 from tests.starts import ROOT, Shell
-from tests.stores import pdf
 
 PAGES = [
     "README.md", "docs/how-to/mine-texts.md", "docs/how-to/replay-with-pywb.md",
@@ -54,7 +54,9 @@ def shell(tmp_path_factory: pytest.TempPathFactory, programs: Path) -> Iterator[
     with SmallSite((MAIN, OTHER), 0) as site:
         listed = ""
         for number, host in enumerate(site.hosts, 1):
-            site.routes[f"/papers/{number}.pdf"] = as_pdf(pdf(number))
+            site.routes[f"/papers/{number}.pdf"] = as_pdf(
+                made([Leaf(lines=(Text(said=f"Glaciers {number}"),))])
+            )
             listed += f"RePEc:abc:wpaper:{number}\t{site.at(host)}/papers/{number}.pdf\n"
         (shell.folder / "list.tsv").write_text(f"{listed}RePEc:abc:wpaper:3\tno URL\n")
         rows = (";".join((pid, "Имя", url)) for pid, url in map(str.split, listed.splitlines()))

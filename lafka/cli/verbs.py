@@ -75,6 +75,9 @@ VERBS = {
     ),
     "shell": Verb("scrapys", "Interactive scraping console"),
     "suwaf": Verb("fut", "Print the suwaf of a paper, and on stderr the WARC that it tells of"),
+    "text": Verb(
+        "tables", "Read the texts of futs: a file each, JSON lines, CSV, Parquet, SQLite to search"
+    ),
     "tobi": Verb("obi", "Take the templates of RePEc data into the obi store"),
     "topics": Verb(
         "datasets", "Make the Kafka topics of ingest, or tell how they differ: a line each"
