@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 from tests import lastruns, removals, starts, suites
 
 removals.install()
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so shells begin what is in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

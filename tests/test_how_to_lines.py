@@ -201,6 +201,7 @@ def mongod() -> Iterator[mongods.Mongod]:
     server.end()
 
 
+@pytest.mark.forms(count=2)
 @pytest.mark.parametrize("page", RUN)
 def test_the_shell_lines_of_a_how_to_do_what_they_say(page: Path, shell: Shell) -> None:
     given = [*BEFORE.get(page.stem, ()), *filter(runs, lines(page))]

@@ -7,9 +7,7 @@ Each line carries the chain of all before it, so that none can change or go unse
 
 from __future__ import annotations
 
-import hashlib
 import io
-import json
 import os
 import queue
 import re
@@ -24,6 +22,7 @@ from scrapy.settings import BaseSettings
 from lafka.capture.run import Run
 from lafka.errors import StorageTrouble
 from lafka.runs.reporting import RunReports
+from lafka.storage.chains import NO_CHAIN, chained_lines, split_chain
 from lafka.storage.folders import make_folders, sync_folder
 from lafka.storage.stopping import close_for_storage, note_storage_trouble
 from lafka.storage.threads import the_reactor
@@ -53,8 +52,6 @@ OPTIONS: dict[str, Any] = {
 }
 
 _JSON_LINES = frozenset(("jsonlines", "jsonl", "jl"))
-NO_CHAIN = bytes(32)
-"""The chain before the first line of a feed."""
 
 # What ends a line for some readers, drives a terminal or hides in it; JSON may hold it as it is.
 _UNSAFE = re.compile(
@@ -233,27 +230,13 @@ class SyncedLines(io.RawIOBase):
         super().close()
 
 
-def chained_lines(lines: bytes, chain: bytes) -> tuple[bytes, bytes]:
-    """Whole *lines* with their chains (docs/formats.md), and the chain after the last of them.
-
-    *chain* is that of the line before them, 32 bytes.
-    """
-    pieces = []
-    for line in lines.splitlines():
-        chain = hashlib.sha256(chain + line).digest()
-        pieces += [line[:-1], b', "chain": "sha256:', chain.hex().encode(), b'"}\n']
-    return b"".join(pieces), chain
-
-
 def last_chain(path: Path) -> bytes:
     """The chain of the last line of the feed at *path*; that before the first where it has none."""
     line = b""
     with path.open("rb") as feed:
         for line in feed:  # noqa: B007  the last is wanted
             pass
-    with suppress(ValueError, LookupError, TypeError, AttributeError):
-        return bytes.fromhex(json.loads(line)["chain"].removeprefix("sha256:"))
-    return NO_CHAIN
+    return split_chain(line)[1] or NO_CHAIN
 
 
 def _append_synced(fd: int, lines: bytes) -> None:

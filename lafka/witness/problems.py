@@ -109,6 +109,7 @@ OBI_CODES = frozenset(
         "outside-link",
         "link-loop",
         "bad-journal",
+        "broken-chain",
         "open-journal",
         "records-differ",
         "text-differs",

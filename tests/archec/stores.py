@@ -84,8 +84,13 @@ class Home:
             return walked(records)
 
     def journal(self, tist: int) -> list[dict[str, Any]]:
+        """The lines of a journal, without what proves them."""
         path = self.archive / "journal" / f"{tist}.jsonl"
-        return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        return [
+            {name: value for name, value in line.items() if name not in ("chain", "after")}
+            for line in lines
+        ]
 
     def journals(self) -> dict[int, list[dict[str, Any]]]:
         return {tist: self.journal(tist) for tist in ObiStore(self.archive).journals()}
@@ -105,3 +110,13 @@ def objects(root: Path) -> dict[str, bytes | str]:
         name = path.relative_to(root).as_posix()
         found[name] = str(path.readlink()) if path.is_symlink() else path.read_bytes()
     return found
+
+
+def unchain(root: Path) -> None:
+    """Make the store one of before, whose journals have no chain; its database is made again."""
+    for path in (root / "journal").glob("*.jsonl"):
+        lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        plain = [{n: v for n, v in one.items() if n not in ("chain", "after")} for one in lines]
+        path.write_text("".join(f"{json.dumps(one)}\n" for one in plain), "utf-8")
+    for path in root.glob("records.sqlite*"):
+        path.unlink()

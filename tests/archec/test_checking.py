@@ -106,6 +106,11 @@ def bad_journal(home: Home) -> None:
     journal(home).write_bytes(lines[0] + lines[1][:-40] + b"\n" + b"".join(lines[2:]))
 
 
+def broken_chain(home: Home) -> None:
+    data = journal(home).read_bytes()
+    journal(home).write_bytes(data.replace(b'"found": 13', b'"found": 12', 1))
+
+
 def open_journal(home: Home) -> None:
     lines = journal(home).read_bytes().splitlines(keepends=True)
     journal(home).write_bytes(b"".join(lines[:-1]))
@@ -146,7 +151,8 @@ DAMAGES: dict[Callable[[Home], None], str] = {
     stray: "stray-object", missing: "missing-object", changed: "changed-object",
     longer: "changed-object", wrong_name: "wrong-place", wrong_folder: "wrong-place",
     dangling: "dangling-link", outside: "outside-link", loop: "link-loop",
-    bad_journal: "bad-journal", open_journal: "open-journal", records: "records-differ",
+    bad_journal: "bad-journal", broken_chain: "broken-chain",
+    open_journal: "open-journal", records: "records-differ",
     text: "text-differs", draft: "left-draft", twins: "case-twins", evidence: "bad-evidence",
 }  # fmt: skip
 

@@ -195,6 +195,7 @@ def test_nothing_is_covered_before_the_end(folder: Path) -> None:
     assert not source.covers("xyz")
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("ending", ["", ".gz", ".bz2", ".xz"])
 def test_a_torn_tarball_gives_what_it_has_and_covers_nothing(tmp_path: Path, ending: str) -> None:
     names = {f"RePEc/abc/{number}.rdf": os.urandom(5000) for number in range(400)}

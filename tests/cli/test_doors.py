@@ -62,7 +62,7 @@ DOORS: dict[str, Callable[[str, str], list[str]]] = {
 SOURCES = ["the environment", "scrapy.cfg", "code", "-s"]
 
 
-@pytest.mark.forms(count=10)
+@pytest.mark.forms(count=4)
 @pytest.mark.parametrize(("door", "source"), product(DOORS, SOURCES))
 def test_a_setting_counts_by_each_door(tmp_path: Path, door: str, source: str) -> None:
     (tmp_path / "list.tsv").write_text("RePEc:aaa:bbbbbb:1\thttp://127.0.0.1:9/x.pdf\n", "utf-8")
@@ -96,6 +96,7 @@ def run(line: list[str], folder: Path, env: Mapping[str, str]) -> subprocess.Com
     )  # fmt: skip
 
 
+@pytest.mark.forms(count=2)
 @pytest.mark.parametrize(
     ("setting", "told"),
     [

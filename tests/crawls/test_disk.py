@@ -39,6 +39,7 @@ def assert_complete(archive: Path, site: SmallSite) -> None:
     }
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("kib", [0, 1, 24])
 def test_files_that_cannot_grow(site: SmallSite, tmp_path: Path, kib: int) -> None:
     archive, list_ = tmp_path / "a", tmp_path / "list.tsv"
@@ -92,6 +93,7 @@ cp -r $disk $disk.kept
 """
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
 @pytest.mark.parametrize("size", ["60k", "120k"])
 def test_a_full_disk(site: SmallSite, tmp_path: Path, size: str) -> None:

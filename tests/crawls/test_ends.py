@@ -84,6 +84,7 @@ def test_a_crawl_without_a_fut_warns_of_it(tmp_path) -> None:
     assert "WARNING: Not one fut: 1 of 1 lines ended as not-found (not there)" in run.log
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("asked", [False, True])
 def test_scrapys_tables_are_told_where_they_are_asked_for(asked, list_, tmp_path) -> None:
     run = crawl(tmp_path / "a", list_, **({"LOG_LEVEL": "DEBUG"} if asked else {"STATS_DUMP": 1}))

@@ -32,6 +32,7 @@ def assert_refused(run: Run, *words: str) -> None:
     assert run.out == ""
 
 
+@pytest.mark.forms(count=2)
 @pytest.mark.parametrize("name", ["list.csv", "list.jsonl", "list.tsv.gz", "-"])
 def test_a_list_of_any_format(site: SmallSite, tmp_path: Path, name: str) -> None:
     rows = [(p.pid, p.url) for p in site.papers]
@@ -171,6 +172,7 @@ def test_what_a_damaged_paper_cannot_take_waits_in_the_raw_warc(tmp_path: Path) 
         check(archive)
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("uri", ["-o", "FEEDS"])
 def test_a_feed_of_the_users_own_has_the_same_lines(
     site: SmallSite, tmp_path: Path, uri: str

@@ -23,6 +23,7 @@ def test_crawls_killed_at_random_moments_lose_nothing(crawls: Crawls, large: Fau
     assert ordeal.kills == 6
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("how", kills.HOWS)
 def test_crawls_killed_at_calls_of_each_kind_lose_nothing(
     crawls: Crawls, site: FaultSite, how: str
@@ -50,6 +51,7 @@ def test_a_rerun_asks_and_adds_nothing(crawls: Crawls, site: FaultSite) -> None:
     assert list(invariants.a_rerun_asks_and_adds_nothing(before, ordeal.archive, asked)) == []
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.skipif(not straces.can_trace(), reason="no process can be traced here")
 @pytest.mark.parametrize(("call", "when"), [("fdatasync", 2), ("rename", 3), ("sendfile", 1)])
 def test_a_crawl_killed_at_a_system_call_loses_nothing(

@@ -107,6 +107,7 @@ def test_no_power_cut_of_a_crawl_of_many_papers_loses_what_was_acknowledged(
     assert found.moments >= 40
 
 
+@pytest.mark.forms(count=2)
 @pytest.mark.parametrize(
     "kill",
     [

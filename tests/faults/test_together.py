@@ -12,7 +12,7 @@ from tests.faults.sites import FaultSite
 from tests.faults.storecalls import Which
 
 
-@pytest.mark.forms(count=3)
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("stop", together.stops(), ids=lambda stop: f"{stop.kinds[0]}-{stop.nth}")
 def test_a_crawl_that_stands_still_and_one_beside_it_store_each_fut_once(
     crawls: Crawls, site: FaultSite, stop: Which

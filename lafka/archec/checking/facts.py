@@ -8,7 +8,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +96,49 @@ class Fact:
     is_withdrawn: bool
 
 
+_CHAINED = re.compile(rb'(.*), "chain": "sha256:([0-9a-f]{64})"}\n', re.DOTALL)
+
+
+@dataclass(slots=True)
+class _Chain:
+    """The chain along a journal (docs/formats.md); ``last`` is None where its lines have none.
+
+    ``after`` are the seals that its first line names, ``instead`` that of the journal for which it
+    was derived.
+    """
+
+    last: bytes | None = bytes(32)
+    kind: str = ""
+    after: Mapping[str, str] = field(default_factory=dict)
+    instead: str = ""
+    is_derived: bool = False
+    _bytes: Any = field(default_factory=hashlib.sha256)
+
+    def takes(self, data: bytes, line: Mapping[str, Any]) -> bool:
+        """Return whether *data*, which is *line*, stands behind all before it as it was written."""
+        found = _CHAINED.fullmatch(data)
+        if "gathering" in line and "e" not in line:
+            self.kind, self.after = str(line.get("kind")), line.get("after") or {}
+            self.is_derived = bool(line.get("derived"))
+            self.last = self.last if found else None
+        self.instead = str(line.get("instead") or "")
+        self._bytes.update(data)
+        if found is None or self.last is None:
+            return found is None and self.last is None
+        before, self.last = self.last, bytes.fromhex(found[2].decode())
+        return hashlib.sha256(before + found[1] + b"}").digest() == self.last
+
+    @property
+    def seals(self) -> tuple[str, str]:
+        return f"sha256:{(self.last or self._bytes.digest()).hex()}", self.instead
+
+    def follows(self, tist: int, before: _Chain) -> bool:
+        """Return whether it may stand behind the journal *before*, of its kind, at *tist*."""
+        if self.is_derived or before.is_derived:
+            return True
+        return str(tist) in self.after if self.last else not before.last
+
+
 class Facts:
     """Versions and losses of all journals; a context manager would close what has no name."""
 
@@ -106,6 +149,9 @@ class Facts:
             "CREATE TABLE loss (tist, id);"
         )
         self.ended: dict[int, bool] = {}
+        self.proved_from: int | None = None
+        """The first gathering whose journal has a chain; None before there is one."""
+        self._chains: dict[int, _Chain] = {}
 
     def read(self, folder: Path, *, folded: bool) -> Iterator[StoreProblem]:
         """Take in all journals; what is wrong with them."""
@@ -119,22 +165,46 @@ class Facts:
                 yield StoreProblem(
                     path=path, code="bad-journal", sentence="not the name of a journal"
                 )
+        yield from self._links(folder)
         self._db.execute("CREATE INDEX by_tist ON version (tist)")
         self._db.execute("CREATE INDEX by_id ON version (id)")
         self._db.execute("CREATE INDEX loss_by_id ON loss (id)")
 
+    def _links(self, folder: Path) -> Iterator[StoreProblem]:
+        """Hold each journal to what the first lines of later ones say of its end."""
+        last: dict[str, int] = {}
+        for tist, chain in sorted(self._chains.items()):
+            path = folder / f"{tist}.jsonl"
+            for named, seal in chain.after.items():
+                other = folder / f"{named}.jsonl"
+                there = self._chains.get(int(named)) if named.isdigit() else None
+                if there is None or seal not in there.seals:
+                    reason = "not the end" if there else "missing, but a journal"
+                    sentence = f"{reason} that the first line of {path.name} names"
+                    yield StoreProblem(path=other, code="broken-chain", sentence=sentence)
+            before = last.get(chain.kind)
+            if before is not None and not chain.follows(before, self._chains[before]):
+                sentence = f"its first line does not name {before}.jsonl, which stands before it"
+                yield StoreProblem(path=path, code="broken-chain", sentence=sentence)
+            last[chain.kind] = tist
+
     def _journal(self, path: Path, tist: int, *, folded: bool) -> Iterator[StoreProblem]:
-        place, last = 0, ""
+        place, last, is_told = 0, "", False
         self.ended[tist] = False
+        chain = _Chain()
         with path.open("rb") as file:
             for data in file:
                 line, reason = _line(data, first=not place, tist=tist)
+                code = "bad-journal"
+                if not chain.takes(data, line) and not reason and not is_told:
+                    code = "broken-chain"
+                    reason = "not as it was written, or a line before it is not"
                 if reason:
-                    yield StoreProblem(
-                        path=path, code="bad-journal", sentence=f"byte {place}: {reason}"
-                    )
-                    return
-                self._take(line, tist, folded=folded)
+                    is_told = True
+                    sentence = f"byte {place}: {reason}"
+                    yield StoreProblem(path=path, code=code, sentence=sentence)
+                if code == "broken-chain" or not reason:
+                    self._take(line, tist, folded=folded)
                 place, last = place + len(data), line.get("e", "")
         if not place:
             yield StoreProblem(path=path, code="bad-journal", sentence="an empty journal")
@@ -144,6 +214,9 @@ class Facts:
             severity = "warning" if alive else "error"
             yield StoreProblem(path=path, code="open-journal", sentence=sentence, severity=severity)
         self.ended[tist] = last == "end"
+        self._chains[tist] = chain
+        if chain.last and (self.proved_from is None or tist < self.proved_from):
+            self.proved_from = tist
 
     def _take(self, line: Mapping[str, Any], tist: int, *, folded: bool) -> None:
         event, obi = line.get("e"), line.get("id")

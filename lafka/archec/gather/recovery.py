@@ -22,7 +22,7 @@ from lafka.archec.records import Kind, Last, Records
 from lafka.archec.records.opening import apply_journal, catch_up, prove_all
 from lafka.archec.store import evidence, texts, tists
 from lafka.archec.store.folders import ObiStore, shards
-from lafka.archec.store.journals import STORED, Journal, Line, draft_of, head, read
+from lafka.archec.store.journals import STORED, Journal, Line, draft_of, head, missing, read
 from lafka.errors import BadStore, KeeperError, StorageTrouble, TornJournal
 from lafka.payloads import SNIFF, kind_of
 from lafka.payloads import Kind as PayloadKind
@@ -46,28 +46,33 @@ def derive(store: ObiStore, records: Records) -> Iterator[Derived]:
     ``BadJournal`` where a journal is damaged, and then nothing is written; ``StorageTrouble``.
     Nothing but journals is written, and those are whole or not there.
     """
-    prove_all(store)
-    make_folders(store.journal(0).parent)
-    found = {*store.journals(), *store.gatherings()}
+    folder = store.journal(0).parent
+    make_folders(folder)
+    lacking = missing(folder)
+    prove_all(store, lacking)
+    found = {*store.journals(), *store.gatherings(), *map(int, lacking)}
     for tist in sorted(found):
         if not store.journal(tist).exists():
-            yield _derived(store, records, tist)
+            yield _derived(store, records, tist, lacking.get(str(tist)))
         apply_journal(store, records, tist)
 
 
-def _derived(store: ObiStore, records: Records, tist: int) -> Derived:
+def _derived(store: ObiStore, records: Records, tist: int, instead: str | None) -> Derived:
+    """Write the journal of *tist*, in place of the one whose seal others name as *instead*."""
     strange: list[str] = []
     counts: dict[str, int] = {}
     lines = list(_lines(store, records, tist, strange.append))
     for line in lines:
         counts[line["e"]] = counts.get(line["e"], 0) + 1
-    tobis = sum(Kind.of(line["id"]) is Kind.TOBI for line in lines)
+    has_fobis = any(Kind.of(line["id"]) is Kind.FOBI for line in lines)
+    is_of_fobis = has_fobis or evidence.path_of(store, tist).exists()
     head = {
         "format": 1, "gathering": tist, "source": None, "at": False, "run": f"derived-{tist}",
-        "kind": str(Kind.TOBI if tobis else Kind.FOBI),
+        "kind": str(Kind.FOBI if is_of_fobis else Kind.TOBI),
         "software": f"Lafka {lafka.__version__}", "derived": True,
     }  # fmt: skip
-    end = {"e": "end", "counts": counts, "seconds": 0.0}
+    end: dict[str, Any] = {"e": "end", "counts": counts, "seconds": 0.0}
+    end |= {"instead": instead} if instead else {}
     try:
         Journal.begin(store.journal(tist), head, [*lines, end]).close()
     except OSError as error:
@@ -79,7 +84,8 @@ def _lines(
     store: ObiStore, records: Records, tist: int, strange: Callable[[str], None]
 ) -> Iterator[dict[str, Any]]:
     folder = store.folder(tist)
-    for name in sorted(os.listdir(folder)):  # noqa: PTH208 - names, not paths
+    names = os.listdir(folder) if folder.is_dir() else []  # noqa: PTH208 - names, not paths
+    for name in sorted(names):
         path = folder / name
         obi = _id(store, path)
         line = _line(store, path, obi, tist) if obi else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from lafka.archec.records import GatheringRecord, Records
 from lafka.archec.records.sqlite import NAME, SqliteRecords
 from lafka.archec.store.folders import ObiStore
-from lafka.archec.store.journals import head, in_chunks, prove, whole
+from lafka.archec.store.journals import head, in_chunks, missing, prove, whole
 from lafka.errors import BadArgument, BadJournal, BadStore, RecordsAway, StorageTrouble
 from lafka.storage.folders import draft_of, put_in_place
 
@@ -199,10 +199,10 @@ def catch_up(store: ObiStore, records: Records) -> None:
         apply_journal(store, records, tist, start)
 
 
-def prove_all(store: ObiStore) -> None:
-    """Read all journals; ``BadJournal`` where one is damaged."""
+def prove_all(store: ObiStore, lacking: Container[str] = ()) -> None:
+    """Read all journals; ``BadJournal`` where one is damaged, or gone and not *lacking*."""
     for tist in store.journals():
-        prove(store.journal(tist), tist)
+        prove(store.journal(tist), tist, lacking=lacking)
 
 
 def apply_journal(store: ObiStore, records: Records, tist: int, start: int = 0) -> None:
@@ -222,7 +222,7 @@ def anew(store: ObiStore, database: str = "", *, derives: bool = False) -> Itera
     check = partial(check_replaced, store, derives=derives)
     if database:
         found = _mongo(database)
-        prove_all(store)
+        prove_all(store, missing(store.journal(0).parent) if derives else ())
         emptied = found(database, emptying=check)
         try:
             yield emptied

@@ -2,20 +2,27 @@
 
 A line that is synced is acknowledged. A journal without an ``end`` line whose lock nobody holds is
 that of a gathering that was killed; :mod:`lafka.archec.gather.recovery` ends it.
+
+Each line carries the chain of all before it; that of the ``end`` is the journal's *seal*. The first
+line of a journal names in ``after`` the seals before it, so history has one chain from the first
+journal that has one (docs/formats.md).
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lafka.errors import BadJournal, StorageTrouble, TornJournal
+from lafka.storage.chains import LENGTH, NO_CHAIN, chained_lines, is_next, split_chain
 from lafka.storage.folders import DRAFT, sync_folder
 from lafka.storage.locks import lock_file
 from lafka.warc.format.sources import write_all
@@ -33,6 +40,9 @@ WITHDRAW = "withdraw"
 """The source that the first line of a journal of withdrawals names."""
 _SETTLED = 2 * 10**9
 """Nanoseconds after which a folder that changes again has another mtime."""
+_NAME = re.compile(r"([1-9][0-9]{8,10})\.jsonl")
+_KINDS = 2
+"""Kinds of gatherings: of templates, of files."""
 _TAIL = 1 << 16
 _CHUNK = 4096
 _PIECE = 1 << 20
@@ -54,16 +64,18 @@ class Journal:
     def begin(cls, path: Path, head: Line, lines: Iterable[Line] = ()) -> Journal:
         """The new journal at *path* with its first line; ``FileExistsError`` where it is taken.
 
-        It has its name only when its lock is held, and its first line and *lines* are synced. The
-        caller has the lock of the head's kind, so a draft that is there is a dead one's.
+        ``BadJournal`` where one before it is damaged. It has its name only when its lock is held,
+        and its first line and *lines* are synced. The caller has the lock of the head's kind, so a
+        draft that is there is a dead one's.
         """
         draft = draft_of(path, str(head["kind"]))
         draft.unlink(missing_ok=True)
+        first = {**head, "after": seals_before(path, str(head["kind"]))}
         fd = lock_file(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND)
         assert fd is not None  # nobody else makes it
         try:
             journal = cls(path, fd)
-            for _, chunk in in_chunks(((0, line) for line in chain([head], lines)), _CHUNK):
+            for _, chunk in in_chunks(((0, line) for line in chain([first], lines)), _CHUNK):
                 journal._write(chunk)
             rename_new(draft, path)
             sync_folder(path.parent)
@@ -106,6 +118,9 @@ class Journal:
 
     def _write(self, lines: Sequence[Line]) -> None:
         data = "".join(f"{_encode(line)}\n" for line in lines).encode()
+        before = _chain_at(self._fd, self.size)
+        if before is not None:  # else it was begun when lines had none
+            data, _ = chained_lines(data, before)
         write_all(self._fd, data)
         os.fdatasync(self._fd)
         self.size += len(data)
@@ -134,21 +149,31 @@ def draft_of(journal: Path, kind: str) -> Path:
 
 
 def read(path: Path, start: int = 0) -> Iterator[tuple[int, Line]]:
-    """The lines from byte *start* on, each with the place behind it.
+    """The lines from byte *start* on without their chains, each with the place behind it.
 
     ``TornJournal`` where the last line is one that a kill left; ``BadJournal`` with line and byte
-    where one is no line of a journal, or stands behind its end: all before it was given.
-    ``StorageTrouble``.
+    where one is no line of a journal, not what its chain proves, or stands behind its end: all
+    before it was given. ``StorageTrouble``.
     """
     is_over = False
     try:
         with path.open("rb") as file:
+            before = _chain_at(file.fileno(), start)
             file.seek(start)
             place = start
             for data in file:
                 if is_over:
                     raise _damage(path, place, "bytes behind its end")
-                line = _parsed(data, place, path)
+                text, own = split_chain(data)
+                line = _parsed(text, data, place, path)
+                if not place and own is None:
+                    before = None
+                if own is None if before is not None else b'"chain": "sha256:' in data:
+                    raise _damage(path, place, "a line that has not the chain of the others")
+                if own is not None and before is not None and not is_next(text, own, before):
+                    reason = "not as it was written, or a line before it is not"
+                    raise _damage(path, place, reason)
+                before = own
                 is_over = line.get("e") == "end"
                 place += len(data)
                 yield place, line
@@ -156,13 +181,19 @@ def read(path: Path, start: int = 0) -> Iterator[tuple[int, Line]]:
         raise StorageTrouble(path, error) from error
 
 
-def _parsed(data: bytes, place: int, path: Path) -> Line:
+def _chain_at(fd: int, place: int) -> bytes | None:
+    """The chain of the line before byte *place*; None where the lines have none."""
+    return split_chain(os.pread(fd, LENGTH, place - LENGTH))[1] if place else NO_CHAIN
+
+
+def _parsed(text: bytes, data: bytes, place: int, path: Path) -> Line:
+    """The line *data*, which is *text* without its chain."""
     if not data.endswith(b"\n"):
         if place and not _is_overwritten(data):
             raise TornJournal(path, f"line {_number(path, place)}: a torn line", place)
         raise _damage(path, place, "a line without its end")
     try:
-        line = _decoded(data)
+        line = _decoded(text)
     except (ValueError, RecursionError):
         raise _damage(path, place, "a line that is not JSON") from None
     if reason := _fault(line, place):
@@ -203,7 +234,7 @@ def _decoded(data: bytes) -> object:
         line, end = _decode(text)
     except ValueError:  # blanks before it, which we do not write
         line, end = None, 0
-    return line if end == len(text) - 1 else json.loads(text)
+    return line if text[end:] in ("", "\n") else json.loads(text)
 
 
 def _fault(line: object, place: int) -> str:
@@ -212,6 +243,8 @@ def _fault(line: object, place: int) -> str:
     if not place:
         if line.get("format") != FORMAT:
             return f"a journal of another format, not of format {FORMAT}"
+        if not isinstance(line.get("after", {}), dict):
+            return "a first line that does not say what was before it"
         return "" if isinstance(line.get("gathering"), int) else "a first line without a tist"
     event = line.get("e")
     if event in STORED:
@@ -246,15 +279,116 @@ def head(path: Path) -> Line:
     raise BadJournal(path, f"an empty journal; {_REMEDY}", 0)
 
 
-def prove(path: Path, tist: int, start: int = 0) -> None:
-    """Read the journal of *tist* from byte *start* on.
+def prove(path: Path, tist: int, start: int = 0, *, lacking: Container[str] = ()) -> None:
+    """Read the journal of *tist* from byte *start* on, and what its first line says of others.
 
-    ``BadJournal`` where it is damaged: more than a torn last line, which recovery cuts off.
+    ``BadJournal`` where it is damaged: more than a torn last line, which recovery cuts off; or
+    where one before it is not the one that it names, or is not there nor among the *lacking*.
     """
-    if not start and head(path)["gathering"] != tist:
-        raise _damage(path, 0, "the first line of another gathering")
+    if not start:
+        first = head(path)
+        if first["gathering"] != tist:
+            raise _damage(path, 0, "the first line of another gathering")
+        _prove_before(path, first, lacking)
     for _ in whole(path, start):
         pass
+
+
+def missing(folder: Path) -> dict[str, str]:
+    """The tists and seals of journals that others in *folder* name, and that are not there."""
+    found: dict[str, str] = {}
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if _NAME.fullmatch(path.name):
+            found |= head(path).get("after", {})
+    return {tist: seal for tist, seal in found.items() if not (folder / f"{tist}.jsonl").exists()}
+
+
+def _prove_before(path: Path, first: Line, lacking: Container[str]) -> None:
+    """Hold the journals before *path* to its *first* line."""
+    for tist, seal in first.get("after", {}).items():
+        other = path.with_name(f"{tist}.jsonl")
+        if tist in lacking:
+            continue
+        if not other.exists():
+            reason = f"missing, and the first line of {path.name} names it; {_REMEDY}"
+            raise BadJournal(other, reason)
+        if seal not in seals(other):
+            place = _last_place(other)
+            raise _damage(other, place, f"not the end that the first line of {path.name} names")
+    before = next((one for one, kind in _before(path) if kind == first.get("kind")), None)
+    if before is None or first.get("derived"):
+        return
+    if "after" not in first and is_chained(before):
+        raise _damage(path, 0, f"no chain, which {before.name} before it has")
+    is_named = "after" not in first or before.stem in first["after"]
+    if not is_named and not head(before).get("derived"):
+        raise _damage(path, 0, f"it does not name {before.name}, which stands before it")
+
+
+def seals_before(path: Path, kind: str) -> dict[str, str]:
+    """Return what the first line of a journal of *kind* at *path* says of those before it.
+
+    Tists and seals: of each kind the last one that has an end; of its own kind, where none has a
+    chain yet, all of them. ``BadJournal``.
+    """
+    found: dict[str, str] = {}
+    done: set[str] = set()
+    for other, its in _before(path):
+        if its not in done and is_ended(other):
+            found[other.stem] = seals(other)[0]
+            if its != kind or is_chained(other):
+                done.add(its)
+        if len(done) == _KINDS:
+            break
+    return found
+
+
+def _before(path: Path) -> Iterator[tuple[Path, str]]:
+    """The journals of tists before that of *path*, each with its kind, the last one first."""
+    tist = int(path.stem)
+    names = (found for one in path.parent.iterdir() if (found := _NAME.fullmatch(one.name)))
+    for other in sorted((int(name[1]) for name in names if int(name[1]) < tist), reverse=True):
+        place = path.with_name(f"{other}.jsonl")
+        yield place, str(head(place).get("kind"))
+
+
+def is_chained(path: Path) -> bool:
+    """Return whether the lines of the journal carry a chain."""
+    with path.open("rb") as file:
+        return split_chain(file.readline())[1] is not None
+
+
+def seals(path: Path) -> list[str]:
+    """The seal of the journal: the chain of its last line, of one without chains its SHA-256.
+
+    Behind it the seal of the journal in whose place it was derived from files, if it was.
+    """
+    digest, line = hashlib.sha256(), b""
+    with path.open("rb") as file:
+        chain = _chain_at(file.fileno(), os.fstat(file.fileno()).st_size)
+        if chain is None:
+            for line in file:
+                digest.update(line)
+            chain = digest.digest()
+        else:
+            line = _last_line(path)
+    try:
+        instead = json.loads(line).get("instead")
+    except (ValueError, AttributeError):
+        instead = None
+    return [f"sha256:{chain.hex()}", *([str(instead)] if instead else [])]
+
+
+def _last_line(path: Path) -> bytes:
+    """The last line, of at most 64 KiB."""
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
+        return file.read().rstrip(b"\n").rpartition(b"\n")[2]
+
+
+def _last_place(path: Path) -> int:
+    """The byte at which the last line begins."""
+    return max(0, path.stat().st_size - len(_last_line(path)) - 1)
 
 
 def whole(path: Path, start: int = 0) -> Iterator[tuple[int, Line]]:
@@ -265,17 +399,17 @@ def whole(path: Path, start: int = 0) -> Iterator[tuple[int, Line]]:
 
 def is_ended(path: Path) -> bool:
     """Return whether its last line is an ``end``: the gathering is over, or its recovery."""
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - _TAIL))
-        tail = file.read()
-    if not tail.endswith(b"\n"):
-        return False
     try:
-        line = json.loads(tail[:-1].rpartition(b"\n")[2])
+        line = json.loads(_last_line(path))
     except (ValueError, RecursionError):
         return False
-    return isinstance(line, dict) and line.get("e") == "end"
+    return isinstance(line, dict) and line.get("e") == "end" and _has_line_end(path)
+
+
+def _has_line_end(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - 1))
+        return file.read() == b"\n"
 
 
 def in_chunks(lines: Iterable[tuple[int, Line]], size: int) -> Iterator[tuple[int, list[Line]]]:

@@ -44,6 +44,7 @@ def some(phase: int, rng: random.Random, count: int = 10) -> list[Which]:
     return suites.few(f"{phase}", every, suites.DRAWN // fobis.PHASES)
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("phase", range(fobis.PHASES))
 def test_a_crawl_killed_at_its_store_calls_loses_nothing(phase):
     rng = random.Random(phase)
@@ -52,6 +53,7 @@ def test_a_crawl_killed_at_its_store_calls_loses_nothing(phase):
         assert killed(phase, which, rng.choice(hows)) == []
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("phase", range(fobis.PHASES))
 def test_a_disk_that_says_no_is_told_in_one_sentence_and_the_same_command_goes_on(phase):
     rng = random.Random(phase)

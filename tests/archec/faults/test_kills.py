@@ -27,6 +27,7 @@ def some(kind: str, phase: int, rng: random.Random) -> list[Which]:
     return suites.few(f"{kind} {phase}", every, suites.DRAWN // ordeals.PHASES)
 
 
+@pytest.mark.forms(count=2)
 @pytest.mark.parametrize("phase", range(ordeals.PHASES))
 def test_tobi_killed_at_its_store_calls_loses_nothing(phase):
     rng = random.Random(phase)
@@ -35,6 +36,7 @@ def test_tobi_killed_at_its_store_calls_loses_nothing(phase):
         assert ordeals.killed(phase, which, rng.choice(hows)) == []
 
 
+@pytest.mark.forms(count=2)
 @pytest.mark.parametrize("phase", range(ordeals.PHASES))
 def test_a_disk_that_says_no_is_told_in_one_sentence_and_the_same_command_goes_on(phase):
     rng = random.Random(phase)

@@ -260,6 +260,7 @@ def test_a_damaged_fileset_is_told_and_the_others_go_on(tmp_path: Path) -> None:
     assert warc.read_bytes() == whole[:-100]
 
 
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("platform", ["archiveorg", "zenodo"])
 def test_a_disk_that_refuses_stops_the_crawl_and_the_same_command_goes_on(
     tmp_path: Path, platform: str

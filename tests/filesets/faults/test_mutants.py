@@ -42,7 +42,7 @@ def test_nothing_is_missed_where_nothing_is_left_out(
     assert calls
 
 
-@pytest.mark.forms(count=6)
+@pytest.mark.forms(count=4)
 @pytest.mark.parametrize("mutant", LEFT_OUT, ids=str)
 def test_a_sync_or_lock_that_is_left_out_is_missed(
     crawls: Crawls, site: RoadSite, mutant: Site
