@@ -32,6 +32,7 @@ VERBS = {
     "demo": Verb(
         "demo", "Serve a small site on loopback, archive its papers, show what came of it"
     ),
+    "docs": Verb("docs", "Print a page of the documentation by its name, or list the pages"),
     "fetch": Verb("scrapys", "Fetch a URL using the Scrapy downloader"),
     "fileset": Verb("datasets", "Archive one dataset, file by file; or read what is held of one"),
     "finders": Verb(
