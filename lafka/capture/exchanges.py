@@ -181,6 +181,9 @@ class Exchange:
     """The address that was asked; behind a proxy, the proxy's."""
     secured: Secured | None = None
     """None without TLS, before its handshake, and where the wire could not be seen."""
+    connection: str = ""
+    """The number of the connection in this process, a blank, the exchange's number on it; empty
+    where the wire could not be seen."""
     ended: Ended = ""
     """``complete``: the answer told its own end; ``closed``: a body without a length ended with
     a clean close; ``cut``: the connection ended too early or was reset; empty: there was no
@@ -199,12 +202,24 @@ class Exchange:
     """Names of further header fields, in small letters, whose values ``request`` does not show."""
 
     @property
+    def shared(self) -> bool:
+        """Return whether its connection had carried others before."""
+        return self.connection.rpartition(" ")[2] not in ("", "1")
+
+    @property
     def tls(self) -> bool:
         return self.url.lower().startswith("https:")
 
-    def begin(self, now: datetime, ip_address: str | None, secured: Secured | None = None) -> None:
+    def begin(
+        self,
+        now: datetime,
+        ip_address: str | None,
+        secured: Secured | None = None,
+        connection: str = "",
+    ) -> None:
         """A request is being written: forget what an attempt before it brought."""
         self.started = now
+        self.connection = connection
         self.ip_address = ip_address
         self.secured = secured
         self.request = b""

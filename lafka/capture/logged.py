@@ -44,7 +44,8 @@ class LoggedExchange:
     ``response`` is None where no byte came, ``payload`` where that is no HTTP. ``truncated`` is the
     WARC-Truncated reason where reading stopped early; ``dropped``: because the first bytes were not
     what is looked for; ``diverted``: its body went to a sink, past the log; ``too_big``: because
-    the entity is, or was announced to be, over the limit.
+    the entity is, or was announced to be, over the limit; ``shared``: its connection had carried
+    others.
     """
 
     url: str
@@ -58,6 +59,7 @@ class LoggedExchange:
     too_big: bool = False
     dropped: bool = False
     diverted: bool = False
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -120,6 +120,7 @@ class RawLog:
             too_big=exchange.too_big,
             dropped=exchange.dropped,
             diverted=exchange.diverted,
+            shared=exchange.shared,
         )
 
     def pulled(
@@ -311,13 +312,14 @@ _CONNECTION: tuple[tuple[str, Callable[[Exchange], str | None]], ...] = (
     ("WARC-Protocol", _secured(lambda secured: secured.protocol)),
     ("WARC-Cipher-Suite", _secured(lambda secured: secured.cipher)),
     (CERTIFICATE, _secured(lambda secured: ", ".join(secured.certificate))),
+    ("Lafka-Connection", lambda exchange: exchange.connection),
 )
 CONNECTION = tuple(name for name, _ in _CONNECTION)
 """Header fields of requests and responses that hold for a revisit made of them, too."""
 
 
 def _add_connection(fields: Fields, exchange: Exchange) -> None:
-    """Whom the exchange was with, and what TLS says of it."""
+    """Whom the exchange was with, what TLS says of it, and on which connection it was."""
     for name, value_of in _CONNECTION:
         if value := value_of(exchange):
             fields.add(name, value)

@@ -98,6 +98,9 @@ class Carrier(Protocol):
     transport: Any
 
     @property
+    def place(self) -> str: ...
+
+    @property
     def certificate(self) -> Any: ...
 
     @property
@@ -207,7 +210,7 @@ class Tap:
         self.exchange.diverted = False
         self._last = monotonic()
         self._window = self._last, 0
-        self.exchange.begin(self._clock(), peer, secured)
+        self.exchange.begin(self._clock(), peer, secured, connection.place)
 
     def secure(self, connection: SSL.Connection) -> Secured:
         """The handshake is done; the request waits behind it, and stays here if it is refused."""

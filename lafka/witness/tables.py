@@ -85,6 +85,7 @@ FIELDS = frozenset(
         "warc-cipher-suite",
         "lafka-certificate",
         "lafka-truncated",
+        "lafka-connection",
     )
 )
 SPELLINGS = {
@@ -113,6 +114,7 @@ SYNTAX: Mapping[str, tuple[re.Pattern[str], str]] = {
     "warc-cipher-suite": (TOKENS, "bad-value"),
     "lafka-certificate": (TOKENS, "bad-value"),
     "lafka-truncated": (re.compile("payload"), "bad-value"),
+    "lafka-connection": (re.compile(r"[1-9][0-9]* [1-9][0-9]*"), "bad-value"),
 }
 """What the value of a field has to match, and the code where it does not."""
 
@@ -148,7 +150,7 @@ PLAIN_HEADER = re.compile(
         rf"WARC-(?:{_PLAIN_FIELDS})"
         rf"|Content-(?:Length: [0-9]{{1,18}}|Type: {_TYPE}(?:; ?msgtype=[a-z]+)?)"
         rf"|Lafka-Certificate: (?:{TOKENS.pattern})"
-        r"|Lafka-Truncated: payload"
+        r"|Lafka-Truncated: payload|Lafka-Connection: [1-9][0-9]* [1-9][0-9]*"
         r")\r\n)+\r\n"
     ).encode(),
     re.ASCII,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property, partial
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from itertools import count
 from select import POLLIN, poll
 from socket import AF_INET, MSG_DONTWAIT, MSG_PEEK, SOCK_STREAM, fromfd
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 IDLE = 240.0
 """Seconds that a connection is kept for the next request, as in Twisted's own pool."""
+_NUMBERS = count(1)
 
 
 class Client:
@@ -82,12 +84,18 @@ class Connection(Protocol):
         self.since = 0.0
         """When it was put into the pool, in the reactor's seconds."""
         self._pool = pool
+        self._number = next(_NUMBERS)
         self._exchanges = 0  # begun on it
         self._tap: Tap | None = None
         self._reader: AnswerReader | None = None
         self._again: Callable[[], None] | None = None
         self._secured: Secured | None = None
         self._lost: Deferred[None] | None = None
+
+    @property
+    def place(self) -> str:
+        """Its number in this process, and that of its exchange on it."""
+        return f"{self._number} {self._exchanges}"
 
     @cached_property
     def certificate(self) -> Certificate | None:

@@ -183,6 +183,11 @@ class Came:
         return self.hops.exchanges[-1].time.strftime("%Y%m%d%H%M%S")
 
 
+def is_shared(exchanges: Iterable[LoggedExchange]) -> bool:
+    """Return whether any of *exchanges* was not the first on its connection."""
+    return any(exchange.shared for exchange in exchanges)
+
+
 @contextmanager
 def _answer(exchange: LoggedExchange) -> Iterator[tuple[Source, http.Head]]:
     """The block of an answer in the raw log, and its head; ``BadHttp``."""

@@ -20,7 +20,14 @@ from lafka.filesets.archive.contents import Role, warcinfo_fields
 from lafka.filesets.archive.filesetwarc import FilesetWarc
 from lafka.filesets.archive.index import Hit
 from lafka.filesets.archive.storing import Exchanges, PageCapture, Storing
-from lafka.filesets.crawling.answers import Came, LandingPage, answer_of, fetched_of, landing_of
+from lafka.filesets.crawling.answers import (
+    Came,
+    LandingPage,
+    answer_of,
+    fetched_of,
+    is_shared,
+    landing_of,
+)
 from lafka.filesets.crawling.itemstore import HeldHere, ItemStore, free_bytes
 from lafka.filesets.crawling.services import Dry, Shop, Wanted
 from lafka.filesets.model.asks import Ask, Claim, Fetch, FetchBundle, Fetched, Keep, Kept, SetAside
@@ -209,6 +216,7 @@ class Ingest:
             most=most,
             tries=self._shop.tries if isinstance(want, Fetch | FetchBundle) else 3,
             robots=robots,
+            is_proved=isinstance(want, Fetch) and bool(want.file.digests) and not want.again,
             accept=want.accept if isinstance(want, Ask) else "",
         )
 
@@ -285,6 +293,7 @@ class Ingest:
         fetched: Fetched = await shop.wire.aside(
             fetched_of, want, came, shop.children, shop.bases, shop.bundle_limits
         )
+        fetched = replace(fetched, shared=is_shared(came.hops.exchanges))
         self._fetched = (came.hops.exchanges, fetched)
         self._bytes += fetched.facts.size if fetched.facts else 0
         return fetched

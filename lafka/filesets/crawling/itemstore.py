@@ -14,7 +14,7 @@ from pathlib import Path
 
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.storing import ItemPlace, Storing, held_version
-from lafka.filesets.crawling.answers import Came
+from lafka.filesets.crawling.answers import Came, is_shared
 from lafka.filesets.crawling.downloads import Download, PartSink, Way, looked_into, others_of
 from lafka.filesets.crawling.services import Shop, Wanted
 from lafka.filesets.model.asks import Claim, Fetch, FetchBundle, Fetched, Keep, Kept
@@ -93,16 +93,14 @@ class ItemStore:
         self._moved = moved
         self._download: Download | None = None
         self._wanted: FilesetManifestFile | None = None
-        self._fetching = ""
         self._made = False
 
     async def fetch(self, want: Fetch | FetchBundle, wanted: Wanted) -> Fetched:
         """Have the file in a part of the item; it is on the disk already where a kill left it."""
         path = want.file.path if isinstance(want, Fetch) else BUNDLE
-        again, self._fetching = self._fetching == path, path
         self._wanted = want.file if isinstance(want, Fetch) else None
         try:
-            fetched = await self._shop.wire.aside(self._taken_up, want, path, again)
+            fetched = await self._shop.wire.aside(self._taken_up, want, path)
         except (ForeignItem, TargetTrouble) as error:
             status = FileStatus.ERROR_ARCHIVEORG_UPLOAD
             return Fetched(status=status, url=want.url, trouble=str(error))
@@ -110,6 +108,8 @@ class ItemStore:
         if fetched is None:
             fetched = await self._download.run(want, self._way(wanted))
             self.fetched_bytes += sum(end - start for start, end in self._download.ranges)
+            shared = any(map(is_shared, self._download.captures))
+            fetched = replace(fetched, shared=shared)
         looked: Fetched = await self._shop.wire.aside(
             looked_into,
             fetched,
@@ -120,16 +120,16 @@ class ItemStore:
         )
         return looked
 
-    def _taken_up(self, want: Fetch | FetchBundle, path: str, again: bool) -> Fetched | None:
+    def _taken_up(self, want: Fetch | FetchBundle, path: str) -> Fetched | None:
         """Have the part that the file is to come into; the file where it need not come."""
         if not self._made:
             self.folder.make()
             self._made = True
-        if again and self._download is not None:  # what came before was something else
+        if want.again and self._download is not None:  # what came before was something else
             self._download.file.drop()
         final = self.folder.final(path)
         self._download = Download(PartFile(final, others_of(want)))
-        fetched = None if again else self._on_disk(final, want)
+        fetched = None if want.again else self._on_disk(final, want)
         if fetched is None:
             self._download.file.take_up(want.url)
         return fetched

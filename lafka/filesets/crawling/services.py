@@ -35,13 +35,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """A request as it is to go out: at most ``most`` bytes; ``robots``: its rules are asked."""
+    """A request as it is to go out: at most ``most`` bytes; ``robots``: its rules are asked.
+
+    ``is_proved``: a digest tells whether what comes is its answer, so that it may go on a
+    connection that carried others of its owner. What nothing proves has a connection of its own.
+    """
 
     url: str
     fields: tuple[tuple[str, str], ...]
     most: int
     tries: int
     robots: bool = True
+    is_proved: bool = False
     accept: str = ""
     headers: tuple[tuple[str, str], ...] = ()
     sink: PartSink | None = None
@@ -148,7 +153,7 @@ class CrawlWire:
             meta={
                 PROVENANCE_KEY: Provenance(owner=owner, fields=wanted.fields),
                 "cookiejar": owner,
-                GROUP_KEY: owner,
+                GROUP_KEY: owner if wanted.is_proved else None,
                 "download_maxsize": wanted.most,
                 "max_retry_times": wanted.tries - 1,
                 "dont_obey_robotstxt": not wanted.robots,

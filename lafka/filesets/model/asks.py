@@ -105,12 +105,13 @@ class Claim:
 class Fetch:
     """The bytes of *file* are wanted, at most ``max_bytes`` of them.
 
-    *anew*: from the platform, whatever is on the disk.
+    *anew*: from the platform, whatever is on the disk; *again*: what came before was another file.
     """
 
     file: FilesetManifestFile
     max_bytes: int
     anew: bool = False
+    again: bool = False
 
     @property
     def url(self) -> str:
@@ -121,12 +122,14 @@ class Fetch:
 class FetchBundle:
     """The platform's "download all" is wanted, and what stands in it.
 
-    *others*: the digests that its members are to be hashed by beside the usual ones.
+    *others*: the digests that its members are to be hashed by beside the usual ones; *again*: what
+    came before was none.
     """
 
     url: str
     max_bytes: int
     others: tuple[str, ...] = ()
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +140,8 @@ class Fetched:
     ``transfer-encoding-error``, ``too-large-file`` for more than ``max_bytes``), with a sentence in
     ``trouble``. ``facts`` are of the bytes with the transfer coding undone, ``decoded`` with the
     content coding undone too, None where there was none. ``contents`` is for bundles alone: of the
-    bytes, or, where these are no bundle but ``decoded`` may be one, of what is decoded.
+    bytes, or, where these are no bundle but ``decoded`` may be one, of what is decoded. ``shared``:
+    the connection had carried others, so that what failed may have been the answer for another.
     """
 
     status: str
@@ -148,6 +152,7 @@ class Fetched:
     decoded: FileFacts | None = None
     contents: BundleContents | None = None
     trouble: str = ""
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

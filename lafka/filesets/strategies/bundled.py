@@ -70,9 +70,12 @@ class BundledStrategy(FilesetIngestStrategy):
         """
         if item.web_bundle_url is None:
             raise NoStrategy("the platform has no bundle", item)
-        for _ in range(_TRIES):
+        for tried in range(_TRIES):
             want = FetchBundle(
-                url=item.web_bundle_url, max_bytes=self.limits.max_total, others=_others(item)
+                url=item.web_bundle_url,
+                max_bytes=self.limits.max_total,
+                others=_others(item),
+                again=tried > 0,
             )
             fetched = fetched_by((yield want))
             if fetched.status != FileStatus.SUCCESS:

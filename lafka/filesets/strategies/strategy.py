@@ -208,10 +208,13 @@ class FilesetIngestStrategy:
 
     def _archive(self, file: FilesetManifestFile, room: int) -> Generator[Want, Got, Archived]:
         """Fetch *file* of at most *room* bytes, verify it, keep it; a mismatch is fetched again."""
-        for _ in range(_TRIES):
-            most = max(0, min(self.limits.max_file, room))
-            fetched = fetched_by((yield Fetch(file=file, max_bytes=most, anew=self.anew)))
+        most = max(0, min(self.limits.max_file, room))
+        for tried in range(_TRIES):
+            want = Fetch(file=file, max_bytes=most, anew=self.anew, again=tried > 0)
+            fetched = fetched_by((yield want))
             if fetched.status != FileStatus.SUCCESS:
+                if fetched.shared and not want.again:
+                    continue
                 return self._failed(file, fetched, cut_by_room=room < self.limits.max_file)
             status, facts, decoded = verdict(file, fetched)
             if status is FileStatus.SUCCESS:
