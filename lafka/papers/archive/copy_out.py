@@ -12,9 +12,8 @@ from typing import BinaryIO
 from lafka.errors import BadWarc, StorageTrouble
 from lafka.papers.archive.archives import StoredFut
 from lafka.pids import LONGEST_COMPONENT
-from lafka.storage import drafts
 from lafka.storage.folders import free_name
-from lafka.storage.outputs import STDOUT, file_at, new_draft, opened_stream
+from lafka.storage.outputs import STDOUT, file_at, new_draft, opened_stream, write_output
 from lafka.warc.writing.names import or_numbered
 
 
@@ -95,7 +94,7 @@ def put_text_into(folder: Path, fut: StoredFut, text: str) -> tuple[Path, bool]:
         path = folder / name
         try:
             if not path.exists() and not path.is_symlink():
-                drafts.replace(path, [data], draft=new_draft(path))
+                write_output(str(path), [data])
                 return path, True
             if path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data:
                 return path, False
