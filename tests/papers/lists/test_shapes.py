@@ -30,7 +30,7 @@ def lines_of(path: Path) -> list[tuple[str, str, str | None]]:
 
 @pytest.mark.parametrize(
     ("encoding", "mark", "end", "name"),
-    product(ENCODINGS, "\t,;", ("\n", "\r\n", "\r"), ("l.csv", "l.txt", "l.csv.gz")),
+    [*product(ENCODINGS, "\t,;", ("\n", "\r\n", "\r"), ("l.csv", "l.txt", "l.csv.gz"))],
 )
 def test_a_list_of_any_shape_is_the_same_list(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, encoding: str, mark: str, end: str, name: str
