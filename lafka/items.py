@@ -22,7 +22,8 @@ class TrailItem:
     length, s, l, new``, and ``label`` where one is not thought to be the fut. ``candidates``:
     objects with ``url, found_by, score, place, outcome``, in the order in which they were asked.
     ``capped``: links were left that the cap did not allow. ``requests``: with redirects and
-    retries, without robots.txt. ``trail`` is what the pipeline copies; it is no field.
+    retries, without robots.txt. ``as_written``: the list's own text of the futli. ``trail`` is what
+    the pipeline copies; it is no field.
     """
 
     pid: str
@@ -35,6 +36,7 @@ class TrailItem:
     capped: bool = False
     requests: int = 0
     error: str | None = None
+    as_written: str = ""
     trail: InitVar[Trail | None] = None
     line: InitVar[int] = 0
 
@@ -107,6 +109,7 @@ def item_of(trail: Trail, time: str) -> TrailItem:
         capped=trail.capped,
         requests=trail.requests,
         error=trail.error or None,
+        as_written=trail.futli.as_written or trail.futli.url,
         trail=trail,
         line=trail.number,
     )

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests import starts
+from tests.sites.made_pdfs import Leaf, Text, made
 from tests.stores import FUTLI, PID, Store, pdf
 
 ROOT = Path(__file__).parents[1]
@@ -36,6 +38,7 @@ def folder(tmp_path: Path) -> Path:
     line = {
         "pid": PID, "futli": FUTLI, "outcome": "fut", "time": "2026-11-20T10:11:12Z", "futs": [],
         "candidates": [], "capped": False, "requests": 0, "splap": None, "error": None,
+        "as_written": "doi:10.1/x",
     }  # fmt: skip
     lost = line | {"futli": f"{FUTLI}/x", "outcome": "gone", "error": "410"}
     feed = tmp_path / "archive/runs/20261120T101112000000Z-h-1.jsonl"
@@ -115,3 +118,58 @@ def test_outcomes_are_listed_by_group_with_futs_of_held_lines(folder: Path) -> N
     done = lafka(folder, "outcomes", "--group", "lost")
     assert done.returncode == 2
     assert "'lost' is none of held, page only, not there, closed, trouble, ours" in done.stderr
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    """A folder with an archive of two papers that have text, and one that has none."""
+    pytest.importorskip("pypdfium2")
+    store = Store(tmp_path / "archive")
+    for number, said in ((1, "Wages of copyists"), (2, "Slow glaciers")):
+        data = made([Leaf(lines=(Text(said=said),))])
+        store.put(store.fut(data, pid=f"RePEc:abc:wpaper:{number}"))
+    store.put(store.fut(pdf(3), pid="RePEc:abc:wpaper:3"))
+    return tmp_path
+
+
+def test_texts_go_into_a_folder(texts: Path) -> None:
+    done = lafka(texts, "text", "--all", "--into", "texts")
+    assert done.returncode == 1
+    assert (texts / "texts/RePEc_abc_wpaper_2.txt").read_text() == "Slow glaciers"
+    assert done.stdout.splitlines()[0].startswith(
+        "texts/RePEc_abc_wpaper_1.txt\tRePEc:abc:wpaper:1\t"
+    )
+    assert done.stderr.splitlines()[-1] == "3 read, 1 without text, 1 of these could not be read"
+    again = lafka(texts, "text", "RePEc:abc:wpaper:2", "--into", "texts")
+    assert (again.returncode, len(list((texts / "texts").iterdir()))) == (0, 3)
+
+
+def test_texts_are_a_table_to_search(texts: Path) -> None:
+    done = lafka(texts, "text", "--all", "--sqlite", "texts.sqlite")
+    assert done.returncode == 1
+    with sqlite3.connect(texts / "texts.sqlite") as database:
+        asked = "SELECT pid FROM texts WHERE rowid IN (SELECT rowid FROM search('glaciers'))"
+        assert database.execute(asked).fetchall() == [("RePEc:abc:wpaper:2",)]
+    database.close()
+
+
+def test_texts_in_parquet_have_real_times(texts: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    lafka(texts, "text", "--series", "wpaper", "--parquet", "texts.parquet")
+    first, *_ = parquet.read_table(texts / "texts.parquet").to_pylist()
+    assert (first["text"], first["pages"], first["archive"]) == ("Wages of copyists", 1, "abc")
+    assert first["time"].tzinfo is not None
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        ([], "say which papers"),
+        (["--all", "--into", "x", "--csv"], "--into makes files"),
+        (["--host", "https://x.example/"], "no host as www.example.org"),
+    ],
+)
+def test_texts_of_what_cannot_be_are_refused(texts: Path, args: list[str], sentence: str) -> None:
+    done = lafka(texts, "text", *args)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in done.stderr

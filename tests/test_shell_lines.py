@@ -13,9 +13,9 @@ from urllib.request import urlopen
 import pytest
 
 from tests import starts
+from tests.sites.made_pdfs import Leaf, Text, made
 from tests.sites.papers import MAIN, OTHER, SmallSite, as_pdf
 from tests.starts import ROOT, Shell
-from tests.stores import pdf
 
 PAGES = [
     "README.md", "docs/how-to/mine-texts.md", "docs/how-to/replay-with-pywb.md",
@@ -29,7 +29,7 @@ ELSEWHERE = {
     r"lafka serve$": "it serves until it is stopped; tests/test_shell_lines.py",
 }
 """Lines that no test of this file runs: how they begin, and why; what else runs them."""
-MAY_FAIL = {"lafka check-list list.tsv": 1}
+MAY_FAIL = {"lafka check-list list.tsv": 1, "lafka check-list list.tsv --fix -o good.tsv": 1}
 """The list has a line that is wrong."""
 
 
@@ -54,9 +54,14 @@ def shell(tmp_path_factory: pytest.TempPathFactory, programs: Path) -> Iterator[
     with SmallSite((MAIN, OTHER), 0) as site:
         listed = ""
         for number, host in enumerate(site.hosts, 1):
-            site.routes[f"/papers/{number}.pdf"] = as_pdf(pdf(number))
+            site.routes[f"/papers/{number}.pdf"] = as_pdf(
+                made([Leaf(lines=(Text(said=f"Glaciers {number}"),))])
+            )
             listed += f"RePEc:abc:wpaper:{number}\t{site.at(host)}/papers/{number}.pdf\n"
         (shell.folder / "list.tsv").write_text(f"{listed}RePEc:abc:wpaper:3\tno URL\n")
+        rows = (";".join((pid, "Имя", url)) for pid, url in map(str.split, listed.splitlines()))
+        text = "\n".join(("Key;Имя;Link", *rows))
+        (shell.folder / "list.csv").write_text(text, "cp1251")
         done = shell("lafka crawl futli -a input=list.tsv")
         assert done.returncode == 0, done.stderr
         yield shell

@@ -102,13 +102,7 @@ def hand_out_all(archive: Archive, pids: Iterable[str] | None, folder: str, labe
     A line a fut on stdout: file, pid, futli, parted by tabs. What cannot be had is told on stderr,
     and the next comes. ``BadArgument`` where *folder* is none, ``StorageTrouble``.
     """
-    into = Path(folder)
-    if into.exists() and not into.is_dir():
-        raise BadArgument(f"--into {folder}: not a folder")
-    try:
-        into.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageTrouble(into, error) from error
+    into = folder_at(folder)
     told = _Told()
     found = archive.futs(pids, label=label or "fut", problem=told)
     for fut in found:
@@ -116,6 +110,18 @@ def hand_out_all(archive: Archive, pids: Iterable[str] | None, folder: str, labe
     print(f"{told.written} written, {told.there} there already, {told.failed} failed",
           file=sys.stderr)  # fmt: skip
     return 1 if told.failed else 0
+
+
+def folder_at(name: str) -> Path:
+    """Return the folder *name*, made where it is missing; ``BadArgument``, ``StorageTrouble``."""
+    into = Path(name)
+    if into.exists() and not into.is_dir():
+        raise BadArgument(f"--into {name}: not a folder")
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageTrouble(into, error) from error
+    return into
 
 
 class _Told:

@@ -2,40 +2,53 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import sys
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from scrapy.spiderloader import get_spider_loader
 
 from lafka.cli.base import ArchiveCommand, settle, tell_archive
-from lafka.errors import BadArgument
-from lafka.papers.crawling.arguments import FutliArguments, scheme_of
-from lafka.papers.lists.faults import ListAccount
+from lafka.errors import BadArgument, printable
+from lafka.papers.crawling.arguments import HELPS, FutliArguments, scheme_of
+from lafka.papers.lists.faults import ListAccount, sentence
+from lafka.storage.outputs import STDOUT, write_output
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from scrapy.settings import BaseSettings
+
+    from lafka.papers.lists.futlis import Line
+
+LIST_OPTIONS = ("delimiter", "encoding", "pid", "url")
 
 
 class CheckListCommand(ArchiveCommand):
     most_args = 1
 
     def syntax(self) -> str:
-        return "FILE [--collection NAME]"
+        return "FILE [--collection NAME] [--fix -o GOOD.tsv]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument("--collection", metavar="NAME", default="", help="of RePEc if not set")
+        for name in LIST_OPTIONS:
+            parser.add_argument(f"--{name}", metavar=name.upper(), default="", help=HELPS[name])
+        parser.add_argument("--fix", action="store_true", help="write the mended list to -o FILE")
+        parser.add_argument("-o", "--output", metavar="FILE", help="of --fix: .csv, else tsv")
 
     def act(self, args: list[str], opts: Namespace) -> None:
         if not args:
             raise BadArgument("say which list: its file is missing, - is standard input")
         assert self.settings is not None
-        given = {"input": args[0], "collection": opts.collection}
-        self.exitcode = check_list(self.settings, given)
+        if opts.fix != bool(opts.output):
+            raise BadArgument("--fix goes with -o FILE, where the mended list is written")
+        named = {name: getattr(opts, name) for name in LIST_OPTIONS}
+        given = {"input": args[0], "collection": opts.collection, **named}
+        self.exitcode = check_list(self.settings, given, opts.output)
 
 
 MOST_HOSTS = 5
@@ -69,17 +82,73 @@ def _asked(text: str) -> bool:
     return known[text.lower()]
 
 
-def check_list(settings: BaseSettings, given: Mapping[str, str]) -> int:
+def check_list(settings: BaseSettings, given: Mapping[str, str], output: str | None = None) -> int:
     """Print what the list of the spider's arguments *given* holds; 0 sound, 1 it has faults.
 
-    ``BadArgument``, ``BadList`` where it cannot be read at all.
+    The mended list is written to *output*, where that is named; then 1 is for lines that are left
+    out. ``BadArgument``, ``BadList`` where it cannot be read at all.
     """
     arguments = FutliArguments.parse(settings, given, looked_at=False)
-    account = ListAccount.of(arguments.lines(scheme_of(settings, arguments.collection)))
-    for line in _told(account):
-        print(line)
-    sys.stdout.flush()
-    return 1 if account.kinds or account.all_bad else 0
+    scheme = scheme_of(settings, arguments.collection)
+    account = ListAccount(scheme=scheme)
+    lines = arguments.lines(scheme)
+    if output:
+        mending = _Mending(account, by="," if output.lower().endswith(".csv") else "\t")
+        write_output(output, mending.pieces(lines))
+        left_out = mending.left_out > 0
+    else:
+        for line in lines:
+            account.add(line)
+        left_out = bool(account.kinds)
+    # Where the list itself goes to standard output, what is said of it must not.
+    told = sys.stderr if output == STDOUT else sys.stdout
+    print(*_told(account), *(mending.told() if output else ()), sep="\n", file=told, flush=True)
+    return 1 if left_out or account.all_bad else 0
+
+
+class _Mending:
+    """A list mended line by line: what is sound, then what is mended beyond doubt, each once."""
+
+    def __init__(self, account: ListAccount, by: str) -> None:
+        self._account = account
+        self._by = by
+        self.left_out = 0
+        self._mended: list[tuple[Line, tuple[str, str]]] = []
+
+    def pieces(self, lines: Iterable[Line]) -> Iterator[bytes]:
+        """Yield the lines of the mended list."""
+        yield self._packed("pid", "futli", "title", "restriction")
+        for line in lines:
+            before = self._account.duplicates
+            found = self._account.add(line)
+            is_duplicate = self._account.duplicates > before
+            is_bad = line.futli is None
+            if found and found.mended:
+                self._mended.append((line, found.mended))
+                yield self._packed(*found.mended, *_more(line))
+            elif is_bad:
+                self.left_out += 1
+            elif not is_duplicate:
+                yield self._packed(line.pid_text.strip(), line.url_text, *_more(line))
+
+    def _packed(self, *fields: str) -> bytes:
+        if self._by == "\t":
+            return ("\t".join(" ".join(field.split()) for field in fields) + "\n").encode()
+        row = io.StringIO()
+        csv.writer(row, lineterminator="\n").writerow(fields)
+        return row.getvalue().encode()
+
+    def told(self) -> Iterator[str]:
+        """Yield the difference between the two lists."""
+        for line, (pid, url) in self._mended:
+            yield f"- {line.number}: {printable(f'{line.pid_text} {line.url_text}'.strip())}"
+            yield f"+ {line.number}: {printable(f'{pid} {url}')}"
+        yield f"{len(self._mended)} mended, {self.left_out} left out"
+
+
+def _more(line: Line) -> tuple[str, str]:
+    restriction = line.problem if line.outcome == "restricted" else None
+    return line.futli.title if line.futli else "", restriction or ""
 
 
 def _told(account: ListAccount) -> Iterator[str]:
@@ -89,7 +158,7 @@ def _told(account: ListAccount) -> Iterator[str]:
     most = ", ".join(f"{host} {count}" for host, count in account.hosts.most_common(MOST_HOSTS))
     hosts = "1 host" if len(account.hosts) == 1 else f"{len(account.hosts)} hosts"
     yield f"{hosts}{f': {most}' if most else ''}"
-    kinds = sorted(account.kinds.values(), key=lambda kind: -kind.count)
-    yield from chain.from_iterable(
-        (told, f"    {kind.text}") for told, kind in zip(account.sentences(), kinds, strict=True)
-    )
+    for kind in (*account.sorted_kinds(), *account.twice.values()):
+        yield sentence(kind)
+        for number, text in kind.first:
+            yield f"    {number}: {text}"

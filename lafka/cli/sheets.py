@@ -1,7 +1,7 @@
 """Rows that a command gives out: JSON lines, CSV, Parquet or SQLite, in constant memory.
 
-Values are texts, whole numbers, yes or no, nothing, and lists, which CSV, Parquet and SQLite have
-as JSON.
+Values are texts, whole numbers, yes or no, nothing, times, which Parquet has as such and the others
+as text, and lists, which CSV, Parquet and SQLite have as JSON.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import io
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,11 +26,14 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 Columns = Mapping[str, type]
-"""Names in their order, and ``str``, ``int``, ``bool``, or ``list`` for what is JSON in a cell."""
+"""Names in their order, and ``str``, ``int``, ``bool``, ``datetime`` for a text like
+``2026-11-20T10:11:12Z``, or ``list`` for what is JSON in a cell.
+"""
 Row = Mapping[str, Any]
 
 _BATCH = 10_000
-_SQL = {str: "TEXT", int: "INTEGER", bool: "INTEGER", list: "TEXT"}
+_BATCH_OF_TEXTS = 100
+_SQL = {str: "TEXT", int: "INTEGER", bool: "INTEGER", list: "TEXT", datetime: "TEXT"}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """A cell that begins so is run by spreadsheets; it gets an apostrophe before it."""
 
@@ -116,7 +120,7 @@ def _by_file(name: str, make: Callable[[Path], object]) -> None:
 
 def _batches(columns: Columns, rows: Iterable[Row]) -> Iterator[list[tuple[Any, ...]]]:
     flat = (tuple(_flat(row[name]) for name in columns) for row in rows)
-    while batch := list(islice(flat, _BATCH)):
+    while batch := list(islice(flat, _BATCH_OF_TEXTS if "text" in columns else _BATCH)):
         yield batch
 
 
@@ -134,6 +138,9 @@ def _sqlite(path: Path, table: str, columns: Columns, rows: Iterable[Row]) -> No
             database.execute("COMMIT")
         if "pid" in columns:
             database.execute(f'CREATE INDEX by_pid ON "{table}" (pid)')
+        if "text" in columns:
+            database.execute(f'CREATE VIRTUAL TABLE search USING fts5(text, content="{table}")')
+            database.execute("INSERT INTO search(search) VALUES ('rebuild')")
     except sqlite3.OperationalError as error:
         raise StorageTrouble(path, OSError(str(error))) from error
     finally:
@@ -147,10 +154,14 @@ def _parquet(path: Path, columns: Columns, rows: Iterable[Row]) -> None:
     except ImportError:
         raise BadArgument("--parquet needs pyarrow: pip install 'lafka[parquet]'") from None
     kinds = {str: pa.string(), int: pa.int64(), bool: pa.bool_(), list: pa.string()}
+    kinds[datetime] = pa.timestamp("s", tz="UTC")
     schema = pa.schema([(name, kinds[kind]) for name, kind in columns.items()])
     with path.open("wb") as file, parquet.ParquetWriter(file, schema) as writer:
         for batch in _batches(columns, rows):
             values = zip(*batch, strict=True)
             kind = columns.values()
-            arrays = [pa.array(cells, kinds[k]) for cells, k in zip(values, kind, strict=True)]
+            arrays = [
+                pa.array(map(datetime.fromisoformat, cells) if k is datetime else cells, kinds[k])
+                for cells, k in zip(values, kind, strict=True)
+            ]
             writer.write_batch(pa.record_batch(arrays, schema=schema))

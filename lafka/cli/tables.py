@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from lafka.cli import sheets
 from lafka.cli.base import ArchiveCommand
 from lafka.cli.choosing import named
+from lafka.cli.fut import folder_at
 from lafka.errors import BadArgument
 from lafka.papers import Group, Outcome
+from lafka.papers import archive as parts
+from lafka.papers.archive.copy_out import put_text_into
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterable, Iterator
 
     from lafka.papers.archive.archives import StoredFut
     from lafka.papers.archive.catalogue import Ended
+    from lafka.papers.archive.texts import FutText
 
 
 FUT_COLUMNS: dict[str, type] = {
@@ -42,13 +48,15 @@ class FutsCommand(ArchiveCommand):
         sheets.add_options(parser)
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        archive = self.archive()
-        futs = archive.futs(
+        sheets.write("futs", FUT_COLUMNS, map(_fut_row, self.futs(args, opts)), opts)
+
+    def futs(self, args: list[str], opts: Namespace) -> Iterator[StoredFut]:
+        """Return the futs that *args* and *opts* mean; ``CallerError`` for what cannot be."""
+        return self.archive().futs(
             named(args, opts.list), since=opts.since, until=opts.until, host=opts.host,
             archive=opts.archive, series=opts.series, label=opts.label,
             latest=not opts.all_times, problem=self.wrong,
         )  # fmt: skip
-        sheets.write("futs", FUT_COLUMNS, map(_fut_row, futs), opts)
 
     def wrong(self, error: Exception) -> None:
         """Tell of a paper that cannot be read; the others are given."""
@@ -70,9 +78,69 @@ def _fut_row(fut: StoredFut) -> dict[str, Any]:
     }
 
 
+TEXT_COLUMNS: dict[str, type] = {
+    "pid": str, "archive": str, "series": str, "futli": str, "time": datetime, "url": str,
+    "digest": str, "label": str, "pages": int, "text": str, "error": str,
+}  # fmt: skip
+
+
+class TextCommand(FutsCommand):
+    """Chooses futs as ``futs`` does, and gives their texts."""
+
+    def syntax(self) -> str:
+        return "[PID...|--all] [--since T] [--into FOLDER|--jsonl|--csv|--sqlite FILE...]"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--all", action="store_true", help="of all papers")
+        parser.add_argument("--into", metavar="FOLDER", help="a file a fut, named by its pid")
+
+    def act(self, args: list[str], opts: Namespace) -> None:
+        is_named = args or opts.list or opts.since or opts.until or opts.archive or opts.series
+        if not (is_named or opts.host or opts.all):
+            raise BadArgument("say which papers: pids, --list, --since or the like, or --all")
+        if opts.into and (opts.output or opts.csv or opts.jsonl or opts.parquet or opts.sqlite):
+            raise BadArgument("--into makes files; the other forms are without it")
+        read = self._told(parts.texts.texts(self.futs(args, opts)))
+        if opts.into:
+            folder = folder_at(opts.into)
+            for one in read:
+                path, _ = put_text_into(folder, one.fut, one.text)
+                print(path, one.fut.pid, one.fut.futli, sep="\t")
+        else:
+            sheets.write("texts", TEXT_COLUMNS, map(_text_row, read), opts)
+
+    def _told(self, read: Iterable[FutText]) -> Iterator[FutText]:
+        """Yield what is *read*, and say of what has no text."""
+        count, empty, failed = 0, 0, 0
+        for one in read:
+            count, empty, failed = count + 1, empty + (not one.text), failed + bool(one.error)
+            if one.error:
+                self.exitcode = 1
+                print(one.error, file=sys.stderr)
+            yield one
+        told = f"{count} read, {empty} without text, {failed} of these could not be read"
+        print(told, file=sys.stderr)
+
+
+def _text_row(one: FutText) -> dict[str, Any]:
+    fut, codes = one.fut, str(one.fut.pid).split(":")
+    archive, series = codes[1:3] if codes[0] == "RePEc" else ("", "")
+    return {
+        **{name: getattr(fut, name) for name in ("futli", "time", "url", "digest", "label")},
+        "pid": str(fut.pid),
+        "archive": archive,
+        "series": series,
+        "pages": one.pages,
+        "text": one.text,
+        "error": one.error,
+    }
+
+
 OUTCOME_COLUMNS: dict[str, type] = {
     "pid": str, "futli": str, "outcome": str, "group": str, "time": str, "futs": list,
     "splap": str, "candidates": list, "capped": bool, "requests": int, "error": str, "run": str,
+    "as_written": str,
 }  # fmt: skip
 
 

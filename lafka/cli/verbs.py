@@ -32,6 +32,7 @@ VERBS = {
     "demo": Verb(
         "demo", "Serve a small site on loopback, archive its papers, show what came of it"
     ),
+    "docs": Verb("docs", "Print a page of the documentation by its name, or list the pages"),
     "fetch": Verb("scrapys", "Fetch a URL using the Scrapy downloader"),
     "fileset": Verb("datasets", "Archive one dataset, file by file; or read what is held of one"),
     "finders": Verb(
@@ -75,6 +76,9 @@ VERBS = {
     ),
     "shell": Verb("scrapys", "Interactive scraping console"),
     "suwaf": Verb("fut", "Print the suwaf of a paper, and on stderr the WARC that it tells of"),
+    "text": Verb(
+        "tables", "Read the texts of futs: a file each, JSON lines, CSV, Parquet, SQLite to search"
+    ),
     "tobi": Verb("obi", "Take the templates of RePEc data into the obi store"),
     "topics": Verb(
         "datasets", "Make the Kafka topics of ingest, or tell how they differ: a line each"

@@ -40,7 +40,7 @@ WAITING_MAX = 4_000
 GATHERING = 0.05
 """Seconds in which lines gather behind the first that waits, to share its sync."""
 FIELDS = ["pid", "futli", "outcome", "time", "futs", "splap", "candidates", "capped", "requests",
-          "error"]  # fmt: skip
+          "error", "as_written"]  # fmt: skip
 OPTIONS: dict[str, Any] = {
     "format": "jsonlines",
     "encoding": "utf-8",

@@ -250,8 +250,8 @@ _TEXT = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _HELD_LINE = re.compile(
     rb'\{"pid": %b, "futli": %b, "outcome": "fut", "time": %b, "futs": \[\{"url": %b, "digest": %b,'
     rb' "length": \d+, "s": \d+, "l": \d+, "new": false\}\], "splap": null, "candidates": \[\],'
-    rb' "capped": false, "requests": 0, "error": null, "chain": "(sha256:[0-9a-f]{64})"\}'
-    % (_TEXT, _TEXT, _TEXT, _TEXT, _TEXT)
+    rb' "capped": false, "requests": 0, "error": null(?:, "as_written": %b)?,'
+    rb' "chain": "(sha256:[0-9a-f]{64})"\}' % (_TEXT, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT)
 )
 
 

@@ -32,7 +32,9 @@ def check(settings: BaseSettings) -> None:
     names = sorted(name for name in settings if str(name).startswith(PREFIX))
     unknown = [name for name in names if name not in KNOWN]
     if unknown:
-        raise BadArgument(f"unknown setting {unknown[0]!r}; docs/reference.md has all of Lafka's")
+        raise BadArgument(
+            f"unknown setting {unknown[0]!r}; lafka docs reference has all of Lafka's"
+        )
     for name, checked in _CHECKS.items():
         checked(settings, name)
     check_scrapys(settings)

@@ -170,7 +170,8 @@ class FutliSpider(RoadSpider[Line]):
     def _lines(self, seen: ListDigest) -> Iterator[Line]:
         """The list, opened at its first line: so the feeder meets whatever ends it."""
         name = "standard input" if self.arguments.input == "-" else self.arguments.input
-        yield from hopeful(name, self.arguments.lines(self.archive.scheme, seen.add))
+        scheme = self.archive.scheme
+        yield from hopeful(name, self.arguments.lines(scheme, seen.add), scheme)
 
     async def started(self, lines: list[Line]) -> list[Request | TrailItem]:
         verdicts = await self._threads.run(lambda: [self._verdict(line) for line in lines])
@@ -391,5 +392,6 @@ def _untried(line: Line, verdict: _Verdict) -> TrailItem:
         time=dates.to_seconds(datetime.now(UTC)),
         futs=[held_entry(verdict.fut)] if verdict.fut else [],
         error=verdict.error,
+        as_written=line.url_text,
         line=line.number,
     )

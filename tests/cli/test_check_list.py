@@ -37,10 +37,12 @@ def test_faults_are_told_and_the_exit_code_is_1(tmp_path):
         "0 restricted, 1 said before",
         "1 host: example.org 2",
     ]
-    fault, text = done.stdout.splitlines()[3:]
+    fault, first, second, *twice = done.stdout.splitlines()[3:]
     assert fault.startswith("line 2 and 1 more: ")
     assert "blanks where a tab should be" in fault
-    assert text.strip() == BAD.strip()
+    assert (first.strip(), second.strip()) == (f"2: {BAD.strip()}", f"3: {BAD.strip()}")
+    sound = GOOD.replace("\t", " ").strip()
+    assert [line.strip() for line in twice] == ["line 4: said before", f"4: {sound}  as line 1"]
     crawl = called("crawl", "futli", "-a", "input=list.tsv", "-a", "check=1", folder=tmp_path)
     assert (crawl.returncode, crawl.stdout, crawl.stderr) == (1, done.stdout, "")
     assert [path.name for path in tmp_path.iterdir()] == ["list.tsv"]
@@ -60,6 +62,66 @@ def test_the_collection_decides_what_a_pid_is(tmp_path):
     done = called("check-list", "list.tsv", "--collection", "Socionet", folder=tmp_path)
     assert done.returncode == 1
     assert called("check-list", "list.tsv", "--collection", "x", folder=tmp_path).returncode == 2
+
+
+def test_the_mended_list_is_written_and_the_difference_shown(tmp_path):
+    worse = "RePEc:abc\thttps://example.org/4.pdf\n"
+    (tmp_path / "list.tsv").write_text(GOOD + BAD + GOOD + worse)
+    done = called("check-list", "list.tsv", "--fix", "-o", "good.tsv", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "")
+    mended = BAD.strip().replace("2 ", "2\t")
+    good = (tmp_path / "good.tsv").read_text().splitlines()
+    assert [line.strip() for line in good] == [
+        "pid\tfutli\ttitle\trestriction",
+        GOOD.strip(),
+        mended,
+    ]
+    assert done.stdout.splitlines()[-3:] == [
+        f"- 2: {BAD.strip()}",
+        f"+ 2: {BAD.strip()}",
+        "1 mended, 1 left out",
+    ]
+    again = called("check-list", "good.tsv", "--fix", "-o", "-", folder=tmp_path)
+    assert (again.returncode, again.stdout.splitlines()) == (0, good)
+    assert again.stderr.splitlines()[-1] == "0 mended, 0 left out"
+    assert called("check-list", "list.tsv", "--fix", folder=tmp_path).returncode == 2
+
+
+def test_what_is_not_found_can_be_said(tmp_path):
+    rows = "nr^key^adresse\n1^RePEc:abc:wpaper:ж^https://example.org/1.pdf\n"
+    (tmp_path / "list.txt").write_bytes(rows.encode("cp1251"))
+    said = ["--delimiter", "^", "--encoding", "cp1251", "--pid", "key", "--url", "3"]
+    done = called("check-list", "list.txt", *said, folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("1 lines, 1 can be asked for, 0 cannot\n")
+    crawl = [
+        word
+        for name, value in zip(said[::2], said[1::2], strict=True)
+        for word in ("-a", f"{name[2:]}={value}")
+    ]
+    args = ["-a", "input=list.txt", *crawl, "-a", "check=1"]
+    assert called("crawl", "futli", *args, folder=tmp_path).stdout == done.stdout
+
+
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        ("--pid=none", "list.tsv: no column 'none'; the first line has repec:abc:wpaper:1, https:"),
+        ("--encoding=klingon", "encoding='klingon' is not known to Python"),
+        ("--delimiter=ab", "delimiter='ab' is neither one character nor one of tab, comma"),
+    ],
+)
+def test_options_of_a_list_that_cannot_be_are_refused(tmp_path, option, sentence):
+    (tmp_path / "list.tsv").write_text(GOOD)
+    done = called("check-list", "list.tsv", option, folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in done.stderr
+    name, _, value = option[2:].partition("=")
+    crawl = called(
+        "crawl", "futli", "-a", "input=list.tsv", "-a", f"{name}={value}", folder=tmp_path
+    )
+    assert crawl.returncode == 2
+    assert sentence in crawl.stderr
 
 
 @pytest.mark.parametrize(

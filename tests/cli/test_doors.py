@@ -63,7 +63,7 @@ SOURCES = ["the environment", "scrapy.cfg", "code", "-s"]
 
 
 @pytest.mark.forms(count=4)
-@pytest.mark.parametrize(("door", "source"), product(DOORS, SOURCES))
+@pytest.mark.parametrize(("door", "source"), [*product(DOORS, SOURCES)])
 def test_a_setting_counts_by_each_door(tmp_path: Path, door: str, source: str) -> None:
     (tmp_path / "list.tsv").write_text("RePEc:aaa:bbbbbb:1\thttp://127.0.0.1:9/x.pdf\n", "utf-8")
     env = {"LAFKA_ARCHIVE": "by-environment"}

@@ -32,8 +32,7 @@ def bin_(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "lafka", source / "lafka", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
-    (source / "docs").mkdir()
-    shutil.copy(ROOT / "docs" / "lafka.1", source / "docs")
+    shutil.copytree(ROOT / "docs", source / "docs")
     offline = ("--no-deps", "--no-index", "--quiet", "--disable-pip-version-check")
     pip("wheel", *offline, "--no-build-isolation", "--wheel-dir", place, source)
     (wheel,) = place.glob("lafka-*.whl")

@@ -18,7 +18,7 @@ MISTAKES = {
     "{pid}\twww.example.org/a.pdf": "https:// meant?",
     "{pid}\t": "column 2, the URL, is empty",
     "\t{url}": "column 1, the pid, is empty",
-    '{pid}\t"{url}"': "quotes or brackets",
+    "{pid}\t<{url}>": "quotes or brackets",
     "{pid}\tftp://example.org/a.pdf": "ftp is not asked",
     "{pid}\tC:\\papers\\a.pdf": "a file of one computer",
     "{pid}\tn/a": "an empty value written out",

@@ -195,7 +195,7 @@ def test_a_feed_of_the_users_own_has_the_same_lines(
         bare = [{key: line[key] for key in line if key != "chain"} for line in ours]
         assert theirs == bare
         assert [list(line) for line in theirs] == [list(line) for line in bare]
-    assert list(ours[0])[-2:] == ["error", "chain"]
+    assert list(ours[0])[-2:] == ["as_written", "chain"]
 
 
 def test_a_url_with_a_password_is_not_asked_for(tmp_path: Path) -> None:

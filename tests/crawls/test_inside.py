@@ -39,7 +39,7 @@ def test_what_is_seen_inside_makes_the_label_and_can_be_rebuilt(tmp_path: Path) 
         fill(site)
         (tmp_path / "list.tsv").write_text(list_of(site, "cited", "odd", "direct"))
         assert not crawl(archive, tmp_path / "list.tsv").troubles()
-        again = crawl(archive, tmp_path / "list.tsv", "-a", "refresh=0s")
+        again = crawl(archive, tmp_path / "list.tsv", "-a", "refresh=all")
         assert not again.troubles()
     check(archive)
     ends = {line["pid"]: line for line in outcomes(archive)[0]}

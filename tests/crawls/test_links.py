@@ -73,3 +73,16 @@ def test_a_form_that_says_post_is_asked_by_get(tmp_path: Path) -> None:
     [line] = outcomes(archive)[0]
     assert line["outcome"] == "fut"
     assert [tried["found_by"] for tried in line["candidates"]] == ["form"]
+
+
+def test_a_page_that_says_that_it_is_none_is_kept_and_ends_as_not_found(tmp_path: Path) -> None:
+    archive, pid = tmp_path / "a", "RePEc:tst:papers:1"
+    with SmallSite((MAIN,), 0) as site:
+        site.routes["/1"] = reply(b"<title>Page not found</title><h1>Sorry</h1>")
+        (tmp_path / "list.tsv").write_text(f"{pid}\t{site.at(MAIN)}/1\n")
+        run = crawl(archive, tmp_path / "list.tsv")
+        assert not run.troubles()
+    check(archive)
+    (line,) = outcomes(archive)[0]
+    assert (line["outcome"], line["splap"]) == ("not-found", line["futli"])
+    assert line["error"] == "the page says so, with status 200: 'Page not found'"

@@ -21,7 +21,7 @@ SETTINGS: dict[str, Any] = {
 }
 EXPECTED = ("neither PDF nor HTML", "Got data loss in http://127.0.0")
 FIELDS = ["pid", "futli", "outcome", "time", "futs", "splap", "candidates", "capped", "requests",
-          "error"]  # fmt: skip
+          "error", "as_written"]  # fmt: skip
 
 
 @dataclass(kw_only=True)
@@ -77,6 +77,8 @@ def test_each_line_has_one_outcome_the_expected_one(road: Road) -> None:
     assert {p.name: road.lines[p.pid]["futli"] for p in road.site.papers} == {
         p.name: p.url for p in road.site.papers
     }
+    listed = {line.split("\t")[1] for line in road.list.read_text("utf-8").splitlines()}
+    assert {line["as_written"] for line in lines} == listed
     for paper in road.site.papers:
         error = road.lines[paper.pid]["error"]
         if paper.outcome == "splap-only":

@@ -15,6 +15,7 @@ FUTLI = Futli(pid=SCHEMES["RePEc"].pid("repec:ABC:wpaper:1"), url="HTTP://x.exam
 TIME = datetime(2026, 11, 20, 10, 11, 12, tzinfo=UTC)
 FIELDS = [
     "pid", "futli", "outcome", "time", "futs", "splap", "candidates", "capped", "requests", "error",
+    "as_written",
 ]  # fmt: skip
 
 
@@ -66,6 +67,7 @@ def test_an_item_has_the_fields_of_the_feed_and_no_other() -> None:
         "capped": False,
         "requests": 5,
         "error": None,
+        "as_written": "HTTP://x.example/abs/1 ",
     }
 
 

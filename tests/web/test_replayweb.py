@@ -244,9 +244,11 @@ def test_a_paper_is_replayed_and_its_scripts_reach_nobody(tmp_path: Path) -> Non
 
 
 def follow(page: object, url: str) -> None:
-    """Follow the link by its key: below a pointer it moves, while the PDF's viewer comes up."""
-    page.get_by_role("link", name="Replay it with ReplayWeb.page").press("Enter")  # type: ignore[attr-defined]
-    page.wait_for_url(url)  # type: ignore[attr-defined]
+    """Click on the link by its own method: the PDF's viewer moves it below a pointer, and takes
+    the keys, while it comes up."""
+    link = page.get_by_role("link", name="Replay it with ReplayWeb.page")  # type: ignore[attr-defined]
+    link.evaluate("link => link.click()")
+    page.wait_for_url(url, wait_until="commit")  # type: ignore[attr-defined]
 
 
 def until_replayed(page: object, url: str, words: str) -> None:

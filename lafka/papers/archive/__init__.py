@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from lafka.papers.archive import catalogue as catalogue
     from lafka.papers.archive import contents as contents
     from lafka.papers.archive import paperwarc as paperwarc
+    from lafka.papers.archive import texts as texts
 
-_LATER = ("cache", "catalogue", "contents", "paperwarc")
+_LATER = ("cache", "catalogue", "contents", "paperwarc", "texts")
 
 
 def __getattr__(name: str) -> ModuleType:

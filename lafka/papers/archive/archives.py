@@ -25,7 +25,7 @@ from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lafka.errors import (
     BadArchive,
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from lafka.papers.archive.cache import PaperCache
     from lafka.papers.archive.catalogue import Ended, Paper
     from lafka.papers.archive.paperwarc import PaperFiles, PaperWarc, Stored, TrailRecord
+    from lafka.papers.archive.texts import FutText
     from lafka.papers.lists.futlis import Futli
     from lafka.papers.origins import Origin
 
@@ -249,6 +250,14 @@ class Archive:
                 continue
             for futli, time, fut in paper.chosen(wanted):
                 yield self._stored(paper.pid, futli, time, fut)
+
+    def texts(self, pids: Iterable[str | Pid] | None = None, **which: Any) -> Iterator[FutText]:
+        """The texts of futs in their order, each with what prevented one; arguments and errors are
+        those of :meth:`futs`.
+
+        ``BadArgument`` where the extra ``lafka[text]`` is not installed.
+        """
+        return parts.texts.texts(self.futs(pids, **which))
 
     def _codes(self, archive: str | None, series: str | None) -> Callable[[Pid], bool]:
         """Return what tells pids with these codes of RePEc; ``CallerError`` for what is none."""

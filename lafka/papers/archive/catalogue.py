@@ -213,7 +213,8 @@ class FeedFut:
 class Ended:
     """The last end of a line of a list: the keys of the outcome feed, and its ``run``.
 
-    ``pid`` is text, for a ``bad-pid`` is none. ``candidates`` are the objects of the feed.
+    ``pid`` is text, for a ``bad-pid`` is none; ``as_written`` the list's own text of the
+    futli. ``candidates`` are the objects of the feed.
     """
 
     run: str
@@ -227,6 +228,7 @@ class Ended:
     capped: bool
     requests: int
     error: str | None
+    as_written: str
 
 
 def outcomes(
@@ -293,6 +295,7 @@ def _ended(
         capped=bool(values.get("capped")),
         requests=int(values.get("requests") or 0),
         error=values.get("error"),
+        as_written=str(values.get("as_written") or values.get("futli") or ""),
     )
 
 

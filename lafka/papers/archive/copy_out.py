@@ -13,7 +13,7 @@ from lafka.errors import BadWarc, StorageTrouble
 from lafka.papers.archive.archives import StoredFut
 from lafka.pids import LONGEST_COMPONENT
 from lafka.storage.folders import free_name
-from lafka.storage.outputs import STDOUT, file_at, new_draft, opened_stream
+from lafka.storage.outputs import STDOUT, file_at, new_draft, opened_stream, write_output
 from lafka.warc.writing.names import or_numbered
 
 
@@ -78,13 +78,29 @@ def name_of(pid: str, label: str = "") -> str:
     return f"{name}.{_KEPT.sub('_', label)}" if label else name
 
 
-def names(stem: str) -> Iterator[str]:
+def names(stem: str, suffix: str = _SUFFIX) -> Iterator[str]:
     """``x.pdf``, ``x-2.pdf``, ``x-3.pdf`` ..."""
-    yield f"{stem}{_SUFFIX}"
+    yield f"{stem}{suffix}"
     number = 2
     while True:
-        yield f"{stem}-{number}{_SUFFIX}"
+        yield f"{stem}-{number}{suffix}"
         number += 1
+
+
+def put_text_into(folder: Path, fut: StoredFut, text: str) -> tuple[Path, bool]:
+    """Write *text*, that of *fut*, into *folder* as ``put_into`` does, with the suffix ``.txt``."""
+    data = text.encode()
+    for name in names(name_of(str(fut.pid), fut.label), ".txt"):
+        path = folder / name
+        try:
+            if not path.exists() and not path.is_symlink():
+                write_output(str(path), [data])
+                return path, True
+            if path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data:
+                return path, False
+        except OSError as error:
+            raise StorageTrouble(path, error) from error
+    raise AssertionError  # the names do not end
 
 
 def put_into(folder: Path, fut: StoredFut) -> tuple[Path, bool]:

@@ -26,7 +26,7 @@ _DEAD = ".dead.jsonl"
 _CHAINED = re.compile(rb'(\{.*), "chain": "(sha256:[0-9a-f]{64})"\}\n', re.S)
 _KEYS = frozenset(
     ("pid", "futli", "outcome", "time", "futs", "splap", "candidates", "capped", "requests",
-     "error", "chain")
+     "error", "as_written", "chain")
 )  # fmt: skip
 
 

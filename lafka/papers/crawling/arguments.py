@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from io import FileIO
 from pathlib import Path
@@ -18,6 +18,7 @@ from lafka.papers.lists import listfiles
 from lafka.papers.lists.faults import refuse_all_bad
 from lafka.papers.lists.futlis import Line
 from lafka.papers.lists.listfiles import Excludes
+from lafka.papers.lists.shapes import ListOptions
 from lafka.papers.walk import Links, Policy
 from lafka.pids import SCHEMES, Scheme
 
@@ -34,6 +35,10 @@ HELPS = {
     "exclude": "FILE of pids that are not asked for",
     "legacy": "URL of a gateway that is asked in place of the web",
     "check": "1 looks at the list and asks nothing",
+    "delimiter": "tab, comma, semicolon, bar or a character, where it is not found",
+    "encoding": "of the list, such as cp1251, where it is not found",
+    "pid": "NAME or number of the list's column of pids",
+    "url": "NAME or number of its column of links",
 }
 """The spider's arguments, and what ``crawl -h`` says of each."""
 ARGUMENTS = tuple(HELPS)
@@ -57,6 +62,7 @@ class FutliArguments:
     since: datetime | None = None
     excludes: Excludes | None = None
     legacy: str | None = None
+    options: ListOptions = field(default_factory=ListOptions)
 
     @classmethod
     def parse(
@@ -89,6 +95,7 @@ class FutliArguments:
             since=_since(given["refresh"], datetime.now(UTC)) if given.get("refresh") else None,
             excludes=Excludes.load(exclude, scheme_of(settings, collection)) if exclude else None,
             legacy=_gateway(given["legacy"], settings) if given.get("legacy") else None,
+            options=ListOptions.parse(given),
         )
         if arguments.input != "-":  # standard input can be opened only once, when it is read
             arguments.look(scheme_of(settings, collection), at_lines=looked_at)
@@ -99,7 +106,7 @@ class FutliArguments:
         lines = self.lines(scheme)
         try:
             if at_lines and Path(self.input).is_file():  # of a pipe nothing can be read twice
-                refuse_all_bad(self.input, lines)
+                refuse_all_bad(self.input, lines, scheme)
         finally:
             if close := getattr(lines, "close", None):
                 close()
@@ -111,7 +118,7 @@ class FutliArguments:
         """
         # Unbuffered: Python aborts where a thread holds the lock of sys.stdin at the end.
         stdin = cast("BinaryIO", FileIO(0, closefd=False)) if self.input == "-" else None
-        return listfiles.read(self.input, scheme, stdin=stdin, seen=seen)
+        return listfiles.read(self.input, scheme, stdin=stdin, seen=seen, options=self.options)
 
     def archive(self) -> Archive:
         """The archive, made where there is none; ``BadArchive``."""

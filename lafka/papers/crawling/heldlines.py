@@ -120,5 +120,6 @@ def feed_line(futli: Futli, found: Fut, now: str) -> str:
         f'{{"pid": {_text(futli.pid.text)}, "futli": {_text(futli.url)}, "outcome": "fut",'
         f' "time": "{now}", "futs": [{{"url": {_text(found.url)}, "digest": {_text(found.digest)},'
         f' "length": {found.l}, "s": {found.s}, "l": {found.l}, "new": false}}],'
-        ' "splap": null, "candidates": [], "capped": false, "requests": 0, "error": null}\n'
+        ' "splap": null, "candidates": [], "capped": false, "requests": 0, "error": null,'
+        f' "as_written": {_text(futli.as_written or futli.url)}}}\n'
     )

@@ -9,6 +9,7 @@ is bounded, needs no child (``read_first``), so on most pages none is asked.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -99,6 +100,8 @@ def read(page: Page) -> PageReading:
             return PageReading(verdict=verdict, reason=found.reason)
         reason = "a viewer without a PDF" if found.kind == "viewer" else found.reason
         candidates, kind = finders.look(page, found)
+        if verdict is Outcome.SPLAP_ONLY and _says_none(page, kind, candidates):
+            verdict, reason = Outcome.NOT_FOUND, f"the page says so, with status 200: {_said(page)}"
         titles = finders.titles_of(page, kind)
         return PageReading(
             candidates=candidates, verdict=verdict, reason=reason, kind=kind, titles=titles
@@ -107,12 +110,30 @@ def read(page: Page) -> PageReading:
         return PageReading(reason=f"{UNREADABLE}: {printable(repr(error))}")
 
 
+_THIN = 5_000
+"""Visible characters, a site's menus among them; the pages of papers that say they are none have
+more."""
+_OF_A_PAPER = ("citation_title", "citation_author", "citation_authors", "citation_doi")
+
+
+def _says_none(page: Page, kind: str, candidates: Sequence[Candidate]) -> bool:
+    """Return whether *page* says by title or heading that there is none, and has nothing else."""
+    if kind != "not there" or len(page.visible) >= _THIN or page.meta(*_OF_A_PAPER):
+        return False
+    return not any(candidate.promising for candidate in candidates)
+
+
+def _said(page: Page) -> str:
+    return printable(repr(page.title.strip()[:80]))
+
+
 MODULE = "lafka.papers.crawling.pages"
 """The module whose ``serve`` a child runs."""
 CHILDREN = 2
 CPU_SECONDS = 10
 """For one page; the slowest pages that were ever made for it take one."""
 
+_HOMES_MAX = 10_000
 _KNOWN = 30  # addresses of the way to a page that may be among its candidates
 
 logger = logging.getLogger(__name__)
@@ -129,6 +150,7 @@ class PageReaders:
         self._most = 3 * links_max + _KNOWN
         self._threads = Threads("lafka-pages", CHILDREN)
         self._children = Children(MODULE, CHILDREN)
+        self._homes: dict[str, str] = {}
 
     async def read(self, page: Page, pid: Pid) -> PageReading:
         """See ``read``; a page that cannot be read has no candidates.
@@ -141,9 +163,25 @@ class PageReaders:
             if self._children.is_cut:
                 raise Stopped(f"{page.url}: not read, for the crawl stops") from None
             found = PageReading(reason=f"{UNREADABLE}: {error}")
+        if self._is_home_of_many(page, found):
+            reason = f"another link of its host leads to the same page, {page.url}"
+            found = replace(found, verdict=Outcome.NOT_FOUND, reason=reason)
         if found.reason.startswith(UNREADABLE):
             logger.error("%s: %s: %s", pid, page.url, found.reason)
         return found
+
+    def _is_home_of_many(self, page: Page, found: PageReading) -> bool:
+        """Return whether different links led to *page*, a site's home, which says of no paper."""
+        asked = next((a for a in page.aliases if a.startswith("http")), page.url).partition("#")[0]
+        if (
+            found.kind != "home"
+            or asked == page.url
+            or any(candidate.promising for candidate in found.candidates)
+        ):
+            return False
+        if len(self._homes) > _HOMES_MAX:
+            self._homes.clear()
+        return self._homes.setdefault(page.url, asked) != asked
 
     def _ask(self, page: Page) -> PageReading:
         question = {

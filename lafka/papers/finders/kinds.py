@@ -45,6 +45,9 @@ _BY_HEADING = {
         r"^(?:error )?404\b|\bpage (?:was |is )?not found|^not found|page introuvable"
         r"|seite (?:wurde )?nicht gefunden|página no encontrada|does not exist|no longer available"
         r"|item (?:has been )?(?:withdrawn|deleted|removed)|страница не найдена"
+        r"|(?:page|paper|article|document|item|record|file|resource)s? (?:was |is |could |can)?"
+        r" ?not (?:be )?found|página não encontrada|pagina non trovata|pagina niet gevonden"
+        r"|nie znaleziono strony|sidan (?:kunde inte|hittades inte)|見つかりません|未找到|不存在"
     ),
     PageKind.SEARCH: (
         r"search results|^results for\b|^search$|suchergebnis|résultats de (?:la )?recherche"

@@ -24,11 +24,16 @@ _PLAIN_HOST = re.compile(r"https?://([a-z0-9._-]+)(?::[0-9]+)?(?:[/?#]|\Z)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Futli:
-    """A link that came with a pid, char by char as it came; ``title`` is the paper's, if given."""
+    """A link that came with a pid, char by char as it came.
+
+    ``title`` is the paper's, if given; ``as_written`` what the list has where that is no URL, as
+    ``doi:10.1000/182``, and else the same.
+    """
 
     pid: Pid
     url: str
     title: str = field(default="", compare=False)
+    as_written: str = field(default="", compare=False)
 
     @property
     def host(self) -> str:
@@ -120,6 +125,7 @@ def _futli(
         pid=Pid(text=_text(pid_text if pid == _AS_CAME else pid), path=_text(path)),
         url=_text(url_text if url == _AS_CAME else url),
         title=_text(title),
+        as_written=_text(url_text),
     )
 
 

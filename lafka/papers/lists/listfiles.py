@@ -1,7 +1,7 @@
 """Reads the files of lists and of excludes: bytes to lines, each line of a list with its verdict.
 
-A list is UTF-8, one futli a line, and is read as bytes that are split at LF alone (of another shape
-it is told by its first bytes and made that: ``lafka.papers.lists.shapes``): tsv (``.tsv``,
+A list is UTF-8, one futli a line, and is read as bytes that are split at LF alone (another shape is
+found by its first bytes, or named, and made that: ``lafka.papers.lists.shapes``): tsv (``.tsv``,
 ``.txt``, standard input), csv (``.csv``), jsonl (``.jsonl``, ``.ndjson``);
 ``lafka.papers.lists.rows`` says what each is.
 
@@ -18,14 +18,15 @@ import logging
 import re
 import sys
 import zlib
+from collections import deque
 from fnmatch import translate
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from lafka.errors import BadList, BadPid
-from lafka.papers.lists.rows import FORMATS, ColumnRows, Jsonl, ListRow, Rows, csv, tsv, verdict
-from lafka.papers.lists.shapes import HEAD, shape_of
+from lafka.errors import BadList, BadPid, HopelessList
+from lafka.papers.lists.rows import FORMATS, ColumnRows, Jsonl, ListRow, Rows, verdict
+from lafka.papers.lists.shapes import HEAD, ListOptions, shape_of
 from lafka.warc.format.compression import inflated
 
 if TYPE_CHECKING:
@@ -77,21 +78,61 @@ def _raw_lines(chunks: Iterable[bytes]) -> Iterator[_RawLine]:
         yield _RawLine(number + 1, rest, skipping)
 
 
-def _verdicts(raw_lines: Iterable[_RawLine], rows: Rows | None, scheme: Scheme) -> Iterator[Line]:
-    for number, raw, too_long in raw_lines:
+_LINES_OF_A_RECORD = 200
+
+
+def _records(raw_lines: Iterable[_RawLine], rows: Rows) -> Iterator[_RawLine]:
+    """Yield *raw_lines*, those that one record of csv goes over as one."""
+    coming = iter(raw_lines)
+    ahead: deque[_RawLine] = deque()
+    while first := ahead.popleft() if ahead else next(coming, None):
+        yield first if isinstance(rows, Jsonl) else _whole(first, rows, ahead, coming)
+
+
+def _whole(
+    first: _RawLine, rows: ColumnRows, ahead: deque[_RawLine], coming: Iterator[_RawLine]
+) -> _RawLine:
+    """Return the record that begins with *first*; what is read beyond it is *ahead*."""
+    data = first.data.rstrip(b"\r")
+    if first.too_long or not rows.is_open(data.decode("utf-8", "surrogateescape")):
+        return first
+    for count in range(_LINES_OF_A_RECORD):
+        if count == len(ahead):
+            ahead.extend(islice(coming, 1))
+        if count == len(ahead) or len(data) > LONGEST_LINE:
+            break
+        data += b"\n" + ahead[count].data.rstrip(b"\r")
+        if rows.is_record(data.decode("utf-8", "surrogateescape")):
+            for _ in range(count + 1):
+                ahead.popleft()
+            return first._replace(data=data)
+    return first
+
+
+def _verdicts(raw_lines: Iterable[_RawLine], rows: Rows, scheme: Scheme) -> Iterator[Line]:
+    for number, raw, too_long in _records(raw_lines, rows):
         data = (raw.removeprefix(BOM) if number == 1 else raw).rstrip(b"\r")
-        start = data.lstrip(b" ")[:1]
-        if start == b"#" or not data.strip():
+        if data.lstrip(b" ")[:1] == b"#" or not data.strip():
             continue
         if too_long:
             text = data[:200].decode("utf-8", "replace")
             problem = f"a line of more than {LONGEST_LINE} bytes"
             yield verdict(number, ListRow(text, "", broken_pid=problem), scheme)
             continue
-        rows = rows or (Jsonl() if start == b"{" else tsv())
         row = rows.row(data.decode("utf-8", "surrogateescape"))
         if row:
             yield verdict(number, row, scheme)
+
+
+_FOUND = ListOptions()
+
+
+class _Form(NamedTuple):
+    """What is known of a list before it is read; ``mark`` is None where its name does not tell."""
+
+    mark: str | None
+    scheme: Scheme
+    options: ListOptions
 
 
 def read(
@@ -100,18 +141,21 @@ def read(
     *,
     stdin: BinaryIO | None = None,
     seen: Callable[[bytes], object] = len,
+    options: ListOptions = _FOUND,
 ) -> Iterator[Line]:
     """The lines of the list *source* (``-``: standard input), each with its verdict.
 
     *seen* is called with the bytes of the file as they are read, with all of them by the end.
+    *options* say what is not to be found by its first bytes.
 
     The list is opened at once, and closed when the iterator ends or is closed. BadList, at
     once: it is missing, a folder, not readable, or its name ends in no known format; while
-    reading: a gzip that is cut or damaged, or a disk that fails, after every whole line.
+    reading: a gzip that is cut or damaged, or a disk that fails, after every whole line, or a
+    column that *options* name and the list has not.
     """
     if str(source) == "-":
         chunks = _chunks(stdin or sys.stdin.buffer, seen)
-        return _read("standard input", chunks, None, None, scheme)
+        return _read("standard input", chunks, None, _Form(None, scheme, options))
     path = Path(source)
     try:
         # Closed by the iterator, which outlives this function.
@@ -119,28 +163,28 @@ def read(
     except (OSError, ValueError) as error:
         raise BadList(f"{path}: {reason(error)}") from None
     try:
-        rows, gzipped = _format(path)
-        return _read(str(path), _chunks(stream, seen), stream, rows, scheme, gzipped=gzipped)
+        mark, gzipped = _format(path)
+        form = _Form(mark, scheme, options)
+        return _read(str(path), _chunks(stream, seen), stream, form, gzipped=gzipped)
     except BaseException:
         stream.close()
         raise
 
 
-def _format(path: Path) -> tuple[Rows | None, bool]:
-    """Return what reads the lines, None where the name does not tell; and whether it says gzip."""
+def _format(path: Path) -> tuple[str | None, bool]:
+    """Return what parts the columns, None where the name does not tell, and whether it is gzip."""
     gzipped = path.suffix.lower() == ".gz"
     ending = Path(path.stem).suffix.lower() if gzipped else path.suffix.lower()
     if ending not in FORMATS and not gzipped:
         raise BadList(f"{path}: a list is called .tsv, .txt, .csv, .jsonl or .ndjson, or so .gz")
-    return FORMATS[ending]() if ending in FORMATS else None, gzipped
+    return FORMATS.get(ending), gzipped
 
 
 def _read(
     name: str,
     chunks: Iterator[bytes],
     to_close: BinaryIO | None,
-    rows: Rows | None,
-    scheme: Scheme,
+    form: _Form,
     *,
     gzipped: bool = False,
 ) -> Iterator[Line]:
@@ -156,30 +200,30 @@ def _read(
     data: Iterator[bytes] = chain([head], chunks)
     if head.startswith(_GZIP):
         data = inflated(data, _CHUNK)
-    return _iterate(name, to_close, data, rows, scheme)
+    return _iterate(name, to_close, data, form)
 
 
-def _shaped(
-    name: str, chunks: Iterator[bytes], rows: Rows | None
-) -> tuple[Iterator[bytes], Rows | None]:
+def _shaped(name: str, chunks: Iterator[bytes], form: _Form) -> tuple[Iterator[bytes], Rows]:
     """Return *chunks* as UTF-8 with LF, and what reads their lines; what is odd is told once."""
-    head = next(chunks, b"")
-    is_json = isinstance(rows, Jsonl) or (rows is None and head.lstrip(BOM + b" ")[:1] == b"{")
-    usual = "" if is_json else rows.mark if isinstance(rows, ColumnRows) else "\t"
-    shape = shape_of(head[:HEAD], usual)
+    head = b""
+    # A pipe is waited for until its first line is whole.
+    while b"\n" not in head and len(head) < HEAD and (chunk := next(chunks, b"")):
+        head += chunk
+    mark = form.mark
+    if mark is None:
+        mark = "" if head.lstrip(BOM + b" \r\n")[:1] == b"{" else "\t"
+    try:
+        shape = shape_of(head[:HEAD], mark, form.scheme, form.options)
+    except HopelessList as error:
+        raise HopelessList(f"{name}: {error}") from None
     if odd := str(shape):
         logger.warning("%s: read as it seems to be: %s", name, odd)
-    if shape.delimiter:
-        rows = tsv() if shape.delimiter == "\t" else csv(shape.delimiter)
+    rows = ColumnRows(shape.delimiter or mark, shape.columns) if mark else Jsonl()
     return shape.lines_of(chain([head], chunks)), rows
 
 
 def _iterate(
-    name: str,
-    to_close: BinaryIO | None,
-    chunks: Iterator[bytes],
-    rows: Rows | None,
-    scheme: Scheme,
+    name: str, to_close: BinaryIO | None, chunks: Iterator[bytes], form: _Form
 ) -> Iterator[Line]:
     reached = 0
 
@@ -190,8 +234,8 @@ def _iterate(
             yield raw
 
     try:
-        data, rows = _shaped(name, chunks, rows)
-        yield from _verdicts(counted(data), rows, scheme)
+        data, rows = _shaped(name, chunks, form)
+        yield from _verdicts(counted(data), rows, form.scheme)
     except (zlib.error, EOFError, OSError) as error:
         raise BadList(f"{name}: {reason(error)} after line {reached}") from None
     finally:

@@ -1,12 +1,14 @@
 """Lines of a list as rows, by its format, and the verdict on each row.
 
-- tsv: ``pid TAB futli``. A quote is a character like any.
-- csv: ``pid,futli``, quoted as in RFC 4180, except that a quoted field ends with its line: one
-  stray quote costs one line, never the rest of the list. A line with more columns than its header
-  (without one: than two) is refused, as it holds an unquoted URL with a comma.
+- tsv: ``pid TAB futli``. A quote is a character like any, but around a whole field.
+- csv: ``pid,futli``, quoted as in RFC 4180, except that a quoted pid or link ends with its line:
+  one stray quote costs one line, never the rest of the list. A line with more columns than its
+  header (without one: than its first lines all have) is refused, as it holds an unquoted URL with
+  a comma.
 - jsonl: ``{"pid": ..., "futli": ...}``.
 
-A header or a key may name a ``restriction`` and a ``title`` as well.
+A header or a key may name a ``restriction`` and a ``title`` as well; ``lafka.papers.lists.columns``
+knows the names.
 
 Whatever a line holds, it gives a row that says what is wrong with it, and raises nothing; the
 verdict on a row is a line that can be asked for, or why it cannot.
@@ -21,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from lafka.errors import BadPid, BadUrl
+from lafka.papers.lists.columns import PID_NAMES, RESTRICTION_NAMES, TITLE_NAMES, URL_NAMES, Columns
 from lafka.papers.lists.futlis import Futli, Line
 from lafka.urls import check_url
 
@@ -30,12 +33,12 @@ if TYPE_CHECKING:
     from lafka.pids import Pid, Scheme
 
 
-_PID_KEYS = ("pid", "handle", "id", "paper", "paper-id", "paper_id", "doi")
-_URL_KEYS = ("futli", "url", "link", "href", "uri", "file-url", "file_url", "fulltext")
 TITLE_MAX = 500
 """Characters of a title that are read."""
-_TITLE_KEYS = ("title",)
-_RESTRICTION_KEYS = ("restriction", "restricted", "file-restriction", "file_restriction")
+
+
+SEPARATOR = re.compile(r"sep=(?P<mark>.)", re.IGNORECASE)
+"""The first line by which Excel is told what parts the columns."""
 
 
 class ListRow(NamedTuple):
@@ -49,37 +52,20 @@ class ListRow(NamedTuple):
     title: str = ""
 
 
-class _Columns(NamedTuple):
-    pid: int = 0
-    url: int = 1
-    restriction: int | None = None
-    width: int = 2
-    title: int | None = None
+def _row(columns: Columns, fields: list[str]) -> ListRow:
+    # As nearly all lists have them.
+    if columns[:3] == (0, 1, None) and columns.title is None and len(fields) > 1:
+        return ListRow(fields[0], fields[1])
 
-    def row(self, fields: list[str]) -> ListRow:
-        # As nearly all lists have them.
-        if self[:3] == (0, 1, None) and self.title is None and len(fields) > 1:
-            return ListRow(fields[0], fields[1])
+    def field(column: int | None) -> str:
+        return fields[column] if column is not None and column < len(fields) else ""
 
-        def field(column: int | None) -> str:
-            return fields[column] if column is not None and column < len(fields) else ""
-
-        return ListRow(
-            field(self.pid), field(self.url), field(self.restriction), title=field(self.title)
-        )
-
-
-def _header(fields: list[str]) -> _Columns | None:
-    """The columns that a header line names, None where the line is no header."""
-    names = [field.strip().lower() for field in fields]
-
-    def column(keys: tuple[str, ...]) -> int | None:
-        return next((i for i, name in enumerate(names) if name in keys), None)
-
-    pid, url = column(_PID_KEYS), column(_URL_KEYS)
-    if pid is None or url is None:
-        return None
-    return _Columns(pid, url, column(_RESTRICTION_KEYS), len(names), column(_TITLE_KEYS))
+    return ListRow(
+        field(columns.pid),
+        field(columns.url),
+        field(columns.restriction),
+        title=field(columns.title),
+    )
 
 
 class _Split(NamedTuple):
@@ -89,7 +75,14 @@ class _Split(NamedTuple):
 
 
 def _split_tsv(text: str) -> _Split:
-    return _Split(text.split("\t"))
+    fields = text.split("\t")
+    return _Split([_unquoted(field) for field in fields] if '"' in text else fields)
+
+
+def _unquoted(field: str) -> str:
+    """Return *field* without the quotes that spreadsheets put around one with a comma."""
+    is_quoted = len(field) > 1 and field[0] == field[-1] == '"'
+    return field[1:-1].replace('""', '"') if is_quoted else field
 
 
 def _splitter(mark: str) -> Callable[[str], _Split]:
@@ -115,27 +108,38 @@ def _split_csv(quoted_field: re.Pattern[str], plain_field: re.Pattern[str], text
 
 
 class ColumnRows:
-    """Rows of a list in columns; its first line may be a header."""
+    """Rows of a list in *columns*; its first line may be a header."""
 
-    def __init__(self, split: Callable[[str], _Split], mark: str, *, strict: bool) -> None:
-        """*strict*: a line may not have more columns than its header names."""
-        self.mark = mark
-        self._split = split
-        self._strict = strict
-        self._columns: _Columns | None = None
+    def __init__(self, mark: str, columns: Columns) -> None:
+        self._strict = mark != "\t"
+        self._split = _splitter(mark) if self._strict else _split_tsv
+        self._columns = columns
+        self._is_first = True
 
     def row(self, text: str) -> ListRow | None:
-        """The columns of a line, None for the header."""
-        split = self._split(text)
-        if self._columns is None:
-            header = _header(split.fields)
-            self._columns = header or _Columns()
-            if header:
-                return None
-        return self._checked(self._columns, split)
+        """The columns of a line, None for the header and for Excel's ``sep=;``."""
+        if self._is_first and SEPARATOR.fullmatch(text.strip('"')):
+            return None
+        is_header = self._is_first and self._columns.has_header
+        self._is_first = False
+        return None if is_header else self._checked(self._columns, self._split(text))
 
-    def _checked(self, columns: _Columns, split: _Split) -> ListRow:
-        row = columns.row(split.fields)
+    def is_open(self, text: str) -> bool:
+        """Return whether *text* ends within a quoted field that may go on in the next line."""
+        is_wide = self._strict and self._columns.has_header and self._columns.width > 2
+        return is_wide and '"' in text and self._split(text).open_quote
+
+    def is_record(self, text: str) -> bool:
+        """Return whether *text*, of several lines, is one record, its pid and its link each on a
+        line of their own.
+        """
+        split = self._split(text)
+        row = _row(self._columns, split.fields)
+        is_whole = not split.open_quote and len(split.fields) == self._columns.width
+        return is_whole and "\n" not in row.pid + row.url
+
+    def _checked(self, columns: Columns, split: _Split) -> ListRow:
+        row = _row(columns, split.fields)
         if split.open_quote:
             problem = "a quote is not closed on its line"
             if len(split.fields) <= columns.pid + 1:
@@ -158,11 +162,11 @@ class Jsonl:
         if not isinstance(keys, dict):
             return ListRow(beginning(text), "", broken_pid="the line is no JSON object")
         keys = {key.lower(): value for key, value in keys.items()}
-        pid, broken_pid = self._text(keys, _PID_KEYS)
-        url, broken_url = self._text(keys, _URL_KEYS)
-        restriction = next((keys[key] for key in _RESTRICTION_KEYS if keys.get(key)), "")
+        pid, broken_pid = self._text(keys, PID_NAMES)
+        url, broken_url = self._text(keys, URL_NAMES)
+        restriction = next((keys[key] for key in RESTRICTION_NAMES if keys.get(key)), "")
         shown = restriction if isinstance(restriction, str) else "yes"
-        title = next((keys[key] for key in _TITLE_KEYS if isinstance(keys.get(key), str)), "")
+        title = next((keys[key] for key in TITLE_NAMES if isinstance(keys.get(key), str)), "")
         return ListRow(pid, url, shown, broken_pid, broken_url, title)
 
     def _text(self, keys: dict[str, Any], names: tuple[str, ...]) -> tuple[str, str]:
@@ -176,24 +180,8 @@ class Jsonl:
 Rows = ColumnRows | Jsonl
 
 
-def tsv() -> ColumnRows:
-    """Reads one list in tsv from its first line on."""
-    return ColumnRows(_split_tsv, "\t", strict=False)
-
-
-def csv(mark: str = ",") -> ColumnRows:
-    """Reads one list in csv, whose columns *mark* parts, from its first line on."""
-    return ColumnRows(_splitter(mark), mark, strict=True)
-
-
-FORMATS: dict[str, Callable[[], Rows]] = {
-    ".tsv": tsv,
-    ".txt": tsv,
-    ".csv": csv,
-    ".jsonl": Jsonl,
-    ".ndjson": Jsonl,
-}
-"""By the ending of the list's name, in lower case: what makes a reader of its lines."""
+FORMATS = {".tsv": "\t", ".txt": "\t", ".csv": ",", ".jsonl": "", ".ndjson": ""}
+"""By the ending of the list's name, in lower case: what parts its columns, nothing for JSON."""
 
 
 def beginning(text: str) -> str:
@@ -204,6 +192,7 @@ def beginning(text: str) -> str:
 _SAFE = "/:;()@!$&'*+,=~"
 """What a path of RFC 3986 has as it stands."""
 _DOI = re.compile(r"(?:doi:[ ]?)?(?P<name>10\.[0-9][0-9.]*/[^\s\x00-\x20].*)", re.IGNORECASE)
+_DOI_OF_DOI = re.compile(r"https?://(?:dx\.)?doi\.org/doi:[ ]?(?=10\.)", re.IGNORECASE)
 _HANDLE = re.compile(r"hdl:[ ]?(?P<name>[^\s/]+/[^\s\x00-\x20].*)", re.IGNORECASE)
 _ARXIV = re.compile(
     r"arxiv:[ ]?(?P<name>\d{4}\.\d{4,5}(?:v\d+)?|[a-z-]+(?:\.[a-z]{2})?/\d{7}(?:v\d+)?)"
@@ -221,10 +210,12 @@ def resolved(text: str) -> str | None:
     """The URL at which *text*, a DOI, handle or arXiv id, is asked for; None where it is none.
 
     ``doi:10.1000/182``, ``10.1000/182``, ``hdl:2027/x``, ``arXiv:2101.00001v2``. What a URL cannot
-    have is escaped, ``%`` too, for these are names, not URLs.
+    have is escaped, ``%`` too, for these are names, not URLs. So is what ``https://doi.org/doi:``
+    begins, as it stands.
     """
     if text.startswith("http"):  # as nearly all do
-        return None
+        found = _DOI_OF_DOI.match(text) if "doi.org/" in text[:20] else None
+        return _RESOLVERS[0][1] + text[found.end() :] if found else None
     for names, resolver in _RESOLVERS:
         if found := names.fullmatch(text):
             return resolver + quote(found["name"], safe=_SAFE)
@@ -252,7 +243,7 @@ def verdict(number: int, row: ListRow, scheme: Scheme) -> Line:
     line = partial(Line, number=number, pid_text=_as_escapes(row.pid), url_text=url)
     try:
         title = " ".join(_as_escapes(row.title[:TITLE_MAX]).split()) if row.title else ""
-        futli = Futli(pid=_pid(row, scheme), url=_url(row, url), title=title)
+        futli = Futli(pid=_pid(row, scheme), url=_url(row, url), title=title, as_written=url)
     except BadPid as error:
         return line(outcome="bad-pid", problem=str(error))
     except BadUrl as error:

@@ -1,44 +1,81 @@
 """The shape of a list as programs write it: its encoding, what ends its lines, its delimiter.
 
 A list is UTF-8 with LF or CRLF, in columns by its name's ending. Spreadsheets and old editors write
-others: UTF-16, Windows-1252, CR alone, semicolons. Each is told by the first bytes, where these
-leave no doubt; then the bytes are made UTF-8 with LF while they are read.
+others: UTF-16, Windows-1252, CR alone, semicolons, more columns. Each is told by the first bytes,
+where these leave no doubt, or named by who gives the list; then the bytes are made UTF-8 with LF
+while they are read.
 """
 
 from __future__ import annotations
 
 import codecs
+import csv
 import re
-from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+
+from lafka.errors import BadArgument
+from lafka.papers.lists.columns import Columns, columns_of
+from lafka.papers.lists.rows import SEPARATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from lafka.pids import Scheme
 
 HEAD = 1 << 16
 """Bytes by which a shape is told."""
 _LINES = 50
 _MARKED = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _NAMES = {"utf-16-le": "UTF-16", "utf-16-be": "UTF-16", "cp1252": "Windows-1252"}
-_LINK = re.compile(r"\s*\"?\s*(?:https?://|doi:|hdl:|arxiv:|10\.[0-9]{4,9}/)\S", re.IGNORECASE)
-_DELIMITERS = {"\t": "tabs", ",": "commas", ";": "semicolons"}
+_LINK = re.compile(r"\s*(?:https?://|doi:|hdl:|arxiv:|10\.[0-9]{4,9}/)[^\s\"]+\s*", re.IGNORECASE)
+_DELIMITERS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
+_WORDS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOptions:
+    """What is said of a list's shape; what is empty is found. ``pid`` and ``url`` are columns, by
+    the header's name or by number from 1.
+    """
+
+    delimiter: str = ""
+    encoding: str = ""
+    pid: str = ""
+    url: str = ""
+
+    @classmethod
+    def parse(cls, given: Mapping[str, str | None]) -> Self:
+        """Take the options of a list from *given*, in which others may stand; ``BadArgument``."""
+        texts = {name: given.get(name) or "" for name in ("delimiter", "encoding", "pid", "url")}
+        mark = _WORDS.get(texts["delimiter"].lower(), texts["delimiter"])
+        if mark and (len(mark) > 1 or mark.isalnum() or mark in "\"'\r\n"):
+            known = ", ".join(_WORDS)
+            raise BadArgument(f"delimiter={mark!r} is neither one character nor one of {known}")
+        try:
+            encoding = codecs.lookup(texts["encoding"]).name if texts["encoding"] else ""
+            "".encode(encoding or "utf-8")
+        except LookupError:
+            raise BadArgument(f"encoding={texts['encoding']!r} is not known to Python") from None
+        return cls(delimiter=mark, encoding=encoding, pid=texts["pid"], url=texts["url"])
 
 
 class Shape(NamedTuple):
     """The shape of one list: ``encoding`` and ``delimiter`` are empty where they are as its name
-    says; ``by_cr``: CR alone ends its lines.
+    says; ``by_cr``: CR alone ends its lines; ``odd``: what was found, not said, of the two.
     """
 
     encoding: str = ""
     by_cr: bool = False
     delimiter: str = ""
+    columns: Columns = Columns()
+    odd: str = ""
 
     def __str__(self) -> str:
         """What was found, as it is told to who gave the list; empty where all is as it should."""
-        encoding = f"it is {_NAMES[self.encoding]}" if self.encoding else ""
         ends = "CR ends its lines" if self.by_cr else ""
-        columns = f"{_DELIMITERS[self.delimiter]} part its columns" if self.delimiter else ""
-        return ", ".join(filter(None, (encoding, ends, columns)))
+        return ", ".join(filter(None, (self.odd, ends, str(self.columns))))
 
     def lines_of(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Yield *chunks* as UTF-8 in which LF ends lines."""
@@ -48,23 +85,55 @@ class Shape(NamedTuple):
             yield data.replace(b"\r", b"\n") if self.by_cr else data
 
 
-def shape_of(head: bytes, usual: str) -> Shape:
+_FOUND = ListOptions()
+
+
+def shape_of(head: bytes, usual: str, scheme: Scheme, options: ListOptions = _FOUND) -> Shape:
     """Return the shape of a list that begins with *head*, at most :data:`HEAD` bytes of it.
 
-    *usual* is the delimiter that its name stands for, empty for a list that is in no columns.
+    *usual* is the delimiter that its name stands for, empty for a list that is in no columns. Its
+    pids are of *scheme*. ``HopelessList`` where *options* name a column that is none.
     """
-    encoding = _encoding(head, may_be_1252=usual == ",")
-    text = head.decode(encoding or "utf-8", "replace")
+    encoding = options.encoding or _encoding(head)
+    text = head.decode(encoding or "utf-8", "replace").removeprefix("\ufeff")
     by_cr = "\r" in text and "\n" not in text
-    lines = [line for line in re.split("[\r\n]+", text)[:_LINES] if line.strip()]
-    return Shape(encoding, by_cr, _delimiter(lines, usual) if usual else "")
+    lines = [line for line in re.split("[\r\n]+", text) if line.strip()]
+    if len(head) == HEAD:
+        lines.pop()
+    mark, columns = "", Columns()
+    if usual:
+        mark = options.delimiter or _delimiter(lines, usual)
+        fields = _fields(lines, mark or usual)
+        by_comma = (mark or usual) != "\t"
+        columns = columns_of(fields, scheme, by_comma=by_comma, pid=options.pid, url=options.url)
+        at = columns.pid, columns.url
+        if encoding == "cp1252" and not options.encoding and not _ascii(fields, at):
+            encoding = ""
+    odd = [
+        f"it is {_NAMES.get(encoding, encoding)}" if encoding and not options.encoding else "",
+        f"{_DELIMITERS[mark]} part its columns" if mark and not options.delimiter else "",
+    ]
+    return Shape(encoding, by_cr, mark, columns, ", ".join(filter(None, odd)))
 
 
-def _encoding(head: bytes, *, may_be_1252: bool) -> str:
-    """Return the encoding of *head*, empty for UTF-8 and for what is none of those known.
+def _fields(lines: list[str], mark: str) -> list[list[str]]:
+    """Return the fields of the records that begin *lines*, without comments and ``sep=;``."""
+    is_tab = mark == "\t"
+    quoting: Literal[0, 3] = csv.QUOTE_NONE if is_tab else csv.QUOTE_MINIMAL
+    listed = [line for line in lines if not line.startswith("#") and not SEPARATOR.fullmatch(line)]
+    reader = csv.reader(listed, delimiter=mark, quoting=quoting, skipinitialspace=True)
+    records = islice(reader, _LINES)
+    return [[field.strip('"') for field in fields] if is_tab else fields for fields in records]
 
-    Windows-1252 is a spreadsheet's csv; of other lists a line that is no UTF-8 is told.
-    """
+
+def _ascii(fields: list[list[str]], places: tuple[int, int]) -> bool:
+    """Return whether pids and links are ASCII, the same in every encoding."""
+    body = fields[1:] or fields
+    return all(field[at].isascii() for field in body for at in places if at < len(field))
+
+
+def _encoding(head: bytes) -> str:
+    """Return the encoding of *head*, empty for UTF-8 and for what is none of those known."""
     if marked := _MARKED.get(head[:2]):
         return marked
     pairs = len(head) // 2
@@ -74,7 +143,7 @@ def _encoding(head: bytes, *, may_be_1252: bool) -> str:
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
-        return "" if not may_be_1252 or _UTF_8.search(head) or _NO_1252.search(head) else "cp1252"
+        return "" if _UTF_8.search(head) or _NO_1252.search(head) else "cp1252"
     return ""
 
 
@@ -87,11 +156,15 @@ def _delimiter(lines: list[str], usual: str) -> str:
     """Return the delimiter by which more of *lines* part into an id and a link than by the *usual*
     one; empty where none is better.
     """
-    fits = Counter({mark: sum(_fits(line.split(mark)) for line in lines) for mark in _DELIMITERS})
-    best, count = fits.most_common(1)[0]
-    return best if count > fits[usual] and 2 * count > len(lines) else ""
+    if lines and (named := SEPARATOR.fullmatch(lines[0].strip('"'))):
+        return named["mark"] if named["mark"] != usual and named["mark"] in _DELIMITERS else ""
+    found = {mark: [_fits(fields) for fields in _fields(lines, mark)] for mark in _DELIMITERS}
+    share = {mark: sum(fits) / len(fits) if fits else 0 for mark, fits in found.items()}
+    best = max(share, key=lambda mark: share[mark])
+    enough = 0.9 if share[usual] else 0.5
+    return best if share[best] > share[usual] and share[best] >= enough else ""
 
 
 def _fits(fields: list[str]) -> bool:
-    links = [bool(_LINK.match(field)) for field in fields]
+    links = [bool(_LINK.fullmatch(field)) for field in fields]
     return any(links) and not all(links) and any(field.strip(' "') for field in fields)

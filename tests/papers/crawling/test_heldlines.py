@@ -34,6 +34,7 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
 def test_a_line_is_that_of_its_item(fut: Fut, pid: str, url: str) -> None:
     futli = Futli(pid=Pid(text=pid, path=""), url=url)
     item = TrailItem(pid=pid, futli=url, outcome="fut", time=NOW, futs=[held_entry(fut)])
+    item.as_written = url
     line = feed_line(futli, fut, NOW)
     assert line == ScrapyJSONEncoder(ensure_ascii=False).encode(ItemAdapter(item).asdict()) + "\n"
     lines, _ = chained_lines(line.encode(), NO_CHAIN)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -109,3 +111,69 @@ def test_pages_that_are_given_up_are_not_told_as_unreadable(troubled):
                 await asyncio.wait_for(each, 30)
 
     asyncio.run(read())
+
+
+MENU = "".join(f"<li><a href='/{n}'>Entry {n} of the menu</a>" for n in range(40))
+GONE = [
+    "<title>404 Not Found</title><h1>Not Found</h1>",
+    "<title>Page not found | Institute of Vellum</title><h1>Oops!</h1>",
+    "<title>Institute of Vellum</title><h1>The page was not found</h1>",
+    "<title>Error 404</title><p>We are sorry.</p>",
+    "<title>Seite nicht gefunden - Institut</title>",
+    "<title>Institut</title><h1>Page introuvable</h1>",
+    "<title>Página no encontrada</title>",
+    "<title>Página não encontrada</title>",
+    "<title>Pagina non trovata</title>",
+    "<title>Страница не найдена</title>",
+    "<title>Repository</title><h1>Item has been withdrawn</h1>",
+    "<title>Repository</title><h1>Document could not be found</h1>",
+    "<title>The paper you asked for does not exist</title>",
+]
+PAPERS = [
+    "<meta name=citation_title content='Not found: lost books'><title>Not found</title>",
+    "<title>Page not found</title><a href='/5512.pdf'>Download PDF of the paper</a>",
+    "<title>Lost and found in Vienna</title><h1>Lost and found in Vienna</h1>",
+    f"<title>A world that does not exist</title><p>{'Abstract. ' * 600}",
+    "",
+]
+
+
+@pytest.mark.parametrize("body", GONE)
+@pytest.mark.parametrize("menu", ["", MENU])
+def test_a_page_that_says_that_it_is_none_is_not_there(body, menu):
+    found = parsing.read(Page(URL, (menu + body).encode(), "text/html; charset=utf-8"))
+    assert found.verdict is Outcome.NOT_FOUND
+    assert found.reason.startswith("the page says so, with status 200: ")
+
+
+@pytest.mark.parametrize("body", PAPERS)
+def test_a_page_of_a_paper_is_there_whatever_its_title(body):
+    assert parsing.read(Page(URL, body.encode(), "text/html")).verdict is not Outcome.NOT_FOUND
+
+
+SPLAPS = Path(__file__).parents[4] / "shared/splaps"
+"""Pages of papers beside the checkout, which are not ours to hand on."""
+
+
+@pytest.mark.skipif(not SPLAPS.is_dir(), reason="there are no such pages beside the checkout")
+def test_no_known_page_of_a_paper_is_called_not_there():
+    with (SPLAPS / "splaps.tsv").open(newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    bodies = {row["page_url"]: SPLAPS / "pages" / f"{row['id']}.html" for row in rows}
+    read = [parsing.read(Page(url, path.read_bytes())) for url, path in bodies.items()]
+    assert len(read) > 200
+    assert [found for found in read if found.verdict is Outcome.NOT_FOUND] == []
+
+
+def test_a_home_page_to_which_different_links_lead_is_none_of_them(pages):
+    pid = SCHEMES["RePEc"].pid("RePEc:a:b:c")
+    home = "http://journal.example/"
+    body = b"<title>Journal of Vellum</title><h1>Welcome</h1>"
+
+    async def verdicts(*links: str) -> list[Outcome]:
+        made = [Page(home, body, aliases=(str(pid), link)) for link in links]
+        return [(await pages.read(page, pid)).verdict for page in made]
+
+    links = (f"{home}a/1", f"{home}a/1#x", f"{home}a/2", home)
+    splap, none = Outcome.SPLAP_ONLY, Outcome.NOT_FOUND
+    assert asyncio.run(verdicts(*links)) == [splap, splap, none, splap]

@@ -19,7 +19,7 @@ def one_link(href, url="https://journal.example.org/x"):
     return Page(url, f'<a href="{href}">Full text</a>'.encode())
 
 
-@pytest.mark.parametrize("rewrite", REWRITES, ids=lambda r: r.name)
+@pytest.mark.parametrize("rewrite", list(REWRITES), ids=lambda r: r.name)
 def test_a_rewrite_stands_beside_its_original(rewrite):
     seen, made = rewrite.example
     assert rewrite.pattern.sub(rewrite.replace, seen, count=1) == made
@@ -29,7 +29,7 @@ def test_a_rewrite_stands_beside_its_original(rewrite):
     assert found.index(made) < found.index(seen)
 
 
-@pytest.mark.parametrize("row", PLATFORMS, ids=lambda p: p.name)
+@pytest.mark.parametrize("row", list(PLATFORMS), ids=lambda p: p.name)
 def test_a_platform_is_guessed_from_its_example(row):
     seen, made = row.example
     (candidate,) = find(Page(seen, b"<p>no links</p>"))
@@ -45,7 +45,7 @@ def test_a_platform_is_not_asked_where_the_page_says_better():
     assert not second.promising
 
 
-@pytest.mark.parametrize("rule", weights.HREF, ids=lambda r: r.name)
+@pytest.mark.parametrize("rule", list(weights.HREF), ids=lambda r: r.name)
 def test_the_stems_let_through_all_that_the_pattern_fits(rule):
     for path in PAGES.glob("*.html"):
         for href in HREF.findall(path.read_bytes()):
@@ -53,7 +53,7 @@ def test_the_stems_let_through_all_that_the_pattern_fits(rule):
             assert rule.fits(text) == bool(rule.pattern.search(text)), text
 
 
-@pytest.mark.parametrize("rewrite", REWRITES, ids=lambda r: r.name)
+@pytest.mark.parametrize("rewrite", list(REWRITES), ids=lambda r: r.name)
 def test_a_rewrites_stem_stands_in_all_that_its_pattern_fits(rewrite):
     assert rewrite.stem == rewrite.stem.lower()
     assert rewrite.stem in rewrite.example[0].lower()

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lafka.papers.lists.futlis import LineForm
 from lafka.papers.lists.rows import ListRow, resolved, verdict
 from lafka.pids import SCHEMES
 from lafka.urls import check_url
@@ -26,6 +27,8 @@ from lafka.urls import check_url
         ("hdl:2027", None),
         ("arXiv:2101", None),
         ("https://doi.org/10.1000/182", None),
+        ("https://doi.org/doi:10.1000/182", "https://doi.org/10.1000/182"),
+        ("http://dx.doi.org/DOI:%2010.1000/182", None),
         ("10.0.0.1:8000/x.pdf", None),
         ("", None),
     ],
@@ -41,6 +44,8 @@ def test_however_it_is_written_it_is_one_futli(text: str) -> None:
     assert line.outcome is None
     assert line.futli is not None
     assert line.futli.url == "https://doi.org/10.1000/182"
+    assert line.futli.as_written == text
+    assert LineForm().unpack(1, LineForm().pack(line)).futli.as_written == text
 
 
 @given(st.text(st.characters(blacklist_categories=("Cs",)), max_size=60))

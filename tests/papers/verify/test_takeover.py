@@ -99,13 +99,6 @@ def capture(url: str, second: int, **info: str) -> bytes:
 def project(tmp_path: Path, site: str, programs: Path) -> Path:
     """A project folder with what the page supposes: ``first`` and ``list.tsv``."""
     (tmp_path / "bin").symlink_to(programs)
-    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = loopback\n")
-    (tmp_path / "loopback.py").write_text(
-        "from lafka.settings import *\n"
-        "LAFKA_ALLOWED_NETWORKS = ['127.0.0.0/8']\n"
-        "AUTOTHROTTLE_ENABLED = False\n"
-        "LAFKA_CONTACT = 'operator@example.org'\n"
-    )
     papers = {
         NAME.format(1): [("/pdf/1", {}), ("/pdf/1", {})],
         NAME.format(2): [("/splap/2", {}), ("/pdf/2", {"HTML_Url": f"{site}/splap/2"})],
@@ -141,7 +134,9 @@ def put(path: Path, data: bytes) -> None:
 
 def run(project: Path, script: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "PATH": f"{project / 'bin'}:{os.environ['PATH']}",
-           "PYTHONPATH": f"{project}:{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}  # fmt: skip
+           "PYTHONPATH": f"{project}:{ROOT}", "PYTHONDONTWRITEBYTECODE": "1",
+           "LAFKA_ALLOWED_NETWORKS": "127.0.0.0/8",
+           "LAFKA_CONTACT": "operator@example.org"}  # fmt: skip
     return subprocess.run(
         ["sh", "-c", script], cwd=project, env=env, stdin=subprocess.DEVNULL, capture_output=True,
         text=True, check=False,
@@ -270,7 +265,7 @@ def test_a_paper_of_the_first_lafka_can_be_repaired(project: Path) -> None:
     suwaf = project / "archive/suwaf/RePEc/aaa/bbbbbb/1.json"
     whole = suwaf.read_bytes()
     suwaf.write_bytes(whole.replace(b"/pdf/1", b"/pdf/7"))
-    done = run(project, "scrapy repair")
+    done = run(project, "lafka repair")
     assert done.returncode == 0, done.stdout
     assert suwaf.read_bytes() == whole
 
