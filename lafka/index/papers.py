@@ -331,8 +331,9 @@ _PAST = (
     "CREATE TEMP TABLE asked AS SELECT * FROM main.asked WHERE time <= :end",
     "CREATE TEMP TABLE event AS SELECT * FROM main.event WHERE time <= :end",
     (
-        "CREATE TEMP TABLE run AS SELECT * FROM main.run WHERE coalesce(started, '') <= :end"
+        "CREATE TEMP TABLE run AS SELECT * FROM main.run WHERE started <= :end"
         " OR id IN (SELECT last_run FROM main.asked WHERE time <= :end)"
+        " OR id IN (SELECT run FROM daily WHERE day <= substr(:end, 1, 10))"
     ),
     "CREATE TEMP TABLE host (id INTEGER PRIMARY KEY, name TEXT)",
     "INSERT INTO host SELECT * FROM main.host",

@@ -70,7 +70,7 @@ def report(
             stand_at(db, span.end)
         _check_there(db, span, archive)
         tables = tuple(_told(table, span) for table in _asked(db, span, by, archive))
-        lead = "" if archive else rot.headline(db)
+        lead = "" if archive or by else rot.headline(db)
     finally:
         forget(db)
         leave(db)

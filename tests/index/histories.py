@@ -63,7 +63,7 @@ class History:
     """An archive at *root*, its index, and a clock that tests move; folders have its times."""
 
     root: Path
-    now: int = 1_700_000_000 * SECOND
+    now: int = 1_790_000_000 * SECOND
     batch: int = 3
     made: int = 0
     place: IndexFiles = field(init=False)

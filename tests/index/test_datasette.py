@@ -35,8 +35,8 @@ def test_the_metadata_names_tables_and_columns_that_are_there(history: History) 
             assert columns
             assert named | {said.get("label_column", "")} <= columns | {""}
     assert {*told["databases"]["archive"]["tables"]} | {"meta", "folder"} == {
-        "meta", "folder", "run", "host", "waits", "paper", "futli", "fut", "asked", "daily",
-        "words",
+        "meta", "folder", "run", "host", "waits", "paper", "futli", "fut", "asked", "event",
+        "daily", "words",
     }  # fmt: skip
 
 

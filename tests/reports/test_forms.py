@@ -115,11 +115,14 @@ def test_tables_say_what_became_of_links(whole: TableReport) -> None:
     ]  # fmt: skip
     assert found["flow"] == [
         {"month": "2026-02", "new": 0, "held": 0, "changed": 0, "lost": 0, "back": 1},
-        {"month": "2026-01", "new": 12, "held": 4, "changed": 1, "lost": 2, "back": 0},
+        {"month": "2026-01", "new": 12, "held": 4, "changed": 1, "lost": 3, "back": 0},
     ]
     hosts = {row["host"]: row for row in found["rot_by_host"]}
     assert (hosts["host1.example"]["lost"], hosts["host1.example"]["back"]) == (1, 1)
-    assert found["survival"] == [{"days": 10, "at_risk": 4, "lost": 2, "share": 0.5}]
+    assert found["survival"] == [
+        {"days": 0, "at_risk": 12, "lost": 0, "share": 1.0, "lower": 1.0, "upper": 1.0},
+        {"days": 10, "at_risk": 4, "lost": 2, "share": 0.5, "lower": 0.057847, "upper": 0.844861},
+    ]
     assert found["moved_hosts"] == [
         {"host": "host1.example", "final_host": "new.example", "futlis": 1, "to_https": 1}
     ]
@@ -136,6 +139,52 @@ def test_a_span_bounds_what_is_counted(db: Any) -> None:
     assert {row["day"] for row in later["outcomes_by_day"]} == {"2026-01-21", "2026-02-10"}
     assert [row["new"] for row in later["flow"]] == [0, 0]
     assert later["since"] == "2026-01-15"
+
+
+def test_a_report_until_a_time_is_what_was_known_then(tmp_path: Path) -> None:
+    """The same tables, but for sizes, as of an index that was made before the rest came."""
+    made = History(tmp_path / "archive", batch=100)
+    for number in range(6):
+        made.suwaf(number, {0: [0.0]})
+    made.feed(1, *(line(number, 0.001, new=True) for number in range(6)))
+    for run, day in ((2, 10), (3, 20)):
+        made.feed(run, *(line(number, day, "not-found") for number in (1, 2, 4)))
+    made.index()
+    with closing(made.open()) as db:
+        then = values(report(db))
+    made.suwaf(3, {0: [0.0, 30.0]})
+    made.suwaf(7, {0: [31.0]})
+    made.feed(4, line(4, 40), line(7, 31.1, new=True), line(2, 41, "timeout"))
+    made.feed(5, line(1, 60, "gone"), line(5, 60, "not-found"), line(5, 60.5, "not-found"))
+    made.index()
+    with closing(made.open()) as db:
+        now, told = values(report(db)), values(report(db, until="2026-01-30"))
+        again = values(report(db))
+    assert now == again
+    of_now = ("summary", "hosts", "growth", "rot_by_age", "survival")
+    differing = {key for key in then if then[key] != told[key]} - {"as_of", "until"}
+    assert differing <= {*of_now}, [(then[k], told[k]) for k in differing - {*of_now}]
+    assert {key for key in then if now[key] != told[key]} > {"rot_by_host", "flow", "outcomes"}
+    for key in ("papers", "futlis", "futs", "futlis_once_had", "futlis_lost", "runs"):
+        assert told["summary"][key] == then["summary"][key], key
+    assert [row["share"] for row in told["survival"]] == [row["share"] for row in then["survival"]]
+
+
+def test_the_report_begins_with_what_is_to_be_known(whole: TableReport, db: Any) -> None:
+    assert whole.lead == "Of 12 links that once led to a full text 2 are lost."
+    assert report(db, by="outcome").lead == ""
+
+
+def test_what_is_not_known_is_refused(db: Any) -> None:
+    for bounds, told in {
+        ("2030", None): "--since 2030: the index is of 2026-09-21T14:13:20Z and knows nothing",
+        (None, "2025"): "--until 2025: nothing is known of so early a time",
+        ("2026-02", "2026-01"): "--since 2026-02 is after --until 2026-01",
+    }.items():
+        with pytest.raises(BadArgument, match=told):
+            report(db, since=bounds[0], until=bounds[1])
+    with pytest.raises(BadArgument, match="--archive abd: the index has no paper of such an"):
+        report(db, archive="abd")
 
 
 @pytest.mark.parametrize("text", ["2026-13", "20", "yesterday", "30", "2026-11-20 10:11", "30m"])
