@@ -40,7 +40,6 @@ class SurvivalStep:
     """At an age of ``days``: how many were known to live until then, and were lost then.
 
     ``share``: of all links, that is estimated to live longer; ``variance``: Greenwood's sum.
-    ``before``: links that were out of sight before the first step.
     """
 
     days: int
@@ -48,7 +47,6 @@ class SurvivalStep:
     lost: int
     share: float
     variance: float = 0.0
-    before: int = 0
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -71,13 +69,12 @@ def curve(lives: Iterable[tuple[int, bool, int]]) -> list[SurvivalStep]:
         ended[max(0, days)] += count
         lost[max(0, days)] += count * is_lost
     at_risk, share, variance, steps = sum(ended.values()), 1.0, 0.0, []
-    whole = at_risk
     for days in sorted(ended):
         if lost[days]:
             share *= 1 - lost[days] / at_risk
             variance += lost[days] / (at_risk * max(1, at_risk - lost[days]))
             steps.append(SurvivalStep(days=days, at_risk=at_risk, lost=lost[days], share=share,
-                                      variance=variance, before=whole - at_risk))  # fmt: skip
+                                      variance=variance))  # fmt: skip
         at_risk -= ended[days]
     return steps
 
@@ -158,12 +155,13 @@ def survival(db: sqlite3.Connection, span: ReportSpan) -> Table:
     """The survival curve of futlis that once had a fut."""
     lives = db.execute(
         f"SELECT days, is_lost, sum(futlis) FROM {counted(db, BY_AGE, span.as_of)} GROUP BY 1, 2"
-    )
+    ).fetchall()
+    known = sum(count for _, _, count in lives)
     steps = curve((days or 0, bool(lost), count) for days, lost, count in lives)
-    alive = steps[0].at_risk + steps[0].before if steps else 0
+    first = [SurvivalStep(days=0, at_risk=known, lost=0, share=1.0)] if known else []
     rows: Rows = tuple(
         (one.days, one.at_risk, one.lost, *(round(each, 6) for each in (one.share, *one.interval)))
-        for one in (SurvivalStep(days=0, at_risk=alive, lost=0, share=1.0), *steps)
+        for one in (*first, *steps)
     )
     return Table(
         key="survival", title="How long links live", rows=rows,
