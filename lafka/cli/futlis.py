@@ -50,7 +50,7 @@ class FutlisCommand(ArchiveCommand):
             for problem in found.problems:
                 print(problem, file=sys.stderr)
             print(json.dumps(found.counts), file=sys.stderr)
-            self.exitcode = 0 if found.whole else 1
+            self.exitcode = 0 if found.whole else 3
 
     @contextmanager
     def _found(self, args: list[str], opts: Namespace) -> Iterator[FutliList | StoreFutliList]:

@@ -105,14 +105,17 @@ def account(report: TobiReport, *, dry: bool) -> None:
     told |= {"withheld": report.withheld} if report.withheld else {}
     print(json.dumps(told | {"dry": True} if dry else told))
     for one in report.recovered:
-        print(f"scrapy tobi: the gathering {one.tist} was killed, and is ended", file=sys.stderr)
+        print(f"lafka tobi: the gathering {one.tist} was killed, and is ended", file=sys.stderr)
     if report.moved:
-        print(f"scrapy tobi: the clock is {report.moved} seconds behind the last gathering;"
+        print(f"lafka tobi: the clock is {report.moved} seconds behind the last gathering;"
               " tists go on from that one", file=sys.stderr)  # fmt: skip
     if not report.whole:
-        print("scrapy tobi: not all could be read, so nothing is lost", file=sys.stderr)
+        print("lafka tobi: not all could be read, so nothing is lost", file=sys.stderr)
+    for code in sorted(filter(None, report.unread) if report.whole else ()):
+        print(f"lafka tobi: not all of {code} could be read, so nothing of it is lost",
+              file=sys.stderr)  # fmt: skip
     for code, count in sorted(report.withheld.items()):
-        print(f"scrapy tobi: {count} losses of {code} are withheld;"
+        print(f"lafka tobi: {count} losses of {code} are withheld;"
               f" --accept-losses {code} believes them", file=sys.stderr)  # fmt: skip
 
 
@@ -140,7 +143,7 @@ class TobiCommand(ArchiveCommand):
         with opened as (store, records), open_source(place) as source:
             report = gather_tobis(store, records, source, asked)
         account(report, dry=opts.dry_run)
-        self.exitcode = 3 if report.withheld else 0
+        self.exitcode = 0 if report.is_sure else 3
 
     def _place(self, args: list[str], opts: Namespace) -> Path:
         """The folder or tarball to read."""
@@ -159,7 +162,7 @@ class TobiCommand(ArchiveCommand):
 
     def _warn(self, tarball: Path) -> None:
         if tists.in_name(tarball.name):
-            taken = f"scrapy tobi: {tarball.name} has a date, --at name would take it; gathered"
+            taken = f"lafka tobi: {tarball.name} has a date, --at name would take it; gathered"
             print(f"{taken} as of now", file=sys.stderr)
 
 

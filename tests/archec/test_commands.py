@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -165,6 +166,31 @@ def test_withheld_losses_end_with_3(operator):
     assert (done.returncode, "30 losses of nbr are withheld" in done.stderr) == (3, True)
     (told,) = operator.lines("tobi", "--accept-losses", "nbr")
     assert told["deletion"] == 30
+
+
+def test_exit_codes_are_those_of_the_page(operator):
+    """The table of docs/archec.md, but for what stops a run: tests of damage and refusals."""
+    home = operator.home
+    torn = home.root / "torn.tar"
+    with tarfile.open(torn, "w") as tar:
+        tar.add(home.data, "RePEc")
+    os.truncate(torn, 2600)
+    page = (ROOT / "docs" / "archec.md").read_text("utf-8")
+    rows = re.findall(r"^\| ([0-3]) \| (.*?) \| .*? \| (.*?) \|$", page, re.MULTILINE)
+    said = {code: (tobi, futlis) for code, tobi, futlis in rows}
+    assert "not all could be read" in said["3"][0]
+    assert "not all could be read" in said["3"][1]
+    for args, code in {
+        ("tobi",): 0, ("futlis", "data/current"): 0, ("tobi", "-f", "torn.tar"): 3,
+        ("futlis", "-f", "torn.tar"): 3, ("tobi", "none"): 2, ("futlis", "none"): 2,
+    }.items():  # fmt: skip
+        assert operator.gives(*args).returncode == code, args
+    home.put({"abc/wpaper/1.rdf": PAGE})
+    assert operator.gives("tobi").returncode == 3
+    (journal,) = list((home.archive / "journal").glob("*"))[:1]
+    journal.write_bytes(journal.read_bytes()[:-3] + b"|}\n")
+    (home.archive / NAME).unlink()
+    assert operator.gives("tobi").returncode == 1
 
 
 def test_a_dry_run_writes_nothing_before_the_first_run_or_after(operator):

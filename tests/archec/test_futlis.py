@@ -247,7 +247,7 @@ def test_the_command_says_in_one_sentence_what_is_wrong(data: Path, tmp_path: Pa
         (("none",), 2, "none: no such file or directory"),
         ((str(data), "--type", "person"), 2, "--type 'person' is none of"),
         ((str(data), "-o", str(tmp_path / "no" / "list.tsv")), 2, "no/list.tsv"),
-        (("-f", str(torn)), 1, "data.tar: truncated: "),
+        (("-f", str(torn)), 3, "data.tar: truncated: "),
     ]:
         done = scrapy("futlis", *args)
         assert (done.returncode, done.stderr.count("Traceback")) == (code, 0), done.stderr

@@ -21,6 +21,7 @@ from lafka.errors import TornFile
 from tests.archec.stores import DAY, START, Home, template
 
 SEEDS = range(8)
+END = "Template-Type: ReDIF-Mirror 1.0\nHandle: RePEc:all:end\n"
 RUNS = 6
 ODD = ("", "", "Auhtor-Name: Eve\n", "Seen: often\n<<<<<<< HEAD\n", "Handle: RePEc:abc:other:9\n")
 FOLDERS = ("aaa/one", "aaa/two", "abc/one", "aaa", "all", "metadata")
@@ -109,7 +110,9 @@ class Data:
         for path in home.data.rglob("*.rdf"):
             path.unlink()
         home.data.mkdir(parents=True, exist_ok=True)
-        home.put({name: "".join(parts) for name, parts in self.files.items()})
+        # Each file has an end: where the last run's cache is gone, less is known of what a file
+        # that is cut has held.
+        home.put({name: "".join(parts) + END for name, parts in self.files.items()})
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -117,7 +117,18 @@ def test_what_is_no_redif_is_passed_over(folder: Path) -> None:
     (folder / "RePEc" / "abc" / "link.rdf").symlink_to("abcarch.rdf")
     (folder / "RePEc" / "loop").symlink_to(folder)
     os.mkfifo(folder / "RePEc" / "abc" / "pipe.rdf")
-    assert sorted(FILES) == [path for path, *_ in everything(open_source(folder))]
+    (folder / "RePEc" / "abc" / "folder.rdf").mkdir()
+    source = open_source(folder)
+    found = {path: data for path, *_, data in everything(source)}
+    odd = {f"RePEc/abc/{name}.rdf" for name in ("folder", "link", "pipe")}
+    assert {*found} == {*FILES} | odd
+    assert {found[path] for path in odd} == {b""}
+    assert {(one.file, one.code, one.sentence) for one in source.problems} == {
+        ("RePEc/abc/folder.rdf", "passed-over", "a folder"),
+        ("RePEc/abc/link.rdf", "passed-over", "a symbolic link"),
+        ("RePEc/abc/pipe.rdf", "passed-over", "no plain file"),
+        ("RePEc/loop", "passed-over", "a symbolic link to a folder"),
+    }
 
 
 def test_a_link_to_the_source_is_resolved_once(folder: Path) -> None:
@@ -254,12 +265,18 @@ def test_members_that_are_no_plain_files_below_are_passed_over(tmp_path: Path) -
     source = open_source(path)
     assert [(name, data) for name, _, _, data in everything(source)] == [
         ("RePEc/abc/good.rdf", b"x"),
+        ("RePEc/abc/folder.rdf", b""),
         ("RePEc/abc/root.rdf", b"x"),
+        ("RePEc/abc/hard.rdf", b""),
+        ("RePEc/abc/link.rdf", b""),
+        ("RePEc/abc/device.rdf", b""),
         ("RePEc/abc/good.rdf", b"again"),
     ]
     assert [(problem.file, problem.code) for problem in source.problems] == [
+        ("RePEc/abc/folder.rdf", "passed-over"),
         ("../RePEc/abc/up.rdf", "passed-over"),
         ("RePEc/abc/hard.rdf", "passed-over"),
+        ("RePEc/abc/link.rdf", "passed-over"),
         ("RePEc/abc/device.rdf", "passed-over"),
     ]
     assert source.whole

@@ -246,6 +246,9 @@ def test_an_archive_whose_folder_is_gone_is_lost_unless_the_data_are_partial(hom
     home.tobi()
     (home.data / "abc").rename(tmp_path / "abc")
     assert home.tobi(partial=True).counts["deletion"] == 0
+    assert home.tobi().withheld == {"abc": 3}
+    home.now += 30 * DAY
+    assert home.tobi(partial=True).counts["deletion"] == 0
     assert home.tobi().counts["deletion"] == 3
 
 

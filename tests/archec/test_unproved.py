@@ -79,13 +79,25 @@ def test_a_template_that_moved_before_its_file_broke_is_kept(home):
     assert home.tobi().withheld == {"abc": 1}
 
 
-def test_losses_that_are_proved_are_believed_beside_it(home):
+def test_other_losses_of_its_archive_wait_with_it(home):
     home.tobi()
     broken(home)
     (home.data / "abc/wpaper/1.rdf").unlink()
     report = home.tobi()
+    assert (report.counts["deletion"], report.withheld) == (0, {"abc": 2})
+    home.put({"abc/wpaper/0.rdf": template(0)})
+    report = home.tobi()
+    assert (report.counts["deletion"], report.withheld) == (1, {})
+    assert home.journal(START + 2 * DAY)[1]["id"] == "RePEc:abc:wpaper:1"
+
+
+def test_losses_of_other_archives_are_believed_beside_it(home):
+    home.put({f"xyz/wpaper/{n}.rdf": template(n, "xyz") for n in range(2)})
+    home.tobi()
+    broken(home)
+    (home.data / "xyz/wpaper/1.rdf").unlink()
+    report = home.tobi()
     assert (report.counts["deletion"], report.withheld) == (1, {"abc": 1})
-    assert [line.get("id") for line in home.journal(START + DAY)[1:-1]] == ["RePEc:abc:wpaper:1"]
 
 
 def test_what_stands_elsewhere_now_is_not_withheld(home):

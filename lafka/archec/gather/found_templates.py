@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -70,14 +72,15 @@ def _of_file(file: SourceFile, tell: Tell, passing: Passing) -> Iterator[Sightin
     told = _Told(redif.read(look.source, file.path), look, tell)
     if look.is_same:
         if not look.entry.lines:
-            told.barren()
+            told.barren(file, look)
         told.known([(place, look.entry.lines[place]) for place in look.entry.odd])
         yield from passages(file.path, look, list(enumerate(look.entry.lines)))
+        passing.proofs.read(file, is_whole=bool(look.entry.lines))
         return
     draft = passing.draft(look)
-    is_barren = True
-    for found in told.reader.pieces(look.finder()):
-        is_barren = False
+    last: redif.Template | list[redif.Passed] | None = None
+    for found in () if _is_page(look) else told.reader.pieces(look.finder()):
+        last = found
         if isinstance(found, redif.Template):
             told.template(found)
             if sighting := _sighting(file, found, passing, draft):
@@ -88,11 +91,38 @@ def _of_file(file: SourceFile, tell: Tell, passing: Passing) -> Iterator[Sightin
         for known in passages(file.path, look, found, draft):
             passing.await_passage(draft)
             yield known
-    if is_barren:
-        told.barren()
-        passing.end_barren(draft, file, look)
-    else:
-        passing.end(draft, is_whole=told.reader.is_told_whole)
+    if last is None:
+        told.barren(file, look)
+    passing.end(draft, is_whole=told.reader.is_told_whole)
+    is_whole = last is not None and not _is_cut(look, last)
+    passing.proofs.read(file, is_whole=is_whole)
+    if not is_whole:
+        passing.doubt(file, look, is_barren=last is None)
+
+
+_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|html|head|body|\?xml)\b", re.IGNORECASE)
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_DOS_END = b"\x1a"
+
+
+def _is_page(look: Look) -> bool:
+    """Return whether a mirror has put a page of HTML where the file was."""
+    return isinstance(look.source, bytes) and _PAGE.match(look.source) is not None
+
+
+def _is_cut(look: Look, last: redif.Template | list[redif.Passed]) -> bool:
+    """Return whether the file may go on behind *last*, or has holes.
+
+    A template without its handle, no line end, NULs. Of a file whose last template is as it was,
+    and of a long one, only what can be seen.
+    """
+    is_new = isinstance(last, redif.Template)
+    if isinstance(last, redif.Template) and last.handle is None and last.type not in _STORED_NOT:
+        return True
+    data = look.source
+    if not isinstance(data, bytes) or data.startswith(_UTF_16):
+        return False
+    return b"\0" in data or (is_new and not data.rstrip(_DOS_END).endswith((b"\n", b"\r")))
 
 
 def _sighting(
@@ -124,8 +154,10 @@ class _Told:
         for problem in template.problems:
             self._tell(problem)
 
-    def barren(self) -> None:
-        sentence = "no template is in it"
+    def barren(self, file: SourceFile, look: Look) -> None:
+        if not file.is_plain:  # the source has told
+            return
+        sentence = "it is a page of HTML" if _is_page(look) else "no template is in it"
         self._tell(Problem(file=self.reader.file, line=0, code="no-template", sentence=sentence))
 
     def known(self, found: Iterable[tuple[int, int]]) -> None:

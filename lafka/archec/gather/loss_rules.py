@@ -1,7 +1,9 @@
 """Rules by which a template that is missing from RePEc data counts as deleted (decision D23).
 
-Mirrors lose a whole archive when one page of an index breaks, so many losses at once are withheld
-until a later run misses them still. A file that has become another kind of file proves no loss.
+It is lost where the file that held it was read whole and lacks it, or is gone while a file in the
+same folder is whole. Mirrors lose a whole archive when one page of an index breaks, so many losses
+at once, and those without such a proof, are withheld until a later run misses them still. What
+stood in a file that has no template at all any more is never lost by that.
 """
 
 from __future__ import annotations
@@ -12,56 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from lafka.archec.gather.sources import RedifSource, below_root
-from lafka.archec.gather.unchanged_files import Barren
+from lafka.archec.gather.unchanged_files import DoubtfulFile, Proofs
 from lafka.archec.records import GatheringRecord, Kind, Records, in_batches
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import STORED, whole
 
 _ASKED = 1000
 _OF_ALL = "all"
-
-
-def unproved(
-    store: ObiStore, records: Records, barren: Barren, accepted: Collection[str],
-    was_seen: Callable[[int], bool],
-) -> dict[int, str]:  # fmt: skip
-    """The tobis that stood in *barren* files and were not seen: their numbers -> archives.
-
-    Not those of archives whose losses are *accepted*. ``BadJournal``, ``StorageTrouble``.
-    """
-    if not (barren.held or barren.unknown):
-        return {}
-    found: dict[int, str] = {}
-    gone: dict[str, tuple[int, str]] = {}
-    suspects = {place.partition("/")[0].lower() for place in barren.unknown.values()}
-    for obi, number, archive in records.present(Kind.TOBI):
-        if was_seen(number) or archive in accepted:
-            continue
-        if number in barren.held:
-            found[number] = archive
-        elif suspects & {archive, _OF_ALL}:
-            gone[obi] = number, archive
-    places = {*barren.unknown, *barren.unknown.values()}
-    found.update(gone[obi] for obi in _standing(store, records, gone, places))
-    return found
-
-
-def _standing(
-    store: ObiStore, records: Records, obis: Collection[str], places: Collection[str]
-) -> Iterator[str]:
-    """Those of *obis* whose last versions stood in files at *places*, or nobody knows where."""
-    versions: defaultdict[int, set[str]] = defaultdict(set)
-    for some in in_batches(obis, _ASKED):
-        for obi, last in records.last_many(Kind.TOBI, some).items():
-            versions[last.noted or 0].add(obi)
-    for tist, wanted in versions.items():
-        for _, line in whole(store.journal(tist)):
-            if line.get("e") in STORED and line["id"] in wanted:
-                file = line.get("file")
-                if not file or file in places or below_root(file) in places:
-                    yield line["id"]
-
-
 DAY = 86_400
 FEW = 10
 """So many tobis of an archive can go at once, whatever share of it they are."""
@@ -81,41 +40,133 @@ class LossRule:
     partial: bool = False
 
 
-def losses(
-    records: Records,
-    source: RedifSource,
-    rule: LossRule,
-    was_seen: Callable[[int], bool],
-    tist: int,
-) -> Iterator[dict[str, Any]]:
-    """Journal lines: deletions that are believed, and how many of which archive are not."""
-    there: Counter[str] = Counter()
-    gone: Counter[str] = Counter()
-    for _, number, archive in records.present(Kind.TOBI):
-        there[archive] += 1
-        if not was_seen(number):
-            gone[archive] += 1
-    waiting = withheld_since(records.gatherings())
-    believed = set()
-    for code in sorted(there):
-        if not covered(source, code, rule):
-            continue
-        if _is_too_much(code, gone[code], there[code], rule, tist - waiting.get(code, tist)):
-            yield {"e": "withheld", "archive": code, "count": gone[code]}
-            continue
-        believed.add(code)
-        if code in waiting:  # what was withheld is over
-            yield {"e": "withheld", "archive": code, "count": 0}
-    if any(gone[code] for code in believed):
-        yield from _deletions(records, believed, was_seen)
+class LossCheck:
+    """The losses of a run that are believed, as journal lines, and those that are not.
+
+    *was_seen* is asked of the numbers of tobis, *tist* is that of the gathering. ``withheld`` has
+    how many of which archive are not believed, and ``held`` the tobis by doubtful file that may be
+    in it still; both are whole when :meth:`lines` has ended.
+    """
+
+    def __init__(
+        self, store: ObiStore, records: Records, source: RedifSource, *, proofs: Proofs,
+        rule: LossRule, was_seen: Callable[[int], bool], tist: int,
+    ) -> None:  # fmt: skip
+        self.withheld: Counter[str] = Counter()
+        self.held: dict[DoubtfulFile, list[int]] = {file: [] for file in proofs.doubtful}
+        self._store, self._records, self._source = store, records, source
+        self._proofs, self._rule, self._was_seen, self._tist = proofs, rule, was_seen, tist
+        self._had = {number: one for one in proofs.doubtful for number in one.held or ()}
+        self._unknown = [one for one in proofs.doubtful if one.held is None]
+        self._barren: set[str] = set()  # archives: what they lack may stand in a file without any
+        self._cut: set[str] = set()  # the same, in one that is cut, or a folder that is gone
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Journal lines: deletions that are believed, and how many of which archive are not.
+
+        ``BadJournal``, ``StorageTrouble``.
+        """
+        there, gone = self._count()
+        waiting = withheld_since(self._records.gatherings())
+        waited = {code: self._tist - waiting.get(code, self._tist) for code in gone}
+        self._look_for({
+            code for code in gone
+            if code not in self._rule.accepted and (
+                self._is_suspect(code)
+                or (covered(self._source, code, self._rule) and not self._is_late(waited[code]))
+            )
+        })  # fmt: skip
+        believed = set()
+        for code in sorted(there):
+            if code in self._barren:
+                self.withheld[code] = gone[code]
+            elif not covered(self._source, code, self._rule):
+                continue
+            elif self._is_too_much(code, gone[code], there[code], waited.get(code, 0)):
+                self.withheld[code] = gone[code]
+                yield {"e": "withheld", "archive": code, "count": gone[code]}
+            else:
+                believed.add(code)
+                if code in waiting:  # what was withheld is over
+                    yield {"e": "withheld", "archive": code, "count": 0}
+        if any(gone[code] for code in believed):
+            yield from self._deletions(believed)
+
+    def _count(self) -> tuple[Counter[str], Counter[str]]:
+        """How many tobis each archive has, and how many of them were not seen."""
+        there: Counter[str] = Counter()
+        gone: Counter[str] = Counter()
+        for _, number, archive in self._records.present(Kind.TOBI):
+            there[archive] += 1
+            if not self._was_seen(number):
+                gone[archive] += 1
+                if (file := self._had.get(number)) and archive not in self._rule.accepted:
+                    self._hold(file, number, archive)
+        return there, gone
+
+    def _hold(self, file: DoubtfulFile, number: int, archive: str) -> None:
+        self.held[file].append(number)
+        (self._barren if file.is_barren else self._cut).add(archive)
+
+    def _is_suspect(self, code: str) -> bool:
+        return any(file.archive in (code, _OF_ALL) for file in self._unknown)
+
+    def _is_late(self, waited: int) -> bool:
+        return waited >= self._rule.days * DAY
+
+    def _is_too_much(self, code: str, gone: int, there: int, waited: int) -> bool:
+        if code in self._rule.accepted or self._is_late(waited):
+            return False
+        return code in self._cut or (gone > FEW and gone > self._rule.share * there)
+
+    def _look_for(self, archives: Collection[str]) -> None:
+        """Find out by the journals where the tobis of *archives* stood that were not seen."""
+        wanted = {
+            obi: (number, archive)
+            for obi, number, archive in (self._records.present(Kind.TOBI) if archives else ())
+            if archive in archives and number not in self._had and not self._was_seen(number)
+        }
+        unknown = {name: one for one in self._unknown for name in (one.place, one.path)}
+        left: Counter[tuple[str, str]] = Counter()
+        for obi, path in _last_files(self._store, self._records, wanted):
+            number, archive = wanted[obi]
+            file = unknown.get(path) or unknown.get(below_root(path))
+            if file is None and not path:  # nobody knows where it stood
+                file = next((one for one in self._unknown if one.archive == archive), None)
+            if file is not None:
+                self._hold(file, number, archive)
+            elif not self._is_folder_there(path, archive):
+                left[below_root(path).rpartition("/")[0], archive] += 1
+        for (folder, archive), count in left.items():
+            # One template that stood alone may go: an archive of a single paper can lose it.
+            if count > 1 or folder not in self._source.folders:
+                self._cut.add(archive)
+
+    def _is_folder_there(self, path: str, archive: str) -> bool:
+        """Return whether a file is whole in the folder of *path*, or of *archive* without one."""
+        if not path:
+            return archive in self._proofs.archives
+        folders = {name.rpartition("/")[0] for name in (path, below_root(path))}
+        return bool(folders & self._proofs.folders)
+
+    def _deletions(self, believed: set[str]) -> Iterator[dict[str, Any]]:
+        for obi, number, archive in self._records.present(Kind.TOBI):
+            if archive in believed and not self._was_seen(number):
+                yield {"e": "deletion", "id": obi, "why": "gone from the data"}
 
 
-def _deletions(
-    records: Records, believed: set[str], was_seen: Callable[[int], bool]
-) -> Iterator[dict[str, Any]]:
-    for obi, number, archive in records.present(Kind.TOBI):
-        if archive in believed and not was_seen(number):
-            yield {"e": "deletion", "id": obi, "why": "gone from the data"}
+def _last_files(
+    store: ObiStore, records: Records, obis: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """*obis*, each with the path at which its last version stood; empty where nobody knows it."""
+    versions: defaultdict[int, set[str]] = defaultdict(set)
+    for some in in_batches(obis, _ASKED):
+        for obi, last in records.last_many(Kind.TOBI, some).items():
+            versions[last.noted or 0].add(obi)
+    for tist, wanted in versions.items():
+        for _, line in whole(store.journal(tist)):
+            if line.get("e") in STORED and line["id"] in wanted:
+                yield line["id"], line.get("file") or ""
 
 
 def covered(source: RedifSource, code: str, rule: LossRule) -> bool:
@@ -126,12 +177,6 @@ def covered(source: RedifSource, code: str, rule: LossRule) -> bool:
     if (rule.partial or source.partial) and code not in source.archives:
         return False
     return source.covers(code) and source.covers("all")
-
-
-def _is_too_much(code: str, gone: int, there: int, rule: LossRule, waited: int) -> bool:
-    if gone <= FEW or gone <= rule.share * there or code in rule.accepted:
-        return False
-    return waited < rule.days * DAY
 
 
 def withheld_since(gatherings: list[GatheringRecord]) -> dict[str, int]:

@@ -19,7 +19,7 @@ from typing import Any
 import lafka
 from lafka.archec.gather.found_templates import read_tobi
 from lafka.archec.gather.gathering import Gathering, Stored
-from lafka.archec.gather.loss_rules import LossRule, unproved
+from lafka.archec.gather.loss_rules import LossCheck, LossRule
 from lafka.archec.gather.recovery import RecoveredGathering, Unlisted, recover
 from lafka.archec.gather.sources import RedifSource
 from lafka.archec.gather.tobis import Clocks, TobiRun
@@ -100,7 +100,8 @@ class TobiReport:
     """The outcome of a run: ``counts`` of events, ``withheld`` archive -> losses not believed.
 
     ``tists`` of its gatherings; ``problems`` by code; ``whole`` whether the source was read to
-    its end; ``moved`` by how many seconds the tist is later than the clock.
+    its end; ``unread`` the folders of archives of which something could not be read; ``moved`` by
+    how many seconds the tist is later than the clock.
     """
 
     tists: list[int] = field(default_factory=list)
@@ -109,7 +110,13 @@ class TobiReport:
     withheld: dict[str, int] = field(default_factory=dict)
     recovered: list[RecoveredGathering] = field(default_factory=list)
     whole: bool = True
+    unread: set[str] = field(default_factory=set)
     moved: int = 0
+
+    @property
+    def is_sure(self) -> bool:
+        """True where all could be read, and each loss was believed."""
+        return self.whole and not self.unread and not self.withheld
 
 
 def gather_tobis(store: ObiStore, records: Records, source: RedifSource, plan: Plan) -> TobiReport:
@@ -139,15 +146,17 @@ def gather_tobis(store: ObiStore, records: Records, source: RedifSource, plan: P
                 tell(problem)
 
             gathers = TobiRun(
-                records, source, begin, tist=tist, rule=plan.rule, clocks=plan.clocks,
-                tell=told, passing=passing, replays=plan.at is not None,
-                unproved=partial(unproved, store, records, passing.barren, plan.rule.accepted),
+                records, source, begin, tist=tist, clocks=plan.clocks, tell=told,
+                passing=passing, replays=plan.at is not None,
+                check=partial(LossCheck, store, records, source, proofs=passing.proofs,
+                              rule=plan.rule),
             )  # fmt: skip
             report.counts = gathers.gather()
             if not plan.dry:
                 passing.keep(gathers.gatherings[-1])
             report.withheld = gathers.withheld
         report.tists, report.whole = gathers.gatherings, source.whole
+        report.unread = source.unread
         return report
 
 

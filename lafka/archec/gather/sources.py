@@ -12,8 +12,9 @@ A source gives its files one after the other; a file is read before the next one
                 ...
     source.covers("nbr")
 
-Read are ``.rdf`` and ``.redif``, in any case. Names with a leading dot and symlinks inside the
-source are passed over. A folder comes in byte order of its paths, a tarball in its own.
+Read are ``.rdf`` and ``.redif``, in any case. Names with a leading dot are passed over. What has
+such a name and is no plain file, or a symlink to a folder, is told, and given without bytes.
+A folder comes in byte order of its paths, a tarball in its own.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import tarfile
 import zlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
@@ -45,6 +47,8 @@ LONGEST_FILE = 2 << 30
 _CHUNK = 1 << 20
 _LONGEST_NAME = 1 << 20  # bytes of a tar header that holds a name or attributes
 _WANTED = re.compile(rb".+\.(?:rdf|redif)", re.IGNORECASE | re.DOTALL)
+_DRAFT = re.compile(rb"\.(.+\.(?:rdf|redif))\.[A-Za-z0-9]{6}", re.IGNORECASE | re.DOTALL)
+"""The name under which rsync(1) writes a file."""
 _ROOT = "RePEc"
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, OSError, ValueError)
 
@@ -55,7 +59,8 @@ class SourceFile:
 
     ``path`` is relative to the source, as it is told to people: bytes that are no UTF-8 stand
     as escapes. ``place`` is the same below the folder that holds the archives, so its first part
-    is an archive's. ``modified`` is the mtime in whole seconds, ``size`` in bytes.
+    is an archive's. ``modified`` is the mtime in whole seconds, ``size`` in bytes. ``is_plain`` is
+    false of what was told to be no file: it gives no bytes.
     """
 
     path: str
@@ -63,6 +68,7 @@ class SourceFile:
     modified: int
     size: int
     _read: Callable[[int], bytes] = field(repr=False, compare=False)
+    is_plain: bool = True
 
     @property
     def archive(self) -> str:
@@ -90,9 +96,12 @@ class RedifSource(ABC):
         self.problems: list[Problem] = []
         self.archives: set[str] = set()
         """The folders of archives that were met, in lower case."""
+        self.folders: set[str] = set()
+        """The folders that were met, as places."""
         self.whole = False
         """Whether the source was read to its end; never of a torn tarball."""
-        self._unread: set[str] = set()
+        self.unread: set[str] = set()
+        """The folders of archives of which something could not be read; empty text: of all."""
 
     def __enter__(self) -> Self:
         return self
@@ -108,10 +117,17 @@ class RedifSource(ABC):
 
     def covers(self, archive: str) -> bool:
         """Return whether what is not there of *archive* is gone indeed, and not only unread."""
-        return self.whole and not self._unread & {archive.lower(), ""}
+        return self.whole and not self.unread & {archive.lower(), ""}
+
+    def _odd(self, path: str, place: str, reason: str) -> SourceFile:
+        """What has the name of a file and is none, told."""
+        self._tell(path, "passed-over", reason)
+        return SourceFile(
+            path=path, place=place, modified=0, size=0, _read=lambda _: b"", is_plain=False
+        )
 
     def _unreadable(self, path: str, place: str, reason: str) -> None:
-        self._unread.add(place.partition("/")[0].lower())
+        self.unread.add(place.partition("/")[0].lower())
         self._tell(path, "unreadable", reason)
 
     def _tell(self, path: str, code: str, reason: str) -> None:
@@ -119,9 +135,11 @@ class RedifSource(ABC):
         self.problems.append(problem)
 
     def _met(self, place: str) -> None:
+        """Note the folders of a file, or of a folder with its slash."""
         folder, slash, _ = place.partition("/")
         if folder and slash:
             self.archives.add(folder.lower())
+            self.folders.add(place.rpartition("/")[0])
 
 
 def open_source(path: str | Path) -> RedifSource:
@@ -149,40 +167,49 @@ class FolderSource(RedifSource):
 
     def __iter__(self) -> Iterator[SourceFile]:
         yield from self._below(b"")
-        self.whole = "" not in self._unread
+        self.whole = "" not in self.unread
 
     def close(self) -> None:
         """Nothing stays open between two files."""
 
     def _below(self, folder: bytes) -> Iterator[SourceFile]:
-        for entry, is_folder in self._entries(folder):
+        for entry, kind in self._entries(folder):
             inside = folder + entry
             path, place = self._names(inside)
-            if is_folder:
+            is_wanted = _WANTED.fullmatch(entry) is not None
+            if is_wanted:
+                self._met(place)
+            if is_wanted and kind is not _EntryKind.FILE:
+                yield self._odd(path, place, str(kind))
+            elif kind is _EntryKind.FILE:
+                if is_wanted:
+                    yield from self._file(inside, path, place)
+            elif kind is _EntryKind.FOLDER_LINK:
+                self._tell(path, "passed-over", str(kind))
+            if kind is _EntryKind.FOLDER:
                 self._met(f"{place}/")
                 yield from self._below(inside + b"/")
-            elif _WANTED.fullmatch(entry):
-                self._met(place)
-                yield from self._file(inside, path, place)
 
     def _names(self, inside: bytes) -> tuple[str, str]:
         path = inside.decode("utf-8", "backslashreplace")
         return path, self._prefix + below_root(path)
 
-    def _entries(self, folder: bytes) -> list[tuple[bytes, bool]]:
+    def _entries(self, folder: bytes) -> list[tuple[bytes, _EntryKind]]:
         """Files and folders in byte order of their paths, a folder's with its slash."""
         try:
             with os.scandir(os.path.join(self._root, folder)) as found:  # noqa: PTH118 - bytes
-                entries = [
-                    (entry.name, entry.is_dir(follow_symlinks=False))
-                    for entry in found
-                    if not entry.name.startswith(b".") and _is_plain(entry)
-                ]
+                entries = {entry.name: _EntryKind.of(entry) for entry in found}
         except OSError as error:
             path, place = self._names(folder.rstrip(b"/"))
             self._unreadable(path or str(self.path), place, _reason(error))
             return []
-        return sorted(entries, key=lambda entry: entry[0] + b"/" * entry[1])
+        drafts = {
+            draft[1]: _EntryKind.DRAFT for name in entries if (draft := _DRAFT.fullmatch(name))
+        }
+        shown = {name: kind for name, kind in entries.items() if not name.startswith(b".")}
+        return sorted(
+            (drafts | shown).items(), key=lambda one: one[0] + b"/" * (one[1] is _EntryKind.FOLDER)
+        )
 
     def _file(self, inside: bytes, path: str, place: str) -> Iterator[SourceFile]:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -194,6 +221,7 @@ class FolderSource(RedifSource):
         with open(opened, "rb", buffering=0) as stream:  # noqa: PTH123 - a descriptor
             about = os.fstat(opened)
             if not stat.S_ISREG(about.st_mode):
+                yield self._odd(path, place, str(_EntryKind.OTHER))
                 return
             if about.st_size > LONGEST_FILE:
                 self._unreadable(path, place, f"over {LONGEST_FILE} bytes")
@@ -215,8 +243,25 @@ class FolderSource(RedifSource):
             )
 
 
-def _is_plain(entry: os.DirEntry[bytes]) -> bool:
-    return entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False)
+class _EntryKind(StrEnum):
+    """What an entry of a folder is, as it is told."""
+
+    FILE = "a file"
+    FOLDER = "a folder"
+    LINK = "a symbolic link"
+    FOLDER_LINK = "a symbolic link to a folder"
+    OTHER = "no plain file"
+    DRAFT = "a draft of rsync is there in its place"
+
+    @classmethod
+    def of(cls, entry: os.DirEntry[bytes]) -> _EntryKind:
+        if entry.is_dir(follow_symlinks=False):
+            return cls.FOLDER
+        if entry.is_file(follow_symlinks=False):
+            return cls.FILE
+        if not entry.is_symlink():
+            return cls.OTHER
+        return cls.FOLDER_LINK if entry.is_dir() else cls.LINK
 
 
 _ARCHIVE = ("arch.rdf", "arch.redif")
@@ -315,12 +360,12 @@ class TarSource(RedifSource):
             self._tell(path, "passed-over", "its name leads out of the tarball")
             return
         self._met(place if not member.isdir() else f"{place}/")
-        if not parts or not _WANTED.fullmatch(parts[-1]) or member.isdir() or member.issym():
+        if not parts or not _WANTED.fullmatch(parts[-1]):
             return
         if not member.isreg() or member.issparse():
-            self._tell(path, "passed-over", "no plain file")
+            yield self._odd(path, place, str(_EntryKind.OTHER))
         elif member.size > LONGEST_FILE:
-            self._unread.add(place.partition("/")[0].lower())
+            self.unread.add(place.partition("/")[0].lower())
             self._tell(path, "passed-over", f"over {LONGEST_FILE} bytes")
         else:
             yield self._plain(member, path, place)

@@ -16,7 +16,7 @@ from typing import IO, NamedTuple
 
 from lafka.archec.gather.found_templates import Sighting, sightings
 from lafka.archec.gather.gathering import AGE_MAX, GROUP, OBIS_MAX, Gathering, Stored
-from lafka.archec.gather.loss_rules import LossRule, losses
+from lafka.archec.gather.loss_rules import LossCheck
 from lafka.archec.gather.recovery import event_of
 from lafka.archec.gather.sources import RedifSource
 from lafka.archec.gather.unchanged_files import NotedRow, Passage, Passing, unpickled
@@ -123,30 +123,28 @@ class Clocks:
 
 Begin = Callable[[int], Gathering]
 """Makes the gathering that takes the first free tist from that one on."""
-Unproved = Callable[[Callable[[int], bool]], Mapping[int, str]]
-"""Whether a number was seen -> numbers of the tobis that were not, and are kept all the same; each
-with its archive.
-"""
+Check = Callable[..., LossCheck]
+"""Makes the check of what was not seen, by ``was_seen`` and ``tist``."""
 
 
 class TobiRun:
     """One run over *source*; ``gather`` gives what came of it.
 
-    *begin* makes the gatherings, the first from *tist* on; *tell* takes each problem; *unproved*
-    gives what cannot be lost. *replays*: the next ones take the seconds behind it, whatever the
+    *begin* makes the gatherings, the first from *tist* on; *tell* takes each problem; *check*
+    judges what was not seen. *replays*: the next ones take the seconds behind it, whatever the
     clock says.
     """
 
     def __init__(
-        self, records: Records, source: RedifSource, begin: Begin, *, tist: int, rule: LossRule,
-        clocks: Clocks, tell: Callable[[Problem], None], passing: Passing, unproved: Unproved,
+        self, records: Records, source: RedifSource, begin: Begin, *, tist: int,
+        clocks: Clocks, tell: Callable[[Problem], None], passing: Passing, check: Check,
         replays: bool = False,
     ) -> None:  # fmt: skip
         self.counts: Counter[str] = Counter()
         self.withheld: dict[str, int] = {}
         self._records, self._source, self._begin = records, source, begin
-        self._rule, self._clocks, self._tell = rule, clocks, tell
-        self._passing, self._unproved, self._replays = passing, unproved, replays
+        self._clocks, self._tell = clocks, tell
+        self._passing, self._check, self._replays = passing, check, replays
         self._seen = Seen()
         # What was put and has no number yet, of the group that is on its way and of the next one.
         self._begun: dict[str, _Fresh] = {}
@@ -322,20 +320,15 @@ class TobiRun:
 
     def _lose(self) -> None:
         """Note what is gone, as far as it is believed."""
-        unproved = self._unproved(self._was_seen)
-
-        def is_there(number: int) -> bool:
-            return self._was_seen(number) or number in unproved
-
-        for line in losses(self._records, self._source, self._rule, is_there,
-                           self._gathering.tist):  # fmt: skip
-            if line["e"] == "withheld" and line["count"]:
-                self.withheld[line["archive"]] = line["count"]
+        check = self._check(was_seen=self._was_seen, tist=self._gathering.tist)
+        for line in check.lines():
             self._gathering.note(line)
             if self._gathering.waiting >= GROUP:
                 self._gathering.commit()
-        for archive, count in Counter(unproved.values()).items():
-            self.withheld[archive] = self.withheld.get(archive, 0) + count
+        self.withheld = dict(check.withheld)
+        for file, numbers in check.held.items():
+            if numbers:
+                self._passing.hold(file, numbers)
 
     def _was_seen(self, number: int) -> bool:
         return bool(self._seen.place(number))

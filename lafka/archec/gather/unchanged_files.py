@@ -170,16 +170,42 @@ class _Draft:
     is_spoilt: bool = False
 
 
-@dataclass(slots=True)
-class Barren:
-    """The files of a run in which is no template.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoubtfulFile:
+    """A file that is not whole, or none any more: templates that it lacks may be there still.
 
-    ``held`` are the numbers of the tobis that the last run found in them; ``unknown`` those of
-    which it knew nothing, paths and places.
+    ``held`` are the numbers of the tobis that it had, None where that is not known; ``is_barren``:
+    no template is in it. ``key`` is for ``Passing``.
     """
 
-    held: set[int] = field(default_factory=set)
-    unknown: dict[str, str] = field(default_factory=dict)
+    path: str
+    place: str
+    key: bytes
+    held: frozenset[int] | None
+    is_barren: bool
+
+    @property
+    def archive(self) -> str:
+        """The folder of an archive in which it stands, in lower case."""
+        return self.place.partition("/")[0].lower()
+
+
+@dataclass(slots=True)
+class Proofs:
+    """What the files of a run prove of the templates that were not seen in it.
+
+    ``folders`` are those, by paths and by places, in which a file was whole; ``archives`` theirs.
+    """
+
+    folders: set[str] = field(default_factory=set)
+    archives: set[str] = field(default_factory=set)
+    doubtful: list[DoubtfulFile] = field(default_factory=list)
+
+    def read(self, file: SourceFile, *, is_whole: bool) -> None:
+        """*file* was read to its end."""
+        if is_whole:
+            self.archives.add(file.archive)
+            self.folders.update(name.rpartition("/")[0] for name in (file.path, file.place))
 
 
 class Look:
@@ -212,7 +238,7 @@ class Passing:
     """The cache of one run over *records*, which have taken in gatherings of tobis up to *at*."""
 
     def __init__(self, records: Records, at: int) -> None:
-        self.barren = Barren()
+        self.proofs = Proofs()
         self._records = records
         self._at = at if at and records.passed_at() == at else 0
         self._kept: set[bytes] = set()
@@ -297,18 +323,21 @@ class Passing:
         if draft:
             self._judged(draft, is_spoilt=not is_whole)
 
-    def end_barren(self, draft: int, file: SourceFile, look: Look) -> None:
-        """*file* has no template; what it held is kept for the next run, which reads it again."""
-        if not look.is_known:
-            self.barren.unknown[file.path] = file.place
-        held = [number for number in look.entry.numbers if number]
-        self.barren.held.update(held)
-        if draft and held:
-            count = len(held)
-            kept = FileEntry(held, [0] * count, [False] * count, [_UNKNOWN] * count)
+    def doubt(self, file: SourceFile, look: Look, *, is_barren: bool) -> None:
+        """*file* was read, and proves no loss; what it held is what the last run knew of it."""
+        held = frozenset(filter(None, look.entry.numbers)) if look.is_known else None
+        if held is None or held:
+            self.proofs.doubtful.append(DoubtfulFile(
+                path=file.path, place=file.place, key=look.key, held=held, is_barren=is_barren
+            ))  # fmt: skip
+
+    def hold(self, file: DoubtfulFile, numbers: Sequence[int]) -> None:
+        """Let the next run know that *file* had these tobis, and read it again."""
+        if file.key:
+            count = len(numbers)
+            held = FileEntry(list(numbers), [0] * count, [False] * count, [_UNKNOWN] * count)
             # No file has that digest, so none of this is passed over.
-            self._drafts[draft] = _Draft(look.key, bytes(_DIGEST), kept)
-        self.end(draft, is_whole=look.is_known)
+            pickle.dump((file.key, held.encoded(bytes(_DIGEST))), self._added)
 
     def _judged(self, number: int, *, is_spoilt: bool = False) -> None:
         draft = self._drafts[number]

@@ -21,7 +21,7 @@ CODES = {
     # The file
     "unreadable": "a file or folder cannot be read; its archive cannot lose anything in this run",
     "truncated": "a tarball ends too early or is damaged; nothing can be lost in this run",
-    "passed-over": "a member of a tarball is no plain file below it, or is larger than any can be",
+    "passed-over": "what has the name of a file is no plain one, or larger than any can be",
     "no-template": "bytes stand before the first template, or there is none",
     "not-told": "the file has more problems than are told one by one",
     # The bytes
