@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.utils.conf import arglist_to_dict
@@ -23,8 +24,10 @@ from lafka.archec.gather.runs import run_name
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.gather.withdrawing import withdraw
 from lafka.archec.records import Kind
+from lafka.archec.records.comparing import differences
 from lafka.archec.records.folding import told_of
 from lafka.archec.records.opening import anew, catch_up, open_records
+from lafka.archec.records.sqlite import NAME
 from lafka.archec.serve.holdings import StoreHoldings
 from lafka.archec.serve.queries import listed, the_id
 from lafka.archec.statistics import is_known, letter
@@ -32,14 +35,15 @@ from lafka.archec.store import tists
 from lafka.cli.base import GroupCommand, GroupVerb
 from lafka.cli.obi import warn_of_inodes
 from lafka.cli.serving import GATEWAY_PORT, serve_holdings
-from lafka.errors import BadArgument, BadPid, BadWarc, KeeperError, NotHeld
+from lafka.errors import BadArgument, BadPid, BadStore, BadWarc, KeeperError, NotHeld, RecordsAway
 from lafka.papers.archive.archives import Archive, StoredFut
 from lafka.reports.obi_report import ObiReportOptions, answer
 from lafka.runs.sources import store_line
 from lafka.runs.terminals import program
 from lafka.spiders.fobi_arguments import fobi_rules
-from lafka.spiders.obi_settings import the_records, the_store
+from lafka.spiders.obi_settings import store_root, the_records, the_store
 from lafka.storage.outputs import write_output
+from lafka.witness.problems import Severity, StoreProblem
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -188,17 +192,55 @@ def _add_to_check(parser: ArgumentParser) -> None:
 
 
 def _check(opts: Namespace, settings: BaseSettings) -> int:
-    store, errors, count = the_store(settings), 0, 0
-    warn_of_inodes("archec check", store)
-    with the_records(settings, store) as records:
-        rows = (row for kind in Kind for row in told_of(records.walk(kind)))
-        ids = [the_id(text) for text in opts.ids]
-        for problem in check_store(store.root, quick=opts.quick, ids=ids, rows=rows):
-            print(problem.to_json())
-            count += 1
-            errors += problem.severity == "error"
-    print(f"{store.root}: {count} problems", file=sys.stderr)
+    root, errors, count = Path(store_root(settings)), 0, 0
+    ids = [the_id(text) for text in opts.ids]
+    for problem in problems_of(root, settings, ids, quick=opts.quick):
+        print(problem.to_json())
+        count += 1
+        errors += problem.severity == "error"
+    print(f"{root}: {count} problems", file=sys.stderr)
     return 1 if errors else 0
+
+
+_NO_RECORDS = (KeeperError, BadStore, RecordsAway)
+
+
+def problems_of(
+    root: Path, settings: BaseSettings, ids: Sequence[str], *, quick: bool
+) -> Iterator[StoreProblem]:
+    """Yield what is wrong with the store at *root*, and then with its database."""
+    place = root if settings["LAFKA_CACHING_DATABASE"] else root / NAME
+    with ExitStack() as stack:
+        records, fault = None, ""
+        with suppress(BadStore):
+            store = the_store(settings)  # else its marker is told
+            warn_of_inodes("archec check", store)
+            try:
+                records = stack.enter_context(the_records(settings, store))
+            except _NO_RECORDS as error:
+                fault = str(error)
+        known = [records.history(obi) for obi in ids] if records else []
+        tists = {tist for obi in known if obi for tist, _ in obi.versions}
+        walk = (row for kind in Kind for row in told_of(records.walk(kind) if records else ()))
+        yield from check_store(
+            root, quick=quick, ids=ids, rows=walk if quick and records else None,
+            tists=tists if known and None not in known else None,
+        )  # fmt: skip
+        if fault and not ids:
+            severity: Severity = "error" if place.exists() else "warning"
+            yield StoreProblem(path=place, code="bad-records", sentence=fault, severity=severity)
+        elif records and not ids and not quick:
+            yield from _of_records(place, store, records)
+
+
+def _of_records(place: Path, store: ObiStore, records: Records) -> Iterator[StoreProblem]:
+    try:
+        for sentence in records.faults():
+            yield StoreProblem(path=place, code="bad-records", sentence=sentence)
+        for sentence in differences(store, records):
+            yield StoreProblem(path=place, code="records-differ", sentence=sentence)
+    except (*_NO_RECORDS, ValueError) as error:  # a value that no database of ours has
+        yield StoreProblem(path=place, code="bad-records", sentence=str(error))
 
 
 def _add_to_recover(parser: ArgumentParser) -> None:

@@ -112,6 +112,8 @@ OBI_CODES = frozenset(
         "broken-chain",
         "open-journal",
         "records-differ",
+        "bad-records",
+        "bad-marker",
         "text-differs",
         "left-draft",
         "case-twins",

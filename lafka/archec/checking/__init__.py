@@ -24,19 +24,34 @@ _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,18})[ \t]*\r\n", re.IG
 _HEAD_MAX = 1 << 20
 
 
-def check_evidence(folder: Path, gatherings: Collection[int]) -> Iterator[StoreProblem]:
-    """Yield what is wrong with the WARCs in *folder*; *gatherings* have a journal."""
+def check_evidence(folder: Path, facts: Facts) -> Iterator[StoreProblem]:
+    """Yield what is wrong with the WARCs in *folder*, held to the journals of *facts*."""
+    there = set()
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
         if _KEPT.fullmatch(path.name):
             continue
         found = _NAME.fullmatch(path.name)
-        if not found or int(found[1]) not in gatherings:
-            yield StoreProblem(
-                path=path, code="bad-evidence", sentence="of no gathering of this store"
-            )
-        elif (place := _torn(path)) is not None:
-            sentence = f"byte {place}: no record of a WARC, or a torn one"
+        tist = int(found[1]) if found else 0
+        there.add(tist)
+        if sentence := _fault(path, tist, facts):
             yield StoreProblem(path=path, code="bad-evidence", sentence=sentence)
+    for tist in sorted(facts.evidence.keys() - there):
+        sentence = f"missing, and the end of {tist}.jsonl tells of it"
+        yield StoreProblem(path=folder / f"{tist}.warc", code="bad-evidence", sentence=sentence)
+
+
+def _fault(path: Path, tist: int, facts: Facts) -> str:
+    """Return what is wrong with the evidence of the gathering *tist*; empty where nothing is."""
+    if tist not in facts.ended:
+        return "of no gathering of this store"
+    if (place := _torn(path)) is not None:
+        return f"byte {place}: no record of a WARC, or a torn one"
+    if tist in facts.evidence:
+        with path.open("rb") as file:
+            told = (hashlib.file_digest(file, "sha256").hexdigest(), file.tell())
+        if told != facts.evidence[tist]:
+            return f"not the bytes that the end of {tist}.jsonl tells of"
+    return ""
 
 
 def _torn(path: Path) -> int | None:
@@ -66,19 +81,26 @@ _DRAFT = re.compile(r"\.draft-[0-9]+")
 
 def check_store(
     root: Path, *, quick: bool = False, ids: Collection[str] = (),
-    rows: Iterable[Mapping[str, Any]] | None = None,
+    rows: Iterable[Mapping[str, Any]] | None = None, tists: Collection[int] | None = None,
 ) -> Iterator[StoreProblem]:  # fmt: skip
     """Yield what is wrong with the store at *root*, or with the obis *ids* of it.
 
     *quick*: no digests. *rows*: obis of the records, with ``id``, ``versions``, ``past``, ``lost``
-    and ``noted``, to be held against the journals. ``BadStore`` where no store is there.
+    and ``noted``, to be held against the journals. *tists*: the gatherings that stored *ids*,
+    where they are known, whose journals alone are read. ``BadStore`` where no store is there.
     """
-    folded = _marker(root) == "folded"
+    names, fault = _marker(root)
+    folded = names == "folded"
+    if fault and not ids:
+        yield StoreProblem(path=root / "archec.json", code="bad-marker", sentence=fault)
     facts = Facts()
-    told = list(facts.read(root / "journal", folded=folded))
+    if ids and tists is not None:
+        facts.read_of(root / "journal", tists, ids, folded=folded)
+    else:
+        told = list(facts.read(root / "journal", folded=folded))
+        yield from () if ids else told
     if not ids:
-        yield from told
-        yield from check_evidence(root / "evidence", set(facts.ended))
+        yield from check_evidence(root / "evidence", facts)
         yield from _check_tree(root, facts)
     for tist in facts.gatherings():
         yield from _check_gathering(root, facts, tist, quick=quick, ids=ids)
@@ -88,15 +110,23 @@ def check_store(
         yield from _check_rows(root, facts, rows)
 
 
-def _marker(root: Path) -> str:
+def _marker(root: Path) -> tuple[str, str]:
+    """The rule of the store's names, and what is wrong with its marker.
+
+    Without one the rule is that of nearly all disks. ``BadStore`` where nothing of a store is.
+    """
     try:
         values = json.loads((root / "archec.json").read_bytes())
-        names: str = values["names"] if values["format"] == 1 else ""
-    except (OSError, ValueError, LookupError, TypeError):
-        names = ""
-    if names not in ("exact", "folded"):
+        if values["format"] == 1 and values["names"] in ("exact", "folded"):
+            return str(values["names"]), ""
+        fault = "of another format"
+    except OSError as error:
+        fault = os.strerror(error.errno or 0).lower()
+    except (ValueError, LookupError, TypeError):
+        fault = "no marker of an obi store"
+    if not (root / "journal").is_dir():
         raise BadStore(f"{root}: no obi store is here, or one of another format")
-    return names
+    return "exact", fault
 
 
 def _check_tree(root: Path, facts: Facts) -> Iterator[StoreProblem]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import mmap
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -149,6 +151,8 @@ class Facts:
             "CREATE TABLE loss (tist, id);"
         )
         self.ended: dict[int, bool] = {}
+        self.evidence: dict[int, tuple[str, int]] = {}
+        """The SHA-256 and length of the evidence of gatherings whose end tells of it."""
         self.proved_from: int | None = None
         """The first gathering whose journal has a chain; None before there is one."""
         self._chains: dict[int, _Chain] = {}
@@ -169,6 +173,19 @@ class Facts:
         self._db.execute("CREATE INDEX by_tist ON version (tist)")
         self._db.execute("CREATE INDEX by_id ON version (id)")
         self._db.execute("CREATE INDEX loss_by_id ON loss (id)")
+
+    def read_of(
+        self, folder: Path, tists: Collection[int], ids: Collection[str], *, folded: bool
+    ) -> None:
+        """Take in what the journals of *tists* say of *ids*, without a proof of their chains."""
+        wanted = [f'"id": {json.dumps(obi, ensure_ascii=False)}'.encode() for obi in ids]
+        for tist in sorted({*tists}):
+            self.ended[tist] = True
+            with suppress(FileNotFoundError, ValueError), _mapped(folder / f"{tist}.jsonl") as data:
+                for start, end in _lines_with(data, wanted):
+                    line, reason = _line(data[start:end], first=False, tist=tist)
+                    if not reason:
+                        self._take(line, tist, folded=folded)
 
     def _links(self, folder: Path) -> Iterator[StoreProblem]:
         """Hold each journal to what the first lines of later ones say of its end."""
@@ -227,6 +244,8 @@ class Facts:
             self._db.execute("INSERT INTO version VALUES (?,?,?,?,?,?,?,?,?)", values)
         elif event == "deletion":
             self._db.execute("INSERT INTO loss VALUES (?,?)", (tist, obi))
+        elif event == "end" and isinstance(told := line.get("evidence"), dict):
+            self.evidence[tist] = (told.get("sha256", ""), told.get("length", 0))
         elif event == "withdrawn":
             asked = "UPDATE version SET withdrawn = 1 WHERE tist = ? AND id = ?"
             self._db.execute(asked, (line.get("tist"), obi))
@@ -282,6 +301,22 @@ def _line(data: bytes, *, first: bool, tist: int) -> tuple[dict[str, Any], str]:
         wrong = [name for name, kind in _NEEDED.items() if not isinstance(line.get(name), kind)]
         return line, f"without {wrong[0]}" if wrong else ""
     return line, ""
+
+
+@contextmanager
+def _mapped(path: Path) -> Iterator[mmap.mmap]:
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        yield data
+
+
+def _lines_with(data: mmap.mmap, wanted: Sequence[bytes]) -> Iterator[tuple[int, int]]:
+    """The places of the lines in which one of *wanted* stands."""
+    for text in wanted:
+        place = data.find(text)
+        while place >= 0:
+            start, end = data.rfind(b"\n", 0, place) + 1, data.find(b"\n", place) + 1
+            yield start, end or len(data)
+            place = data.find(text, end or len(data))
 
 
 def is_locked(path: Path) -> bool:

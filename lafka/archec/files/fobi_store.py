@@ -24,12 +24,12 @@ from lafka.archec.gather.gathering import AGE_MAX, OBIS_MAX, Gathering, Stored
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.records import Content, Kind, Last, Obi, Records
 from lafka.archec.records.folding import RefreshRule
-from lafka.archec.store.evidence import Entity, Evidence, Witness
+from lafka.archec.store.evidence import Entity, Evidence, Witness, sealed
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.texts import HTML_TEXT
 from lafka.capture.logged import LoggedExchange
 from lafka.capture.verdicts import Verdict, judge
-from lafka.errors import BadHttp, BadUrl
+from lafka.errors import BadHttp, BadUrl, StorageTrouble
 from lafka.payloads import Kind as PayloadKind
 from lafka.warc.format import dates
 
@@ -99,6 +99,14 @@ class FobiGathering(Gathering):
     def commit(self) -> None:
         super().commit()
         self.touched.clear()
+
+    def end(self, *, seconds: float, **more: Any) -> None:
+        self.commit()
+        try:
+            told = sealed(self._evidence.path)
+        except OSError as error:
+            raise StorageTrouble(self._evidence.path, error) from error
+        super().end(seconds=seconds, **more, **told)
 
     def close(self) -> None:
         super().close()

@@ -232,7 +232,8 @@ def _ended(
             rolled.append(line)
     if removed:
         sync_folder(folder)
-    _close(journal, records, tist, lines, rolled)
+    proof = evidence.sealed(evidence.path_of(store, tist))
+    _close(journal, records, lines, rolled, {**proof, "killed": True})
     return RecoveredGathering(tist=tist, rolled=len(rolled), removed=removed, torn=torn)
 
 
@@ -303,13 +304,16 @@ def _key(records: Records, kind: Kind, sums: texts.Checksums) -> str:
 
 
 def _close(
-    journal: Journal, records: Records, tist: int, lines: list[Line], rolled: list[dict[str, Any]]
-) -> None:
+    journal: Journal, records: Records, lines: list[Line], rolled: list[dict[str, Any]],
+    more: dict[str, Any],
+) -> None:  # fmt: skip
+    """End *journal*, which has *lines*, with those *rolled* forward; *more* is for its end."""
     counts = Counter(line["e"] for line in (*lines[1:], *rolled))
-    end = {"e": "end", "counts": dict(counts), "seconds": 0.0, "killed": True}
-    more = [*rolled, end]
+    added = [*rolled, {"e": "end", "counts": dict(counts), "seconds": 0.0, **more}]
     try:
-        journal.append(more)
+        journal.append(added)
     except OSError as error:
         raise StorageTrouble(journal.path, error) from error
-    records.apply(tist, journal.size, [*lines[:1], *more] if not records.applied(tist) else more)
+    tist = lines[0]["gathering"]
+    is_known = records.applied(tist)
+    records.apply(tist, journal.size, added if is_known else [*lines[:1], *added])

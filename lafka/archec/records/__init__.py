@@ -262,6 +262,10 @@ class Records(Protocol):
     ) -> None:
         """Of what is there keep what is in *kept*, take up *added*, keys and values; at *tist*."""
 
+    def faults(self) -> Iterator[str]:
+        """What the database itself finds damaged in it."""
+        return iter(())
+
     def close(self) -> None: ...
 
 

@@ -8,7 +8,7 @@ journals have what is lost then.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -343,6 +343,13 @@ class SqliteRecords(Records):
             self._db.executemany("DELETE FROM passed WHERE key = ?", gone)
             rows = chain(added, [(_AT, str(tist).encode())])
             self._db.executemany("REPLACE INTO passed VALUES (?,?)", rows)
+
+    def faults(self) -> Iterator[str]:
+        try:
+            found = [row[0] for row in self._db.execute("PRAGMA integrity_check(20)")]
+        except sqlite3.Error as error:
+            found = [str(error)]
+        return (one for one in found if one != "ok")
 
     def close(self) -> None:
         with suppress(sqlite3.Error):

@@ -7,6 +7,7 @@ store. Synced before the journal speaks of it; what no journal line names is har
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -145,6 +146,18 @@ class Evidence:
 
 def path_of(store: ObiStore, tist: int) -> Path:
     return store.root / "evidence" / f"{tist}.warc"
+
+
+def sealed(path: Path) -> dict[str, dict[str, int | str]]:
+    """Return what the last line of a journal says of its evidence at *path*; ``OSError``.
+
+    ``evidence``: its bytes and their SHA-256 in hex; nothing where there is none.
+    """
+    if not path.exists():
+        return {}
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+        return {"evidence": {"length": file.tell(), "sha256": digest.hexdigest()}}
 
 
 @contextmanager
