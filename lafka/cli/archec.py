@@ -18,6 +18,7 @@ from scrapy.utils.conf import arglist_to_dict
 from lafka.archec.checking import check_store
 from lafka.archec.files.fobi_recovery import Obis, recover_fobis
 from lafka.archec.gather.found_templates import read_tobi
+from lafka.archec.gather.mending import mend
 from lafka.archec.gather.pulls import Offer, pull
 from lafka.archec.gather.recovery import Unlisted, adopted, derive, recover
 from lafka.archec.gather.runs import run_name
@@ -283,6 +284,24 @@ def _fobis(store: ObiStore, records: Records, settings: BaseSettings) -> tuple[i
     return count, problems
 
 
+def _add_to_mend(parser: ArgumentParser) -> None:
+    parser.add_argument("--from", dest="copy", metavar="DIR", help="a copy of this store")
+
+
+def _mend(opts: Namespace, settings: BaseSettings) -> int:
+    store, code = the_store(settings), 0
+    copy = Path(opts.copy) if opts.copy else None
+    if copy and not copy.is_dir():
+        raise BadArgument(f"--from {copy}: no folder")
+    with ExitStack() as stack:
+        for kind in Kind:
+            stack.enter_context(store.locked(kind))
+        for one in mend(store, settings["LAFKA_CACHING_DATABASE"], copy):
+            print(f"{one.path}: {one.sentence}")
+            code |= not one.is_known
+    return code
+
+
 def _add_to_rebuild(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--from-files", action="store_true", help="write journals for folders that have none"
@@ -385,6 +404,12 @@ VERBS = {
         _add_to_recover,
         _recover,
     ),
+    "mend": GroupVerb(
+        "put damaged journals right: by their chains, from a copy, or from the store's files",
+        "lafka archec mend --from /backup/archec/archive",
+        _add_to_mend,
+        _mend,
+    ),
     "rebuild": GroupVerb(
         "make the database again from the journals",
         "lafka archec rebuild --from-files",
@@ -405,7 +430,7 @@ VERBS = {
     ),
 }
 
-WRITING = ("pull", "recover", "rebuild", "adopt", "withdraw")
+WRITING = ("pull", "recover", "mend", "rebuild", "adopt", "withdraw")
 
 
 class ArchecCommand(GroupCommand):

@@ -22,7 +22,17 @@ from lafka.archec.records import Kind, Last, Records
 from lafka.archec.records.opening import apply_journal, catch_up, prove_all
 from lafka.archec.store import evidence, texts, tists
 from lafka.archec.store.folders import ObiStore, shards
-from lafka.archec.store.journals import STORED, Journal, Line, draft_of, head, missing, read
+from lafka.archec.store.journals import (
+    STORED,
+    Journal,
+    Line,
+    draft_of,
+    head,
+    kept_aside,
+    missing,
+    read,
+)  # fmt: skip
+from lafka.archec.store.salvage import salvaged
 from lafka.errors import BadStore, KeeperError, StorageTrouble, TornJournal
 from lafka.payloads import SNIFF, kind_of
 from lafka.payloads import Kind as PayloadKind
@@ -58,13 +68,19 @@ def derive(store: ObiStore, records: Records) -> Iterator[Derived]:
 
 
 def _derived(store: ObiStore, records: Records, tist: int, instead: str | None) -> Derived:
-    """Write the journal of *tist*, in place of the one whose seal others name as *instead*."""
+    """Write the journal of *tist*, in place of the one whose seal others name as *instead*.
+
+    Lines that a damaged one still proves stand before those that the files tell.
+    """
     strange: list[str] = []
-    counts: dict[str, int] = {}
-    lines = list(_lines(store, records, tist, strange.append))
-    for line in lines:
-        counts[line["e"]] = counts.get(line["e"], 0) + 1
-    has_fobis = any(Kind.of(line["id"]) is Kind.FOBI for line in lines)
+    kept = [line for line in _proved_lines(store, tist) if line.get("e") not in (None, "end")]
+    told = {store.names.file_name(line["id"]) for line in kept if line["e"] in STORED}
+    lines = kept + [
+        line | ({"derived": True} if kept else {})
+        for line in _lines(store, records, tist, told, strange.append)
+    ]
+    counts = dict(Counter(line["e"] for line in lines))
+    has_fobis = any(Kind.of(line.get("id", "")) is Kind.FOBI for line in lines)
     is_of_fobis = has_fobis or evidence.path_of(store, tist).exists()
     head = {
         "format": 1, "gathering": tist, "source": None, "at": False, "run": f"derived-{tist}",
@@ -80,12 +96,18 @@ def _derived(store: ObiStore, records: Records, tist: int, instead: str | None) 
     return Derived(tist=tist, obis=len(lines), strange=tuple(strange))
 
 
+def _proved_lines(store: ObiStore, tist: int) -> list[dict[str, Any]]:
+    path = kept_aside(store.journal(tist))
+    return salvaged(path.read_bytes()).values if path.exists() else []
+
+
 def _lines(
-    store: ObiStore, records: Records, tist: int, strange: Callable[[str], None]
+    store: ObiStore, records: Records, tist: int, told: set[str], strange: Callable[[str], None]
 ) -> Iterator[dict[str, Any]]:
+    """Journal lines of what lies in the folder of *tist*, but for the names that are *told*."""
     folder = store.folder(tist)
     names = os.listdir(folder) if folder.is_dir() else []  # noqa: PTH208 - names, not paths
-    for name in sorted(names):
+    for name in sorted({*names} - told):
         path = folder / name
         obi = _id(store, path)
         line = _line(store, path, obi, tist) if obi else None

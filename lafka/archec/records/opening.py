@@ -88,7 +88,9 @@ def _missing(
     if not any(_is_here(store, one) for one in known):
         return _foreign(store, known[0])
     return BadJournal(
-        path, "missing, and the database knows its gathering; put this journal back from a copy"
+        path,
+        "missing, and the database knows its gathering; put this journal back from a copy,"
+        " or: lafka archec mend",
     )
 
 
@@ -105,7 +107,7 @@ def _check_journal(store: ObiStore, path: Path, gathering: GatheringRecord) -> N
         raise BadJournal(
             path,
             f"{size} bytes, {longer} than the {gathering.applied} that the database took in; put"
-            " this journal back from a copy",
+            " this journal back from a copy, or: lafka archec mend",
         )
 
 

@@ -46,7 +46,7 @@ _KINDS = 2
 _TAIL = 1 << 16
 _CHUNK = 4096
 _PIECE = 1 << 20
-_REMEDY = "put this journal back from a copy"
+_REMEDY = "put this journal back from a copy, or: lafka archec mend"
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 _decode = json.JSONDecoder().raw_decode
 
@@ -146,6 +146,11 @@ def draft_of(journal: Path, kind: str) -> Path:
     it.
     """
     return journal.with_name(f"{DRAFT}{kind}")
+
+
+def kept_aside(journal: Path) -> Path:
+    """Return where a damaged journal is kept when another one has its place."""
+    return journal.with_name(f"{journal.name}.torn-0")
 
 
 def read(path: Path, start: int = 0) -> Iterator[tuple[int, Line]]:
