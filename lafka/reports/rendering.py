@@ -138,6 +138,7 @@ a { color: #0b4f8a; } a:focus-visible, .wide:focus-visible { outline: 3px solid 
 @page { size: A4; margin: 15mm; }
 @media print { body { max-width: none; padding: 0; font-size: 9pt; } nav { display: none; }
   .wide { overflow: visible; } tr, svg { break-inside: avoid; }
+  th, td { padding: .1rem .25rem; font-size: 7.5pt; } td { overflow-wrap: anywhere; }
   thead { display: table-header-group; } }
 """
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import ssl
 import struct
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Self
 
 from tests.waiting import LIMIT
+
+LAST = 64 << 10
+"""Bytes at the end of an answer that a client can have before the server knows that it has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +55,7 @@ class Server:
         self.most_at_once: Counter[str] = Counter()
         self.answered = 0
         self._tls = tls or {}
-        self._now: Counter[str] = Counter()
+        self._busy: defaultdict[str, set[socket.socket]] = defaultdict(set)
         self._lock = threading.Lock()
         self._asked = threading.Condition(self._lock)
         self._open: set[socket.socket] = set()
@@ -146,17 +150,19 @@ class Server:
         seen = _parsed(host, head)
         with self._lock:
             self.seen.append(seen)
-            self._now[host] += 1
-            self.most_at_once[host] = max(self.most_at_once[host], self._now[host])
+            self._busy[host].add(connection)
+            at_once = sum(1 for other in self._busy[host] if not _is_left(other))
+            self.most_at_once[host] = max(self.most_at_once[host], at_once)
             self._tell_watched()
             self._asked.notify_all()
         try:
             self._await_turn()
             reply = self._reply(seen)
-            connection.sendall(reply.data)
+            connection.sendall(reply.data[:-LAST])
         finally:
-            with self._lock:
-                self._now[host] -= 1
+            with self._lock:  # before the client can know that the answer is whole
+                self._busy[host].discard(connection)
+        connection.sendall(reply.data[-LAST:])
         self._count()
         return _goes_on(connection, reply.then)
 
@@ -183,6 +189,13 @@ class Server:
             return self.robots.get(seen.host, NOT_FOUND)
         route = self.routes.get(seen.target, NOT_FOUND)
         return route if isinstance(route, Reply) else route(seen)
+
+
+def _is_left(connection: socket.socket) -> bool:
+    """Whether the client has closed it: its request is over, also where the answer is not."""
+    poll = select.poll()
+    poll.register(connection, select.POLLRDHUP)
+    return bool(poll.poll(0))
 
 
 def _head(connection: socket.socket) -> bytes:
