@@ -26,6 +26,7 @@ from lafka.archec.records.opening import anew, catch_up
 from lafka.archec.store.folders import ObiStore
 from lafka.errors import LafkaError, WarcError
 from tests.archec.stores import DAY, START, Home, template, walked
+from tests.faults.stepcalls import Steps
 from tests.faults.storecalls import KINDS, Call, Plan, Watch, Which, told
 
 LIMIT = 60
@@ -86,7 +87,9 @@ def _child(work: Callable[[], object], log: Path, plan: Plan | None) -> int:
     with log.open("w", buffering=1) as said:
         sys.stdout = sys.stderr = said
         if plan:
-            Watch(plan).install()
+            watch = Watch(plan)
+            watch.install()
+            Steps(watch).install()
         _small()
         try:
             work()

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lafka.archec.gather.mending import mend
+from lafka.archec.store.folders import ObiStore
 from tests.archec.faults import fobis, ordeals
 from tests.archec.faults.ordeals import Ordeal
 from tests.faults.disks import DROPPED, Disk, Tree, cuts, put
@@ -69,6 +71,33 @@ def of_torn_evidence(root: Path) -> tuple[Ordeal, int]:
     write = Which(nth=2, kinds=("pwrite", "write"), path=r"/evidence/")
     assert ordeal.run(ordeal.plan(kill=write, how="half")).code == -signal.SIGKILL
     return ordeal, 1
+
+
+class MendingOrdeal(Ordeal):
+    """A home whose first journal is damaged, and mended before runs go on."""
+
+    is_mended = False
+
+    def work(self) -> Callable[[], object]:
+        return super().work() if self.is_mended else lambda: list(mend(ObiStore(self.home.archive)))
+
+    def finish(self, phase: int) -> None:
+        run = self.run()
+        self.troubles += [f"not mended: {run.said}"] if run.code else []
+        self.is_mended = True
+        super().finish(phase)
+
+
+def of_damaged_journal(root: Path) -> tuple[Ordeal, int]:
+    """A journal in which one byte of a line's end is another."""
+    ordeal = ordeals.begun(root, 3)
+    journals = sorted((ordeal.home.archive / "journal").glob("[0-9]*.jsonl"))
+    # Its losses are in no other file.
+    path = next(path for path in journals if b'"e": "deletion"' in path.read_bytes())
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[2] = lines[2].replace(b"}\n", b"|\n")
+    path.write_bytes(b"".join(lines))
+    return MendingOrdeal(root, runs=ordeal.runs), 3
 
 
 def cut(

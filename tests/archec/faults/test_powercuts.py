@@ -19,6 +19,7 @@ PREPARED = {
     **{f"phase {n}": powercuts.of_phase(n) for n in range(ordeals.PHASES)},
     "recovery": powercuts.of_recovery,
     "torn journal": powercuts.of_torn_journal,
+    "damaged journal": powercuts.of_damaged_journal,
     **{f"fobis {n}": powercuts.of_fobis(n) for n in range(fobis.PHASES)},
     "fobis recovery": powercuts.of_fobis_recovery,
     "torn evidence": powercuts.of_torn_evidence,
@@ -88,6 +89,7 @@ EXEMPT = {
     "os.fsync(fd)": "of evidence that is cut: torn again, it is cut again",
     "os.fdatasync(fd)  # what the dead": "the next line of the journal syncs the same file",
     "fdatasync(self._fd)": "of a journal that is cut: the line behind it syncs the same file",
+    "FolderSync replace(path, [data])": "its name lost, the journal is mended again",
     "lock_file(folder, os.O_RDONLY | os.O_DIRECTORY)": "two makers write the same marker",
 }
 """What no scenario can miss: a part of the place, or of the line."""
@@ -98,7 +100,11 @@ def exempt(mutant: Site) -> str:
     place = mutant.by or mutant
     lines = Path(place.file).read_text("utf-8").splitlines()
     above, line = lines[place.first - 2 : place.first]
-    told = [why for sign, why in EXEMPT.items() if sign in line or sign in place.file]
+    told = [
+        why
+        for sign, why in EXEMPT.items()
+        if sign in f"{mutant.call} {line.strip()}" or sign in place.file
+    ]
     if ("MARKER" in line and mutant.call == "fsync") or "write_all" in above:
         return ""  # the marker's bytes, the journal's lines
     return told[0] if told else ""
