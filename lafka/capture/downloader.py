@@ -15,7 +15,7 @@ from scrapy.utils.asyncio import CallLaterResult, call_later
 
 from lafka.capture.handler import EXCHANGE_KEY
 from lafka.politeness.queue import wake
-from lafka.politeness.standings import BESIDE, Standings
+from lafka.politeness.host_speed import BESIDE, Standings
 from lafka.storage.keeper import FILES_OF_A_COMMIT, FILES_OF_A_CRAWL, batch_max, open_files_max
 
 if TYPE_CHECKING:

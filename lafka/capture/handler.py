@@ -13,7 +13,7 @@ every byte on it belongs to one exchange, but for what comes after the end that 
 Scrapy gets only as much of a body as anyone reads from it; the exchange gets all.
 
 What an answer is, is :mod:`lafka.capture.client`'s; which addresses may be asked,
-:mod:`lafka.capture.guard`'s; what Scrapy's settings and signals say, :mod:`lafka.capture.terms`'.
+:mod:`lafka.capture.guard`'s; what Scrapy's settings and signals say, :mod:`lafka.capture.request_options`'.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ from lafka.capture.client.requests import asked
 from lafka.capture.exchanges import Exchange, Spool, Truncated
 from lafka.capture.guard import AddressRefused, GuardedReactor
 from lafka.capture.inflight import InFlight
-from lafka.capture.taps import HEAD_LIMIT, BadTls, HandshakeCut, ReadingLimits, Tap
-from lafka.capture.terms import DownloadTerms, SettingsOfDownloads
+from lafka.capture.recording import HEAD_LIMIT, BadTls, HandshakeCut, ReadingLimits, Tap
+from lafka.capture.request_options import DownloadTerms, SettingsOfDownloads
 from lafka.errors import BadHttp, BadUrl
 from lafka.politeness.failures import causes
 from lafka.storage.threads import the_reactor

@@ -20,7 +20,7 @@ from scrapy.utils.asyncio import CallLaterResult, call_later
 
 from lafka.politeness.hosts import Hosts
 from lafka.politeness.retries import RetryAfterMiddleware
-from lafka.politeness.standings import Standing, Standings
+from lafka.politeness.host_speed import Standing, Standings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

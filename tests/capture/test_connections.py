@@ -18,7 +18,7 @@ from twisted.web.client import ResponseNeverReceived
 from lafka.capture.client.connections import IDLE, Client
 from lafka.capture.client.requests import asked
 from lafka.capture.exchanges import Exchange
-from lafka.capture.taps import ReadingLimits, Tap, UnaskedBytes
+from lafka.capture.recording import ReadingLimits, Tap, UnaskedBytes
 
 URL = "http://192.0.66.1/"
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"

@@ -14,7 +14,7 @@ from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
 from lafka.politeness import HostQueue
 from lafka.politeness.hosts import Hosts
-from lafka.politeness.standings import Standings
+from lafka.politeness.host_speed import Standings
 from tests.sites.hosts import Answer, hosts
 from tests.sites.polite_crawl import crawl
 

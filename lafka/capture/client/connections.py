@@ -26,7 +26,7 @@ from lafka.capture.client.answers import AnswerReader
 from lafka.capture.client.requests import Asked, Route
 from lafka.capture.client.routes import Routes, factory_of
 from lafka.capture.exchanges import Secured
-from lafka.capture.taps import Tap
+from lafka.capture.recording import Tap
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

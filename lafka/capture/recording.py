@@ -110,7 +110,7 @@ class Carrier(Protocol):
 
 
 class Terms(Protocol):
-    """What Scrapy's settings and signals have to say (:mod:`lafka.capture.terms`)."""
+    """What Scrapy's settings and signals have to say (:mod:`lafka.capture.request_options`)."""
 
     fail_on_dataloss: bool
 

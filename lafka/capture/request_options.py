@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from lafka.capture.taps import Carrier
+    from lafka.capture.recording import Carrier
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class SettingsOfDownloads:
 
 
 class DownloadTerms:
-    """The terms of *request*: see :class:`lafka.capture.taps.Terms`.
+    """The terms of *request*: see :class:`lafka.capture.recording.Terms`.
 
     ``headers``, ``certificate`` and ``address`` are for the response, once its head is there.
     DOWNLOAD_MAXSIZE holds for what is handed on; ``download_maxsize`` of a request does not, for

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.politeness.standings import FLOW, PATIENCE, REMEMBERED, Standing, Standings
+from lafka.politeness.host_speed import FLOW, PATIENCE, REMEMBERED, Standing, Standings
 
 NEW, ANSWERING, SLOW = Standing
 STEP = PATIENCE + 0.01
