@@ -16,7 +16,7 @@ from twisted.python.failure import Failure
 from twisted.web.client import ResponseNeverReceived
 
 from lafka.capture.client.connections import IDLE, Client
-from lafka.capture.client.requests import asked
+from lafka.capture.client.requests import wire_request
 from lafka.capture.exchanges import Exchange
 from lafka.capture.recording import ReadingLimits, Tap, UnaskedBytes
 
@@ -92,7 +92,7 @@ class Asking:
         )
         self.ended: list[Any] = []
         self.tap.watch(net).addBoth(self.ended.append)
-        client.ask(asked(Request(URL, **options), group=group), self.tap, 10)
+        client.ask(wire_request(Request(URL, **options), group=group), self.tap, 10)
 
 
 @pytest.fixture
