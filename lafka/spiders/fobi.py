@@ -189,7 +189,7 @@ class FobiSpider(RoadSpider[FobiLine]):
         ask = meta.get(ASKED_KEY)
         return ask.line.number if isinstance(ask, FobiAsk) else None
 
-    def told(self) -> dict[str, Any]:
+    def report_fields(self) -> dict[str, Any]:
         given = {name: self.given[name] for name in ARGUMENTS if name in self.given}
         return {
             "job": self.given.get(GUESTS[0]),
