@@ -222,7 +222,7 @@ class FutliSpider(RoadSpider[Line]):
         self.places.begin(line)
         return [started async for started in self._go_on(trail)]
 
-    def told(self) -> dict[str, Any]:
+    def report_fields(self) -> dict[str, Any]:
         given = {name: self.__dict__[name] for name in ARGUMENTS if name in self.__dict__}
         path = str(given.get("input", "-"))
         return {
