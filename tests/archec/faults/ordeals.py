@@ -26,7 +26,6 @@ from lafka.archec.records.opening import anew, catch_up
 from lafka.archec.store.folders import ObiStore
 from lafka.errors import LafkaError, WarcError
 from tests.archec.stores import DAY, START, Home, template, walked
-from tests.faults.stepcalls import Steps
 from tests.faults.storecalls import KINDS, Call, Plan, Watch, Which, told
 
 LIMIT = 60
@@ -87,9 +86,7 @@ def _child(work: Callable[[], object], log: Path, plan: Plan | None) -> int:
     with log.open("w", buffering=1) as said:
         sys.stdout = sys.stderr = said
         if plan:
-            watch = Watch(plan)
-            watch.install()
-            Steps(watch).install()
+            Watch(plan).install()
         _small()
         try:
             work()

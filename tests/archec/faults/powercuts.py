@@ -73,31 +73,32 @@ def of_torn_evidence(root: Path) -> tuple[Ordeal, int]:
     return ordeal, 1
 
 
-class MendingOrdeal(Ordeal):
-    """A home whose first journal is damaged, and mended before runs go on."""
-
-    is_mended = False
+class Mending(Ordeal):
+    """An ordeal whose last journal was damaged; ``lafka archec mend`` comes before each run."""
 
     def work(self) -> Callable[[], object]:
-        return super().work() if self.is_mended else lambda: list(mend(ObiStore(self.home.archive)))
+        gather = super().work()
 
-    def finish(self, phase: int) -> None:
-        run = self.run()
-        self.troubles += [f"not mended: {run.said}"] if run.code else []
-        self.is_mended = True
-        super().finish(phase)
+        def work() -> None:
+            if (self.home.archive / "archec.json").exists():
+                list(mend(ObiStore(self.home.archive)))
+            gather()
+
+        return work
+
+    def moment(self) -> list[str]:
+        return []  # what the damaged journal told is known when it is mended
 
 
-def of_damaged_journal(root: Path) -> tuple[Ordeal, int]:
-    """A journal in which one byte of a line's end is another."""
-    ordeal = ordeals.begun(root, 3)
-    journals = sorted((ordeal.home.archive / "journal").glob("[0-9]*.jsonl"))
-    # Its losses are in no other file.
-    path = next(path for path in journals if b'"e": "deletion"' in path.read_bytes())
-    lines = path.read_bytes().splitlines(keepends=True)
-    lines[2] = lines[2].replace(b"}\n", b"|\n")
-    path.write_bytes(b"".join(lines))
-    return MendingOrdeal(root, runs=ordeal.runs), 3
+def of_mending(root: Path) -> tuple[Ordeal, int]:
+    """A store of which one byte of a journal was damaged."""
+    before = ordeals.begun(root, 2)
+    path = sorted((before.home.archive / "journal").glob("*.jsonl"))[-1]
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.chmod(0o644)
+    path.write_bytes(data)
+    return Mending(root, runs=before.runs), 2
 
 
 def cut(
