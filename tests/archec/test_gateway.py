@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import os
 import re
 import select
@@ -125,6 +126,7 @@ def test_the_timegate_leads_to_what_was_there(served: Served, asked: str | None,
     assert {one.attributes["type"] for one in found["timemap"]} == {
         "application/link-format",
         "application/json",
+        "application/cdxj+ors",
     }
 
 
@@ -198,6 +200,26 @@ def test_a_redirect_leads_to_what_it_led_to(served: Served) -> None:
     assert last.content == PDF
     assert last.headers["Content-Type"] == "application/pdf"
     assert [one.status_code for one in last.history] == [302, 302]
+
+
+def test_a_timemap_in_cdxj_has_a_memento_a_line(served: Served) -> None:
+    answer = served.web.get("/timemap/cdxj/RePEc%3Aabc%3Awpaper%3A1")
+    assert answer.headers["Content-Type"] == "application/cdxj+ors"
+    lines = [line.partition(" ") for line in answer.text.splitlines()]
+    about = [(name, json.loads(value)) for name, _, value in lines if name.startswith("!")]
+    assert about[:3] == [
+        ("!context", ["http://tools.ietf.org/html/rfc7089"]),
+        ("!id", {"uri": f"{served.address}/timemap/cdxj/RePEc%3Aabc%3Awpaper%3A1"}),
+        ("!keys", ["memento_datetime_YYYYMMDDhhmmss"]),
+    ]
+    mementos = [(name, json.loads(value)) for name, _, value in lines if not name.startswith("!")]
+    assert [name for name, _ in mementos] == sorted(name for name, _ in mementos)
+    assert [one["rel"] for _, one in mementos] == ["first memento", "memento", "last memento"]
+    for name, one in mementos:
+        tist = datetime.strptime(name, "%Y%m%d%H%M%S").replace(tzinfo=UTC).timestamp()
+        assert one["datetime"] == http_date(int(tist))
+        assert served.web.get(one["uri"]).headers["Memento-Datetime"] == one["datetime"]
+        assert len(one["md5"]) == 32
 
 
 def test_a_redirect_that_adds_a_slash_leads_there_too(served: Served) -> None:
