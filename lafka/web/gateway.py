@@ -155,7 +155,7 @@ class Gateway:
 
     def _bytes(self, request: Request, held: HeldFile, headers: dict[str, str]) -> Response:
         etag = f'"{held.md5}"'
-        answer = ranges.answer(request.headers, etag, held.size)
+        answer = ranges.answer(request.headers, etag, held.size, method=request.method)
         headers |= {**_GUARDS, "ETag": etag, "Accept-Ranges": "bytes", "Cache-Control": "no-cache"}
         if held.sha256 and answer.status == 200:
             headers["Repr-Digest"] = f"sha-256=:{_base64(held.sha256)}:"
