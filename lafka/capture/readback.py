@@ -97,7 +97,7 @@ def recovered(
                 left.done(keep=keep)
         except OSError as error:
             raise StorageTrouble(left.folder, error) from error
-        problems = (*log.problems, *filter(None, [left.told]))
+        problems = (*log.problems, *filter(None, [left.sentence]))
         yield Recovered(run=left.name, taken=taken, problems=problems)
     if sentence := strangers(raw):
         yield Recovered(run="", taken=None, problems=(sentence,))

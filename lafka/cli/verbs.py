@@ -60,6 +60,7 @@ VERBS = {
     "persist": Verb(
         "datasets", "Write results of filesets into SQLite or PostgreSQL; the last of a key stays"
     ),
+    "plan": Verb("plan", "Tell how long a list takes with one worker and several; nobody is asked"),
     "rebuild": Verb("mending", "Make suwafs again from their WARCs, all or those of some papers"),
     "recover": Verb("mending", "Copy into paper WARCs what killed runs left in raw/"),
     "repair": Verb(

@@ -160,7 +160,7 @@ class FilesetSpider(Spider):
             dry=arguments.dry,
         )
 
-    def told(self) -> dict[str, Any]:
+    def report_fields(self) -> dict[str, Any]:
         """Return what the run's report says of this crawl."""
         given = {name: self.__dict__[name] for name in ARGUMENTS if name in self.__dict__}
         return {"job": self.__dict__.get(GUESTS[0]), "arguments": given}

@@ -146,15 +146,15 @@ class Gateway:
         held = self._holdings.held(history.id, asked.number)
         if isinstance(held, Withdrawn):
             return _told(451, f"taken down: {held.why}")
+        described = _described(history, self._original(request, history), asked.number)
         if isinstance(held, Elsewhere):
             place = _addresses(request).memento(held.id, held.tist)
-            return Response(status_code=302, headers={"Location": place})
-        original = self._original(request, history)
-        return self._bytes(request, held, _described(history, original, asked.number))
+            return Response(status_code=302, headers=described | {"Location": place})
+        return self._bytes(request, held, described)
 
     def _bytes(self, request: Request, held: HeldFile, headers: dict[str, str]) -> Response:
         etag = f'"{held.md5}"'
-        answer = ranges.answer(request.headers, etag, held.size)
+        answer = ranges.answer(request.headers, etag, held.size, method=request.method)
         headers |= {**_GUARDS, "ETag": etag, "Accept-Ranges": "bytes", "Cache-Control": "no-cache"}
         if held.sha256 and answer.status == 200:
             headers["Repr-Digest"] = f"sha-256=:{_base64(held.sha256)}:"

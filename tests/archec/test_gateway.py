@@ -50,6 +50,7 @@ HANDLE = "RePEc:abc:wpaper:1"
 BAR, FOO, HOP = "http://x.example/bar.pdf", "http://x.example/foo", "http://x.example/a"
 PAGE = "http://x.example/page?q=%C3%A9&b=a%2Fb"
 BIG = "http://x.example/big.pdf"
+SLASH, SLASHED = "http://x.example/slash", b"<html><p>slashed"
 PDF = b"%PDF-1.4\n" + bytes(range(256)) * 3000 + b"\n%%EOF\n"
 FILES = START + 10 * DAY
 
@@ -81,6 +82,8 @@ def filled(root: Path) -> Home:
     gather(home, FILES + DAY, {PAGE: b"<html><p>second"})
     gather(home, FILES + 2 * DAY, {PAGE: b"<html><p>first"})
     gather(home, FILES + 3 * DAY, {}, lost=(PAGE,))
+    gather(home, FILES + 4 * DAY, {f"{SLASH}/": SLASHED}, ways=((SLASH, f"{SLASH}/"),))
+    ObiStore(home.archive).path(FILES + 4 * DAY, SLASH).unlink()  # as a crawl has it (D14)
     gather(home, FILES + 5 * DAY, {BIG: b"%PDF-1.4\n" + bytes(20_000_000)})
     return home
 
@@ -189,10 +192,20 @@ def test_a_redirect_leads_to_what_it_led_to(served: Served) -> None:
         answer = served.web.get(served.obi(name, FILES))
         assert answer.status_code == 302
         assert answer.headers["Location"] == served.address + served.obi(BAR, FILES)
+        assert answer.headers["Memento-Datetime"] == http_date(FILES)
+        assert by_rel(answer.headers["Link"])["original"][0].target == name
     last = served.web.get(served.obi(FOO), follow_redirects=True)
     assert last.content == PDF
     assert last.headers["Content-Type"] == "application/pdf"
     assert [one.status_code for one in last.history] == [302, 302]
+
+
+def test_a_redirect_that_adds_a_slash_leads_there_too(served: Served) -> None:
+    answer = served.web.get(served.obi(SLASH, FILES + 4 * DAY))
+    assert answer.status_code == 302
+    assert answer.headers["Location"] == served.address + served.obi(f"{SLASH}/", FILES + 4 * DAY)
+    assert answer.headers["Memento-Datetime"] == http_date(FILES + 4 * DAY)
+    assert served.web.get(answer.headers["Location"]).content == SLASHED
 
 
 def test_content_that_was_held_is_served_at_its_own_place(served: Served) -> None:
@@ -297,8 +310,8 @@ def test_refipos_at_a_time(served: Served) -> None:
 def test_it_says_what_it_is(served: Served) -> None:
     about, health = served.web.get("/").json(), served.web.get("/health").json()
     assert "Memento" in about["gateway"]
-    assert {row["kind"]: row["obis"] for row in about["counts"]} == {"tobi": 2, "fobi": 7}
-    assert health["gatherings"] == 9
+    assert {row["kind"]: row["obis"] for row in about["counts"]} == {"tobi": 2, "fobi": 9}
+    assert health["gatherings"] == 10
 
 
 # Guards ------------------------------------------------------------------------------------

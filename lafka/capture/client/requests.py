@@ -45,7 +45,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class WireRequest:
     """A request: ``head`` and ``body`` as they are written, and the ``route`` it takes.
 
     Requests of one ``group`` and route may use one connection, one after the other; without a
@@ -64,7 +64,7 @@ class Asked:
         return self.method in _REPEATABLE and not self.body
 
 
-def asked(request: Request, bind: Any = None, group: Hashable = None) -> Asked:
+def wire_request(request: Request, bind: Any = None, group: Hashable = None) -> WireRequest:
     """Return what is written for *request*; *bind* is the setting DOWNLOAD_BIND_ADDRESS.
 
     ``ValueError`` for what cannot be written, ``UnsupportedURLSchemeError`` for schemes but http
@@ -84,7 +84,9 @@ def asked(request: Request, bind: Any = None, group: Hashable = None) -> Asked:
         headers.removeHeader(_AUTHORIZATION)
     target = url if route.proxied else uri.originForm
     head = _head(request, target, uri, headers)
-    return Asked(method=request.method, head=head, body=request.body, route=route, group=group)
+    return WireRequest(
+        method=request.method, head=head, body=request.body, route=route, group=group
+    )
 
 
 def _head(request: Request, target: bytes, uri: Any, headers: Any) -> bytes:

@@ -103,7 +103,9 @@ class Papers:
 
     def _stored(self, trails: Sequence[_Trail]) -> Iterator[tuple[_Trail, Stored | None]]:
         """Yield what came of each, stored side by side; raises what storing one of them did."""
-        commits = [Commit[Stored](key=t.pid.path, begin=self._storing, what=t) for t in trails]
+        commits = [
+            Commit[Stored](key=t.pid.path, make_steps=self._storing, argument=t) for t in trails
+        ]
         all_done(commits)
         for trail, commit in zip(trails, commits, strict=True):
             if commit.error:

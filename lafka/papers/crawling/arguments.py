@@ -19,6 +19,7 @@ from lafka.papers.lists.faults import refuse_all_bad
 from lafka.papers.lists.futlis import Line
 from lafka.papers.lists.listfiles import Excludes
 from lafka.papers.lists.shapes import ListOptions
+from lafka.papers.lists.shards import Shard
 from lafka.papers.walk import Links, Policy
 from lafka.pids import SCHEMES, Scheme
 from lafka.runs.sources import refuse_unknown_arguments
@@ -33,6 +34,7 @@ HELPS = {
     "collection": "RePEc|Socionet|any",
     "links": "ranked|first|all",
     "refresh": "all or an age such as 30d",
+    "shard": "k/n: the part k, from 0, of a list that n crawls share",
     "exclude": "FILE of pids that are not asked for",
     "legacy": "URL of a gateway that is asked in place of the web",
     "check": "1 looks at the list and asks nothing",
@@ -52,7 +54,8 @@ class FutliArguments:
     """The arguments of a crawl.
 
     ``since``: a fut that was had before it is asked for again; None asks for no fut again. Times
-    are aware, UTC. ``legacy``: the gateway that is asked in place of the web.
+    are aware, UTC. ``legacy``: the gateway that is asked in place of the web. ``shard``: the
+    part of the list that this crawl takes; None: the whole.
     """
 
     input: str
@@ -62,6 +65,7 @@ class FutliArguments:
     since: datetime | None = None
     excludes: Excludes | None = None
     legacy: str | None = None
+    shard: Shard | None = None
     options: ListOptions = field(default_factory=ListOptions)
 
     @classmethod
@@ -91,6 +95,7 @@ class FutliArguments:
             ),
             since=_since(given["refresh"], datetime.now(UTC)) if given.get("refresh") else None,
             excludes=Excludes.load(exclude, scheme_of(settings, collection)) if exclude else None,
+            shard=Shard.parse(given["shard"]) if given.get("shard") else None,
             legacy=_gateway(given["legacy"], settings) if given.get("legacy") else None,
             options=ListOptions.parse(given),
         )
