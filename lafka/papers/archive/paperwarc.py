@@ -41,7 +41,7 @@ from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.writing.copying import Files
 
 # Header fields of a response that hold for its revisit record too.
-_OF_THE_VISIT = ("WARC-Warcinfo-ID", "WARC-Concurrent-To", *CONNECTION, *PULLED)
+OF_THE_VISIT = ("WARC-Warcinfo-ID", "WARC-Concurrent-To", *CONNECTION, *PULLED)
 
 
 class PaperGroup(RecordGroup):
@@ -158,7 +158,7 @@ class PaperGroup(RecordGroup):
         )
         self.add_revisit(
             record, original, digest=capture.payload.digest,
-            head_length=capture.payload.body, visit_fields=_OF_THE_VISIT,
+            head_length=capture.payload.body, visit_fields=OF_THE_VISIT,
         )  # fmt: skip
 
 
