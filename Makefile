@@ -5,6 +5,7 @@
 # make warc-wheel  builds the WARC library alone into dist/, and runs its tests against it
 # make services  installs the servers that some tests start; without them these are skipped
 # make faults kills crawls by the thousand; FAULTS="--phases kills --kills 100" for less
+# make mutants  changes modules that matter, and tells what tests do not notice; MUTANTS="--count 40"
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -12,6 +13,7 @@ TESTS ?=
 # One more than there are cores: of a test that crawls, a third is waiting.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 FAULTS ?= --write
+MUTANTS ?=
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 COMPILED = $(VENV)/.compiled
@@ -19,7 +21,7 @@ TESTED = $(VENV)/.tested
 PIP = $(BIN)/python -m pip --disable-pip-version-check install --quiet --retries 8 --timeout 30
 
 .PHONY: demo test test-all test-beyond warc-wheel services coverage lint types check format \
-	benchmarks faults clean
+	benchmarks faults mutants clean
 
 demo: $(COMPILED)
 	$(BIN)/lafka demo
@@ -61,6 +63,9 @@ benchmarks: $(TESTED) $(COMPILED)
 
 faults: $(TESTED)
 	$(BIN)/python -m tests.faults.long $(FAULTS)
+
+mutants: $(TESTED)
+	$(BIN)/python -m tests.faults.mutations $(MUTANTS)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .coverage* htmlcov build dist *.egg-info
