@@ -220,8 +220,9 @@ class RunReports:
 
 
 def _sentence(values: Mapping[str, Any]) -> str:
-    of = values.get("list", {}).get("lines")
+    of, shard = (values.get("list", {}).get(name) for name in ("lines", "shard"))
     lines = f"{values['lines']:,}{'' if of is None else f' of {of:,}'} lines"
+    lines += f" of shard {shard}" if shard else ""
     then = "" if values["done"] else "; the same command goes on"
     return f"The run {values['run']} ends, {values['reason']}: {lines} have their outcome{then}"
 

@@ -245,7 +245,7 @@ def _is_closed(word: str) -> bool:
 
 
 def _before(values: Mapping[str, Any], heard: FeedTally, root: Path) -> Before | None:
-    last: Report | None = last_of_list(root, values["list"]["path"], before=values["run"])
+    last: Report | None = last_of_list(root, values["list"], before=values["run"])
     if last is None:
         return None
     lost = heard.lost(root / "runs" / f"{last.run}.jsonl")
