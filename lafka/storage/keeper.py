@@ -15,7 +15,6 @@ for a lock while others wait for what it has (docs/adr/0021-the-keeper.md).
 
 from __future__ import annotations
 
-import resource
 import sys
 import threading
 from collections import deque
@@ -28,6 +27,11 @@ from typing import Any, Generic, TypeVar
 
 from lafka.errors import StorageTrouble
 from lafka.storage.steps import FileLock, LongStep, Step, Steps
+
+try:
+    import resource
+except ImportError:  # Windows, where an archive can be read
+    resource = None  # type: ignore[assignment]
 
 T = TypeVar("T")
 
@@ -389,6 +393,8 @@ class Keeper:
 
 def open_files_max() -> int:
     """Return how many files this process may have open."""
+    if resource is None:
+        return sys.maxsize
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return sys.maxsize if files == resource.RLIM_INFINITY else files
 
