@@ -182,7 +182,8 @@ class Scorer:
         text, host = urls.path_and_query(url), urls.host(url)
         score, tools = Score(), weights.SEGMENTS
         whose = self._page.identity.judge(text)
-        tool = not _TOOLS.isdisjoint(_SEGMENTS.findall(text))
+        shared = host in weights.FILE_HOSTS  # whose ?usp=sharing and ?export=download are no tools
+        tool = not shared and not _TOOLS.isdisjoint(_SEGMENTS.findall(text))
         against = self._against(text, host, whose, tool=tool)
         if against is not None:
             score.add(*against, "other")
@@ -191,6 +192,8 @@ class Scorer:
             score.add(rule.name, rule.weight, rule.label)
         if tool:
             score.add(tools.name, tools.weight, tools.label)
+        if shared and text.strip("/"):
+            score.add("shared-file", weights.SHARED_FILE)
         signs = score.value > 0
         for reason in whose:
             score.add(reason, _IDENTITY[reason], "other")
@@ -208,7 +211,7 @@ class Scorer:
         if whose == ("other-identifier",):
             return "other-identifier", weights.OTHER_IDENTIFIER
         if host != self._page.host:
-            if host in _NEVER or urls.site(host) in _NEVER:
+            if host in _NEVER or (urls.site(host) in _NEVER and host not in weights.FILE_HOSTS):
                 return "never-host", weights.NEVER_HOST
             if host in _RESOLVERS:
                 return "resolver", weights.DOI_RESOLVER

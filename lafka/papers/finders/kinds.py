@@ -57,7 +57,9 @@ _BY_HEADING = {
         r"^submissions?$|submi(?:t|ssion) (?:a|an|your|guidelines|of|process|instructions)\b"
         r"|for authors|author(?:s'|'s|s)? (?:guide|instruction|information)|^guide(?:lines)? for"
         r"|^call for papers|autorenrichtlinien|instructions aux auteurs|instrucciones para"
-        r"|directrices para"
+        r"|directrices para|^(?:house )?style(?: guide| sheet)?$|^cookies?(?: policy)?$"
+        r"|^privacy(?: policy| notice| statement)?$|^terms (?:of|and) \w+$|^datenschutz\w*$"
+        r"|^(?:about|contact)(?: us| (?:the|this) \w+)?$"
     ),
     PageKind.ISSUE: (
         r"table of contents|^current issue|^latest issue|^contents of|^(?:issue|heft|numéro) \d"
@@ -90,7 +92,9 @@ _BY_ADDRESS = {
 _ADDRESSES = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_ADDRESS.items())
 _HOME = re.compile(
     r"/?(?:index\.\w{3,5}|home(?:\.\w{3,5})?)?/?"
-    r"|/(?:~[^/]+|(?:people|faculty|staff|profiles?|members?|authors?)/[^/]+)/?(?:index\.\w{3,5})?",
+    r"|(?:/[^/]+){0,3}/(?:~[^/]+|(?:people|persons?|faculty|staff|profiles?|members?|authors?|experts?"
+    r"|personen|mitarbeiter|mitarbeitende|equipe|membres|pessoas|persone|personas|docentes)/[^/]+)"
+    r"/?(?:index\.\w{3,5})?",
     re.IGNORECASE,
 )
 _ABSTRACT = re.compile(

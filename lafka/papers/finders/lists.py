@@ -193,13 +193,13 @@ def _outermost(node: etree._Element, inside: dict[etree._Element, set[str]]) -> 
 
 
 def _told_in(item: etree._Element, items: dict[int, etree._Element]) -> str:
-    """Return what an entry says, with the blocks before it that belong to no other entry."""
+    """Return what an entry says, then the blocks before it that belong to no other entry."""
     others = set(items.values()) - {item}
     pieces = [text_of(item)]
     for before in islice(item.itersiblings(preceding=True), MAX_BEFORE):
         if before in others:
             break
-        pieces.insert(0, text_of(before))
+        pieces.append(text_of(before))
     return " ".join(pieces)[:MAX_ROW]
 
 

@@ -51,6 +51,7 @@ TEXT: tuple[Words, ...] = (
         words=(
             "pdf", "pdfs", "пдф", "pdfファイル", "pdf文件", "save pdf", "save as pdf",
             "pdf speichern", "guardar pdf", "salvar pdf", "enregistrer le pdf", "print pdf",
+            "acrobat", "adobe acrobat", "acrobat file", "adobe pdf",
         ),
     ),
     Words(
@@ -165,7 +166,9 @@ TEXT: tuple[Words, ...] = (
         words=(
             "figure", "figures", "table", "tables", "fig", "cover", "table of contents",
             "contents", "toc", "abstract", "summary", "résumé", "resumen", "resumo",
-            "zusammenfassung", "abstracts", "front matter", "frontmatter",
+            "zusammenfassung", "abstracts", "front matter", "frontmatter", "sintesi", "synopsis",
+            "samenvatting", "streszczenie", "sammanfattning", "sammendrag", "összefoglaló", "souhrn",
+            "özet", "ringkasan", "riassunto", "spikblad", "executive summary",
             "back matter", "title page", "inhaltsverzeichnis", "sumário", "sommaire",
             "índice", "table des matières", "sadržaj", "содержание", "аннотация", "реферат",
             "автореферат", "graphical abstract", "highlights", "powerpoint", "ppt", "thumbnail",
@@ -212,9 +215,9 @@ TEXT: tuple[Words, ...] = (
             "cookies", "help", "faq", "about", "contact", "imprint", "impressum", "accessibility",
             "advertise", "advertising", "media kit", "media information", "submit", "submission",
             "template", "form", "forms", "agreement", "checklist", "login", "log in", "sign in",
-            "register", "account", "acrobat", "adobe reader", "get adobe", "plugin", "plug in",
+            "register", "account", "adobe reader", "get adobe", "plugin", "plug in",
             "annual report", "brochure", "catalogue", "newsletter", "call for papers", "ethics",
-            "statement", "manual", "user guide", "tutorial", "adobe acrobat", "acrobat reader",
+            "statement", "manual", "user guide", "tutorial", "acrobat reader", "adobe acrobat reader",
             "create an account", "general terms", "about the journal", "about this journal",
             "copyright notice", "reference list", "license to publish", "licence to publish",
             "advertising rates", "subscription prices", "conference programme", "workshop agenda",
@@ -228,6 +231,11 @@ TEXT: tuple[Words, ...] = (
             "publication ethics", "ethics statement", "privacy statement", "privacy notice",
             "copyright form", "copyright transfer", "rate card", "curriculum", "lebenslauf",
             "biography", "short bio", "teaching", "lecture notes", "recommend", "preisliste",
+            "lecture", "lectures", "lecture slides", "exam", "exams", "old exam", "problem set",
+            "homework", "handout", "publication list", "list of publications", "publications list",
+            "schriftenverzeichnis", "publikationsliste", "veröffentlichungsliste",
+            "liste des publications", "lista de publicaciones", "lista de publicações",
+            "elenco delle pubblicazioni", "список публикаций",
             "datenschutz", "normas", "mentions légales",
             "instrucciones", "kuralları", "правила", "datos de contacto", "cv", "curriculum vitae",
             "vita", "agenda", "programme", "conference program", "statutes", "bylaws", "calendar",
@@ -248,7 +256,7 @@ TOPICS = frozenset({
     "video", "data", "dataset", "datasets", "help", "contact", "about", "ethics", "calendar",
     "agreement", "audio", "export", "citation", "citations", "copyright", "licensing", "license",
     "accessibility", "advertising", "sample", "metrics", "norme", "normas", "subscription",
-    "programme", "html", "xml", "json", "marc", "reply", "correction", "contents", "cover",
+    "programme", "lecture", "lectures", "exam", "exams", "homework", "html", "xml", "json", "marc", "reply", "correction", "contents", "cover",
 })  # fmt: skip
 LITTLE = frozenset({
     "this", "that", "these", "your", "their", "from", "with", "about", "into", "over", "para",
@@ -310,7 +318,7 @@ HREF = Patterns(
         ),
         pattern=re.compile(
             r"/bitstreams?/|/datafile/|viewcontent\.cgi|/getfile|getfile\.php|at_download|/download(?:s|file)?/"
-            r"|/download$|/download\?|/downloads?/|delivery\.cfm|/datastream/|/content/download"
+            r"|/download$|/download\?|[?&]export=download|/downloads?/|delivery\.cfm|/datastream/|/content/download"
             r"|article/(?:download|viewfile)|/galley|/retrieve/|get_?document|getdoc|showdoc"
             r"|/document$|/documents/\d|/files?/|fulltext\.(?:php|asp|jsp|cgi)|download_?file"
             r"|download\.(?:php|asp|aspx|jsp|cgi|do)|/attachments?/|/article-file/|/ws/portalfiles"
@@ -586,6 +594,10 @@ HEADINGS: tuple[Words, ...] = (
             "most cited", "latest articles", "you may also", "see also", "other articles",
             "related works", "in this issue", "current issue", "news", "ähnliche", "trending",
             "more articles", "related documents", "похожие", "same author", "most viewed",
+            "related", "recent papers", "recent publications", "recent articles", "latest papers",
+            "latest publications", "recientes", "recentes", "relacionados", "relacionadas",
+            "verwandte", "weitere veröffentlichungen", "similaires", "correlati", "podobne",
+            "相关文章", "関連論文",
         ),
         label="other",
     ),
@@ -616,4 +628,10 @@ NEVER_HOSTS = (
     "bibsonomy.org", "researchgate.net", "academia.edu", "t.me", "vk.com", "googletagmanager.com",
     "doubleclick.net", "apple.com", "play.google.com", "publons.com", "researcherid.com",
 )  # fmt: skip
+# Hosts where authors keep their papers, google.com or not.
+FILE_HOSTS = (
+    "drive.google.com", "docs.google.com", "dropbox.com", "www.dropbox.com", "dl.dropbox.com",
+    "dl.dropboxusercontent.com",
+)  # fmt: skip
+SHARED_FILE = 2.0  # an address there: a file that somebody shares, though not which
 NEVER_HOST = -8.0  # stays a candidate, behind all others
