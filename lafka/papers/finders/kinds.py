@@ -141,13 +141,19 @@ def titles_of(page: Page, kind: PageKind) -> tuple[str, ...]:
     )[:1]
 
 
+def _has_one_title(page: Page) -> bool:
+    """Return whether one heading of *page* is a title: what stands over it names its series."""
+    said = (text_of(e.node) for e in page.every("h2", "h3", "h4"))
+    return len({text for text in said if len(text.split()) >= MIN_TITLE_WORDS}) == 1
+
+
 def _named(page: Page, heading: str, source: str) -> PageKind | None:
     """Return the kind that a page without a paper's metas says it is."""
     for kind, pattern in _BY_SCHEMA:
         if source and pattern.search(source):
             return kind
     for kind, pattern in _HEADINGS if len(heading.split()) <= MAX_HEADING else ():
-        if pattern.search(heading.strip()):
+        if pattern.search(heading.strip()) and not (kind is PageKind.LIST and _has_one_title(page)):
             return kind
     address = urls.path_and_query(page.url)
     if _HOME.fullmatch(address):

@@ -175,7 +175,6 @@ def rewritten(page: Page, found: list[Candidate]) -> Iterator[Candidate]:
                     score=candidate.score + weights.REWRITE,
                     place=candidate.place,
                     reasons=(*candidate.reasons, name),
-                    label=candidate.label,
                 )
 
 

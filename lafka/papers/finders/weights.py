@@ -12,12 +12,11 @@ import re
 from lafka.papers.finders.rules import Pattern, Patterns, Words
 
 # Thresholds of the probability, with what each costs; ``candidates.KEPT`` is the least.
-BELIEVED = 0.4  # called the fut: of those between it and 0.6 four in ten are it
-PROMISED = 0.4  # worth a request whatever else is had: six in ten of these are in vain
+BELIEVED = 0.3  # called the fut: of those between it and 0.5 six in ten are it
+PROMISED = 0.3  # worth a request whatever else is had: four in ten of these are in vain
 
 PROMISING = 4.0  # one strong sign (PDF in text, .pdf in href) and another that agrees
-FUT_ELSEWHERE = 2.0  # below it a PDF is `other`: nothing said that it is this paper's
-FUT_HERE = 1.0  # the same for a link within the site, where nothing speaks against it
+WARNED = 1.0  # at most, of a file that another link to it calls something else
 MAX_PROMISING = 5  # asked on score alone, siblings aside: a page without a fut costs no more
 MAX_SIBLINGS = 20  # files beside a surely right one: chapters of a thesis, parts of a report
 LONE = 2.5  # enough for the surest where no other link comes near: one sign, none against it
@@ -157,7 +156,6 @@ TEXT: tuple[Words, ...] = (
             "code", "source code", "questionnaire", "infographic", "audio", "transcript",
             "补充材料", "附录", "附件",
         ),
-        label="supplement",
     ),
     Words(
         name="says-part",
@@ -167,8 +165,8 @@ TEXT: tuple[Words, ...] = (
             "figure", "figures", "table", "tables", "fig", "cover", "table of contents",
             "contents", "toc", "abstract", "summary", "résumé", "resumen", "resumo",
             "zusammenfassung", "abstracts", "front matter", "frontmatter", "sintesi", "synopsis",
-            "samenvatting", "streszczenie", "sammanfattning", "sammendrag", "összefoglaló", "souhrn",
-            "özet", "ringkasan", "riassunto", "spikblad", "executive summary",
+            "samenvatting", "streszczenie", "sammanfattning", "sammendrag", "összefoglaló",
+            "souhrn", "özet", "ringkasan", "riassunto", "spikblad", "executive summary",
             "back matter", "title page", "inhaltsverzeichnis", "sumário", "sommaire",
             "índice", "table des matières", "sadržaj", "содержание", "аннотация", "реферат",
             "автореферат", "graphical abstract", "highlights", "powerpoint", "ppt", "thumbnail",
@@ -178,14 +176,12 @@ TEXT: tuple[Words, ...] = (
             "issue pdf", "browse issue", "número completo", "numéro complet", "edição completa",
             "весь выпуск", "gesamtes heft",
         ),
-        label="other",
     ),
     Words(
         name="says-preview",
         weight=-4.0,
         why="a first page where one has to pay; where none has to, the file in a viewer",
         words=("preview", "first page", "sample"),
-        label="other",
     ),
     Words(
         name="says-citation",
@@ -200,7 +196,6 @@ TEXT: tuple[Words, ...] = (
             "dublin core", "rdf", "json", "xml", "epub", "mobi", "kindle", "word", "docx", "html",
             "latex", "tex", "zip",
         ),
-        label="other",
     ),
     Words(
         name="says-business",
@@ -217,7 +212,8 @@ TEXT: tuple[Words, ...] = (
             "template", "form", "forms", "agreement", "checklist", "login", "log in", "sign in",
             "register", "account", "adobe reader", "get adobe", "plugin", "plug in",
             "annual report", "brochure", "catalogue", "newsletter", "call for papers", "ethics",
-            "statement", "manual", "user guide", "tutorial", "acrobat reader", "adobe acrobat reader",
+            "statement", "manual", "user guide", "tutorial", "acrobat reader",
+            "adobe acrobat reader",
             "create an account", "general terms", "about the journal", "about this journal",
             "copyright notice", "reference list", "license to publish", "licence to publish",
             "advertising rates", "subscription prices", "conference programme", "workshop agenda",
@@ -244,7 +240,6 @@ TEXT: tuple[Words, ...] = (
             "norme", "directrices", "wytyczne", "regulamin", "pedoman", "panduan", "smjernice",
             "upute autorima", "требования", "вимоги", "оферта", "leaflet", "flyer", "prospectus",
         ),
-        label="other",
     ),
 )  # fmt: skip
 
@@ -256,7 +251,8 @@ TOPICS = frozenset({
     "video", "data", "dataset", "datasets", "help", "contact", "about", "ethics", "calendar",
     "agreement", "audio", "export", "citation", "citations", "copyright", "licensing", "license",
     "accessibility", "advertising", "sample", "metrics", "norme", "normas", "subscription",
-    "programme", "lecture", "lectures", "exam", "exams", "homework", "html", "xml", "json", "marc", "reply", "correction", "contents", "cover",
+    "programme", "lecture", "lectures", "exam", "exams", "homework", "html", "xml", "json", "marc",
+    "reply", "correction", "contents", "cover",
 })  # fmt: skip
 LITTLE = frozenset({
     "this", "that", "these", "your", "their", "from", "with", "about", "into", "over", "para",
@@ -344,7 +340,6 @@ HREF = Patterns(
         why="a page: where a file name leads to its description first",
         stems=(".htm", ".xht"),
         pattern=re.compile(r"\.x?html?(?:$|[?;])"),
-        label="fut",
     ),
     Pattern(
         name="supplement-path",
@@ -360,7 +355,6 @@ HREF = Patterns(
             r"|[_-]slides|/slides|_poster|datasupp|media_?component|additional_?file|\.supp\d|/dc\d/"
             r"|peer_?review|reviewer|type=supplementary|\.s\d{3}\b|annex[e_.-]|anhang"
         ),
-        label="supplement",
     ),
     Pattern(
         name="part-path",
@@ -377,7 +371,6 @@ HREF = Patterns(
             r"|license\.txt|licen[sc]e|first-?page|contents?\.pdf|/powerpoint|\.ppt|inhalt|titelblatt"
             r"|resumo\.pdf|resumen|_summary|errat|corrigend|full-?issue|issue-?full|whole-?issue|/table/"
         ),
-        label="other",
     ),
     Pattern(
         name="cv-path",
@@ -388,7 +381,6 @@ HREF = Patterns(
             r"(?:(?:^|[^a-z])(?:cv|vitae?|lebenslauf|resume|curriculum-?vitae)|[a-z]{4}cv)"
             r"(?=[^a-z]|$)[^/]{0,40}$"
         ),
-        label="other",
     ),
     Pattern(
         name="other-type",
@@ -400,7 +392,6 @@ HREF = Patterns(
             r"|docx?|odt|rtf|txt|tex|pptx?|odp|zip|gz|tgz|rar|7z|tar|epub|mobi|azw3?|mp[34]|avi|mov|wav"
             r"|webm|exe|dmg|ics|vcf|rss|atom|eps|djvu|ps)(?:$|[?;]|\.txt$)(?!.*\.pdf)"
         ),
-        label="other",
     ),
 )  # fmt: skip
 
@@ -429,7 +420,6 @@ SEGMENTS = Words(
         "related", "similar", "references", "linkout", "crossref", "crossmark", "toc",
         "editorial-board", "editorialboard", "masthead", "imprint", "impressum", "showtoc",
     ),
-    label="other",
 )  # fmt: skip
 
 # Of class, id, title, data attributes and rel: half-said things.
@@ -492,7 +482,6 @@ SECTIONS: tuple[Words, ...] = (
             "reflist", "citations", "footnotes", "footnote", "literature-cited", "bibliographie",
             "literatur", "refs", "doc-bibliography", "doc-endnotes", "ref-cit", "references-list",
         ),
-        label="other",
     ),
     Words(
         name="in-related",
@@ -507,7 +496,6 @@ SECTIONS: tuple[Words, ...] = (
             "same-author", "more-like-this", "article-list", "next-article", "previous-article",
             "prev-next", "pager", "suggestions", "similar-articles",
         ),
-        label="other",
     ),
     Words(
         name="in-navigation",
@@ -519,7 +507,6 @@ SECTIONS: tuple[Words, ...] = (
             "search-results", "usernav", "global-nav", "main-menu", "navigation-primary",
             "block-user", "language",
         ),
-        label="other",
     ),
     Words(
         name="in-footer",
@@ -528,7 +515,6 @@ SECTIONS: tuple[Words, ...] = (
         words=(
             "footer", "contentinfo", "page-footer", "site-footer", "foot", "copyright", "colophon",
         ),
-        label="other",
     ),
     Words(
         name="in-supplement",
@@ -539,14 +525,12 @@ SECTIONS: tuple[Words, ...] = (
             "supp-info", "supplementary-material", "supporting-information", "esm", "appendix",
             "article-supplementary", "data-supp", "multimedia",
         ),
-        label="supplement",
     ),
     Words(
         name="in-figures",
         weight=-3.0,
         why="figures and tables come as PDFs of their own",
         words=("figure", "figures", "fig", "table-wrap", "figcaption", "image-links", "tables"),
-        label="other",
     ),
 )  # fmt: skip
 
@@ -582,7 +566,6 @@ HEADINGS: tuple[Words, ...] = (
             "riferimenti", "kaynakça", "kaynaklar", "литература", "список литературы",
             "список використаних джерел", "参考文献",
         ),
-        label="other",
     ),
     Words(
         name="under-related",
@@ -599,7 +582,6 @@ HEADINGS: tuple[Words, ...] = (
             "verwandte", "weitere veröffentlichungen", "similaires", "correlati", "podobne",
             "相关文章", "関連論文",
         ),
-        label="other",
     ),
     Words(
         name="under-supplement",
@@ -612,7 +594,6 @@ HEADINGS: tuple[Words, ...] = (
             "additional files", "appendix", "appendices", "appendix a", "supplemental",
             "supplementary files", "presentation materials", "multimedia",
         ),
-        label="supplement",
     ),
 )  # fmt: skip
 
