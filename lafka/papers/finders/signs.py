@@ -56,6 +56,6 @@ def is_own(candidate: Candidate, kind: str) -> bool:
     if candidate.found_by.startswith(PLATFORM):
         return True
     signs = OWN | TITLED | (_OF_POST if kind == "post" else frozenset())
-    if kind in ("submission", "dataset", "not there"):
+    if kind in ("submission", "dataset"):
         signs -= _OF_PLACE
     return not signs.isdisjoint(candidate.reasons)
