@@ -99,7 +99,7 @@ def stored_alone(lines: int, *, one_pid: bool) -> Run:
         waiting = iter(trails)
         cpu, wall = time.process_time(), time.monotonic()
         while some := [*islice(waiting, CONCURRENCY)]:
-            commits = [Commit(key=t.futli.pid.path, begin=begin, what=t) for t in some]
+            commits = [Commit(key=t.futli.pid.path, make_steps=begin, argument=t) for t in some]
             all_done(commits)
             if failed := [commit.error for commit in commits if commit.error]:
                 raise failed[0]

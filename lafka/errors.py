@@ -79,6 +79,10 @@ class MachineTrouble(StorageTrouble):
     """The machine refused what a crawl needs, as a child process: no site is to blame for it."""
 
 
+class NoLocks(OperatorError):
+    """The system has no flock(2), so nothing may be written to a store: raised by who locks."""
+
+
 class Stopped(OperatorError):
     """The crawl is being stopped and this was given up: nobody's fault, and nothing is told of it.
 

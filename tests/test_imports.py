@@ -77,7 +77,7 @@ ONLY_IN = {
     "psycopg": ("jobs.database.postgresql",),
     "jinja2": ("web",),
     "markupsafe": ("web",),
-    "nh3": ("web.splaps",),
+    "nh3": ("web.neutral",),
     "altair": ("reports.plots",),
     "vl_convert": ("reports.plots",),
 }

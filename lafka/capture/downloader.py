@@ -14,8 +14,8 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import CallLaterResult, call_later
 
 from lafka.capture.handler import EXCHANGE_KEY
+from lafka.politeness.host_speed import BESIDE, HostSpeeds
 from lafka.politeness.queue import wake
-from lafka.politeness.standings import BESIDE, Standings
 from lafka.storage.keeper import FILES_OF_A_COMMIT, FILES_OF_A_CRAWL, batch_max, open_files_max
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 class SharedDownloader(Downloader):
-    """CONCURRENT_REQUESTS is the number of places, which ``standings`` gives to hosts.
+    """CONCURRENT_REQUESTS is the number of places, which ``speeds`` gives to hosts.
 
     A component's own request (``engine.download_async``) holds none: it is made for one that does,
     and that waits for it, as a page for its robots.txt.
@@ -41,7 +41,7 @@ class SharedDownloader(Downloader):
         _raise_open_files()
         connections = _connections_max()
         self.total_concurrency = _places(self.total_concurrency, connections)
-        self.standings = Standings(
+        self.speeds = HostSpeeds(
             places=self.total_concurrency,
             beside=min(BESIDE * self.total_concurrency, connections - self.total_concurrency),
             received=_received,
@@ -51,12 +51,12 @@ class SharedDownloader(Downloader):
 
     def fetch(self, request: Request, spider: Any = None) -> Deferred[Response | Request]:  # noqa: ARG002
         if request.callback is not NO_CALLBACK:
-            self.standings.sent(request, self.get_slot_key(request))
+            self.speeds.sent(request, self.get_slot_key(request))
         fetched: Deferred[Response | Request] = super().fetch(request)
         return fetched.addBoth(self._ended, request)
 
     def needs_backout(self) -> bool:
-        full = self.standings.full
+        full = self.speeds.full
         if full and self._next_look is None:
             self._set_look()
         return full
@@ -68,15 +68,15 @@ class SharedDownloader(Downloader):
         super().close()
 
     def _ended(self, result: Any, request: Request) -> Any:
-        self.standings.ended(request)
+        self.speeds.ended(request)
         return result
 
     def _answered(self, request: Request) -> None:
-        self.standings.answered(request, self.get_slot_key(request))
+        self.speeds.answered(request, self.get_slot_key(request))
 
     def _set_look(self) -> None:
         """Nobody asks for a request while all places are taken, and time alone may free one."""
-        seconds = self.standings.next_look
+        seconds = self.speeds.next_look
         if seconds < math.inf:
             self._next_look = call_later(seconds, self._look)
 

@@ -18,8 +18,8 @@ from twisted.internet.error import ConnectError, TCPTimedOutError
 
 from lafka.capture.guard import AddressRefused
 from lafka.capture.pulled import NotKept, TakenDown
+from lafka.capture.recording import BadCertificate, BadTls, UnaskedBytes
 from lafka.capture.resolving import trouble_with
-from lafka.capture.taps import BadCertificate, BadTls, UnaskedBytes
 from lafka.capture.verdicts import Verdict
 from lafka.errors import BadHttp, BadUrl, printable
 from lafka.politeness.failures import causes, is_bad_http, is_tls

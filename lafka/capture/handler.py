@@ -13,7 +13,8 @@ every byte on it belongs to one exchange, but for what comes after the end that 
 Scrapy gets only as much of a body as anyone reads from it; the exchange gets all.
 
 What an answer is, is :mod:`lafka.capture.client`'s; which addresses may be asked,
-:mod:`lafka.capture.guard`'s; what Scrapy's settings and signals say, :mod:`lafka.capture.terms`'.
+:mod:`lafka.capture.guard`'s; what Scrapy's settings and signals say,
+:mod:`lafka.capture.request_options`'.
 """
 
 from __future__ import annotations
@@ -30,8 +31,6 @@ from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urldefrag, urlsplit
 
 from OpenSSL import SSL
-from scrapy.core.downloader._idna_patch import _install_twisted_idna_fallbacks
-from scrapy.core.downloader.contextfactory import _load_context_factory_from_settings
 from scrapy.exceptions import (
     DownloadCancelledError,
     DownloadTimeoutError,
@@ -39,23 +38,25 @@ from scrapy.exceptions import (
     ResponseDataLossError,
     StopDownload,
 )
-from scrapy.utils._download_handlers import (
-    get_dataloss_msg,
-    make_response,
-    wrap_twisted_exceptions,
-)
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import CancelledError, FirstError
 from twisted.internet.error import ConnectError, ConnectionDone, ConnectionLost
 
 from lafka.capture.addresses import is_allowed, literal, networks
 from lafka.capture.client.connections import Client
-from lafka.capture.client.requests import asked
+from lafka.capture.client.requests import wire_request
 from lafka.capture.exchanges import Exchange, Spool, Truncated
 from lafka.capture.guard import AddressRefused, GuardedReactor
 from lafka.capture.inflight import InFlight
-from lafka.capture.taps import HEAD_LIMIT, BadTls, HandshakeCut, ReadingLimits, Tap
-from lafka.capture.terms import DownloadTerms, SettingsOfDownloads
+from lafka.capture.recording import HEAD_LIMIT, BadTls, HandshakeCut, ReadingLimits, Tap
+from lafka.capture.request_options import DownloadSettings, RequestOptions
+from lafka.capture.scrapy_private import (
+    get_dataloss_msg,
+    install_idna_fallbacks,
+    load_context_factory,
+    make_response,
+    wrap_twisted_exceptions,
+)
 from lafka.errors import BadHttp, BadUrl
 from lafka.politeness.failures import causes
 from lafka.storage.threads import the_reactor
@@ -115,7 +116,7 @@ class ExactDownloadHandler:
         settings = crawler.settings
         if not settings.getbool("TWISTED_REACTOR_ENABLED"):
             raise NotConfigured(f"{type(self).__name__} requires a Twisted reactor.")
-        _install_twisted_idna_fallbacks()
+        install_idna_fallbacks()
         self._reactor = the_reactor()
         self._clock = clock
         self._allowed = networks(settings.getlist("LAFKA_ALLOWED_NETWORKS"))
@@ -127,11 +128,11 @@ class ExactDownloadHandler:
         self._spool_dir = _spool_dir(settings)
         self._tls_strict = settings.getbool("LAFKA_TLS_STRICT")
         self._bind = settings.get("DOWNLOAD_BIND_ADDRESS")
-        self._settings = SettingsOfDownloads(crawler)
+        self._settings = DownloadSettings(crawler)
         self._in_flight = InFlight.from_crawler(crawler)
         self._client = Client(
             GuardedReactor(self._reactor, self._allowed),
-            _load_context_factory_from_settings(crawler),
+            load_context_factory(crawler),
             kept=settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"),
         )
         self._told_of_loss = False
@@ -159,7 +160,7 @@ class ExactDownloadHandler:
         )
         request.meta[EXCHANGE_KEY] = exchange
         self._judge_url(request)
-        terms = DownloadTerms(self._settings, request)
+        options = RequestOptions(self._settings, request)
         tap = Tap(
             exchange,
             self._limits_of(request),
@@ -168,12 +169,12 @@ class ExactDownloadHandler:
             tls_strict=self._tls_strict,
             sink=request.meta.get(SINK_KEY),
             whole=self.whole,
-            terms=terms,
+            options=options,
         )
         try:
             with self._in_flight.one(tap), wrap_twisted_exceptions():
                 await self._exchange(request, tap)
-            response = self._response(url, tap, terms)
+            response = self._response(url, tap, options)
         except BaseException as error:
             tap.close(_reason_of(error))
             self._tell_of_loss(error, request)
@@ -188,10 +189,10 @@ class ExactDownloadHandler:
         over = tap.watch(self._reactor)
         timeout = tap.limits.whole
         group = request.meta.get(GROUP_KEY, self.group)
-        self._client.ask(asked(request, self._bind, group), tap, timeout)
+        self._client.ask(wire_request(request, self._bind, group), tap, timeout)
         await maybe_deferred_to_future(over)
 
-    def _response(self, url: str, tap: Tap, terms: DownloadTerms) -> Response:
+    def _response(self, url: str, tap: Tap, options: RequestOptions) -> Response:
         """Return what Scrapy gets; ``StopDownload`` where somebody's signal wants that."""
         head, beginning = tap.head, tap.beginning
         assert head is not None
@@ -199,11 +200,11 @@ class ExactDownloadHandler:
         return make_response(
             url=url,
             status=head.status,
-            headers=terms.headers,
+            headers=options.headers,
             body=b"" if beginning is None else beginning.body,
             flags=tap.marks,
-            certificate=terms.certificate,
-            ip_address=terms.address,
+            certificate=options.certificate,
+            ip_address=options.address,
             protocol=head.protocol,
             stop_download=tap.stopped,
         )

@@ -20,7 +20,7 @@ from lafka.storage.stopping import STOPPING
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from lafka.capture.taps import Tap
+    from lafka.capture.recording import Tap
 
 AGAIN = 0.1
 """Seconds until those are given up that have come to wait for their turn meanwhile."""

@@ -71,7 +71,7 @@ class Leftover:
             os.close(fd)
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """One sentence about what stays here; empty where nothing does."""
         if not self.foreign:
             return ""

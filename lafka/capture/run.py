@@ -62,13 +62,13 @@ class RawWriter:
         return await self._keeping.call(work, *args, **kwargs)
 
     async def commit(
-        self, key: Hashable, begin: Callable[[Sequence[W]], Steps[Sequence[T]]], what: W
+        self, key: Hashable, make_steps: Callable[[Sequence[W]], Steps[Sequence[T]]], argument: W
     ) -> T:
-        """Do the steps that *begin* gives for *what* there, side by side with other keys'.
+        """Do the steps that *make_steps* gives for *argument* there, side by side with other keys'.
 
-        *begin* may be given several that go as one: see :class:`lafka.storage.keeper.Commit`.
+        *make_steps* may be given several that go as one: see :class:`lafka.storage.keeper.Commit`.
         """
-        return await self._keeping.commit(key, begin, what)
+        return await self._keeping.commit(key, make_steps, argument)
 
     def as_json(self) -> dict[str, Any]:
         """Return what the run's report says of it: files, bytes, whether some are left."""

@@ -31,19 +31,16 @@ from lafka.archec.records.opening import anew, catch_up, open_records
 from lafka.archec.records.sqlite import NAME
 from lafka.archec.serve.holdings import StoreHoldings
 from lafka.archec.serve.queries import listed, the_id
-from lafka.archec.statistics import is_known, letter
 from lafka.archec.store import tists
 from lafka.cli.base import GroupCommand, GroupVerb
-from lafka.cli.obi import warn_of_inodes
+from lafka.cli.obi import add_to_export, add_to_report, export_store, report, warn_of_inodes
 from lafka.cli.serving import GATEWAY_PORT, serve_holdings
 from lafka.errors import BadArgument, BadPid, BadStore, BadWarc, KeeperError, NotHeld, RecordsAway
 from lafka.papers.archive.archives import Archive, StoredFut
-from lafka.reports.obi_report import ObiReportOptions, answer
 from lafka.runs.sources import store_line
 from lafka.runs.terminals import program
 from lafka.spiders.fobi_arguments import fobi_rules
 from lafka.spiders.obi_settings import store_root, the_records, the_store
-from lafka.storage.outputs import write_output
 from lafka.witness.problems import Severity, StoreProblem
 
 if TYPE_CHECKING:
@@ -112,40 +109,6 @@ def _is_wanted(opts: Namespace, line: dict[str, Any]) -> bool:
     wanted = (opts.kind, opts.archive, opts.series)
     has = (kind, parts[1], parts[2])
     return all(want is None or want == had for want, had in zip(wanted, has, strict=True))
-
-
-def _add_to_report(parser: ArgumentParser) -> None:
-    add = parser.add_argument
-    by = ("archive", "series", "host", "year", "outcome", "code")
-    add("--by", choices=by, default="", help="one table; CSV without it is by archive")
-    add("--archive", metavar="CODE", default="", help="only what is of that RePEc archive")
-    add("--since", metavar="TIME", default="", help="count what appeared, changed, went since")
-    add("--format", choices=("json", "csv", "html"), help="else by the name of FILE; json")
-    add("-o", "--output", metavar="FILE", default="", help="write to FILE, over what is there")
-    add("--top", metavar="N", type=int, default=50, help="rows a table in HTML (50)")
-    add("--mail", metavar="CODE", default="", help="text for the maintainer of that archive")
-
-
-def _report(opts: Namespace, settings: BaseSettings) -> int:
-    if opts.mail:
-        return _mail(opts, settings)
-    asked = ObiReportOptions.of(opts)  # what is wrong is told before anything is read
-    with the_records(settings, the_store(settings)) as records:
-        data = answer(records, asked)
-    write_output(opts.output, [data])
-    return 0
-
-
-def _mail(opts: Namespace, settings: BaseSettings) -> int:
-    if opts.by or opts.archive or opts.since or opts.format or opts.output:
-        raise BadArgument("--mail stands alone: a text on standard output")
-    with the_records(settings, the_store(settings)) as records:
-        code = opts.mail.lower()
-        if not is_known(records, code):
-            raise BadArgument(f"--mail {opts.mail}: the store has no template of that archive")
-        for line in letter(records, code):
-            print(line)
-    return 0
 
 
 def _add_to_serve(parser: ArgumentParser) -> None:
@@ -377,8 +340,14 @@ VERBS = {
     "report": GroupVerb(
         "tell what the store holds, what was lost and whose links rot",
         "lafka archec report --by archive -o report.csv",
-        _add_to_report,
-        _report,
+        add_to_report,
+        report,
+    ),
+    "export": GroupVerb(
+        "write the store, or a part, as WARC files with a CDXJ index, for any replay program",
+        "lafka archec export repec-warcs --archive nbr",
+        add_to_export,
+        export_store,
     ),
     "serve": GroupVerb(
         "serve the store read-only by Memento (RFC 7089), on loopback",

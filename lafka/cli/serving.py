@@ -80,6 +80,7 @@ class ServeCommand(ArchiveCommand):
         add("--replay-port", type=int, default=8001, metavar="N", help="of the bytes of others")
         add("--replayweb-port", type=int, default=8002, metavar="N", help="of ReplayWeb.page")
         add("--host", default="127.0.0.1", metavar="ADDRESS", help="loopback, unless this says so")
+        add("--workers", type=int, default=1, metavar="N", help="processes that answer (1)")
         add("--no-index", action="store_true", help="do not bring the index up to date first")
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
@@ -91,6 +92,8 @@ class ServeCommand(ArchiveCommand):
         assert self.settings is not None
         hosts = self.settings.getlist("LAFKA_WEB_HOSTS")
         self._check(opts, hosts)
+        if not 1 <= opts.workers <= 64:
+            raise BadArgument(f"--workers {opts.workers}: from 1 to 64")
         replayweb = self.settings["LAFKA_WEB_REPLAYWEB"]
         where: Where = Where(
             bind=opts.host, port=opts.port, replay_port=opts.replay_port, hosts=tuple(hosts),
@@ -98,7 +101,7 @@ class ServeCommand(ArchiveCommand):
             replay_origin=self.settings["LAFKA_WEB_REPLAY_ORIGIN"],
             connections=positive(self.settings, "LAFKA_WEB_CONNECTIONS"),
             replayweb=Path(replayweb) if replayweb else None, replayweb_port=opts.replayweb_port,
-            replayweb_origin=self.settings["LAFKA_WEB_REPLAYWEB_ORIGIN"],
+            replayweb_origin=self.settings["LAFKA_WEB_REPLAYWEB_ORIGIN"], workers=opts.workers,
         )  # fmt: skip
         serve(lambda origins: self._site(origins, opts), where, _tell_origins)
 

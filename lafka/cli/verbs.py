@@ -52,6 +52,7 @@ VERBS = {
     "index": Verb(
         "index", "Bring the index up to date: what the archive holds and what came of its links"
     ),
+    "merge": Verb("merge", "Take the papers, feeds and reports of other archives into this one"),
     "obi": Verb("obi", "Write a template or file of the obi store to stdout, or tell its history"),
     "outcomes": Verb("tables", "List how each line of all runs ended at last, with its futs"),
     "parse": Verb(
@@ -60,6 +61,7 @@ VERBS = {
     "persist": Verb(
         "datasets", "Write results of filesets into SQLite or PostgreSQL; the last of a key stays"
     ),
+    "plan": Verb("plan", "Tell how long a list takes with one worker and several; nobody is asked"),
     "rebuild": Verb("mending", "Make suwafs again from their WARCs, all or those of some papers"),
     "recover": Verb("mending", "Copy into paper WARCs what killed runs left in raw/"),
     "repair": Verb(

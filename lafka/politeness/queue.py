@@ -18,9 +18,9 @@ from scrapy.pqueues import (
 )
 from scrapy.utils.asyncio import CallLaterResult, call_later
 
+from lafka.politeness.host_speed import HostSpeed, HostSpeeds
 from lafka.politeness.hosts import Hosts
 from lafka.politeness.retries import RetryAfterMiddleware
-from lafka.politeness.standings import Standing, Standings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,7 +49,7 @@ class HostQueue(DownloaderAwarePriorityQueue):
     same however many slots wait: one that cannot go is looked at again when something changes.
 
     Hosts that are new, or that keep us waiting, have a share of the places where the downloader
-    has ``standings``; beyond it they wait, in turn.
+    has ``speeds`` (HostSpeeds); beyond it they wait, in turn.
     """
 
     def __init__(
@@ -67,8 +67,8 @@ class HostQueue(DownloaderAwarePriorityQueue):
         self._one_slot = self._downloader_interface = _OneSlot(crawler)
         self._downloader = self._one_slot.downloader
         self._hosts = _hosts_of(crawler)
-        standings = getattr(self._downloader, "standings", None)
-        self._standings: Standings = standings or Standings(places=0)
+        speeds = getattr(self._downloader, "speeds", None)
+        self._speeds: HostSpeeds = speeds or HostSpeeds(places=0)
         self._length = sum(len(queue) for queue in self.pqueues.values())
         self._ready: dict[int, OrderedDict[str, None]] = {}  # rank -> slots, next one first
         self._ranks: dict[str, int] = {}  # slot in _ready -> rank
@@ -77,8 +77,8 @@ class HostQueue(DownloaderAwarePriorityQueue):
         self._blocked: list[str] = []  # held, by requests that did not come from here
         # Held, for their share is full: heaps of tickets and slots. A slot keeps its first ticket
         # until it is sent: who has room now is asked more often than room is taken.
-        self._crowded: dict[Standing, list[tuple[int, str]]] = {each: [] for each in Standing}
-        self._crowded_as: dict[str, Standing] = {}
+        self._crowded: dict[HostSpeed, list[tuple[int, str]]] = {each: [] for each in HostSpeed}
+        self._crowded_as: dict[str, HostSpeed] = {}
         self._tickets: dict[str, int] = {}
         self._ticket = count()
         self._sent: dict[Request, str] = {}
@@ -171,24 +171,24 @@ class HostQueue(DownloaderAwarePriorityQueue):
         return live.lastseen + live.delay - monotonic()
 
     def _is_crowded(self, slot: str) -> bool:
-        """Return whether hosts of that standing have all the places that they may have; it waits
+        """Return whether hosts of that speed have all the places that they may have; it waits
         then.
         """
         if self._hosts.set_aside(slot) is not None:
             return False
-        standing = self._standings.standing(slot)
-        if self._standings.room(standing) > 0:
+        speed = self._speeds.speed(slot)
+        if self._speeds.room(speed) > 0:
             return False
         ticket = self._tickets.setdefault(slot, next(self._ticket))
-        heapq.heappush(self._crowded[standing], (ticket, slot))
-        self._crowded_as[slot] = standing
+        heapq.heappush(self._crowded[speed], (ticket, slot))
+        self._crowded_as[slot] = speed
         self._held.add(slot)
         return True
 
     def _let_rise(self, slot: str) -> None:
-        """Let a slot go that waits for a share, and has another standing by now."""
-        standing = self._crowded_as.get(slot)
-        if standing is not None and standing is not self._standings.standing(slot):
+        """Let a slot go that waits for a share, and has another speed by now."""
+        speed = self._crowded_as.get(slot)
+        if speed is not None and speed is not self._speeds.speed(slot):
             del self._crowded_as[slot]
             self._held.discard(slot)
 
@@ -220,11 +220,11 @@ class HostQueue(DownloaderAwarePriorityQueue):
         now = monotonic()
         while self._timers and self._timers[0][0] <= now:
             changed.append(heapq.heappop(self._timers)[1])
-        for standing, waiting in self._crowded.items():
-            room = self._standings.room(standing) if waiting else 0
+        for speed, waiting in self._crowded.items():
+            room = self._speeds.room(speed) if waiting else 0
             while waiting and room > 0:
                 slot = heapq.heappop(waiting)[1]
-                if self._crowded_as.get(slot) is standing:  # not let go, or waiting twice
+                if self._crowded_as.get(slot) is speed:  # not let go, or waiting twice
                     del self._crowded_as[slot]
                     changed.append(slot)
                     room -= 1
@@ -237,7 +237,7 @@ class HostQueue(DownloaderAwarePriorityQueue):
         """Have the engine ask again when the first timer is due: its own heartbeat is 5 s."""
         due = self._timers[0][0] if self._timers else math.inf
         if self._crowded_as:
-            due = min(due, monotonic() + self._standings.next_look)
+            due = min(due, monotonic() + self._speeds.next_look)
         if due == math.inf:
             return
         if self._wake_up and self._wake_up[0] <= due:

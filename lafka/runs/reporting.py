@@ -69,12 +69,12 @@ class Summed(Protocol):
 class RunReports:
     """Keeps ``runs/<run>.json`` for a spider that has begun a run (docs/formats.md).
 
-    What the spider has to say in it is a mapping: its method ``told`` gives it at the start, and
-    :meth:`tell` takes more. Where that speaks of a ``list``, the run is done only when the list was
-    read as a ``whole`` and each of its ``lines`` has one in the outcome feed. ``tally`` counts
-    those that are on the disk. Its method ``heard``, where it has one, is called with each line of
-    the feed that is, in the feed's thread; ``summary``, in a thread too, makes of the closing
-    report what stands under that key, and the lines that are told at the end, whatever the end.
+    What the spider has to say in it is a mapping: its method ``report_fields`` gives it at the
+    start, and :meth:`tell` takes more. Where that speaks of a ``list``, the run is done only when
+    the list was read as a ``whole`` and each of its ``lines`` has one in the outcome feed.
+    ``tally`` counts those that are on the disk. Its method ``heard``, where it has one, is called
+    with each line of the feed that is, in the feed's thread; ``summary``, in a thread too, makes of
+    the closing report what stands under that key, and the lines that are logged at the end.
     """
 
     def __init__(self, crawler: Crawler, run: Run) -> None:
@@ -83,7 +83,7 @@ class RunReports:
         self._run = run
         self._threads = Threads("lafka-report", 1)
         self._report: OpenReport | None = None
-        self._told: dict[str, Any] = {}
+        self._fields: dict[str, Any] = {}
         self._begun = monotonic()
         self._running = False
         self._reason = ""
@@ -102,8 +102,8 @@ class RunReports:
         return extension
 
     async def spider_opened(self, spider: Spider) -> None:
-        told = getattr(spider, "told", None)
-        self._told = dict(told()) if told else {}
+        report_fields = getattr(spider, "report_fields", None)
+        self._fields = dict(report_fields()) if report_fields else {}
         self.tally.heard = getattr(spider, "heard", None)
         self._summarise = getattr(spider, "summary", None)
         try:
@@ -124,7 +124,7 @@ class RunReports:
                 "finished": None,
                 "host": socket.gethostname(),
                 "process_id": os.getpid(),
-                **self._told,
+                **self._fields,
                 "settings": settings_told(self._crawler.settings),
                 "versions": versions(),
             },
@@ -132,7 +132,7 @@ class RunReports:
 
     async def tell(self, values: Mapping[str, Any]) -> None:
         """Put *values* into the report, beside and over what was told before."""
-        self._told.update(values)
+        self._fields.update(values)
         if self._report is not None:
             await self._threads.run(self._report.save, **values)
 
@@ -173,7 +173,7 @@ class RunReports:
         retries = self._crawler.get_downloader_middleware(RetryAfterMiddleware)
         troubles = [str(t) for t in map(stats.get_value, _TROUBLES) if t]
         told = self.tally.as_json()
-        of = self._told.get("list")
+        of = self._fields.get("list")
         all_told = of is None or (of["whole"] and told["lines"] == of["lines"])
         return {
             "finished": dates.to_seconds(datetime.now(UTC)),
@@ -220,8 +220,9 @@ class RunReports:
 
 
 def _sentence(values: Mapping[str, Any]) -> str:
-    of = values.get("list", {}).get("lines")
+    of, shard = (values.get("list", {}).get(name) for name in ("lines", "shard"))
     lines = f"{values['lines']:,}{'' if of is None else f' of {of:,}'} lines"
+    lines += f" of shard {shard}" if shard else ""
     then = "" if values["done"] else "; the same command goes on"
     return f"The run {values['run']} ends, {values['reason']}: {lines} have their outcome{then}"
 

@@ -156,18 +156,20 @@ def reports(root: Path) -> Iterator[Report | BadReport]:
             continue
 
 
-def last_of_list(root: Path, path: str, *, before: str) -> Report | None:
-    """The report of the last run before *before* that read lines of the list at *path*.
+def last_of_list(root: Path, of_list: Mapping[str, Any], *, before: str) -> Report | None:
+    """The report of the last run before *before* that read lines of the list, or shard, *of_list*.
 
     None where there is none, or the list was standard input. A report that is none is passed over.
     """
-    for name in reversed(_paths(root) if path != "-" else []):
+    wanted = of_list["path"], of_list.get("shard")
+    for name in reversed(_paths(root) if of_list["path"] != "-" else []):
         if name.name.removesuffix(SUFFIX) >= before:
             continue
         with suppress(BadReport, FileNotFoundError, StorageTrouble):
             report = Report.load(name)
             of = report.values.get("list")
-            if isinstance(of, dict) and of.get("path") == path and _has_lines(name):
+            is_same = isinstance(of, dict) and (of.get("path"), of.get("shard")) == wanted
+            if is_same and _has_lines(name):
                 return report
     return None
 

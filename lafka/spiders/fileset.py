@@ -21,7 +21,7 @@ from lafka.errors import BadList, Stopped, StorageTrouble
 from lafka.filesets.archive.filesets import FilesetRecovery, Filesets, recover
 from lafka.filesets.archive.index import HitIndex
 from lafka.filesets.bundles.children import BundleChildren
-from lafka.filesets.crawling.arguments import ARGUMENTS, GUESTS, Arguments, Sizes
+from lafka.filesets.crawling.arguments import ARGUMENTS, Arguments, Sizes
 from lafka.filesets.crawling.brokers import Brokers
 from lafka.filesets.crawling.ingests import Ingest
 from lafka.filesets.crawling.lines import ALONE, MOST, Attempts, LineCount, RequestLine, bad_result
@@ -37,7 +37,7 @@ from lafka.papers import Archive
 from lafka.runs import validation
 from lafka.runs.feed import add_outcome_feed
 from lafka.runs.progress import Aim
-from lafka.runs.sources import archive_line
+from lafka.runs.sources import GUESTS, archive_line
 from lafka.spiders.loading import user_agent
 from lafka.spiders.road import leave_off
 from lafka.storage.stopping import (
@@ -160,7 +160,7 @@ class FilesetSpider(Spider):
             dry=arguments.dry,
         )
 
-    def told(self) -> dict[str, Any]:
+    def report_fields(self) -> dict[str, Any]:
         """Return what the run's report says of this crawl."""
         given = {name: self.__dict__[name] for name in ARGUMENTS if name in self.__dict__}
         return {"job": self.__dict__.get(GUESTS[0]), "arguments": given}

@@ -17,6 +17,7 @@ from twisted.python.failure import Failure
 
 from lafka.archec.files.fobi_recovery import Obis, recover_fobis
 from lafka.archec.files.fobi_store import FobiKeeper, Got
+from lafka.archec.files.fobi_summary import HELD, FobiGroup, FobiSummary, FobiTally
 from lafka.archec.files.fobi_thread import FobiThread
 from lafka.archec.files.fobis import Choice, DueFobis, FobiForm, FobiLine, is_trusted
 from lafka.archec.records import Kind
@@ -33,8 +34,9 @@ from lafka.items import FOBI_FIELDS, FobiItem
 from lafka.politeness.feeder import HostFeeder
 from lafka.runs import validation
 from lafka.runs.feed import add_outcome_feed
-from lafka.runs.sources import archive_line
-from lafka.spiders.fobi_arguments import ARGUMENTS, GUESTS, choice_of, due_lines, fobi_rules
+from lafka.runs.progress import Aim
+from lafka.runs.sources import GUESTS, archive_line
+from lafka.spiders.fobi_arguments import ARGUMENTS, choice_of, due_lines, fobi_rules
 from lafka.spiders.obi_settings import INODES_LOW, the_records, the_store
 from lafka.spiders.road import RoadSpider
 from lafka.storage.folders import make_folders
@@ -69,6 +71,7 @@ class FobiSpider(RoadSpider[FobiLine]):
 
     name = "fobi"
     store_setting = "LAFKA_OBJECT_STORE"
+    aim = Aim("files", frozenset(map(str, HELD)), "files")
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -124,6 +127,7 @@ class FobiSpider(RoadSpider[FobiLine]):
         self.database = ""
         self._owners = 0
         self._more = 0
+        self._tally = FobiTally()
 
     def keeping(self, release: Callable[[int], object]) -> FobiThread:
         """A thread that stores what killed runs left, then what it is given; *release* as there."""
@@ -185,13 +189,25 @@ class FobiSpider(RoadSpider[FobiLine]):
         ask = meta.get(ASKED_KEY)
         return ask.line.number if isinstance(ask, FobiAsk) else None
 
-    def told(self) -> dict[str, Any]:
+    def report_fields(self) -> dict[str, Any]:
         given = {name: self.given[name] for name in ARGUMENTS if name in self.given}
         return {
             "job": self.given.get(GUESTS[0]),
             "list": {"path": str(self.store.root.absolute()), "whole": False, "lines": None},
             "arguments": given,
         }
+
+    def heard(self, item: dict[str, Any]) -> None:
+        """Count a line of the outcome feed that is on the disk, in the feed's thread."""
+        self._tally.add(item)
+
+    def summary(self, values: Mapping[str, Any]) -> FobiSummary:
+        """Return what came of the run whose closing report is *values*."""
+        return FobiSummary.of(values, self._tally, self.store.root)
+
+    @staticmethod
+    def group_of(outcome: str) -> str:
+        return str(FobiGroup.of(outcome))
 
     # Answers ----------------------------------------------------------------------------------
 

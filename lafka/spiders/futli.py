@@ -30,7 +30,7 @@ from lafka.errors import (
 )
 from lafka.items import TrailItem, held_entry, item_of
 from lafka.papers.archive.archives import Archive
-from lafka.papers.crawling.arguments import ARGUMENTS, GUESTS, FutliArguments
+from lafka.papers.crawling.arguments import ARGUMENTS, FutliArguments
 from lafka.papers.crawling.captures import ASK_KEY, capture_of, page_of
 from lafka.papers.crawling.heldlines import HeldLines
 from lafka.papers.crawling.insides import FutReaders, can_look
@@ -47,7 +47,7 @@ from lafka.runs import validation
 from lafka.runs.feed import SyncedLines, add_outcome_feed
 from lafka.runs.progress import ENDED_ASIDE, is_counted_alone
 from lafka.runs.reports import ListDigest
-from lafka.runs.sources import archive_line
+from lafka.runs.sources import GUESTS, archive_line
 from lafka.spiders.road import RoadSpider
 from lafka.storage.threads import Threads
 from lafka.warc.format import dates
@@ -58,6 +58,10 @@ if TYPE_CHECKING:
 
     from lafka.papers.archive.suwafs import Fut
 
+ALONE = (
+    "Each host of the list is asked by one shard alone, but a redirect may lead to a host that"
+    " another shard asks at the same time"
+)
 GO_ON = 10
 """Priority of the requests of trails in progress: they go before new starts."""
 
@@ -104,6 +108,8 @@ class FutliSpider(RoadSpider[Line]):
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.arguments = arguments
         spider.archive = arguments.archive()
+        if arguments.shard and arguments.shard.count > 1:
+            logger.warning(ALONE)
         if settings.get("LOG_FILE"):
             logger.info(archive_line(settings))
         spider.run = Run.begin(crawler, spider.archive.root, gateway=arguments.legacy)
@@ -171,7 +177,9 @@ class FutliSpider(RoadSpider[Line]):
         """The list, opened at its first line: so the feeder meets whatever ends it."""
         name = "standard input" if self.arguments.input == "-" else self.arguments.input
         scheme = self.archive.scheme
-        yield from hopeful(name, self.arguments.lines(scheme, seen.add), scheme)
+        lines = hopeful(name, self.arguments.lines(scheme, seen.add), scheme)
+        shard = self.arguments.shard
+        yield from filter(shard.holds, lines) if shard else lines
 
     async def started(self, lines: list[Line]) -> list[Request | TrailItem]:
         verdicts = await self._threads.run(lambda: [self._verdict(line) for line in lines])
@@ -222,7 +230,7 @@ class FutliSpider(RoadSpider[Line]):
         self.places.begin(line)
         return [started async for started in self._go_on(trail)]
 
-    def told(self) -> dict[str, Any]:
+    def report_fields(self) -> dict[str, Any]:
         given = {name: self.__dict__[name] for name in ARGUMENTS if name in self.__dict__}
         path = str(given.get("input", "-"))
         return {
@@ -233,6 +241,7 @@ class FutliSpider(RoadSpider[Line]):
                 "lines": None,
                 "bytes": None,
                 "sha256": None,
+                **({"shard": given["shard"]} if given.get("shard") else {}),
             },
             "arguments": given,
         }

@@ -135,7 +135,7 @@ class RoadSpider(Spider, Generic[AnyLine]):
         """The number of the line that the request with this meta is for."""
 
     @abstractmethod
-    def told(self) -> dict[str, Any]:
+    def report_fields(self) -> dict[str, Any]:
         """Return what the run's report says of this crawl (docs/formats.md, "The report
         of a run").
         """
@@ -197,7 +197,7 @@ class RoadSpider(Spider, Generic[AnyLine]):
     async def tell_of_list(self, found: Mapping[str, Any]) -> None:
         """Put into the run's report what was *found* of its list."""
         if reports := self.crawler.get_extension(RunReports):
-            await reports.tell({"list": self.told()["list"] | found})
+            await reports.tell({"list": self.report_fields()["list"] | found})
 
     async def _woken(self, feeder: HostFeeder[AnyLine]) -> None:
         """Wait until a host gets idle or a trail ends, or for more of the list to be loaded."""

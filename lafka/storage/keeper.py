@@ -15,7 +15,6 @@ for a lock while others wait for what it has (docs/adr/0021-the-keeper.md).
 
 from __future__ import annotations
 
-import resource
 import sys
 import threading
 from collections import deque
@@ -28,6 +27,11 @@ from typing import Any, Generic, TypeVar
 
 from lafka.errors import StorageTrouble
 from lafka.storage.steps import FileLock, LongStep, Step, Steps
+
+try:
+    import resource
+except ImportError:  # Windows, where an archive can be read
+    resource = None  # type: ignore[assignment]
 
 T = TypeVar("T")
 
@@ -58,13 +62,13 @@ class Call(Generic[T]):
 class Commit(Generic[T]):
     """Work in steps, side by side with that of other keys; ``result`` or ``error`` as above.
 
-    *begin* gives the steps for the ``what`` of this commit and of others that wait, of this key
-    and with the same *begin*, in order; what comes of the steps are their results, in this order.
+    *make_steps* gives the steps for the ``argument`` of this commit and of others that wait, of
+    this key and with the same *make_steps*, in order; what comes of the steps are their results.
     """
 
     key: Hashable
-    begin: Callable[[Sequence[Any]], Steps[Sequence[T]]]
-    what: Any = None
+    make_steps: Callable[[Sequence[Any]], Steps[Sequence[T]]]
+    argument: Any = None
     result: T | None = None
     error: BaseException | None = None
     since: float = field(default_factory=monotonic)
@@ -86,7 +90,7 @@ class _Going:
 
     def joined(self, commit: Commit[Any]) -> bool:
         """Return whether *commit* goes with these; they have not begun."""
-        fits = len(self.commits) < JOINED_MAX and commit.begin == self.commits[0].begin
+        fits = len(self.commits) < JOINED_MAX and commit.make_steps == self.commits[0].make_steps
         if fits:
             self.commits.append(commit)
         return fits
@@ -95,7 +99,9 @@ class _Going:
         """Go to the next step; *error* is what the last one raised."""
         try:
             if self._steps is None:
-                self._steps = self.commits[0].begin([commit.what for commit in self.commits])
+                self._steps = self.commits[0].make_steps(
+                    [commit.argument for commit in self.commits]
+                )
             self.step = self._steps.throw(error) if error else next(self._steps)
         except StopIteration as end:
             self.step = None
@@ -135,12 +141,12 @@ class _Shared:
 class Keeper:
     """One thread, begun with its first work.
 
-    *told* gets works that have ended, in that thread. *syncers*: threads that do steps side by
+    *on_done* gets works that have ended, in that thread. *syncers*: threads that do steps side by
     side.
     """
 
-    def __init__(self, told: Callable[[Sequence[Work]], object], *, syncers: int = 4) -> None:
-        self._told = told
+    def __init__(self, on_done: Callable[[Sequence[Work]], object], *, syncers: int = 4) -> None:
+        self._on_done = on_done
         self._batch_max = batch_max()
         self._most = syncers
         self._syncers = ThreadPoolExecutor(syncers, thread_name_prefix="lafka-sync")
@@ -195,7 +201,7 @@ class Keeper:
         if self._ended:
             ended, self._ended = self._ended, []
             self._open.difference_update(ended)
-            self._told(ended)
+            self._on_done(ended)
 
     def _give_up(self, error: BaseException) -> None:
         """A fault of ours: nobody shall wait for ever."""
@@ -387,6 +393,8 @@ class Keeper:
 
 def open_files_max() -> int:
     """Return how many files this process may have open."""
+    if resource is None:
+        return sys.maxsize
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return sys.maxsize if files == resource.RLIM_INFINITY else files
 

@@ -73,7 +73,7 @@ class Keeping:
     """
 
     def __init__(self, syncers: int = 4) -> None:
-        self._keeper = Keeper(self._told_in_thread, syncers=syncers)
+        self._keeper = Keeper(self._on_done, syncers=syncers)
         self._promises: dict[Work, _Promise] = {}
         self._waiting: list[Work] = []
         self._from_thread: Callable[..., object] | None = None
@@ -87,15 +87,15 @@ class Keeping:
         return result
 
     async def commit(
-        self, key: Hashable, begin: Callable[[Sequence[W]], Steps[Sequence[T]]], what: W
+        self, key: Hashable, make_steps: Callable[[Sequence[W]], Steps[Sequence[T]]], argument: W
     ) -> T:
-        """Return what comes of the steps that *begin* gives for *what*, side by side with other
-        keys'.
+        """Return what comes of the steps that *make_steps* gives for *argument*, side by side
+        with other keys'.
 
-        *begin* may be given several that go as one: see :class:`lafka.storage.keeper.Commit`.
+        *make_steps* may be given several that go as one: see :class:`lafka.storage.keeper.Commit`.
         Else as for :meth:`call`.
         """
-        result: T = await self._put(Commit(key=key, begin=begin, what=what))
+        result: T = await self._put(Commit(key=key, make_steps=make_steps, argument=argument))
         return result
 
     def _put(self, work: Work) -> Awaitable[Any]:
@@ -127,7 +127,7 @@ class Keeping:
                 work.error = error
             self._tell(works)
 
-    def _told_in_thread(self, works: Sequence[Work]) -> None:
+    def _on_done(self, works: Sequence[Work]) -> None:
         assert self._from_thread is not None
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self._from_thread(self._tell, works)

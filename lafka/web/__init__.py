@@ -11,6 +11,7 @@ API, the second the bytes of others. A third has ReplayWeb.page, where the opera
 ``telling``   what pages and API tell of a paper, a run, a host: frozen values from the index
 ``held``      PDFs by Range straight from the WARC, paper WARCs, WACZ made as it is sent
 ``splaps``    archived pages, shut in: a neutral copy, no script, no request
+``neutral``   how that copy is made, in child processes with bounds
 ``captures``  captures by URL and time, from the index of paper WARCs
 ``mementos``  TimeGate, mementos, TimeMaps (RFC 7089)
 ``replayweb`` ReplayWeb.page, another's program, at an origin of its own

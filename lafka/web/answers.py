@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Mapping
 from typing import Any
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from lafka.errors import printable
@@ -70,6 +72,24 @@ def for_replayweb(pages_at: str) -> dict[str, str]:
         "Cross-Origin-Resource-Policy": "same-origin",
         "X-DNS-Prefetch-Control": "off",
     }
+
+
+_TEXTS = ("text/", "application/json", "application/link-format", "application/atom+xml")
+_LEAST = 1024
+
+
+def compress(request: Request, response: Response) -> None:
+    """Compress *response* by gzip where that helps: text of ours, of no secret, asked for so."""
+    kind = response.headers.get("content-type", "")
+    is_text = kind.startswith(_TEXTS) and len(getattr(response, "body", b"")) > _LEAST
+    marked = {"accept-ranges", "content-encoding"}.intersection(response.headers)
+    if not is_text or marked or response.headers.get("cache-control") == "no-store":
+        return
+    response.headers.add_vary_header("Accept-Encoding")
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        response.body = gzip.compress(bytes(response.body), 6, mtime=0)
+        response.headers["Content-Encoding"] = "gzip"
+        response.headers["Content-Length"] = str(len(response.body))
 
 
 def told(status: int, sentence: str, **headers: str) -> Response:

@@ -36,7 +36,11 @@ LONGEST_TARGET = 16 << 10
 HEADERS_MAX = 100
 RETRY = "30"
 """Seconds after which it is worth asking for what could not be read."""
+_ANY = re.compile(".*", re.DOTALL)
 _THREADS = 8
+_SLOW_THREADS = 4
+_SLOW_WAITING = 12
+"""Questions that may take seconds and wait for a thread; who comes then is told to come again."""
 
 logger = logging.getLogger(__name__)
 
@@ -49,12 +53,13 @@ class OriginRoutes:
     """Routes of one origin: patterns over the whole raw path, the first that fits.
 
     *headers* are on every answer that does not have them; *refused* makes the answer that is told
-    with a status.
+    with a status. *slow*: handlers that read what is foreign, or much of the index.
     """
 
     routes: Sequence[tuple[re.Pattern[str], Handler]]
     headers: Mapping[str, str]
     refused: Refusal
+    slow: frozenset[Handler] = frozenset()
 
 
 class Web:
@@ -67,32 +72,51 @@ class Web:
         self._origins = dict(origins)
         self._hosts = frozenset(host.lower() for host in hosts)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="lafka-web")
+        self._slow = ThreadPoolExecutor(_SLOW_THREADS, thread_name_prefix="lafka-web-slow")
+        self._slow_count = 0
 
     def close(self) -> None:
         self._threads.shutdown()
+        self._slow.shutdown()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         request = Request(scope)
         origin = self._origins[scope["server"][1]]
-        loop = asyncio.get_running_loop()
-        answer = partial(self._answered, origin, request)
-        response = await loop.run_in_executor(self._threads, answer)
+        response = await self._response(origin, request)
         headers = {"Retry-After": RETRY} if response.status_code == 503 else {}
         for name, value in {**origin.headers, **headers}.items():
             response.headers.setdefault(name, value)
+        answers.compress(request, response)
         try:
             await response(scope, receive, within(send))
         except TimeoutError:
             logger.info("hung up on a client that took nothing")
 
-    def _answered(self, origin: OriginRoutes, request: Request) -> Response:
+    async def _response(self, origin: OriginRoutes, request: Request) -> Response:
+        """The answer, made in a thread; what may take seconds has few of its own."""
         refused = self._refused(request)
         if refused is not None:
             return answers.told(refused[0], refused[1], **refused[2])
+        loop = asyncio.get_running_loop()
+        handler, found = _routed(origin, request)
+        answer = partial(self._answered, origin, request, handler, found)
+        if handler not in origin.slow:
+            return await loop.run_in_executor(self._threads, answer)
+        if self._slow_count >= _SLOW_THREADS + _SLOW_WAITING:
+            return origin.refused(request, 503, "too much is asked for at once: come again")
+        self._slow_count += 1
         try:
-            return self._routed(origin, request)
+            return await loop.run_in_executor(self._slow, answer)
+        finally:
+            self._slow_count -= 1
+
+    def _answered(
+        self, origin: OriginRoutes, request: Request, handler: Handler, found: re.Match[str]
+    ) -> Response:
+        try:
+            return handler(request, found)
         except LafkaError as error:
             status = _status(error)
             if status == 503:
@@ -101,13 +125,6 @@ class Web:
         except (WarcError, OSError) as error:
             logger.error("%s: %s", _shown(request), error)
             return origin.refused(request, 503, _sentence(error))
-
-    def _routed(self, origin: OriginRoutes, request: Request) -> Response:
-        path = request.scope["raw_path"].decode("latin-1")
-        for pattern, handler in origin.routes:
-            if found := pattern.fullmatch(path):
-                return handler(request, found)
-        raise NotHeld("no such page")
 
     def _refused(self, request: Request) -> tuple[int, str, dict[str, str]] | None:
         """Return status, sentence and headers for what is not asked as it has to be."""
@@ -123,6 +140,17 @@ class Web:
         if len(request.scope["headers"]) > HEADERS_MAX:
             return 431, f"more than {HEADERS_MAX} headers", {}
         return None
+
+
+def _routed(origin: OriginRoutes, request: Request) -> tuple[Handler, re.Match[str]]:
+    path = request.scope["raw_path"].decode("latin-1")
+    routes = (*origin.routes, (_ANY, _no_page))
+    tried = ((handler, pattern.fullmatch(path)) for pattern, handler in routes)
+    return next((handler, found) for handler, found in tried if found)
+
+
+def _no_page(request: Request, found: re.Match[str]) -> Response:  # noqa: ARG001
+    raise NotHeld("no such page")
 
 
 def _status(error: LafkaError) -> int:

@@ -10,15 +10,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
 from itertools import islice
+from typing import Literal
 from urllib.parse import quote
 
 from lafka.errors import BadArgument, BadPid, NotHeld
 from lafka.papers import Pid
 from lafka.warc import Entry, StoredRecord, Volume
 from lafka.warc.indexes.sqlite import SqliteIndex
-from lafka.web.site import Site
+from lafka.web.site import Site, Withheld
 
 _TYPES = ("response", "revisit", "resource")
+Known = dict[str, Pid | Literal[False] | None]
+"""Papers by volume: False for one that is withheld, None for what is no paper's."""
 MOST = 100_000
 """Captures of a URL that are looked at."""
 
@@ -68,31 +71,35 @@ class Captures:
             index.close()
 
     def of(self, url: str) -> list[Captured]:
-        """Captures of *url*, oldest first, one a second; those withheld are left out."""
-        captured = partial(self.captured, known={})
+        """Captures of *url*, oldest first, one a second; ``NotHeld``, ``Withheld``."""
+        known: Known = {}
+        captured = partial(self.captured, known=known)
         index = self._site.captures_index()
         with index.moment():
             entries = index.search(url=url, types=_TYPES)
             found = [*islice(filter(None, map(captured, entries)), MOST)]
+        if not found:
+            if False in known.values():
+                raise Withheld("withheld")
+            raise NotHeld("no capture of this URL is here")
         by_second = {one.time: one for one in sorted(found, key=lambda one: one.entry.time)}
         return [by_second[time] for time in sorted(by_second)]
 
-    def captured(self, entry: Entry, known: dict[str, Pid | None]) -> Captured | None:
+    def captured(self, entry: Entry, known: Known) -> Captured | None:
         """*entry* with its paper; None where it is withheld, undated, or of no paper.
 
-        *known*: papers by volume, as far as one question has met them.
+        *known* grows by the volumes that one question meets.
         """
         if entry.date is None or entry.offset is None:
             return None
         if entry.volume not in known:
             pid = self._pid(entry)
-            is_open = pid is not None and not self._site.is_withheld(pid)
-            known[entry.volume] = pid if is_open else None
-        pid = known[entry.volume]
-        if pid is None:
+            is_withheld = pid is not None and self._site.is_withheld(pid)
+            known[entry.volume] = False if is_withheld else pid
+        if not (paper := known[entry.volume]):
             return None
         time = entry.date.datetime.replace(microsecond=0)
-        return Captured(entry=entry, pid=pid, time=time)
+        return Captured(entry=entry, pid=paper, time=time)
 
     def _pid(self, entry: Entry) -> Pid | None:
         name = self._name(entry)

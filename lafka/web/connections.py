@@ -33,6 +33,9 @@ LINES_MAX = 1000
 HEAD_SECONDS = 20.0
 _END = re.compile(rb"\n\r?\n")
 _TARGET = re.compile(rb"[!-~]+")
+_ABSOLUTE = re.compile(rb"https?://([^/?#]+)", re.IGNORECASE)
+_METHOD = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+(?= )")
+_KNOWN = (b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"OPTIONS", b"PATCH", b"CONNECT", b"TRACE")
 _NO_SENDFILE = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 """A disk whose files the kernel does not send."""
 _INVALID = "Invalid HTTP request received."
@@ -114,6 +117,8 @@ class PatientProtocol(HttpToolsProtocol):
             self._searched = max(0, end - 2)
         else:
             head = bytes(self._came[:end])
+            if (method := _METHOD.match(head)) and method[0] not in _KNOWN:
+                head = b"POST" + head[method.end() :]  # refused as that is; the parser knows few
             del self._came[:end]
             self._searched = 0
             super().data_received(head)
@@ -135,6 +140,10 @@ class PatientProtocol(HttpToolsProtocol):
             raise ValueError("not one Host")
         self.url = b"/"
         super().on_headers_complete()
+        if absolute := _ABSOLUTE.match(target):  # RFC 9112, 3.2.2: its host is the one that counts
+            target = target[absolute.end() :]
+            target = target if target.startswith(b"/") else b"/" + target
+            self.headers[:] = [(n, absolute[1] if n == b"host" else v) for n, v in self.headers]
         path, _, query = target.partition(b"?")
         self.scope["raw_path"], self.scope["query_string"] = path, query
         self.scope["path"] = unquote(path.decode("ascii"))

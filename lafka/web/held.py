@@ -13,7 +13,7 @@ import re
 import threading
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from urllib.parse import unquote
 
@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from lafka.errors import BadPid, NotHeld
+from lafka.memento.values import http_date
 from lafka.papers import Fut, Pid, package
 from lafka.warc.converting.packing import stream
 from lafka.warc.format.dates import WarcDate
@@ -37,12 +38,16 @@ _SUFFIX = re.compile(r"\.warc\Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stretch:
-    """``size`` bytes at ``start`` of the open file ``fd``, tagged ``etag``, with its quotes."""
+    """``size`` bytes at ``start`` of the open file ``fd``, tagged ``etag``, with its quotes.
+
+    ``modified``: since when they are so.
+    """
 
     fd: int
     start: int
     size: int
     etag: str
+    modified: datetime | None = None
 
 
 class BytesOrigin:
@@ -64,12 +69,12 @@ class BytesOrigin:
         if query.get("verify") and (wrong := _differs(fd, fut)):
             os.close(fd)
             return told(409, wrong)
-        stretch = Stretch(fd=fd, start=fut.s, size=fut.l, etag=f'"{fut.digest}"')
+        modified = WarcDate.parse(at).datetime.replace(microsecond=0)
+        stretch = Stretch(fd=fd, start=fut.s, size=fut.l, etag=f'"{fut.digest}"', modified=modified)
         is_fixed = time is not None and at.removesuffix("Z") == time
         headers = {
             "Content-Type": "application/pdf",
             "Content-Disposition": f"inline; filename*=UTF-8''{name_of(pid)}.pdf",
-            "Last-Modified": _http_date(at),
             "Cache-Control": "private, max-age=31536000, immutable" if is_fixed else "no-cache",
         }
         return sent(request, stretch, headers)
@@ -116,7 +121,7 @@ class BytesOrigin:
             "ETag": f'W/"{suwaf.chain}-{suwaf.end}"',
         }
         if request.method == "HEAD":
-            return Response(headers=headers)
+            return StreamingResponse(_nothing(), headers=headers)  # its length is not known
         made = self._site.piece(pid)
         return StreamingResponse(
             _written(lambda sink: stream(made, sink, package(str(pid)))), headers=headers
@@ -141,8 +146,11 @@ def _differs(fd: int, fut: Fut) -> str:
 
 def sent(request: Request, stretch: Stretch, headers: dict[str, str]) -> Response:
     """Return what *request* gets of *stretch*, whose descriptor is closed whatever comes of it."""
-    answer = ranges.answer(request.headers, stretch.etag, stretch.size)
+    answer = ranges.answer(request.headers, stretch.etag, stretch.size,
+                           modified=stretch.modified, method=request.method)  # fmt: skip
     headers |= {"ETag": stretch.etag, "Accept-Ranges": "bytes"}
+    if stretch.modified:
+        headers["Last-Modified"] = http_date(stretch.modified)
     if answer.content_range:
         headers["Content-Range"] = answer.content_range
     length = answer.end - answer.start
@@ -171,6 +179,11 @@ async def _read(fd: int, start: int, end: int) -> AsyncIterator[bytes]:
             return  # it was cut meanwhile: the length that was told shows it
         start += len(data)
         yield data
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    return
+    yield b""
 
 
 class _Gone(Exception):
@@ -222,8 +235,3 @@ def name_of(pid: Pid) -> str:
     plain = str(pid).encode("ascii", "replace").decode()
     kept = re.sub(r"[^A-Za-z0-9._-]+", "_", plain)
     return kept[:150] or "paper"
-
-
-def _http_date(time: str) -> str:
-    date: datetime = WarcDate.parse(time).datetime.astimezone(UTC)
-    return date.strftime("%a, %d %b %Y %H:%M:%S GMT")

@@ -17,7 +17,7 @@ from lafka.memento import values as memento
 from lafka.memento.values import Memento, Original, TimeMapPage
 from lafka.web.captures import Captured, Captures, padded
 from lafka.web.site import Site
-from lafka.web.splaps import described, handed_on
+from lafka.web.splaps import handed_on
 
 PREFIX = "/web"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -41,7 +41,7 @@ class Mementos:
             time = memento.read_http_date(text) if text is not None else None
         except ValueError as error:
             raise BadArgument(f"Accept-Datetime: {error}") from None
-        original = self._original(url, self._of(url))
+        original = self._original(url, self._captures.of(url))
         chosen = memento.nearest(original.mementos, time)
         headers = {"Vary": "accept-datetime", "Link": memento.gate_links(original)}
         return Response(status_code=302, headers={**headers, "Location": chosen.uri})
@@ -49,7 +49,7 @@ class Mementos:
     def memento(self, request: Request, found: re.Match[str]) -> Response:
         """The payload of a capture; at another second a redirect to the nearest one."""
         url = whole(request, found["url"])
-        captures = self._of(url)
+        captures = self._captures.of(url)
         original = self._original(url, captures)
         wanted = _time(found["time"])
         exact = next((one for one in captures if one.time == wanted), None)
@@ -57,17 +57,17 @@ class Mementos:
             near = memento.nearest(original.mementos, wanted)
             return Response(status_code=302, headers={"Location": near.uri})
         own = next(one for one in original.mementos if one.time == exact.time)
-        response = self._payload(exact)
+        response = self._payload(request, exact)
         response.headers["Memento-Datetime"] = memento.http_date(exact.time)
         response.headers["Link"] = memento.memento_links(original, own)
         return response
 
     def timemap(self, request: Request, found: re.Match[str]) -> Response:
-        """A page of the TimeMap, in link-format or JSON."""
+        """A page of the TimeMap, in link-format, JSON or CDXJ."""
         text, number = whole(request, found["url"]), 1
         if numbered := _PAGE.fullmatch(text):
             text, number = numbered["url"], int(numbered["number"])
-        original = self._original(text, self._of(text))
+        original = self._original(text, self._captures.of(text))
         form = found["form"]
         count = memento.pages(len(original.mementos))
         if number > count:
@@ -75,26 +75,17 @@ class Mementos:
         page = TimeMapPage(
             number=number, uris=[self._map(form, text, n) for n in range(1, count + 1)]
         )
-        if form == "link":
-            body = "".join(memento.link_format(original, page))
-            return Response(body, media_type=memento.LINK_FORMAT)
-        return Response(memento.timemap_json(original, page), media_type="application/json")
+        text = memento.timemap(form, original, page)
+        return Response(text, media_type=memento.TIMEMAPS[form])
 
     # ---- What they share
-
-    def _of(self, url: str) -> list[Captured]:
-        found = self._captures.of(url)
-        if not found:
-            raise NotHeld("no capture of this URL is here")
-        return found
 
     def _original(self, url: str, captures: list[Captured]) -> Original:
         return Original(
             uri=url,
             timegate=f"{self._site.origins.bytes}{PREFIX}/{url}",
             timemaps={
-                memento.LINK_FORMAT: self._map("link", url),
-                "application/json": self._map("json", url),
+                media_type: self._map(form, url) for form, media_type in memento.TIMEMAPS.items()
             },
             mementos=[
                 Memento(time=one.time, uri=self.at(one.digits, url), facts={"pid": str(one.pid)})
@@ -110,7 +101,7 @@ class Mementos:
         number = f"{page}/" if page > 1 else ""
         return f"{self._site.origins.bytes}{PREFIX}/timemap/{form}/{number}{url}"
 
-    def _payload(self, captured: Captured) -> Response:
+    def _payload(self, request: Request, captured: Captured) -> Response:
         with self._captures.record(captured) as record:
             head = record.http
             if head is not None and head.status in _REDIRECTS:
@@ -118,10 +109,7 @@ class Mementos:
                 if target.startswith(("http://", "https://")):
                     place = self.at(captured.digits, target)
                     return Response(status_code=head.status, headers={"Location": place})
-            response = handed_on(record, captured.pid)
-            if described(record)[0] == "text/html":
-                response.headers["Content-Type"] = "application/octet-stream"
-            return response
+            return handed_on(request, self._site, record, captured.pid)
 
 
 def whole(request: Request, path: str) -> str:

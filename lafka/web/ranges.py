@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
+
+from lafka.memento.values import read_http_date
 
 _RANGE = re.compile(r"bytes[ \t]*=[ \t]*([0-9]*)-([0-9]*)[ \t]*", re.IGNORECASE)
 _TAG = re.compile(r'(W/)?("[\x21\x23-\x7e\x80-\xff]*")')
@@ -31,17 +34,25 @@ class RangeAnswer:
         return f"bytes */{self.size}" if self.status == 416 else ""
 
 
-def answer(headers: Mapping[str, str], etag: str, size: int) -> RangeAnswer:
+def answer(
+    headers: Mapping[str, str],
+    etag: str,
+    size: int,
+    *,
+    modified: datetime | None = None,
+    method: str = "GET",
+) -> RangeAnswer:
     """Return what a request with *headers*, names in lower case, gets of *size* bytes tagged
-    *etag*.
+    *etag*, of the time *modified*.
 
-    304 where the client has them, 206 for a range that can be sent, 416 for one that cannot, else
-    200. *etag* is strong, with its quotes. What is no range by the grammar is passed over.
+    304 where the client has them, 412 where it wants others, 206 for a range that can be sent, 416
+    for one that cannot, else 200. *etag* is strong, with its quotes. What is no range by the
+    grammar is passed over, and so is each that HEAD has (RFC 9110, 14.2).
     """
-    if "if-none-match" in headers and _names(headers["if-none-match"], etag):
-        return RangeAnswer(status=304, start=0, end=0, size=size)
+    if status := _precondition(headers, etag, modified):
+        return RangeAnswer(status=status, start=0, end=0, size=size)
     whole = RangeAnswer(status=200, start=0, end=size, size=size)
-    found = _RANGE.fullmatch(headers.get("range", ""))
+    found = _RANGE.fullmatch(headers.get("range", "")) if method == "GET" else None
     # A date says less than a strong tag does: it never is the same for sure.
     if not found or headers.get("if-range", etag).strip() != etag:
         return whole
@@ -57,6 +68,27 @@ def answer(headers: Mapping[str, str], etag: str, size: int) -> RangeAnswer:
     return RangeAnswer(status=206, start=start, end=end, size=size)
 
 
-def _names(tags: str, etag: str) -> bool:
-    """Return whether the list *tags* of If-None-Match has *etag*, weakly compared, or is ``*``."""
-    return tags.strip() == "*" or any(tag == etag for _, tag in _TAG.findall(tags))
+def _precondition(headers: Mapping[str, str], etag: str, modified: datetime | None) -> int:
+    """Return 412 or 304 where a precondition says so, else 0; in the order of RFC 9110, 13.2.2."""
+    if "if-match" in headers:
+        if not _names(headers["if-match"], etag, strong=True):
+            return 412
+    elif _is_after(modified, headers.get("if-unmodified-since")):
+        return 412
+    if "if-none-match" in headers:
+        return 304 if _names(headers["if-none-match"], etag) else 0
+    return 304 if _is_after(modified, headers.get("if-modified-since")) is False else 0
+
+
+def _names(tags: str, etag: str, *, strong: bool = False) -> bool:
+    """Return whether the list *tags* has *etag*, or is ``*``; *strong*: weak tags do not count."""
+    found = _TAG.findall(tags)
+    return tags.strip() == "*" or any(tag == etag and not (weak and strong) for weak, tag in found)
+
+
+def _is_after(modified: datetime | None, text: str | None) -> bool | None:
+    """Return whether *modified* is after the date *text*; None where either is none."""
+    try:
+        return None if modified is None or text is None else modified > read_http_date(text)
+    except ValueError:
+        return None

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import gc
+import logging
 import re
+import signal
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -29,6 +34,8 @@ from lafka.web.splaps import Splaps
 
 _ONE = r"[^/]+"
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
@@ -49,12 +56,14 @@ class Where:
     replayweb: Path | None = None
     replayweb_port: int = 8002
     replayweb_origin: str = ""
+    workers: int = 1
 
 
 def serve(make: Callable[[Origins], Site], where: Where, begun: Callable[[Origins], None]) -> None:
     """Serve the site that *make* gives until a signal ends it; *begun* is told where.
 
-    A port of 0 is a free one. ``BadArgument`` where an address cannot be had.
+    A port of 0 is a free one. Each of ``workers`` processes has its own threads and connections.
+    ``BadArgument`` where an address cannot be had.
     """
     replayweb = Scripts.of(where.replayweb) if where.replayweb else None
     wanted = (where.port, where.replay_port, *([where.replayweb_port] if replayweb else []))
@@ -67,14 +76,58 @@ def serve(make: Callable[[Origins], Site], where: Where, begun: Callable[[Origin
         if replayweb:
             made.append(replayweb_origin(site, replayweb))
         hosts = (*LOOPBACK, *where.hosts, *_names(where))
-        web = Web(site, dict(zip(ports, made, strict=True)), hosts)
+
+        def work() -> None:
+            web = Web(site, dict(zip(ports, made, strict=True)), hosts)
+            try:
+                uvicorn.Server(config(web, connections=where.connections)).run(sockets=sockets)
+            finally:
+                web.close()
+
         begun(origins)
         gc.collect()
         gc.freeze()  # what is there by now stays: it is not gone through again and again
-        try:
-            uvicorn.Server(config(web, connections=where.connections)).run(sockets=sockets)
-        finally:
-            web.close()
+        if where.workers == 1:
+            work()
+        else:
+            _in_processes(work, where.workers)
+
+
+def _in_processes(work: Callable[[], None], count: int) -> None:
+    """Do *work* in *count* processes until a signal ends them; one that dies is begun anew."""
+    fork = get_context("fork")
+    workers: list[BaseProcess] = []
+    is_ended = False
+
+    def end(*_: object) -> None:
+        nonlocal is_ended
+        is_ended = True
+        for worker in workers:
+            worker.terminate()
+
+    def begin() -> BaseProcess:
+        worker = fork.Process(target=_as_worker, args=(work,))
+        worker.start()
+        return worker
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    workers += [begin() for _ in range(count)]
+    while not is_ended:
+        wait([worker.sentinel for worker in workers])
+        for place, worker in enumerate(workers):
+            if not is_ended and not worker.is_alive():
+                logger.error("a worker ended with %s and is begun anew", worker.exitcode)
+                workers[place] = begin()
+    for worker in workers:
+        worker.terminate()
+        worker.join()
+
+
+def _as_worker(work: Callable[[], None]) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    work()
 
 
 def origins_of(where: Where, ports: Sequence[int]) -> Origins:
@@ -144,19 +197,20 @@ def pages_origin(site: Site) -> OriginRoutes:
         return (api if is_api else pages).refused(request, status, sentence)
 
     return OriginRoutes(
-        routes=_routes(patterns), headers=answers.for_pages(site.origins.bytes), refused=refused
-    )
+        routes=_routes(patterns), headers=answers.for_pages(site.origins.bytes), refused=refused,
+        slow=frozenset({pages.capture, pages.paper, api.paper, pages.search, api.search}),
+    )  # fmt: skip
 
 
 def bytes_origin(site: Site) -> OriginRoutes:
-    held, splaps, mementos = BytesOrigin(site), Splaps(site), Mementos(site)
+    held, splaps, mementos, cdx = BytesOrigin(site), Splaps(site), Mementos(site), Cdx(site)
     patterns: dict[str, Handler] = {
         f"/futs/(?P<pid>{_ONE})": held.fut,
         "/warc/(?P<path>.+\\.warc)": held.warc,
         f"/wacz/(?P<pid>{_ONE})\\.wacz": held.wacz,
         f"/splaps/(?P<pid>{_ONE})/(?P<record>{_ONE})": splaps.splap,
-        "/web/cdx": Cdx(site).query,
-        "/web/timemap/(?P<form>link|json)/(?P<url>.+)": mementos.timemap,
+        "/web/cdx": cdx.query,
+        "/web/timemap/(?P<form>link|json|cdxj)/(?P<url>.+)": mementos.timemap,
         "/web/(?P<time>[0-9]{4,14})id_/(?P<url>.+)": mementos.memento,
         "/web/(?P<url>.+)": mementos.timegate,
         "/robots\\.txt": Pages(site).robots,
@@ -164,6 +218,7 @@ def bytes_origin(site: Site) -> OriginRoutes:
     return OriginRoutes(
         routes=_routes(patterns),
         headers=answers.for_bytes(site.origins.pages),
+        slow=frozenset({splaps.splap, cdx.query, mementos.memento}),
         refused=lambda _, status, sentence: answers.told(status, sentence),
     )
 

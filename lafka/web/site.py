@@ -55,6 +55,13 @@ class Tokens:
         return hmac.new(self.secret, f"{end} {pid}".encode(), "sha256").hexdigest()
 
 
+_SHARING = """
+SELECT q.pid FROM paper p JOIN futli l ON l.paper = p.id JOIN futli m ON m.url = l.url
+  JOIN paper q ON q.id = m.paper WHERE p.pid = ?1 AND q.id <> p.id
+UNION SELECT q.pid FROM paper p JOIN futli l ON l.paper = p.id JOIN fut f ON f.futli = l.id
+  JOIN fut g ON g.digest = f.digest JOIN futli m ON m.id = g.futli
+  JOIN paper q ON q.id = m.paper WHERE p.pid = ?1 AND q.id <> p.id
+"""
 _T = TypeVar("_T")
 
 
@@ -142,14 +149,21 @@ class Site:
         return pid
 
     def is_withheld(self, pid: Pid) -> bool:
-        """Return whether *pid* is in the file of those withheld, as it is now; ``BadList``."""
+        """Return whether *pid* is in the file of those withheld, as it is now, or has a link or
+        the bytes of one that is; ``BadList``, ``BadIndex``.
+        """
         if self.withheld is None:
             return False
         stat = self.withheld.stat()
         stamp = (stat.st_mtime_ns, stat.st_size)
         if self._excludes is None or self._excludes[0] != stamp:
             self._excludes = stamp, Excludes.load(self.withheld, self.archive.scheme)
-        return self._excludes[1].match(pid) is not None
+        excludes = self._excludes[1]
+        if excludes.match(pid) is not None:
+            return True
+        with tables.reraising(self.index / tables.NAME):
+            sharing = self.db().execute(_SHARING, (str(pid),)).fetchall()
+        return any(excludes.match(self.pid(other)) is not None for (other,) in sharing)
 
     # ---- What is read of a paper: no symbolic link below warc/ or suwaf/ is followed
 

@@ -8,51 +8,29 @@ the answer are the second wall, the frame without rights around it the third.
 
 from __future__ import annotations
 
-import html
+import os
 import re
 from collections.abc import Iterator
+from tempfile import TemporaryFile
 from urllib.parse import unquote
 
-import nh3
 from starlette.requests import Request
 from starlette.responses import Response
-from w3lib.encoding import html_to_unicode
 
 from lafka.errors import BadArgument, NotHeld
 from lafka.papers import Pid
 from lafka.payloads import Kind, kind_of
 from lafka.warc import StoredRecord
-from lafka.web.held import name_of
+from lafka.web.held import Stretch, name_of, sent
+from lafka.web.neutral import Cleaners
 from lafka.web.site import Site
 
 LONGEST_PAGE = 2 << 20
 """Bytes of a page that are shown; more is cut, and said so."""
 LARGEST = 64 << 20
-"""Bytes of anything else that are handed on as a file."""
+"""Bytes of anything coded that are undone to be handed on as a file."""
 _RECORD = re.compile(r"<?urn:uuid:[0-9a-fA-F-]{36}>?")
 _PREFIX = 4 << 10
-_TAGS = frozenset({
-    "a", "abbr", "address", "article", "aside", "b", "bdi", "bdo", "blockquote", "br",
-    "caption", "cite", "code", "col", "colgroup", "dd", "del", "details", "dfn", "div", "dl",
-    "dt", "em", "figcaption", "figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6",
-    "header", "hr", "i", "ins", "kbd", "li", "main", "mark", "nav", "ol", "p", "pre", "q",
-    "rp", "rt", "ruby", "s", "samp", "section", "small", "span", "strong", "sub", "summary",
-    "sup", "table", "tbody", "td", "tfoot", "th", "thead", "time", "tr", "tt", "u", "ul",
-    "var", "wbr",
-})  # fmt: skip
-_ATTRIBUTES = {
-    "*": {"dir", "lang", "title"},
-    "ol": {"start", "reversed", "type"},
-    "td": {"colspan", "rowspan", "headers"},
-    "th": {"colspan", "rowspan", "scope", "headers", "abbr"},
-    "time": {"datetime"},
-}
-_DROPPED = {"script", "style", "template", "noscript", "iframe", "object", "svg", "math", "title"}
-_STYLE = (
-    "body{font:16px/1.5 serif;max-width:46em;margin:1em auto;padding:0 1em;color:#111;"
-    "background:#fff;overflow-wrap:anywhere}table{border-collapse:collapse}"
-    "td,th{padding:.1em .4em;vertical-align:top}a{text-decoration:underline}"
-)
 
 
 class Splaps:
@@ -60,8 +38,9 @@ class Splaps:
 
     def __init__(self, site: Site) -> None:
         self._site = site
+        self._cleaners = Cleaners()
 
-    def splap(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
+    def splap(self, request: Request, found: re.Match[str]) -> Response:
         """The capture of a paper by its record id: a page shut in, anything else as a file."""
         pid = self._site.open_pid(unquote(found["pid"]))
         wanted = unquote(found["record"])
@@ -70,30 +49,47 @@ class Splaps:
         with self._site.volume(pid, self._site.suwaf(pid).end) as volume:
             for record in volume.records(("response", "resource", "conversion")):
                 if record.id.strip("<>") == wanted.strip("<>"):
-                    return shown(record, pid)
+                    return self._shown(request, record, pid)
         raise NotHeld(f"{pid}: it has no such record")
 
+    def _shown(self, request: Request, record: StoredRecord, pid: Pid) -> Response:
+        """*record* as it may be shown in a frame, or handed on."""
+        kind, charset = described(record)
+        data, cut = _beginning(record.payload(decoded=True), LONGEST_PAGE)
+        if kind_of(data[:_PREFIX], kind) is Kind.HTML:
+            copy = self._cleaners.clean(data, charset, cut=cut)
+            return Response(copy, media_type="text/html")
+        return handed_on(request, self._site, record, pid)
 
-def shown(record: StoredRecord, pid: Pid) -> Response:
-    """*record* as it may be shown in a frame, or handed on."""
-    kind, charset = described(record)
-    data, cut = _beginning(record.payload(decoded=True), LONGEST_PAGE)
-    if kind_of(data[:_PREFIX], kind) is Kind.HTML:
-        text = html_to_unicode(f"text/html; charset={charset}" if charset else None, data)[1]
-        return Response(neutral(text, cut=cut), media_type="text/html")
-    return handed_on(record, pid)
 
-
-def handed_on(record: StoredRecord, pid: Pid) -> Response:
+def handed_on(request: Request, site: Site, record: StoredRecord, pid: Pid) -> Response:
     """The payload of *record* as a file, under a type in which no browser runs anything."""
-    data, cut = _beginning(record.payload(decoded=True), LARGEST)
-    if cut:
-        raise NotHeld(f"over {LARGEST >> 20} MiB: the WARC has it whole")
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name_of(pid)}"}
-    if b"%PDF-" in data[:1024]:
-        return Response(data, media_type="application/pdf")
-    kind = "text/plain" if b"\0" not in data[:1024] else "application/octet-stream"
-    return Response(data, headers=headers, media_type=kind)
+    fd, start, size = _payload(site, record, pid)
+    beginning = os.pread(fd, min(size, 1024), start)
+    modified = record.date.datetime.replace(microsecond=0) if record.date else None
+    etag = f'"{record.id.strip("<>")}"'
+    stretch = Stretch(fd=fd, start=start, size=size, etag=etag, modified=modified)
+    if b"%PDF-" in beginning:
+        return sent(request, stretch, {"Content-Type": "application/pdf"})
+    kind = "octet-stream" if b"\0" in beginning or described(record)[0] == "text/html" else ""
+    return sent(request, stretch, {
+        "Content-Type": f"application/{kind}" if kind else "text/plain; charset=utf-8",
+        "Content-Disposition": f"attachment; filename*=UTF-8''{name_of(pid)}",
+    })  # fmt: skip
+
+
+def _payload(site: Site, record: StoredRecord, pid: Pid) -> tuple[int, int, int]:
+    """A descriptor of the payload, codings undone, where it begins and how long it is there."""
+    place = record.payload_place
+    if place and not (record.http and record.http.content_codings):
+        return site.warc(pid, sum(place)), *place
+    with TemporaryFile(prefix="lafka-memento-") as file:
+        for piece in record.payload(decoded=True):
+            file.write(piece)
+            if file.tell() > LARGEST:
+                raise NotHeld(f"over {LARGEST >> 20} MiB: the WARC has it whole")
+        file.flush()
+        return os.dup(file.fileno()), 0, file.tell()
 
 
 def described(record: StoredRecord) -> tuple[str, str]:
@@ -103,26 +99,6 @@ def described(record: StoredRecord) -> tuple[str, str]:
     kind, _, rest = (told or "").partition(";")
     charset = re.search(r"charset\s*=\s*[\"']?([A-Za-z0-9._:-]{1,40})", rest, re.IGNORECASE)
     return kind.strip().lower(), charset[1] if charset else ""
-
-
-def neutral(text: str, *, cut: bool = False) -> str:
-    """A page with the words and the order of *text*, and nothing that acts or fetches."""
-    body = nh3.clean(
-        text,
-        tags=set(_TAGS),
-        attributes={name: set(names) for name, names in _ATTRIBUTES.items()},
-        clean_content_tags=set(_DROPPED),
-        url_schemes=set(),
-        link_rel=None,
-        strip_comments=True,
-    )
-    title = re.search(r"<title[^>]*>(.{0,500}?)</title", text, re.IGNORECASE | re.DOTALL)
-    named = html.escape(" ".join(html.unescape(title[1]).split())) if title else "archived page"
-    more = "<p><em>The page goes on; what is shown is cut here.</em></p>" if cut else ""
-    return (
-        f'<!DOCTYPE html><html lang="und"><head><meta charset="utf-8"><title>{named}</title>'
-        f"<style>{_STYLE}</style></head><body>{body}{more}</body></html>\n"
-    )
 
 
 def _beginning(pieces: Iterator[bytes], most: int) -> tuple[bytes, bool]:

@@ -111,6 +111,8 @@ def test_the_history_that_is_told_is_the_one_that_was_made(home):
         assert first.outcomes() == {url[name]: "appearance" for name in names}
         assert first.run.troubles() == []
         assert (first.report["reason"], first.report["done"]) == ("finished", True)
+        assert first.report["summary"]["groups"]["stored"] == len(names)
+        assert f"  stored    {len(names):>9,} 100.0%  appearance {len(names)}" in first.run.log
         sound(home)
 
         lies.append(1)

@@ -1,4 +1,4 @@
-"""What a store adds up to, its report in each form, and the letter to a maintainer."""
+"""What a store adds up to, and its report in each form."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lafka.archec.records import Kind, Obi, State
-from lafka.archec.statistics import YEAR, Scope, is_known, is_live, letter, statistics
+from lafka.archec.statistics import YEAR, Scope, is_live, statistics
 from lafka.errors import BadArgument
 from lafka.reports.obi_report import ObiReportOptions, answer
 from tests.archec.fobis import gather
@@ -138,22 +138,6 @@ def test_a_form_that_is_none_is_refused() -> None:
         ObiReportOptions.of(Opts(output="x.pdf"))
     with pytest.raises(BadArgument, match="--top 0: at least 1"):
         ObiReportOptions.of(Opts(top=0))
-
-
-def test_the_letter_names_file_line_and_link(home: Home) -> None:
-    with home.records() as records:
-        lines = list(letter(records, "abc"))
-        text = "\n".join(lines)
-        assert lines == list(letter(records, "abc"))
-        assert [is_known(records, code) for code in ("abc", "xyz", "none")] == [True, True, False]
-    assert lines[0] == "About the RePEc archive abc, as of 2016-11-09"
-    assert "RePEc/abc/wpaper/2.rdf, line " in text
-    assert "misspelt-field" in text
-    assert "duplicate-handle" in text
-    assert f"RePEc:abc:wpaper:1 File-URL 1: {url('abc', 1)}: gone since 2014-11-10" in text
-    assert f"{url('abc', 4)}: never got (not-found)" in text
-    assert url("abc", 2) not in text
-    assert "xyz" not in text
 
 
 @pytest.fixture

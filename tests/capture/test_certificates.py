@@ -20,7 +20,7 @@ from OpenSSL.crypto import X509, X509Store
 from lafka.capture import certificates
 from lafka.capture.certificates import OK, protocol_name, suite_name, system_trust, verdict
 from lafka.capture.exchanges import Exchange
-from lafka.capture.taps import ReadingLimits, Tap
+from lafka.capture.recording import ReadingLimits, Tap
 from lafka.errors import StorageTrouble
 
 NOW = dt.datetime.now(dt.UTC)

@@ -16,9 +16,9 @@ from twisted.python.failure import Failure
 from twisted.web.client import ResponseNeverReceived
 
 from lafka.capture.client.connections import IDLE, Client
-from lafka.capture.client.requests import asked
+from lafka.capture.client.requests import wire_request
 from lafka.capture.exchanges import Exchange
-from lafka.capture.taps import ReadingLimits, Tap, UnaskedBytes
+from lafka.capture.recording import ReadingLimits, Tap, UnaskedBytes
 
 URL = "http://192.0.66.1/"
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
@@ -92,7 +92,7 @@ class Asking:
         )
         self.ended: list[Any] = []
         self.tap.watch(net).addBoth(self.ended.append)
-        client.ask(asked(Request(URL, **options), group=group), self.tap, 10)
+        client.ask(wire_request(Request(URL, **options), group=group), self.tap, 10)
 
 
 @pytest.fixture

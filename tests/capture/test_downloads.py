@@ -16,7 +16,7 @@ import pytest
 from scrapy import Request
 from scrapy.exceptions import UnsupportedURLSchemeError
 
-from lafka.capture.client.requests import Route, asked
+from lafka.capture.client.requests import Route, wire_request
 from tests import starts
 from tests.sites.raw_bytes import Answer, RawSite, server_context
 from tests.waiting import LIMIT
@@ -176,7 +176,7 @@ def test_secrets_of_a_proxy_go_to_the_proxy_alone(done: dict[str, Any]) -> None:
 
 
 def written(url: str, **options: Any) -> bytes:
-    return asked(Request(url, **options)).head
+    return wire_request(Request(url, **options)).head
 
 
 PROXY = {"proxy": "http://127.0.0.1:3128"}
@@ -230,7 +230,7 @@ def test_a_scheme_that_is_not_ours_is_refused() -> None:
 def test_a_route_is_all_that_tells_connections_apart() -> None:
     def route(url: str, **meta: Any) -> Route:
         headers = {"Proxy-Authorization": "x"}
-        return asked(Request(url, meta=meta, headers=headers)).route
+        return wire_request(Request(url, meta=meta, headers=headers)).route
 
     plain = route("http://a.example/b")
     assert plain == route("http://a.example:80/c")

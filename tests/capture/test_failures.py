@@ -19,7 +19,7 @@ from twisted.web._newclient import ParseError, ResponseNeverReceived
 
 from lafka.capture.failures import is_bug, verdict_of
 from lafka.capture.guard import AddressRefused
-from lafka.capture.taps import BadCertificate, BadTls, HandshakeCut
+from lafka.capture.recording import BadCertificate, BadTls, HandshakeCut
 from lafka.capture.verdicts import Verdict
 from lafka.errors import BadHttp, BadUrl
 from lafka.politeness.failures import is_connection_failure, is_final

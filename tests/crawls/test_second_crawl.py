@@ -52,7 +52,7 @@ class WholeSpider(Spider):
         spider.warc = Appender.create(root / "whole.warc")
         return spider
 
-    def told(self):
+    def report_fields(self):
         return {"urls": self.urls}
 
     async def start(self):

@@ -105,7 +105,8 @@ LAST = get(b"/last", HOST + b"Connection: close\r\n")
         (b"/a?b?c=%20", "/a", "b?c=%20"),
         (b"/a#b?c#d", "/a#b", "c#d"),
         (b"/\\..\\%2e%2E", "/\\..\\%2e%2E", ""),
-        (b"http://y:99/a?b", "http://y:99/a", "b"),
+        (b"http://y:99/a?b", "/a", "b"),
+        (b"HTTP://y:99?b", "/", "b"),
         (b"/web/http://y/?q", "/web/http://y/", "q"),
     ],
 )

@@ -13,8 +13,8 @@ from scrapy.signalmanager import SignalManager
 from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
 from lafka.politeness import HostQueue
+from lafka.politeness.host_speed import HostSpeeds
 from lafka.politeness.hosts import Hosts
-from lafka.politeness.standings import Standings
 from tests.sites.hosts import Answer, hosts
 from tests.sites.polite_crawl import crawl
 
@@ -121,14 +121,14 @@ def test_a_parked_slot_waits_and_one_set_aside_fails_fast(world):
     assert [send(world) for _ in range(5)] == ["b", "c", "b", "b", None]
 
 
-def sending(world, standings: Standings, going: list[Request]) -> Callable[[], str | None]:
+def sending(world, speeds: HostSpeeds, going: list[Request]) -> Callable[[], str | None]:
     """What sends the next request that has a place, and gives its slot."""
-    world.queue._standings = standings
+    world.queue._speeds = speeds
 
     def sent() -> str | None:
-        if standings.full or (popped := world.queue.pop()) is None:
+        if speeds.full or (popped := world.queue.pop()) is None:
             return None
-        standings.sent(popped, popped.meta["download_slot"])
+        speeds.sent(popped, popped.meta["download_slot"])
         world.downloader.active.add(popped)
         going.append(popped)
         return popped.meta["download_slot"]
@@ -138,24 +138,24 @@ def sending(world, standings: Standings, going: list[Request]) -> Callable[[], s
 
 def test_hosts_that_drip_hold_a_share_of_the_places_and_wait_in_turn(world):
     now = [100.0]
-    standings = Standings(places=2, beside=2, clock=lambda: now[0])
+    speeds = HostSpeeds(places=2, beside=2, clock=lambda: now[0])
     going = []
-    sent = sending(world, standings, going)
+    sent = sending(world, speeds, going)
 
     def over(request: Request) -> None:
         world.downloader.active.remove(request)
-        standings.ended(request)
+        speeds.ended(request)
 
     push(world, *(request(f"drip{n}", start=True) for n in range(6)))
     push(world, request("good", start=True))
     assert [sent() for _ in range(3)] == ["drip0", "drip1", None]
     now[0] += 2.1
     assert [sent() for _ in range(3)] == ["drip2", None, None]  # the other one is for who answers
-    standings.answered("robots.txt", "good")
+    speeds.answered("robots.txt", "good")
     push(world, request("good", 1))
     assert sent() == "good"
     now[0] += 2.1
-    standings.answered(going[-1], "good")
+    speeds.answered(going[-1], "good")
     over(going[-1])
     assert [sent(), sent()] == ["good", None]
     over(going[-1])
@@ -167,8 +167,8 @@ def test_hosts_that_drip_hold_a_share_of_the_places_and_wait_in_turn(world):
 
 def test_who_waits_for_a_share_keeps_its_turn_however_often_it_finds_no_room(world):
     now = [100.0]
-    standings = Standings(places=6, beside=18, clock=lambda: now[0])
-    sent = sending(world, standings, [])
+    speeds = HostSpeeds(places=6, beside=18, clock=lambda: now[0])
+    sent = sending(world, speeds, [])
     push(world, *(request(f"drip{n}", start=True) for n in range(18)))
     order = []
     for _ in range(5):

@@ -193,6 +193,8 @@ class Server:
 
 def _is_left(connection: socket.socket) -> bool:
     """Whether the client has closed it: its request is over, also where the answer is not."""
+    if connection.fileno() < 0:  # we have closed it ourselves
+        return True
     poll = select.poll()
     poll.register(connection, select.POLLRDHUP)
     return bool(poll.poll(0))

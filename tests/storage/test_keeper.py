@@ -56,7 +56,7 @@ class Desk:
         def alone(_: Sequence[Any]) -> Steps[list[Any]]:
             return [(yield from begin())]
 
-        return Commit(key=key, begin=alone)
+        return Commit(key=key, make_steps=alone)
 
     def wait(self, count: int) -> list[Work]:
         """The first *count* works that ended, in that order; told together: in ``batches``."""
@@ -187,7 +187,7 @@ class Shelf:
         return [str(what) for what in whats]
 
     def commits(self, count: int) -> list[Commit[str]]:
-        return [Commit(key="a", begin=self.begin, what=what) for what in range(count)]
+        return [Commit(key="a", make_steps=self.begin, argument=what) for what in range(count)]
 
 
 def test_those_of_one_key_that_wait_go_as_one_and_each_has_its_own_result() -> None:
@@ -244,7 +244,7 @@ def test_what_is_raised_is_that_of_all_who_go_as_one() -> None:
 
 def test_all_done_comes_back_when_all_have_ended() -> None:
     good, bad = Shelf(), Shelf(error=FULL)
-    commits = [*good.commits(3), Commit(key="b", begin=bad.begin, what=3)]
+    commits = [*good.commits(3), Commit(key="b", make_steps=bad.begin, argument=3)]
     keepers.all_done(commits)
     assert commits[3].error is FULL
     assert [bool(c.result or c.error) for c in commits] == [True] * 4

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ PAGES, BYTES, REPLAYWEB = 1, 2, 3
 """Ports of the origins."""
 _NAMES = ("open", "os.listdir", "os.scandir", "sqlite3.connect")
 _notes: list[tuple[int, str, Any, int]] | None = None
+
+Headers = Iterable[tuple[bytes, bytes]]
 
 
 @contextmanager
@@ -46,12 +48,14 @@ def inside(store: Store, folder: Path) -> Iterator[Web]:
         web.close()
 
 
-def ask(web: Web, port: int, path: bytes, query: bytes = b"") -> tuple[int, bytes]:
+def ask(
+    web: Web, port: int, path: bytes, query: bytes = b"", headers: Headers = ()
+) -> tuple[int, bytes]:
     """Status and body of what *web* answers to a GET of the raw *path*."""
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET",
         "scheme": "http", "path": path.decode("latin-1"), "raw_path": path, "query_string": query,
-        "root_path": "", "headers": [(b"host", b"127.0.0.1")], "client": ("127.0.0.1", 9),
+        "root_path": "", "headers": [(b"host", b"127.0.0.1"), *headers], "client": ("127.0.0.1", 9),
         "server": ("127.0.0.1", port),
     }  # fmt: skip
     sent: list[dict[str, Any]] = []

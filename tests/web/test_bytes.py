@@ -6,6 +6,7 @@ import hashlib
 import io
 import socket
 import zipfile
+from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import httpx
@@ -13,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.stores import cuts, pdf
-from tests.web.served import AT, BIG, FUTLI, HOSTILE, PID, UGLY, WITHHELD, Served
+from tests.stores import Store, cuts, pdf
+from tests.web.inside import BYTES, ask, inside
+from tests.web.served import AT, BIG, FUTLI, HOSTILE, PID, UGLY, WITHHELD, Served, serving
 
 OURS = "http://127.0.0.1"
 
@@ -73,6 +75,10 @@ def test_head_tells_what_get_would_send(others: httpx.Client) -> None:
         assert head.content == b""
         for name in ("content-length", "etag", "content-type", "accept-ranges"):
             assert head.headers[name] == get.headers[name]
+        assert others.head(path, headers={"Range": "bytes=0-3"}).status_code == 200
+    wacz = others.head(f"/wacz/{quote(PID, safe='')}.wacz")
+    assert wacz.headers.get("content-length") is None
+    assert wacz.headers["content-type"] == "application/wacz"
 
 
 def test_what_a_client_has_is_not_sent_again(others: httpx.Client) -> None:
@@ -81,6 +87,59 @@ def test_what_a_client_has_is_not_sent_again(others: httpx.Client) -> None:
     part = {"Range": "bytes=0-3"}
     assert others.get(at(PID), headers={**part, "If-Range": tag}).status_code == 206
     assert others.get(at(PID), headers={**part, "If-Range": '"x"'}).status_code == 200
+
+
+EARLY, LATE = "Fri, 20 Nov 2020 10:00:00 GMT", "Fri, 20 Nov 2027 10:00:00 GMT"
+
+
+@pytest.mark.parametrize("path", [at(PID), f"/web/20261121101113id_/{AT}"])
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({"If-Modified-Since": LATE}, 304), ({"If-Modified-Since": EARLY}, 200),
+     ({"If-Modified-Since": "soon"}, 200), ({"If-Unmodified-Since": EARLY}, 412),
+     ({"If-Unmodified-Since": LATE}, 200), ({"If-Match": '"x"'}, 412), ({"If-Match": "*"}, 200),
+     ({"If-Match": 'W/"x"', "If-None-Match": "*"}, 412), ({"If-None-Match": "*"}, 304),
+     ({"If-None-Match": '"x"', "If-Modified-Since": LATE}, 200),
+     ({"Range": "bytes=1-4"}, 206), ({"Range": "bytes=999999-"}, 416)],
+)  # fmt: skip
+def test_preconditions_are_those_of_rfc_9110(
+    others: httpx.Client, path: str, headers: dict[str, str], status: int
+) -> None:
+    answer = others.get(path, headers=headers)
+    assert answer.status_code == status
+    if status in (200, 206):
+        assert pdf("second").find(answer.content) in (0, 1)
+        tag = answer.headers["etag"]
+        assert others.get(path, headers={"If-Match": tag}).status_code == 200
+
+
+@pytest.mark.parametrize("kind", ["chunked", "gzip", "gzip chunked"])
+def test_a_coded_memento_is_had_decoded_and_by_range(tmp_path: Path, kind: str) -> None:
+    store = Store(tmp_path / "archive")
+    store.put(store.fut(pdf("coded", 3_000_000), kind, futli=AT))
+    with inside(store, tmp_path) as web:
+        path = f"/web/20261120101112id_/{AT}".encode()
+        status, body = ask(web, BYTES, path)
+        assert (status, body) == (200, pdf("coded", 3_000_000))
+        assert ask(web, BYTES, path, headers=((b"range", b"bytes=5-9"),)) == (206, body[5:10])
+
+
+def test_pages_are_compressed_and_bytes_are_not(others: httpx.Client, pages: httpx.Client) -> None:
+    plain = pages.get("/", headers={"Accept-Encoding": "identity"})
+    packed = pages.get("/", headers={"Accept-Encoding": "gzip"})
+    assert "content-encoding" not in plain.headers
+    assert packed.headers["content-encoding"] == "gzip"
+    assert packed.text == plain.text
+    assert "Accept-Encoding" in plain.headers["vary"]
+    assert "content-encoding" not in others.get(at(BIG)).headers
+
+
+def test_an_absolute_target_is_its_path(served: Served) -> None:
+    host, port = served.pages.removeprefix("http://").split(":")
+    request = f"GET {served.pages}/robots.txt HTTP/1.1\r\nHost: elsewhere.example\r\n\r\n"
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(request.encode())
+        assert client.recv(1000).startswith(b"HTTP/1.1 200 ")
 
 
 def test_the_digest_is_compared_on_request(served: Served, tmp_path_factory: object) -> None:
@@ -140,7 +199,28 @@ def test_what_is_withheld_is_not_given_out(others: httpx.Client, pages: httpx.Cl
     assert pages.get(f"/api/v1/papers/{named}").json()["captures"] == []
     url = "http://x.example/secret.pdf"
     assert others.get(f"/web/cdx?url={url}").text == ""
-    assert others.get(f"/web/{url}").status_code == 404
+    for path in (f"/web/{url}", f"/web/2026id_/{url}", f"/web/timemap/link/{url}"):
+        assert others.get(path).status_code == 451
+    assert others.get(f"/web/{url}x").status_code == 404
+
+
+def test_what_is_withheld_comes_by_no_other_paper(tmp_path: Path) -> None:
+    store = Store(tmp_path / "archive")
+    link = "http://x.example/secret.pdf"
+    store.put(store.fut(pdf("secret"), pid=WITHHELD, futli=link))
+    by_link, by_bytes, neither = (f"RePEc:abc:wpaper:{name}" for name in ("link", "bytes", "own"))
+    store.put(store.fut(pdf("later"), pid=by_link, futli=link))
+    store.put(store.fut(pdf("secret"), pid=by_bytes, futli="http://y.example/copy.pdf"))
+    store.put(store.fut(pdf("own"), pid=neither, futli="http://y.example/own.pdf"))
+    with (
+        serving(store, tmp_path / "withheld") as served,
+        httpx.Client(base_url=served.bytes) as others,
+    ):
+        found = {pid: others.get(at(pid)).status_code for pid in (by_link, by_bytes, neither)}
+        assert found == {by_link: 451, by_bytes: 451, neither: 200}
+        for path in (f"/warc/{store.archive.pid(by_bytes).path}.warc", f"/web/{link}",
+                     "/web/http://y.example/copy.pdf"):  # fmt: skip
+            assert others.get(path).status_code == 451
 
 
 def test_the_file_of_those_withheld_is_read_again(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -180,7 +260,7 @@ def test_our_pages_never_carry_the_bytes_of_others(pages: httpx.Client, served: 
     assert served.pages != served.bytes
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"])
 def test_nothing_can_be_changed(pages: httpx.Client, others: httpx.Client, method: str) -> None:
     for client, path in ((pages, "/"), (others, at(PID)), (others, "/web/cdx")):
         answer = client.request(method, path)

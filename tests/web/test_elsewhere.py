@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -183,6 +184,13 @@ CDX = {
     "&filter=%3Dstatus:200": ["first", "second"],
     "&filter=~timestamp:20261120.*": ["first"],
     "&filter=!~timestamp:20261120.*": ["second"],
+    "&limit=-1": ["second"],
+    "&limit=-5": ["first", "second"],
+    "&limit=0": [],
+    "&collapse=timestamp:6": ["first"],
+    "&collapse=timestamp:8": ["first", "second"],
+    "&page=0": ["first", "second"],
+    "&page=0&pageSize=2": ["first", "second"],
 }
 
 
@@ -205,13 +213,35 @@ def test_cdx_answers_what_is_asked(served: Served, asked: str) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["", "url=x&output=xml", "url=x&limit=-1", "url=x&filter=~mime:(a|b)*c", "url=x&fl=secret",
-     "url=x&filter=~mime:a*a*a*b", "url=x&from=yesterday", "url=x&matchType=all", "url=x&sort=up"],
+    ["", "url=x&output=xml", "url=x&limit=--1", "url=x&filter=~mime:(a|b)*c", "url=x&fl=secret",
+     "url=x&filter=~mime:a*a*a*b", "url=x&from=yesterday", "url=x&matchType=all", "url=x&sort=up",
+     "url=x&collapseTime=10", "url=x&collapse=secret", "url=x&page=-1", "url=x&page=7",
+     "url=x&pageSize=0", "url=x&resumeKey=x", "url=x&showResumeKey=yes", "url=x&Limit=1"],
 )  # fmt: skip
 def test_what_cdx_does_not_understand_is_told(served: Served, query: str) -> None:
     answer = httpx.get(f"{served.bytes}/web/cdx?{query}")
     assert answer.status_code == 400
     assert len(answer.text.splitlines()) == 1
+
+
+def test_cdx_is_resumed_where_it_ended(served: Served) -> None:
+    with httpx.Client(base_url=served.bytes) as client:
+        asked = {"url": "x.example", "matchType": "host", "fields": "urlkey,timestamp,offset"}
+        whole = client.get("/web/cdx", params=asked).text.splitlines()
+        assert len(whole) > 3
+        asked |= {"limit": "1", "showResumeKey": "true"}
+        found, key = [], ""
+        while True:
+            text = client.get("/web/cdx", params=asked | {"resumeKey": key}).text
+            lines, _, key = text.partition("\n\n")
+            found += lines.splitlines()
+            if not (key := key.strip()):
+                break
+        assert found == whole
+        told = client.get("/web/cdx", params={**asked, "showNumPages": "true"}).json()
+        assert told == {"pages": 1, "pageSize": 1, "blocks": 1}
+        last = client.get("/web/cdx", params={**asked, "output": "json"}).text.splitlines()[-1]
+        assert list(json.loads(last)) == ["resumeKey"]
 
 
 def test_lines_have_the_columns_of_outbackcdx(served: Served) -> None:

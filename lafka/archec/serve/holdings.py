@@ -97,8 +97,10 @@ class StoreHoldings:
 
     def _way(self, records: Records, name: str, tist: int) -> Elsewhere | None:
         """Return where a URL that redirected led to; None where it gave the bytes itself."""
-        if not self._store.path(tist, name).is_symlink():
-            return None  # a file of its own, or the slash exception, which find() follows
+        path = self._store.path(tist, name)
+        if os.path.lexists(path) and not path.is_symlink():
+            return None
+        # A symlink; or none, where the redirect added or took a slash at the end alone (D14).
         way = (self._line(name, tist) or {}).get("way") or [name]
         answered = records.history(way[-1]) if way[-1] != name else None
         there = [at for at, _ in answered.versions if at <= tist] if answered else []

@@ -23,10 +23,10 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from lafka.capture.client.answers import AnswerReader
-from lafka.capture.client.requests import Asked, Route
+from lafka.capture.client.requests import Route, WireRequest
 from lafka.capture.client.routes import Routes, factory_of
 from lafka.capture.exchanges import Secured
-from lafka.capture.taps import Tap
+from lafka.capture.recording import Tap
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -46,25 +46,25 @@ class Client:
         self._routes = Routes(reactor, contexts)
         self._pool = _Pool(reactor, kept)
 
-    def ask(self, asked: Asked, tap: Tap, timeout: float) -> None:
+    def ask(self, request: WireRequest, tap: Tap, timeout: float) -> None:
         """Send *asked* on a kept connection or a new one; what comes of it goes to *tap*.
 
         A kept connection that its other end has closed meanwhile is no fault of the request: one
         that may be repeated is sent once more, on a new connection. *timeout*: see ``Routes``.
         """
-        kept = self._pool.take(asked.route, asked.group)
+        kept = self._pool.take(request.route, request.group)
         if kept is None:
-            self._connect(asked, tap, timeout)
+            self._connect(request, tap, timeout)
             return
-        again = partial(self._connect, asked, tap, timeout) if asked.repeatable else None
-        kept.ask(asked, tap, again)
+        again = partial(self._connect, request, tap, timeout) if request.repeatable else None
+        kept.ask(request, tap, again)
 
-    def _connect(self, asked: Asked, tap: Tap, timeout: float) -> None:
-        pool, route, group = self._pool, asked.route, asked.group
+    def _connect(self, request: WireRequest, tap: Tap, timeout: float) -> None:
+        pool, route, group = self._pool, request.route, request.group
         endpoint = self._routes.endpoint(route, timeout)
         connecting = endpoint.connect(factory_of(lambda: Connection(pool, route, group)))
         tap.wait_for(connecting)
-        connecting.addCallback(lambda new: new.ask(asked, tap, None))
+        connecting.addCallback(lambda new: new.ask(request, tap, None))
         connecting.addErrback(tap.unreachable)
 
     def close(self) -> Deferred[Any]:
@@ -116,16 +116,16 @@ class Connection(Protocol):
         if self._tap is not None:
             self._secured = self._tap.secure(self.transport.getHandle())
 
-    def ask(self, asked: Asked, tap: Tap, again: Callable[[], None] | None) -> None:
+    def ask(self, request: WireRequest, tap: Tap, again: Callable[[], None] | None) -> None:
         """Write *asked*; *again* asks once more should nothing come because this was closed."""
         self._exchanges += 1
         self._tap, self._again = tap, again
-        self._reader = AnswerReader(asked.method)
+        self._reader = AnswerReader(request.method)
         tap.begin(self, self.transport.getPeer().host, self._secured)
-        tap.wrote(asked.head)
-        if asked.body:
-            tap.wrote(asked.body)
-        self.transport.write(asked.head + asked.body)
+        tap.wrote(request.head)
+        if request.body:
+            tap.wrote(request.body)
+        self.transport.write(request.head + request.body)
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802
         tap, reader = self._tap, self._reader

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag, urlsplit
 
 from scrapy.exceptions import UnsupportedURLSchemeError
-from scrapy.utils._download_handlers import normalize_bind_address
 from scrapy.utils.url import add_http_if_no_scheme
 from twisted.internet.abstract import isIPv6Address
 from twisted.web.client import URI
@@ -45,7 +44,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class WireRequest:
     """A request: ``head`` and ``body`` as they are written, and the ``route`` it takes.
 
     Requests of one ``group`` and route may use one connection, one after the other; without a
@@ -64,7 +63,7 @@ class Asked:
         return self.method in _REPEATABLE and not self.body
 
 
-def asked(request: Request, bind: Any = None, group: Hashable = None) -> Asked:
+def wire_request(request: Request, bind: Any = None, group: Hashable = None) -> WireRequest:
     """Return what is written for *request*; *bind* is the setting DOWNLOAD_BIND_ADDRESS.
 
     ``ValueError`` for what cannot be written, ``UnsupportedURLSchemeError`` for schemes but http
@@ -78,13 +77,17 @@ def asked(request: Request, bind: Any = None, group: Hashable = None) -> Asked:
     uri: Any = URI.fromBytes(url)  # type: ignore[no-untyped-call]
     headers: Any = Headers(request.headers)
     authorization = request.headers.get(_AUTHORIZATION)
-    bound = normalize_bind_address(request.meta.get("bindaddress") or bind)
+    bound = request.meta.get("bindaddress") or bind
+    if isinstance(bound, str):
+        bound = bound, 0
     route = _route(uri, request.meta.get("proxy"), authorization, bound)
     if route.tunnel:
         headers.removeHeader(_AUTHORIZATION)
     target = url if route.proxied else uri.originForm
     head = _head(request, target, uri, headers)
-    return Asked(method=request.method, head=head, body=request.body, route=route, group=group)
+    return WireRequest(
+        method=request.method, head=head, body=request.body, route=route, group=group
+    )
 
 
 def _head(request: Request, target: bytes, uri: Any, headers: Any) -> bytes:

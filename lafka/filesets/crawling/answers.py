@@ -23,7 +23,7 @@ from twisted.internet.error import TCPTimedOutError
 
 from lafka.capture.guard import AddressRefused
 from lafka.capture.logged import LoggedExchange, LoggedHops
-from lafka.capture.taps import BadTls, BrokenCoding
+from lafka.capture.recording import BadTls, BrokenCoding
 from lafka.errors import BadHttp, BadUrl, StorageTrouble, printable
 from lafka.filesets.bundles.children import MAX_PAGE, BundleChildren
 from lafka.filesets.crawling.tokens import PlatformBases

@@ -19,8 +19,10 @@ from lafka.papers.lists.faults import refuse_all_bad
 from lafka.papers.lists.futlis import Line
 from lafka.papers.lists.listfiles import Excludes
 from lafka.papers.lists.shapes import ListOptions
+from lafka.papers.lists.shards import Shard
 from lafka.papers.walk import Links, Policy
 from lafka.pids import SCHEMES, Scheme
+from lafka.runs.sources import refuse_unknown_arguments
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -32,6 +34,7 @@ HELPS = {
     "collection": "RePEc|Socionet|any",
     "links": "ranked|first|all",
     "refresh": "all or an age such as 30d",
+    "shard": "k/n: the part k, from 0, of a list that n crawls share",
     "exclude": "FILE of pids that are not asked for",
     "legacy": "URL of a gateway that is asked in place of the web",
     "check": "1 looks at the list and asks nothing",
@@ -42,7 +45,6 @@ HELPS = {
 }
 """The spider's arguments, and what ``crawl -h`` says of each."""
 ARGUMENTS = tuple(HELPS)
-GUESTS = ("_job",)  # scrapyd's
 _AGE = re.compile(r"(\d{1,6})([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -52,7 +54,8 @@ class FutliArguments:
     """The arguments of a crawl.
 
     ``since``: a fut that was had before it is asked for again; None asks for no fut again. Times
-    are aware, UTC. ``legacy``: the gateway that is asked in place of the web.
+    are aware, UTC. ``legacy``: the gateway that is asked in place of the web. ``shard``: the
+    part of the list that this crawl takes; None: the whole.
     """
 
     input: str
@@ -62,6 +65,7 @@ class FutliArguments:
     since: datetime | None = None
     excludes: Excludes | None = None
     legacy: str | None = None
+    shard: Shard | None = None
     options: ListOptions = field(default_factory=ListOptions)
 
     @classmethod
@@ -72,10 +76,7 @@ class FutliArguments:
 
         *looked_at*: a list whose first lines are all bad cannot be either.
         """
-        for name in given:
-            if name not in (*ARGUMENTS, *GUESTS):
-                known = ", ".join(ARGUMENTS)
-                raise BadArgument(f"unknown argument {name!r}; the spider's arguments are {known}")
+        refuse_unknown_arguments(given, ARGUMENTS)
         if given.get("check", "0") != "0":  # the commands take it away
             raise BadArgument("check=1 is for the commands crawl and check-list alone")
         if not given.get("input"):
@@ -94,6 +95,7 @@ class FutliArguments:
             ),
             since=_since(given["refresh"], datetime.now(UTC)) if given.get("refresh") else None,
             excludes=Excludes.load(exclude, scheme_of(settings, collection)) if exclude else None,
+            shard=Shard.parse(given["shard"]) if given.get("shard") else None,
             legacy=_gateway(given["legacy"], settings) if given.get("legacy") else None,
             options=ListOptions.parse(given),
         )

@@ -14,22 +14,26 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from lafka.errors import printable
 from lafka.papers.outcomes import Group, Outcome
 from lafka.runs.reports import Report, last_of_list
+from lafka.runs.summing import (
+    FailingHost,
+    counted,
+    failing_hosts,
+    group_line,
+    host_lines,
+    host_of,
+    in_bytes,
+    in_time,
+)
 
-HOSTS = 5
-"""Hosts that are told of."""
 HOSTS_KEPT = 100_000
 """Pairs of host and outcome that are counted; a list has more only where nothing answers."""
-WORDS = 4
-"""Outcomes of a group or host that are told of."""
 FEED_MAX = 1 << 30
 """Bytes of a feed of before that are read for what was lost; a stopped crawl has to end in time."""
 _HELD_LINE = re.compile(
@@ -55,7 +59,7 @@ class FeedTally:
         self._sorted = False
         if outcome in _NOT_ASKED:
             return
-        name = (_host(item["futli"]), str(outcome))
+        name = (host_of(item["futli"]), str(outcome))
         if name in self.hosts or len(self.hosts) < HOSTS_KEPT:
             self.hosts[name] += 1
 
@@ -94,27 +98,6 @@ def _key(pid: str, futli: str) -> int:
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest())
 
 
-def _host(futli: str) -> str:
-    with suppress(ValueError):
-        return urlsplit(futli).hostname or ""
-    return ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailingHost:
-    """A host and how its lines ended that gave no fut: outcome to number, the most first."""
-
-    name: str
-    why: Mapping[str, int]
-
-    @property
-    def failures(self) -> int:
-        return sum(self.why.values())
-
-    def as_json(self) -> dict[str, Any]:
-        return {"host": self.name, "failures": self.failures, "why": dict(self.why)}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
     """The last run of the same list; ``lost``: futs it had and this run had not, None: unknown."""
@@ -132,7 +115,7 @@ class RunSummary:
     """The outcome of a run. ``size`` is the bytes of new futs, ``total`` the list's lines, or None.
 
     ``requests`` are those of trails; ``seconds``: how long the run took; ``refreshed``: whether it
-    was to ask for held futs too.
+    was to ask for held futs too; ``legacy``: the gateway that it asked in place of the web, or "".
     """
 
     outcomes: Mapping[Outcome, int]
@@ -147,6 +130,7 @@ class RunSummary:
     done: bool
     refreshed: bool
     feed: Path
+    legacy: str = ""
 
     @classmethod
     def of(cls, values: Mapping[str, Any], heard: FeedTally, root: Path) -> RunSummary:
@@ -155,7 +139,7 @@ class RunSummary:
         return cls(
             outcomes={Outcome(word): count for word, count in values["outcomes"].items()},
             total=values["list"]["lines"],
-            hosts=_failing(heard.hosts),
+            hosts=failing_hosts(heard.hosts),
             new=futs["new"],
             held=futs["held"],
             size=futs["bytes"],
@@ -164,6 +148,7 @@ class RunSummary:
             before=_before(values, heard, root),
             done=values["done"],
             refreshed=bool(values["arguments"].get("refresh")),
+            legacy=str(values["arguments"].get("legacy") or ""),
             feed=(root / "runs" / f"{values['run']}.jsonl").absolute(),
         )
 
@@ -201,26 +186,17 @@ class RunSummary:
     def told(self) -> Iterator[str]:
         """The lines for people."""
         of = "" if self.total is None else f" of {self.total:,}"
-        yield f"{self.lines:,}{of} lines in {_duration(self.seconds)}:"
+        yield f"{self.lines:,}{of} lines in {in_time(self.seconds)}:"
         for group in Group:
-            yield self._group_line(group)
-        if self.hosts:
-            yield "hosts with most failures:"
-        for host in self.hosts:
-            yield f"  {printable(host.name)}: {host.failures:,} ({_words(host.why)})"
+            yield group_line(group, self.group(group), self.lines)
+        yield from host_lines(self.hosts)
         yield self._futs_line()
         a_fut = f", {self.requests / self.new:.1f} a new fut" if self.new else ""
-        yield f"{_bytes(self.size)} of new futs; {self.requests:,} requests{a_fut}"
+        yield f"{in_bytes(self.size)} of new futs; {self.requests:,} requests{a_fut}"
         yield "next:"
         for sentence in self.next():
             yield f"  {sentence}"
         yield f"each line and how it ended: {self.feed}"
-
-    def _group_line(self, group: Group) -> str:
-        words = self.group(group)
-        count = sum(words.values())
-        share = f"{count / max(self.lines, 1):6.1%}"
-        return f"  {group:<10}{count:>9,} {share}  {_words(words)}".rstrip()
 
     def _futs_line(self) -> str:
         futs = f"{self.new:,} new futs, {self.held:,} held before"
@@ -236,17 +212,19 @@ class RunSummary:
         if not self.done:
             yield "go on: the same command asks for what is left"
         if damaged := self.outcomes.get(Outcome.DAMAGED):
-            yield f"look at {_count(damaged, 'damaged paper')}: lafka verify"
+            yield f"look at {counted(damaged, 'damaged paper')}: lafka verify"
         if self.outcomes.get(Outcome.BAD_PID) or self.outcomes.get(Outcome.BAD_URL):
             yield "mend the list: lafka check-list says what is wrong with its lines"
         if count[Group.TROUBLE]:
             troubled = count[Group.TROUBLE]
-            yield f"crawl the list again later: {_count(troubled, 'line')} had trouble on the way"
+            yield f"crawl the list again later: {counted(troubled, 'line')} had trouble on the way"
         if closed := self._closed():
-            lines = _count(closed.failures, "line")
+            lines = counted(closed.failures, "line")
             yield f"write to {printable(closed.name)}, which closed {lines} to us"
-        if dead := count[Group.NOT_THERE]:
-            yield f"tell who made the list: {_count(dead, 'dead link')}"
+        if (dead := count[Group.NOT_THERE]) and self.legacy:
+            yield f"{counted(dead, 'line')} not held by {self.legacy}: that is no link rot"
+        elif dead:
+            yield f"tell who made the list: {counted(dead, 'dead link')}"
         if self.done and self.held and not self.new and not self.refreshed:
             yield "nothing was new; -a refresh=180d asks again for what was had longer ago"
         elif self.done and count[Group.HELD]:
@@ -266,46 +244,9 @@ def _is_closed(word: str) -> bool:
     return Outcome(word).group is Group.CLOSED or word == Outcome.BOT_CHALLENGE
 
 
-def _failing(counts: Counter[tuple[str, str]]) -> tuple[FailingHost, ...]:
-    hosts: dict[str, Counter[str]] = {}
-    for (host, word), count in counts.items():
-        hosts.setdefault(host, Counter())[word] += count
-    most = sorted(hosts, key=lambda name: (-hosts[name].total(), name))[:HOSTS]
-    return tuple(FailingHost(name=name, why=dict(hosts[name].most_common())) for name in most)
-
-
 def _before(values: Mapping[str, Any], heard: FeedTally, root: Path) -> Before | None:
-    last: Report | None = last_of_list(root, values["list"]["path"], before=values["run"])
+    last: Report | None = last_of_list(root, values["list"], before=values["run"])
     if last is None:
         return None
     lost = heard.lost(root / "runs" / f"{last.run}.jsonl")
     return Before(run=last.run, started=str(last.values.get("started", "")), lost=lost)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _words(counts: Mapping[str, int]) -> str:
-    """``not-found 12, dns 8``."""
-    told = [f"{word} {count:,}" for word, count in [*counts.items()][:WORDS]]
-    return ", ".join(told + ["..."] * (len(counts) > WORDS))
-
-
-def _duration(seconds: float) -> str:
-    """``2 h 5 min``, ``3 min 20 s`` or ``4.2 s``."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes = round(seconds) // 60
-    if minutes < 60:
-        return f"{minutes} min {round(seconds) % 60} s"
-    return f"{minutes // 60:,} h {minutes % 60} min"
-
-
-def _bytes(size: int) -> str:
-    """*size* in the unit that reads best, thousands apart."""
-    units = iter(("bytes", "kB", "MB", "GB"))
-    amount, unit = float(size), next(units)
-    while amount >= 999.95 and unit != "GB":
-        amount, unit = amount / 1000, next(units)
-    return f"{amount:,.0f} {unit}" if unit == "bytes" else f"{amount:,.1f} {unit}"

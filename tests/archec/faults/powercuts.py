@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lafka.archec.gather.mending import mend
+from lafka.archec.store.folders import ObiStore
 from tests.archec.faults import fobis, ordeals
 from tests.archec.faults.ordeals import Ordeal
 from tests.faults.disks import DROPPED, Disk, Tree, cuts, put
@@ -69,6 +71,34 @@ def of_torn_evidence(root: Path) -> tuple[Ordeal, int]:
     write = Which(nth=2, kinds=("pwrite", "write"), path=r"/evidence/")
     assert ordeal.run(ordeal.plan(kill=write, how="half")).code == -signal.SIGKILL
     return ordeal, 1
+
+
+class Mending(Ordeal):
+    """An ordeal whose last journal was damaged; ``lafka archec mend`` comes before each run."""
+
+    def work(self) -> Callable[[], object]:
+        gather = super().work()
+
+        def work() -> None:
+            if (self.home.archive / "archec.json").exists():
+                list(mend(ObiStore(self.home.archive)))
+            gather()
+
+        return work
+
+    def moment(self) -> list[str]:
+        return []  # what the damaged journal told is known when it is mended
+
+
+def of_mending(root: Path) -> tuple[Ordeal, int]:
+    """A store of which one byte of a journal was damaged."""
+    before = ordeals.begun(root, 2)
+    path = sorted((before.home.archive / "journal").glob("*.jsonl"))[-1]
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.chmod(0o644)
+    path.write_bytes(data)
+    return Mending(root, runs=before.runs), 2
 
 
 def cut(

@@ -22,6 +22,7 @@ PREPARED = {
     **{f"fobis {n}": powercuts.of_fobis(n) for n in range(fobis.PHASES)},
     "fobis recovery": powercuts.of_fobis_recovery,
     "torn evidence": powercuts.of_torn_evidence,
+    "mending": powercuts.of_mending,
 }
 SITES = mutants.sites("archec")
 _calls: dict[str, set[Site]] = {}
@@ -84,6 +85,7 @@ EXEMPT = {
     "put_in_place(draft, path)": "SQLite's bytes are written by calls that the model does not see",
     "lock_file(path, os.O_RDWR | os.O_APPEND, wait=False)": "a second line behind tobi.lock",
     "replace(root / MARKER": "its name is synced with those of the folders that are made beside it",
+    "replace(path, [data])": "a step's sync, which scenarios of the main road miss",
     "replace(kept": "what was torn was never acknowledged; it is kept for whoever asks",
     "os.fsync(fd)": "of evidence that is cut: torn again, it is cut again",
     "os.fdatasync(fd)  # what the dead": "the next line of the journal syncs the same file",

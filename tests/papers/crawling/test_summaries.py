@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from lafka.papers import Group, Outcome
-from lafka.papers.crawling.summaries import FailingHost, FeedTally, RunSummary
+from lafka.papers.crawling.summaries import FeedTally, RunSummary
+from lafka.runs.summing import FailingHost
 
 PID = "RePEc:abc:wpaper:1"
 
@@ -122,6 +123,8 @@ def test_a_later_run_is_not_the_last_one_before(tmp_path: Path) -> None:
         ({"outcomes": {"timeout": 2, "loop": 1}},
          "crawl the list again later: 3 lines had trouble on the way"),
         ({"outcomes": {"gone": 2, "bad-url": 3}}, "tell who made the list: 2 dead links"),
+        ({"outcomes": {"gone": 2}, "arguments": {"legacy": "http://127.0.0.1:8732"}},
+         "2 lines not held by http://127.0.0.1:8732: that is no link rot"),
         ({"outcomes": {"bad-pid": 1}},
          "mend the list: lafka check-list says what is wrong with its lines"),
         ({"outcomes": {"fut": 1}, "futs": {"new": 1, "held": 0, "bytes": 9}},

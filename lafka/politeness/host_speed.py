@@ -1,4 +1,4 @@
-"""Standings of hosts: which answer, which keep us waiting, and so which may have a place.
+"""The speed of hosts: which answer, which keep us waiting, and so which may have a place.
 
 A place is one of CONCURRENT_REQUESTS. A request that its host keeps waiting gives its place back
 and goes on beside them, as far as there is room; so hosts that drip hold up nobody, and each is
@@ -23,11 +23,11 @@ FLOW = 2048.0
 BESIDE = 3
 """How many times as many requests as there are places may wait for hosts beside them."""
 REMEMBERED = 10_000
-"""Hosts of a kind whose standing is kept; one that is forgotten is new again."""
+"""Hosts of a kind whose speed is kept; one that is forgotten is new again."""
 
 
-class Standing(IntEnum):
-    """The facts known of a host in this run.
+class HostSpeed(IntEnum):
+    """The speed of a host in this run, as far as it is known.
 
     ``NEW``: it has never answered. ``ANSWERING``: it has. ``SLOW``: the last request to it was
     kept waiting.
@@ -42,7 +42,7 @@ class Standing(IntEnum):
 class _Sent:
     request: Hashable | None  # None once it is over
     slot: str
-    standing: Standing
+    speed: HostSpeed
     heard: float  # seconds, when it was sent or its host has answered since
     received: int = 0
     beside: bool = False
@@ -50,8 +50,8 @@ class _Sent:
     answered: bool = False
 
 
-class Standings:
-    """The requests on their way, the places that they hold, and the standing of their hosts.
+class HostSpeeds:
+    """The requests on their way, the places that they hold, and the speeds of their hosts.
 
     At most *places* requests hold a place (0: no bound, and no share). Each is looked at every
     ``PATIENCE`` seconds: one to which fewer than ``FLOW`` bytes a second came goes on beside the
@@ -83,18 +83,18 @@ class Standings:
         self._slow: OrderedDict[str, None] = OrderedDict()
         self._answering: OrderedDict[str, None] = OrderedDict()
 
-    def standing(self, slot: str) -> Standing:
+    def speed(self, slot: str) -> HostSpeed:
         if slot in self._slow:
-            return Standing.SLOW
-        return Standing.ANSWERING if slot in self._answering else Standing.NEW
+            return HostSpeed.SLOW
+        return HostSpeed.ANSWERING if slot in self._answering else HostSpeed.NEW
 
     def sent(self, request: Hashable, slot: str) -> None:
         """*request* goes to *slot*."""
-        standing = self.standing(slot)
-        sent = _Sent(request=request, slot=slot, standing=standing, heard=self._clock())
+        speed = self.speed(slot)
+        sent = _Sent(request=request, slot=slot, speed=speed, heard=self._clock())
         self._sent[request] = sent
-        self._new += standing is Standing.NEW
-        self._put_beside(sent, beside=standing is Standing.SLOW)
+        self._new += speed is HostSpeed.NEW
+        self._put_beside(sent, beside=speed is HostSpeed.SLOW)
         self._look_later(sent)
 
     def answered(self, request: Hashable, slot: str) -> None:
@@ -116,7 +116,7 @@ class Standings:
             return
         sent.request = None
         self._put_beside(sent, beside=False)
-        self._new -= sent.standing is Standing.NEW
+        self._new -= sent.speed is HostSpeed.NEW
         if sent.answered and not sent.waited:
             self._slow.pop(sent.slot, None)
 
@@ -126,15 +126,15 @@ class Standings:
         self._look()
         return bool(self._places) and self._held >= self._places
 
-    def room(self, standing: Standing) -> float:
-        """Return how many requests to hosts of that standing may go now."""
+    def room(self, speed: HostSpeed) -> float:
+        """Return how many requests to hosts of that speed may go now."""
         self._look()
         if not self._places:
             return math.inf
-        if standing is Standing.SLOW:
+        if speed is HostSpeed.SLOW:
             return max(0, self._places - self._beside)
         free = self._places - self._held
-        if standing is Standing.ANSWERING:
+        if speed is HostSpeed.ANSWERING:
             return max(0, free)
         kept_free = min(self._places // 2, self._beside)
         return max(0, min(free, self._places - kept_free - self._new - self._over))
@@ -176,7 +176,7 @@ class Standings:
         change = 1 if beside else -1
         sent.beside = beside
         self._beside += change
-        if sent.standing is Standing.NEW:
+        if sent.speed is HostSpeed.NEW:
             self._new -= change
 
     def _look_later(self, sent: _Sent) -> None:

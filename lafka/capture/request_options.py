@@ -1,22 +1,24 @@
-"""The terms of one download, as Scrapy's settings, signals and metadata say them."""
+"""The options of one download, as Scrapy's settings, signals and metadata say them."""
 
 from __future__ import annotations
 
 import logging
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from scrapy import signals
 from scrapy.exceptions import DownloadCancelledError, StopDownload
 from scrapy.http import Headers
-from scrapy.utils._download_handlers import (
-    check_stop_download,
-    get_maxsize_msg,
-    get_warnsize_msg,
-)
+from scrapy.utils.httpobj import urlparse_cached
 from twisted.web.iweb import UNKNOWN_LENGTH
 
 from lafka.capture.client.answers import AnswerHead
+from lafka.capture.scrapy_private import (
+    check_stop_download,
+    get_maxsize_msg,
+    get_warnsize_msg,
+    log_tls_connection,
+)
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
@@ -24,12 +26,27 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from lafka.capture.taps import Carrier
-
 logger = logging.getLogger(__name__)
 
 
-class SettingsOfDownloads:
+class Carrier(Protocol):
+    """A connection that carries an exchange (:mod:`lafka.capture.client.connections`)."""
+
+    transport: Any
+
+    @property
+    def place(self) -> str: ...
+
+    @property
+    def certificate(self) -> Any: ...
+
+    @property
+    def address(self) -> IPv4Address | IPv6Address: ...
+
+    def abort(self) -> None: ...
+
+
+class DownloadSettings:
     """DOWNLOAD_MAXSIZE, DOWNLOAD_WARNSIZE, DOWNLOAD_FAIL_ON_DATALOSS and their like, read once."""
 
     def __init__(self, crawler: Crawler) -> None:
@@ -41,15 +58,15 @@ class SettingsOfDownloads:
         self.tells_tls = settings.getbool("DOWNLOADER_CLIENT_TLS_VERBOSE_LOGGING")
 
 
-class DownloadTerms:
-    """The terms of *request*: see :class:`lafka.capture.taps.Terms`.
+class RequestOptions:
+    """The options of *request*, and the answers of those whom its signals reach.
 
     ``headers``, ``certificate`` and ``address`` are for the response, once its head is there.
     DOWNLOAD_MAXSIZE holds for what is handed on; ``download_maxsize`` of a request does not, for
     Scrapy throws away what came, and the tap cuts instead.
     """
 
-    def __init__(self, settings: SettingsOfDownloads, request: Request) -> None:
+    def __init__(self, settings: DownloadSettings, request: Request) -> None:
         spider, meta = settings.crawler.spider, request.meta
         self.fail_on_dataloss = meta.get("download_fail_on_dataloss", settings.fail_on_dataloss)
         self.headers = Headers()
@@ -67,6 +84,7 @@ class DownloadTerms:
         self._size = 0
 
     def begin(self, head: AnswerHead, connection: Carrier) -> StopDownload | None:
+        """The head is there."""
         request = self._request
         request.meta["download_latency"] = monotonic() - self._begun
         if head.length is not None:
@@ -86,6 +104,7 @@ class DownloadTerms:
         return stopped
 
     def announce(self, length: int | None) -> None:
+        """A body of *length* bytes is about to be read; ``DownloadCancelledError``."""
         size = -1 if length is None else length
         if self._maxsize and size > self._maxsize:
             said = get_maxsize_msg(size, self._maxsize, self._request, expected=True)
@@ -94,6 +113,7 @@ class DownloadTerms:
         self._warn(size, expected=True)
 
     def take(self, data: bytes) -> StopDownload | None:
+        """More of the body, as much as is handed on; ``DownloadCancelledError``."""
         self._size += len(data)
         stopped = check_stop_download(
             signals.bytes_received, self._settings.crawler, self._request, data=data
@@ -113,8 +133,5 @@ class DownloadTerms:
             self._warnsize = 0
 
     def _tell_tls(self, connection: Carrier) -> None:
-        from scrapy.utils.httpobj import urlparse_cached  # noqa: PLC0415  most crawls need none
-        from scrapy.utils.ssl import _log_ssl_conn_debug_info  # noqa: PLC0415
-
         hostname = urlparse_cached(self._request).hostname or ""
-        _log_ssl_conn_debug_info(hostname, connection.transport.getHandle())
+        log_tls_connection(hostname, connection.transport.getHandle())

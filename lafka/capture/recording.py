@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from OpenSSL import SSL
@@ -26,13 +26,13 @@ from twisted.web.client import ResponseFailed, ResponseNeverReceived
 from lafka.capture import certificates
 from lafka.capture.client.answers import AnswerHead, AnswerReader, Beginning, Piece
 from lafka.capture.exchanges import Exchange, Secured, Truncated, without_secrets
+from lafka.capture.request_options import Carrier, RequestOptions
 from lafka.capture.sinks import BodySink
 from lafka.errors import BadHttp, SiteError, StorageTrouble
 from lafka.warc.format.fields import Fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from ipaddress import IPv4Address, IPv6Address
 
 TOO_BIG = "lafka-too-big"
 """Flag of a response whose body is, or was announced to be, over LAFKA_MAX_PAYLOAD."""
@@ -92,38 +92,6 @@ class ReadingLimits:
     whole: float = 0.0
 
 
-class Carrier(Protocol):
-    """A connection that carries an exchange (:mod:`lafka.capture.client.connections`)."""
-
-    transport: Any
-
-    @property
-    def place(self) -> str: ...
-
-    @property
-    def certificate(self) -> Any: ...
-
-    @property
-    def address(self) -> IPv4Address | IPv6Address: ...
-
-    def abort(self) -> None: ...
-
-
-class Terms(Protocol):
-    """What Scrapy's settings and signals have to say (:mod:`lafka.capture.terms`)."""
-
-    fail_on_dataloss: bool
-
-    def begin(self, head: AnswerHead, connection: Carrier) -> StopDownload | None:
-        """The head is there."""
-
-    def announce(self, length: int | None) -> None:
-        """A body of *length* bytes is about to be read; ``DownloadCancelledError``."""
-
-    def take(self, data: bytes) -> StopDownload | None:
-        """More of the body, as much as is handed on; ``DownloadCancelledError``."""
-
-
 class Tap:
     """What binds an exchange to the connections that carry it, and stops them.
 
@@ -142,7 +110,7 @@ class Tap:
         tls_strict: bool = False,
         sink: BodySink | None = None,
         whole: bool = False,
-        terms: Terms | None = None,
+        options: RequestOptions | None = None,
     ) -> None:
         self.exchange = exchange
         self.sink = sink
@@ -161,7 +129,7 @@ class Tap:
         self.beginning: Beginning | None = None
         self.halting = False
         self._over: Deferred[None] | None = None
-        self._terms = terms
+        self._options = options
         self._clock = clock
         self._past = 0
         self._connection: Carrier | None = None
@@ -265,18 +233,18 @@ class Tap:
 
     def _open(self) -> None:
         """The head is there: what it says of the body decides whether that is read."""
-        head, terms, connection = self.head, self._terms, self._connection
+        head, options, connection = self.head, self._options, self._connection
         assert head is not None
         try:
-            if terms is not None and connection is not None:
-                self.stopped = terms.begin(head, connection)
+            if options is not None and connection is not None:
+                self.stopped = options.begin(head, connection)
             if self.stopped is not None:
                 self._stop()
                 self._came()
             if self.stopped is not None or head.length == 0:
                 return
-            if terms is not None:
-                terms.announce(head.length)
+            if options is not None:
+                options.announce(head.length)
         except DownloadCancelledError as error:
             self._stop()
             self._fail_with(error)
@@ -298,10 +266,10 @@ class Tap:
         self._refuse_bigger(beginning.size)
         if 0 < beginning.read_max <= beginning.size:
             self.halting = True
-        if not kept or self._terms is None:
+        if not kept or self._options is None:
             return
         try:
-            self.stopped = self._terms.take(kept)
+            self.stopped = self._options.take(kept)
         except DownloadCancelledError as error:
             self._stop()
             self._fail_with(error)
@@ -394,7 +362,7 @@ class Tap:
 
     def _lack(self, reasons: list[Failure]) -> None:
         """The end of the body is missing."""
-        if self._terms is not None and not self._terms.fail_on_dataloss:
+        if self._options is not None and not self._options.fail_on_dataloss:
             self._came("dataloss")
             return
         error = ResponseDataLossError()
@@ -424,7 +392,7 @@ class Tap:
         said = {TOO_BIG: exchange.too_big, DROPPED: exchange.dropped, SHORTENED: shortened}
         self.flags = [flag for flag, is_so in said.items() if is_so]
         # The spool goes when its last user lets go of it, not when cycles are looked for.
-        self._terms = self._over = None
+        self._options = self._over = None
 
     def _came(self, *marks: str) -> None:
         if self._over is not None and not self._over.called:

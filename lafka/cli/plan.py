@@ -1,0 +1,151 @@
+"""``lafka plan``: how long a list takes, with one worker and with several; nobody is asked."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from lafka.cli.base import ArchiveCommand
+from lafka.errors import BadArgument, printable
+from lafka.papers.crawling.arguments import FutliArguments, scheme_of
+from lafka.papers.lists.forecasts import CrawlPlan, CrawlSpeed, HostCounts
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator, Mapping
+
+_RATE = re.compile(r"(\d+(?:\.\d+)?)/([smhd])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)([kMGT]?)")
+_BYTES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+SHOWN = 5
+"""Hosts that are shown to people; ``--json`` has twenty."""
+WORTH = 0.1
+"""The share of the time that a second worker has to save before it is advised."""
+
+
+class PlanCommand(ArchiveCommand):
+    most_args = 1
+
+    def syntax(self) -> str:
+        return "LIST [--rate 1/s] [--workers 1,4,16] [--json]"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        for name, default, text in (
+            ("rate", "1/s", "requests that a host is sent, as 1/s or 30/m"),
+            ("requests", "2.1", "requests that a line takes"),
+            ("per-worker", "40", "lines a second that one worker can store"),
+            ("workers", "1,4,16", "numbers of workers to tell of"),
+            ("mean-size", "1.3M", "bytes of a paper in the archive"),
+            ("shards", "0", "tell of the fullest of so many shards"),
+            ("collection", "", "of RePEc if not set"),
+        ):
+            parser.add_argument(f"--{name}", metavar="X", default=default, help=text)
+        parser.add_argument("--json", action="store_true", help="all numbers, as a JSON object")
+
+    def act(self, args: list[str], opts: Namespace) -> None:
+        if not args:
+            raise BadArgument("say which list: its file is missing")
+        if args[0] == "-":
+            raise BadArgument("a plan reads its list twice, and standard input comes only once")
+        speed, workers, shards = _speed(opts), _workers(opts.workers), _shards(opts.shards)
+        assert self.settings is not None
+        given = {"input": args[0], "collection": opts.collection}
+        arguments = FutliArguments.parse(self.settings, given, looked_at=False)
+        scheme = scheme_of(self.settings, arguments.collection)
+        counts = HostCounts.count(arguments.lines(scheme), shards)
+        largest = counts.largest(arguments.lines(scheme))
+        plan = CrawlPlan(counts=counts, largest=largest, speed=speed, workers=workers).as_json()
+        print(json.dumps(plan) if opts.json else "\n".join(_shown(plan, args[0])))
+
+
+def _speed(opts: Namespace) -> CrawlSpeed:
+    rate = _RATE.fullmatch(opts.rate)
+    size = _SIZE.fullmatch(opts.mean_size)
+    if not rate or not float(rate[1]):
+        raise BadArgument(f"--rate {opts.rate!r} is not like 1/s, 30/m or 0.5/s, above nothing")
+    if not size or not float(size[1]):
+        raise BadArgument(f"--mean-size {opts.mean_size!r} is not like 1.3M or 250k")
+    return CrawlSpeed(
+        rate=float(rate[1]) / _SECONDS[rate[2]],
+        requests=_positive("requests", opts.requests),
+        per_worker=_positive("per-worker", opts.per_worker),
+        mean_size=round(float(size[1]) * _BYTES[size[2]]),
+    )
+
+
+def _positive(name: str, text: str) -> float:
+    if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text) or not float(text):
+        raise BadArgument(f"--{name} {text!r} is no number above nothing")
+    return float(text)
+
+
+def _workers(text: str) -> list[int]:
+    if not re.fullmatch(r"[1-9]\d{0,5}(,[1-9]\d{0,5})*", text):
+        raise BadArgument(f"--workers {text!r} is not like 1,4,16")
+    return [int(number) for number in text.split(",")]
+
+
+def _shards(text: str) -> int:
+    if not re.fullmatch(r"\d{1,6}", text):
+        raise BadArgument(f"--shards {text!r} is no number of shards")
+    return int(text)
+
+
+def _shown(plan: Mapping[str, Any], name: str) -> Iterator[str]:
+    yield f"{plan['lines']:,} lines, {plan['asked']:,} to be asked for at {plan['hosts']:,} hosts"
+    for title, hosts in (("largest", plan["largest"][:SHOWN]), ("resolvers", plan["resolvers"])):
+        if hosts:
+            named = (f"{printable(host['host'])} {host['lines']:,}" for host in hosts)
+            yield f"{title}: {', '.join(named)}"
+    yield f"on disk: {_size(plan['bytes'])} in {plan['files']:,} files"
+    if fullest := plan.get("fullest"):
+        size = _size(fullest["bytes"])
+        yield f"fullest shard: {fullest['shard']}, {fullest['lines']:,} lines, {size}"
+    if not plan["asked"]:
+        yield "There is nothing to ask for in this list."
+        return
+    yield f"{'':12}{'50 %':>12}{'90 %':>12}{'99 %':>12}{'100 %':>12}"
+    for row in plan["days"]:
+        spans = "".join(f"{_span(row[name]):>12}" for name in ("50", "90", "99", "100"))
+        yield f"{_workers_text(row['workers']):12}{spans}"
+    yield from _advice(plan, name)
+
+
+def _advice(plan: Mapping[str, Any], name: str) -> Iterator[str]:
+    """Yield the two sentences on what would save time, and what to do."""
+    saves = plan["saves"]
+    second, agreed = saves["second_worker"], saves["twelve_hosts_at_four"]
+    yield (
+        f"A second worker would save {_span(second)}; four requests a second, if the twelve"
+        f" largest hosts allow them, would save {_span(agreed)}."
+    )
+    whole = plan["one_worker"]
+    if second >= WORTH * whole and second >= agreed:
+        yield f"Share the list: -a input={name} -a shard=0/2 on one machine, 1/2 on the other."
+    elif agreed >= WORTH * whole and whole > 1:
+        yield f"Stay with one machine, and write to the largest hosts: {name} waits for them."
+    else:
+        yield f"Stay with one machine: lafka crawl futli -a input={name}"
+
+
+def _workers_text(count: int) -> str:
+    return "1 worker" if count == 1 else f"{count} workers"
+
+
+def _span(days: float) -> str:
+    seconds = days * 86_400
+    for size, unit in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.1f} seconds"
+
+
+def _size(count: int) -> str:
+    for unit in ("TB", "GB", "MB"):
+        size = {"TB": 10**12, "GB": 10**9, "MB": 10**6}[unit]
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count:,} bytes"

@@ -1,0 +1,134 @@
+"""Letters to maintainers: findings by cause, what is new, a folder of letters for all archives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lafka.archec.statistics import YEAR, is_known
+from lafka.errors import BadArgument
+from lafka.reports.obi_letters import Letter, archives_of, letter_of, write_letters
+from tests.archec.fobis import gather
+from tests.archec.stores import DAY, START, Home, template
+
+
+def url(archive: str, number: int) -> str:
+    return f"http://x.example/{archive}/{number}.pdf"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """Two archives; abc has a misspelt field, a duplicate and a lost file; xyz is sound."""
+    made = Home(tmp_path / "archec")
+    made.put({
+        "abc/wpaper/1.rdf": "".join(map(template, (1, 2, 3))),
+        "abc/wpaper/2.rdf": template(4, more="Titel: x\n") + template(1, title="Other"),
+        "abc/wpaper/3.rdf": template(5, more="Titel: y\n"),
+        "xyz/books/1.rdf": template(1, "xyz", "books"),
+    })  # fmt: skip
+    made.tobi()
+    files = {url("abc", n): f"%PDF-1.4 {n}".encode() for n in (1, 2)}
+    gather(made, START + 5 * DAY, files | {url("xyz", 1): b"%PDF-1.4 x"})
+    gather(made, START + 2 * YEAR, {}, lost=(url("abc", 1),))
+    return made
+
+
+def letter(home: Home, archive: str = "abc") -> Letter:
+    with home.records() as records:
+        return letter_of(records, archive)
+
+
+def letters(home: Home, folder: Path) -> dict[str, Letter]:
+    with home.records() as records:
+        return {one.archive: one for one in write_letters(records, folder, archives_of(records))}
+
+
+def test_causes_have_a_count_an_example_and_since_when(home: Home):
+    text = letter(home).text("abc.html")
+    assert text == letter(home).text("abc.html")
+    lines = text.splitlines()
+    assert lines[0] == "About the RePEc archive abc, as of 2014-11-10"
+    place = lines.index(next(line for line in lines if line.startswith("misspelt-field (2): ")))
+    assert lines[place + 1].startswith("  for example RePEc/abc/wpaper/2.rdf, line ")
+    assert text.count("misspelt-field") == 1
+    assert "duplicate-handle (1): " in text
+    gone = "lost, gone (1, since 2014-11-10): the server says that the file is gone (410)"
+    assert lines[lines.index(gone) + 1] == f"  RePEc:abc:wpaper:1 File-URL 1: {url('abc', 1)}"
+    assert url("abc", 2) not in text
+    assert "xyz" not in text
+    assert lines[-1] == "Each place, with its line and URL: abc.html"
+
+
+def test_a_letter_without_a_page_has_every_place(home: Home):
+    text = letter(home).text()
+    assert "RePEc/abc/wpaper/2.rdf, line " in text
+    assert "RePEc/abc/wpaper/3.rdf, line " in text
+    assert "for example" not in text
+
+
+def test_a_sound_archive_has_nothing_to_mend(home: Home):
+    text = letter(home, "xyz").text()
+    assert "Nothing is odd in its templates." in text
+    assert "Every link that was asked for leads to its file." in text
+    with home.records() as records:
+        assert [is_known(records, code) for code in ("abc", "xyz", "none")] == [True, True, False]
+
+
+def test_letters_for_all_archives_say_what_is_new_and_what_was_mended(home: Home, tmp_path: Path):
+    folder = tmp_path / "letters"
+    assert list(letters(home, folder)) == ["abc"]  # of xyz there is nothing to say
+    assert sorted(path.name for path in folder.iterdir()) == ["abc.html", "abc.json", "abc.txt"]
+    assert "Since the letter" not in (folder / "abc.txt").read_text()
+    page = (folder / "abc.html").read_text()
+    assert page.count("<td>RePEc/abc/wpaper/") == sum(one.line > 0 for one in letter(home).findings)
+    assert "<script" not in page
+
+    home.now = START + 3 * YEAR
+    home.put({
+        "abc/wpaper/2.rdf": "\n\n" + template(4) + template(1, title="Other"),  # mended, and moved
+        "abc/wpaper/4.rdf": template(6, more="Author-Nam: z\n"),
+    })  # fmt: skip
+    home.tobi()
+    home.now = START + 3 * YEAR
+    for _ in range(2):  # written again without a gathering since, it says the same
+        found = letters(home, folder)["abc"]
+        text = (folder / "abc.txt").read_text()
+        assert "Since the letter of 2014-11-10: 1 new, 2 mended." in text
+        assert (sum(map(found.is_new, found.findings)), found.mended) == (1, 2)
+        assert "misspelt-field (2, 1 new): " in text
+        assert "  for example RePEc/abc/wpaper/4.rdf, line " in text
+
+
+def test_an_archive_that_was_mended_gets_a_last_letter(home: Home, tmp_path: Path):
+    letters(home, tmp_path)
+    home.now = START + 3 * YEAR
+    home.put({f"abc/wpaper/{n}.rdf": template(n + 1) for n in (1, 2, 3)})
+    home.tobi()
+    text = (letters(home, tmp_path), (tmp_path / "abc.txt").read_text())[1]
+    assert "0 new, " in text
+    assert "Nothing is odd in its templates." in text
+    home.now += DAY
+    home.tobi()
+    assert letters(home, tmp_path) == {}
+
+
+@pytest.mark.parametrize(("name", "text"), [("abc.txt", "mine"), ("abc.json", "{}")])
+def test_files_of_something_else_are_left_alone(home: Home, tmp_path: Path, name: str, text: str):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(BadArgument, match=r"abc.* of ours"):
+        letters(home, tmp_path)
+    assert (tmp_path / name).read_text() == text
+
+
+def test_a_stranger_finds_each_planted_fault_by_the_letter(home: Home, tmp_path: Path):
+    """What the page says of each fault names the file, the line and the text that is wrong."""
+    letters(home, tmp_path)
+    keys = json.loads((tmp_path / "abc.json").read_text())["keys"]
+    found = letter(home).findings
+    assert sorted(one.key for one in found) == keys
+    for one in found:
+        if one.line:
+            data = (home.data.parent / one.where).read_text().splitlines()
+            assert data[one.line - 1].startswith(("Titel", "Template-Type", "Handle")), one
