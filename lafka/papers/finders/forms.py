@@ -13,7 +13,7 @@ from lafka.papers.finders.pages import Element, Page, attributes_of
 
 MAX_FIELDS = 20  # hidden fields of one form that go into its query
 _ASKS = tuple(r for r in weights.HREF if r.name in ("ends-in-pdf", "pdf-path", "asks-pdf"))
-_AGAINST = tuple(r for r in weights.HREF if r.label != "fut")
+_AGAINST = tuple(r for r in weights.HREF if r.weight <= -4)
 _OWN = frozenset({"own-identifier", "own-number", "own-address"})
 
 
