@@ -81,7 +81,7 @@ def plan(settings: BaseSettings, opts: Namespace) -> Plan:
         partial=opts.partial,
     )
     clocks = Clocks(now=lambda: int(time.time()), monotonic=time.monotonic)
-    return Plan(rule=rule, clocks=clocks, at=_at(opts), dry=opts.dry_run)
+    return Plan(rule=rule, clocks=clocks, at=_at(opts), dry=opts.dry_run, in_full=opts.full)
 
 
 def _at(opts: Namespace) -> int | None:
@@ -137,6 +137,7 @@ class TobiCommand(ArchiveCommand):
         add("--at", metavar="TIME", help="gather as of a tist, a date, or name: that of TARBALL")
         add("--partial", action="store_true", help="archives that are not there are not lost")
         add("--accept-losses", metavar="CODE", nargs="+", default=[], help="believe these losses")
+        add("--full", action="store_true", help="take a digest of each file, trust no size or time")
         add("--dry-run", action="store_true", help="say what would come of it, write nothing")
 
     def act(self, args: list[str], opts: Namespace) -> None:

@@ -77,7 +77,7 @@ class Visit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unconverted:
+class CodedFut:
     """A response whose entity is a fut that does not stand in it literally."""
 
     record: StoredRecord
@@ -95,7 +95,7 @@ class PaperContents(Contents):
     infos: dict[str, Info] = field(default_factory=dict)
     futs: dict[str, HeldPayload] = field(default_factory=dict)
     payloads: dict[str, HeldPayload] = field(default_factory=dict)
-    unconverted: dict[str, Unconverted] = field(default_factory=dict)
+    unconverted: dict[str, CodedFut] = field(default_factory=dict)
     visits: list[Visit] = field(default_factory=list)
 
     def suwaf(self, pid: Pid) -> Suwaf:
@@ -216,7 +216,7 @@ class PaperScanner(Scanner[PaperContents]):
             if place >= 0:
                 self._place(digest, record, record.block_start + place, size)
             elif digest not in self.contents.futs:
-                self.contents.unconverted[digest] = Unconverted(record=record, payload=payload)
+                self.contents.unconverted[digest] = CodedFut(record=record, payload=payload)
         else:
             self.contents.payloads.setdefault(digest, HeldPayload.of(record))
 

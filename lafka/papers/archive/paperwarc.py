@@ -20,11 +20,11 @@ from lafka.keeping.groups import Conversion, OriginalRecord, RecordGroup
 from lafka.keeping.stores import SummarisedWarc
 from lafka.papers.archive.cache import PaperCache
 from lafka.papers.archive.contents import (
+    CodedFut,
     HeldPayload,
     Info,
     PaperContents,
     PaperScanner,
-    Unconverted,
     Visit,
     fut_in,
     fut_of,
@@ -132,9 +132,9 @@ class PaperGroup(RecordGroup):
         if place >= 0:
             self.held[payload.digest] = replace(held, s=block + place, l=payload.length)
         else:
-            self.convert_stored(Unconverted(record=record, payload=payload))
+            self.convert_stored(CodedFut(record=record, payload=payload))
 
-    def convert_stored(self, unconverted: Unconverted) -> None:
+    def convert_stored(self, unconverted: CodedFut) -> None:
         """Plan a conversion record whose block is the fut of a response.
 
         The response is wherever ``unconverted.record`` says: a raw WARC, or this one.
