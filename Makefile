@@ -6,6 +6,7 @@
 # make docs   builds the site over docs/ into build/site, with a search and an API reference
 # make services  installs the servers that some tests start; without them these are skipped
 # make faults kills crawls by the thousand; FAULTS="--phases kills --kills 100" for less
+# make mutants  changes modules that matter, and tells what tests do not notice; MUTANTS="--count 40"
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -13,6 +14,7 @@ TESTS ?=
 # One more than there are cores: of a test that crawls, a third is waiting.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 FAULTS ?= --write
+MUTANTS ?=
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 COMPILED = $(VENV)/.compiled
@@ -21,7 +23,7 @@ DOCUMENTED = $(VENV)/.documented
 PIP = $(BIN)/python -m pip --disable-pip-version-check install --quiet --retries 8 --timeout 30
 
 .PHONY: demo docs test test-all test-beyond warc-wheel services coverage lint types check format \
-	benchmarks faults clean
+	benchmarks faults mutants clean
 
 demo: $(COMPILED)
 	$(BIN)/lafka demo
@@ -66,6 +68,9 @@ benchmarks: $(TESTED) $(COMPILED)
 
 faults: $(TESTED)
 	$(BIN)/python -m tests.faults.long $(FAULTS)
+
+mutants: $(TESTED)
+	$(BIN)/python -m tests.faults.mutations $(MUTANTS)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .coverage* htmlcov build dist *.egg-info
