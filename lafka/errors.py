@@ -7,7 +7,6 @@ for a terminal: control characters of foreign text are shown as escapes.
 from __future__ import annotations
 
 import errno
-import resource
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,11 @@ from lafka.warc.errors import DamagedFile
 from lafka.warc.errors import TornWarc as TornWarc
 from lafka.warc.errors import WarcError as WarcError
 from lafka.warc.errors import printable as printable
+
+try:
+    import resource
+except ImportError:  # Windows, where an archive can be read
+    resource = None  # type: ignore[assignment]
 
 KeeperError = DamagedFile
 """Something stored is not as it was left: the keeper of the archive has to look."""
@@ -93,7 +97,13 @@ def machine_trouble(error: BaseException, what: str = "this process") -> Machine
 
 def memory_is_bound() -> bool:
     """Return whether the addresses of this process are limited, as by ``ulimit -v``."""
+    if resource is None:
+        return False
     return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+
+
+class NoLocks(OperatorError):
+    """The system has no flock(2), so nothing may be written to a store: raised by who locks."""
 
 
 class Stopped(OperatorError):

@@ -112,7 +112,7 @@ class PaperWarcPipeline:
             for trail in trails:
                 raw.note(trail.number, trail.futli.url, end_of(trail))
         with storage(archive.warc_path(pid)):
-            found = yield from archive.storing(pid, [_left(trail) for trail in trails])
+            found = yield from archive.storing(pid, [_record_of(trail) for trail in trails])
         with storage(archive.root / "raw"):
             for trail, stored in zip(trails, found, strict=True):
                 if not isinstance(stored, KeeperError):
@@ -149,7 +149,7 @@ class ObiStorePipeline:
         try:
             await self._thread.begin()
         except (StorageTrouble, RecordsAway, KeeperError) as error:
-            raise CloseSpider(self._told(error)) from error
+            raise CloseSpider(self._note_stop(error)) from error
         if reason := stopping_for(self._crawler):
             raise CloseSpider(reason)
 
@@ -171,7 +171,7 @@ class ObiStorePipeline:
             item.became(kept)
         return item
 
-    def _told(self, error: Exception) -> str:
+    def _note_stop(self, error: Exception) -> str:
         """Say, once, why the crawl stops; the finish reason."""
         if isinstance(error, StorageTrouble):
             note_storage_trouble(self._crawler, error)
@@ -186,7 +186,7 @@ class ObiStorePipeline:
         return STORE_DAMAGED if is_damage else RECORDS_AWAY
 
     def _stop(self, error: Exception) -> None:
-        stop_crawl(self._crawler, self._told(error))
+        stop_crawl(self._crawler, self._note_stop(error))
 
     async def close_spider(self) -> None:
         if not self._thread.has_begun:
@@ -194,7 +194,7 @@ class ObiStorePipeline:
         try:
             tists = await self._thread.end()
         except (StorageTrouble, RecordsAway) as error:
-            self._told(error)
+            self._note_stop(error)
             return
         if reports := self._crawler.get_extension(RunReports):
             await reports.tell({"gatherings": tists})
@@ -211,7 +211,7 @@ async def _taken_up(crawler: Crawler, recovery: Awaitable[object]) -> None:
         raise CloseSpider(reason)
 
 
-def _left(trail: Trail) -> TrailRecord:
+def _record_of(trail: Trail) -> TrailRecord:
     closes = trail.has_last_word and not trail.captures
     return TrailRecord(captures=trail.captures, closes=trail.futli.url if closes else "")
 

@@ -140,6 +140,7 @@ ITEM_PIPELINES = {  # each for the spider that has its store
     "lafka.pipelines.FilesetPipeline": 300,
 }
 FEED_STORAGES = {"lafka": "lafka.runs.feed.OutcomeFeedStorage"}
+FEED_EXPORTERS = {"csv": "lafka.runs.feed.CsvExporter"}
 EXTENSIONS: dict[str, int] = {
     "lafka.politeness.HostDelays": 500,  # behind AutoThrottle, whose delays it raises
     "lafka.runs.reporting.RunReports": -100,  # before the feed is opened

@@ -73,7 +73,7 @@ ONLY_IN = {
     "httptools": ("web.connections",),
     "boto3": ("filesets.targets.s3",),
     "botocore": ("filesets.targets.s3",),
-    "pypdfium2": ("papers.archive.texts", "papers.crawling.pdf_fronts"),
+    "pypdfium2": ("papers.archive.texts", "papers.crawling.pdf_fronts", "index.titles"),
     "psycopg": ("jobs.database.postgresql",),
     "jinja2": ("web",),
     "markupsafe": ("web",),

@@ -24,27 +24,27 @@ from lafka.demo.site import list_of, serving  # noqa: E402  after the path
 from tests.services.chromiums import browsing  # noqa: E402
 
 PAPER = "/papers/RePEc%3Adem%3Awpaper%3Atagged"
-SIZE = {"width": 1000, "height": 760}
+SIZES = {"": {"width": 1280, "height": 900}, "-phone": {"width": 390, "height": 844}}
+PATHS = {"home": "/", "search": "/search?q=dem", "paper": PAPER}
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory(prefix="lafka-gallery-") as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory(prefix="lafka-gallery-") as made:
+        folder = Path(made)
         with serving() as site:
             (folder / "list.tsv").write_text(list_of(site), "utf-8")
             for _ in range(2):
                 _lafka(folder, "crawl", "futli", "-a", "input=list.tsv", "-a", "refresh=0d")
         _lafka(folder, "report", "-o", "report.html")
         with _pages(folder) as address, browsing() as browser:
-            page = browser.new_page(viewport=SIZE)
-            for picture, path in (("home", "/"), ("search", "/search?q=dem"), ("paper", PAPER)):
-                page.goto(address + path)
-                page.wait_for_timeout(2000)  # until the viewer of PDFs has drawn
-                page.screenshot(path=HERE / f"{picture}.png")
-            splap = page.locator("iframe[sandbox]")
-            splap.scroll_into_view_if_needed()
-            splap.content_frame.locator("body").wait_for()
-            page.screenshot(path=HERE / "splap.png")
+            for suffix, size in SIZES.items():
+                page = browser.new_page(viewport=size)
+                for name, path in PATHS.items():
+                    page.goto(address + path)
+                    page.wait_for_timeout(2000)  # until the viewer of PDFs has drawn
+                    page.screenshot(path=HERE / f"{name}{suffix}.png")
+                page.close()
+            page = browser.new_page(viewport=SIZES[""])
             page.goto(f"{(folder / 'report.html').as_uri()}#outcomes")
             page.screenshot(path=HERE / "report.png")
 

@@ -31,19 +31,12 @@ from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urldefrag, urlsplit
 
 from OpenSSL import SSL
-from scrapy.core.downloader._idna_patch import _install_twisted_idna_fallbacks
-from scrapy.core.downloader.contextfactory import _load_context_factory_from_settings
 from scrapy.exceptions import (
     DownloadCancelledError,
     DownloadTimeoutError,
     NotConfigured,
     ResponseDataLossError,
     StopDownload,
-)
-from scrapy.utils._download_handlers import (
-    get_dataloss_msg,
-    make_response,
-    wrap_twisted_exceptions,
 )
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import CancelledError, FirstError
@@ -57,6 +50,13 @@ from lafka.capture.guard import AddressRefused, GuardedReactor
 from lafka.capture.inflight import InFlight
 from lafka.capture.recording import HEAD_LIMIT, BadTls, HandshakeCut, ReadingLimits, Tap
 from lafka.capture.request_options import DownloadSettings, RequestOptions
+from lafka.capture.scrapy_private import (
+    get_dataloss_msg,
+    install_idna_fallbacks,
+    load_context_factory,
+    make_response,
+    wrap_twisted_exceptions,
+)
 from lafka.errors import BadHttp, BadUrl
 from lafka.politeness.failures import causes
 from lafka.storage.threads import the_reactor
@@ -116,7 +116,7 @@ class ExactDownloadHandler:
         settings = crawler.settings
         if not settings.getbool("TWISTED_REACTOR_ENABLED"):
             raise NotConfigured(f"{type(self).__name__} requires a Twisted reactor.")
-        _install_twisted_idna_fallbacks()
+        install_idna_fallbacks()
         self._reactor = the_reactor()
         self._clock = clock
         self._allowed = networks(settings.getlist("LAFKA_ALLOWED_NETWORKS"))
@@ -132,7 +132,7 @@ class ExactDownloadHandler:
         self._in_flight = InFlight.from_crawler(crawler)
         self._client = Client(
             GuardedReactor(self._reactor, self._allowed),
-            _load_context_factory_from_settings(crawler),
+            load_context_factory(crawler),
             kept=settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"),
         )
         self._told_of_loss = False

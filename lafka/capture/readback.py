@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -29,7 +28,6 @@ from lafka.payloads import (
     inspect,
     inspect_entity,
 )
-from lafka.warc.format import dates
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import sha256_of
 from lafka.warc.format.sources import Source
@@ -234,7 +232,7 @@ def span_of(record: StoredRecord) -> Span:
 def _exchange(record: StoredRecord, payload: Payload | None, found: Bound) -> LoggedExchange:
     return LoggedExchange(
         url=record.url,
-        time=time_of(record),
+        time=record.time,
         request=found.requests.get(record.fields.first("WARC-Concurrent-To")),
         response=span_of(record),
         warcinfo=found.span,
@@ -242,11 +240,3 @@ def _exchange(record: StoredRecord, payload: Payload | None, found: Bound) -> Lo
         payload=payload,
         truncated=record.fields.first("WARC-Truncated"),
     )
-
-
-def time_of(record: StoredRecord) -> datetime:
-    """WARC-Date; ``BadWarc`` where it is none."""
-    try:
-        return dates.parse(record.fields.first("WARC-Date"))
-    except ValueError as error:
-        raise BadWarc(record.path, str(error), record.offset) from None

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 from scrapy import signals
 from scrapy.exceptions import DownloadCancelledError, StopDownload
 from scrapy.http import Headers
-from scrapy.utils._download_handlers import (
-    check_stop_download,
-    get_maxsize_msg,
-    get_warnsize_msg,
-)
+from scrapy.utils.httpobj import urlparse_cached
 from twisted.web.iweb import UNKNOWN_LENGTH
 
 from lafka.capture.client.answers import AnswerHead
+from lafka.capture.scrapy_private import (
+    check_stop_download,
+    get_maxsize_msg,
+    get_warnsize_msg,
+    log_tls_connection,
+)
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
@@ -131,8 +133,5 @@ class RequestOptions:
             self._warnsize = 0
 
     def _tell_tls(self, connection: Carrier) -> None:
-        from scrapy.utils.httpobj import urlparse_cached  # noqa: PLC0415  most crawls need none
-        from scrapy.utils.ssl import _log_ssl_conn_debug_info  # noqa: PLC0415
-
         hostname = urlparse_cached(self._request).hostname or ""
-        _log_ssl_conn_debug_info(hostname, connection.transport.getHandle())
+        log_tls_connection(hostname, connection.transport.getHandle())

@@ -33,7 +33,7 @@ from lafka.archec.serve.holdings import StoreHoldings
 from lafka.archec.serve.queries import listed, the_id
 from lafka.archec.store import tists
 from lafka.cli.base import GroupCommand, GroupVerb
-from lafka.cli.obi import add_to_report, report, warn_of_inodes
+from lafka.cli.obi import add_to_export, add_to_report, export_store, report, warn_of_inodes
 from lafka.cli.serving import GATEWAY_PORT, serve_holdings
 from lafka.errors import BadArgument, BadPid, BadStore, BadWarc, KeeperError, NotHeld, RecordsAway
 from lafka.papers.archive.archives import Archive, StoredFut
@@ -342,6 +342,12 @@ VERBS = {
         "lafka archec report --by archive -o report.csv",
         add_to_report,
         report,
+    ),
+    "export": GroupVerb(
+        "write the store, or a part, as WARC files with a CDXJ index, for any replay program",
+        "lafka archec export repec-warcs --archive nbr",
+        add_to_export,
+        export_store,
     ),
     "serve": GroupVerb(
         "serve the store read-only by Memento (RFC 7089), on loopback",

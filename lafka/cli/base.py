@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from abc import abstractmethod
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -15,7 +16,7 @@ from lafka.cli.plain import PlainCommand
 from lafka.errors import BadArgument, KeeperError, LafkaError, StorageTrouble, WarcError
 from lafka.papers.archive.archives import Archive
 from lafka.runs import sources
-from lafka.runs.sources import archive_line
+from lafka.runs.sources import archive_line, meant
 from lafka.runs.terminals import program
 
 if TYPE_CHECKING:
@@ -89,11 +90,12 @@ def tell_archive(settings: BaseSettings | None, name: str = "LAFKA_ARCHIVE") -> 
         print(archive_line(settings, name), file=sys.stderr, flush=True)
 
 
-def check_args(args: list[str], most: int | None) -> None:
-    """``BadArgument`` for an option that is not known, or for more than *most* arguments."""
+def check_args(args: list[str], most: int | None, parser: ArgumentParser | None = None) -> None:
+    """``BadArgument`` for an option that is not of *parser*, or for more than *most* arguments."""
     for arg in args:
         if arg.startswith("-") and arg != "-":
-            raise BadArgument(f"unknown option {arg}")
+            known = re.findall(r"--[a-z][a-z-]+", parser.format_help()) if parser else []
+            raise BadArgument(f"unknown option {arg}{meant(arg.partition('=')[0], known)}")
     if most is not None and len(args) > most:
         raise BadArgument(f"unexpected argument {args[most]!r}")
 
@@ -137,7 +139,7 @@ class ArchiveCommand(PlainCommand):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         def act() -> None:
-            check_args(args, self.most_args)
+            check_args(args, self.most_args, self.parser)
             settle(self.settings, self.verb)
             if self.writes:
                 tell_archive(self.settings)
@@ -165,6 +167,8 @@ class _Parser(ArgumentParser):
 
 
 def _refuse(prog: str, message: str) -> NoReturn:
+    if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
+        message += meant(found[1], re.findall(r"[\w-]+", found[2]))
     print(f"{prog}: {message}", file=sys.stderr)
     raise SystemExit(2)
 
@@ -218,7 +222,7 @@ class GroupCommand(PlainCommand):
 
         def act() -> None:
             nonlocal code
-            check_args(args, 0)
+            check_args(args, 0, self.parser)
             if not opts.verb:
                 raise BadArgument(f"say a verb: {', '.join(self.verbs)}")
             if self.settings and "LAFKA_ARCHIVE" in self.settings:  # else it is run by itself

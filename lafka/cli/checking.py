@@ -49,13 +49,13 @@ class VerifyCommand(ArchiveCommand):
             checks = [verifier.verify_all(quick=quick), _check_filesets(self.settings, quick=quick)]
         for problems in checks:
             for problem in problems:
-                self._tell(problem)
+                self._print(problem)
                 count += 1
         megabytes, seconds = verifier.bytes_read / 1e6, max(time.monotonic() - begun, 1e-6)
         rate = f"{megabytes:.1f} MB, {megabytes / seconds:.0f} MB/s"
         print(f"{verifier.papers_read} papers, {rate}, {count} problems", file=sys.stderr)
 
-    def _tell(self, problem: FileProblem) -> None:
+    def _print(self, problem: FileProblem) -> None:
         print(json_line(problem.as_json()))
         if problem.severity == "error":
             self.exitcode = 1

@@ -38,9 +38,11 @@ if TYPE_CHECKING:
 class CrawlCommand(crawl.Command):
     _shutdown: Shutdown
     _code: int | None = None
+    parser: argparse.ArgumentParser | None = None
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
+        self.parser = parser
         add_help(parser)
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -62,7 +64,7 @@ class CrawlCommand(crawl.Command):
             raise SystemExit(code)
 
     def _check(self, args: list[str], opts: argparse.Namespace) -> None:
-        check_args(args, 1)
+        check_args(args, 1, self.parser)
         check_crawl(self.settings, args, opts.spargs)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:

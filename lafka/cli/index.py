@@ -35,15 +35,9 @@ _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 
 
 @contextmanager
-def more_of(
-    settings: BaseSettings, *, captures: bool, titles: bool, anew: bool
-) -> Iterator[list[More]]:
+def more_of(settings: BaseSettings, *, captures: bool, anew: bool = False) -> Iterator[list[More]]:
     """What ``build.refresh`` is to add; the obi store is open meanwhile. ``BadStore``."""
-    # Scrapy imports this module at the start of any command.
     more: list[More] = [partial(index_captures, anew=anew)] if captures else []
-    if not titles:
-        yield more
-        return
     with redif_titles(settings) as redif:
         yield [*more, Titles(redif)]
 
@@ -72,7 +66,9 @@ def in_template(data: bytes) -> Titled | None:
         title = template.first("Title")
         when = template.first("Creation-Date") or template.first("Year") or ""
         year = _YEAR.search(when)
-        return Titled(title=title, year=int(year[1]) if year else None) if title else None
+        if title:
+            authors = tuple(template.all("Author-Name"))
+            return Titled(title=title, year=int(year[1]) if year else None, authors=authors)
     return None
 
 
@@ -88,7 +84,8 @@ class IndexCommand(ArchiveCommand):
         add("--rebuild", action="store_true", help="make it anew, beside the old one")
         add("--captures", action="store_true", help="every record of the paper WARCs, too, in"
             " captures.sqlite")  # fmt: skip
-        add("--titles", action="store_true", help="titles, from ReDIF or the stored page")
+        add("--titles", action="store_true", help="titles and authors, which are always read:"
+            " from ReDIF, the stored page or the PDF")  # fmt: skip
         add("--check", action="store_true", help="change nothing, tell where it differs from one"
             " made anew: a JSON line each, exit 1 if any")  # fmt: skip
         add("--quiet", action="store_true", help="say nothing where nothing is wrong")
@@ -103,8 +100,7 @@ class IndexCommand(ArchiveCommand):
             self._check(place, quiet=opts.quiet)
             return
         begun = monotonic()
-        asked = {"captures": opts.captures, "titles": opts.titles, "anew": opts.rebuild}
-        with more_of(self.settings, **asked) as more:
+        with more_of(self.settings, captures=opts.captures, anew=opts.rebuild) as more:
             account = refresh(archive, place, anew=opts.rebuild, more=more)
         for sentence in account.sentences:
             print(f"{program()} index: {sentence}", file=sys.stderr)

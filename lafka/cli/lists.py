@@ -13,6 +13,9 @@ from lafka.cli.base import ArchiveCommand, settle, tell_archive
 from lafka.errors import BadArgument, printable
 from lafka.papers.crawling.arguments import HELPS, FutliArguments, scheme_of
 from lafka.papers.lists.faults import ListAccount, sentence
+from lafka.runs.sources import meant
+from lafka.runs.terminals import program
+from lafka.runs.validation import misspelt
 from lafka.storage.outputs import STDOUT, write_output
 
 if TYPE_CHECKING:
@@ -59,12 +62,17 @@ def check_crawl(settings: BaseSettings | None, args: list[str], given: dict[str,
     settle(settings, "crawl")
     if not args or settings is None:
         return  # Scrapy shows its usage
+    for told in misspelt(settings):
+        print(f"{program()} crawl: warning: {told}", file=sys.stderr)
     loader = get_spider_loader(settings)
     try:
         spider = loader.load(args[0])
     except KeyError:
-        there = f"there is {', '.join(loader.list())}"
-        raise BadArgument(f"no spider is called {args[0]!r}; {there}") from None
+        there = loader.list()
+        guess = meant(args[0], there)
+        raise BadArgument(
+            f"no spider is called {args[0]!r}{guess}; there is {', '.join(there)}"
+        ) from None
     if _asked(given.pop("check", "0")):
         if not hasattr(spider, "check_lines"):
             raise SystemExit(check_list(settings, given))

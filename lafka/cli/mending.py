@@ -46,18 +46,18 @@ class RebuildCommand(ArchiveCommand):
         done = 0
         for found in pids or _all(archive, adopt=opts.adopt):
             if isinstance(found, Exception):
-                self._tell(found, 1)
+                self._print_error(found, 1)
                 continue
             try:
                 archive.rebuild(found)
                 done += 1
             except (KeeperError, NotHeld) as error:
-                self._tell(error, 1 if isinstance(error, KeeperError) else 2)
+                self._print_error(error, 1 if isinstance(error, KeeperError) else 2)
         print(f"{done} suwafs made", file=sys.stderr)
         if not args:
-            _rebuild_filesets(self.settings, self._tell)
+            _rebuild_filesets(self.settings, self._print_error)
 
-    def _tell(self, error: Exception, code: int) -> None:
+    def _print_error(self, error: Exception, code: int) -> None:
         print(f"{program()} rebuild: {error}", file=sys.stderr)
         self.exitcode = max(self.exitcode, code)
 

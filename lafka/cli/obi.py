@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lafka.archec.files.export import ExportChoice, export
 from lafka.archec.gather.loss_rules import LossRule
 from lafka.archec.gather.runs import Plan, empty_store, gather_tobis
 from lafka.archec.gather.sources import open_source
@@ -27,6 +28,7 @@ from lafka.reports.obi_letters import archives_of, letter_of, write_letters
 from lafka.reports.obi_report import ObiReportOptions, answer
 from lafka.runs.sources import store_line
 from lafka.spiders.obi_settings import INODES_LOW, store_root, the_records, the_store
+from lafka.storage.folders import make_folders
 from lafka.storage.outputs import STDOUT, file_at, write_output
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ def plan(settings: BaseSettings, opts: Namespace) -> Plan:
         partial=opts.partial,
     )
     clocks = Clocks(now=lambda: int(time.time()), monotonic=time.monotonic)
-    return Plan(rule=rule, clocks=clocks, at=_at(opts), dry=opts.dry_run)
+    return Plan(rule=rule, clocks=clocks, at=_at(opts), dry=opts.dry_run, in_full=opts.full)
 
 
 def _at(opts: Namespace) -> int | None:
@@ -135,6 +137,7 @@ class TobiCommand(ArchiveCommand):
         add("--at", metavar="TIME", help="gather as of a tist, a date, or name: that of TARBALL")
         add("--partial", action="store_true", help="archives that are not there are not lost")
         add("--accept-losses", metavar="CODE", nargs="+", default=[], help="believe these losses")
+        add("--full", action="store_true", help="take a digest of each file, trust no size or time")
         add("--dry-run", action="store_true", help="say what would come of it, write nothing")
 
     def act(self, args: list[str], opts: Namespace) -> None:
@@ -268,3 +271,38 @@ def _mail(opts: Namespace, settings: BaseSettings) -> int:
             told = {"archive": letter.archive, "findings": len(letter.findings), "new": new}
             print(json.dumps(told | {"mended": letter.mended}))
     return 0
+
+
+def add_to_export(parser: ArgumentParser) -> None:
+    """Options of ``lafka archec export``."""
+    add = parser.add_argument
+    add("folder", metavar="DIR", help="gets WARC files and index.cdxj")
+    add("--archive", metavar="CODE", help="only what is of that RePEc archive")
+    add("--series", metavar="CODE", help="only what is of series with that code")
+    add("--from", dest="begin", metavar="TIME", default="", help="gatherings from that time on")
+    add("--to", dest="end", metavar="TIME", default="", help="gatherings before that time")
+    add("--no-templates", action="store_true", help="files alone")
+
+
+def export_store(opts: Namespace, settings: BaseSettings) -> int:
+    """Write the store, or a part, as WARC; 1 where something of it could not be read."""
+    choice = ExportChoice(
+        archive=opts.archive and opts.archive.lower(), series=opts.series and opts.series.lower(),
+        begin=tists.parse(opts.begin) if opts.begin else 0,
+        end=tists.parse(opts.end) if opts.end else tists.LAST + 1,
+        templates=not opts.no_templates,
+    )  # fmt: skip
+    store, folder = the_store(settings), Path(opts.folder)
+    try:
+        make_folders(folder)
+        with the_records(settings, store) as records:
+            done = export(store, records, folder, choice)
+    except FileExistsError as error:
+        raise BadArgument(f"{error.filename}: {error.strerror}") from None
+    except OSError as error:
+        raise StorageTrouble(error.filename or folder, error) from error
+    for problem in done.problems:
+        print(f"lafka archec export: {problem}", file=sys.stderr)
+    told = {"files": len(done.files), **dict(sorted(done.counts.items()))}
+    print(json.dumps(told))
+    return 1 if done.problems else 0

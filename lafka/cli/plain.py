@@ -78,6 +78,7 @@ class PlainCommand(Described, _Shape):
     crawler_process = None
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
     exitcode = 0
+    parser: ArgumentParser | None = None
 
     def __init__(self) -> None:
         self.settings: Settings | None = None
@@ -89,6 +90,7 @@ class PlainCommand(Described, _Shape):
         return self.short_desc()
 
     def add_options(self, parser: ArgumentParser) -> None:
+        self.parser = parser
         if isinstance(self.settings, PlainSettings):
             parser.add_argument("-s", "--set", action="append", default=[])
         else:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lafka.cli.base import ArchiveCommand
+from lafka.cli.index import more_of
 from lafka.errors import BadArgument, BadList
 from lafka.index.build import refresh
-from lafka.index.captures import index_captures
 from lafka.index.tables import IndexFiles
 from lafka.runs.terminals import program
 from lafka.runs.validation import positive
@@ -115,7 +115,8 @@ class ServeCommand(ArchiveCommand):
         place = IndexFiles.of(archive.root, self.settings["LAFKA_INDEX"])
         if not opts.no_index:
             print(f"{program()} serve: brings the index up to date", file=sys.stderr)
-            refresh(archive, place, more=[index_captures])
+            with more_of(self.settings, captures=True) as more:
+                refresh(archive, place, more=more)
         return Site(
             archive=archive, index=place.folder, origins=origins,
             withheld=Path(withheld) if withheld else None,

@@ -14,6 +14,7 @@ from lafka.errors import BadArgument
 from lafka.papers import Group, Outcome
 from lafka.papers import archive as parts
 from lafka.papers.archive.copy_out import put_text_into
+from lafka.runs.sources import meant
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -174,7 +175,7 @@ class OutcomesCommand(ArchiveCommand):
 def _those(asked: str | None, known: Any) -> tuple[str, ...]:
     """All that are *known*, or the one that is *asked* for; ``BadArgument``."""
     if asked is not None and asked not in list(known):
-        raise BadArgument(f"{asked!r} is none of {', '.join(known)}")
+        raise BadArgument(f"{asked!r} is none of {', '.join(known)}{meant(asked, known)}")
     return tuple(word for word in known if asked in (None, word))
 
 

@@ -52,6 +52,7 @@ VERBS = {
     "index": Verb(
         "index", "Bring the index up to date: what the archive holds and what came of its links"
     ),
+    "merge": Verb("merge", "Take the papers, feeds and reports of other archives into this one"),
     "obi": Verb("obi", "Write a template or file of the obi store to stdout, or tell its history"),
     "outcomes": Verb("tables", "List how each line of all runs ended at last, with its futs"),
     "parse": Verb(

@@ -89,7 +89,7 @@ def described(record: StoredRecord) -> dict[str, object]:
     }
 
 
-def tell(problems: Iterable[Problem], *, printed: bool) -> int:
+def report(problems: Iterable[Problem], *, printed: bool) -> int:
     """Say what is wrong, as JSON lines if *printed*, else how much on stderr; the exit code.
 
     It is 1 where anything is an error.
@@ -118,7 +118,7 @@ def account(done: ConversionResult, *, printed: bool) -> int:
     """Say what came of a conversion, problems too if *printed*; the exit code."""
     values: dict[str, object] = {"path": done.path and str(done.path), "kept": dict(done.kept)}
     print_json({**values, "left_out": dict(done.left_out), "problems": len(done.problems)})
-    return tell(done.problems, printed=printed)
+    return report(done.problems, printed=printed)
 
 
 def _add_to_ls(parser: ArgumentParser) -> None:
@@ -137,7 +137,7 @@ def _ls(opts: Namespace) -> int:
         with open_volume(path) as volume:
             for record in volume.records(types=opts.type):
                 print_json(described(record))
-            code = max(code, tell(volume.problems, printed=opts.problems))
+            code = max(code, report(volume.problems, printed=opts.problems))
     return code
 
 
@@ -155,7 +155,7 @@ def lines_of(opts: Namespace, kind: str) -> int:
     """Write an index of *kind*; the exit code."""
     problems: list[Problem] = []
     write(index_lines(the_volumes(opts), kind, folder=opts.folder, problems=problems.append))
-    return tell(problems, printed=False)
+    return report(problems, printed=False)
 
 
 def _add_to_cdxj(parser: ArgumentParser) -> None:
@@ -248,7 +248,7 @@ def _search(opts: Namespace) -> int:
     with Collection(volumes, indexed) as collection:
         for record in collection.search(**wanted, types=opts.type):
             print_json(described(record))
-        return tell(collection.problems, printed=False)
+        return report(collection.problems, printed=False)
 
 
 def _is_index(path: Path) -> bool:
@@ -287,7 +287,7 @@ def _repair(opts: Namespace) -> int:
     asides = [{**asdict(aside), "path": str(aside.path)} for aside in done.asides]
     into = str(done.into) if done.into else None
     print_json({"path": into, "records": done.records, "asides": asides})
-    return tell(done.problems, printed=opts.problems)
+    return report(done.problems, printed=opts.problems)
 
 
 def _add_to_recompress(parser: ArgumentParser) -> None:
@@ -302,7 +302,7 @@ def _recompress(opts: Namespace) -> int:
         raise BadArgument(f"{path}: not made of records that can be written anew")
     done = recompress(path, opts.target)
     print_json({"path": str(done.into), "records": done.records})
-    return tell(done.problems, printed=opts.problems)
+    return report(done.problems, printed=opts.problems)
 
 
 def _add_to_arc2warc(parser: ArgumentParser) -> None:

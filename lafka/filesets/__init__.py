@@ -41,17 +41,17 @@ if TYPE_CHECKING:
 _HOMES = {
     "archive.filesets": ("Filesets",),
     "platforms": ("PLATFORMS",),
-    "model.requests": ("IngestRequest",),
-    "model.results": ("IngestResult",),
-    "model.statuses": ("FileStatus", "Status"),
+    "model.messages": ("IngestRequest", "IngestResult"),
     "strategies": ("STRATEGIES",),
     "model.summaries": ("FilesetSummary",),
     "targets.item": ("ItemDescription",),
     "model.types": (
         "ArchiveStrategyResult",
+        "FileStatus",
         "FilesetManifestFile",
         "FilesetPlatformItem",
         "IngestStrategy",
+        "Status",
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -7,6 +7,7 @@ its papers. An index that is made anew is a draft until it is whole: of a kill n
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -120,6 +121,8 @@ class _Making:
     def _add(self, db: sqlite3.Connection, more: Sequence[More]) -> None:
         for add in more:
             add(db, self.account, self._archive, self._place)
+        if self.account.titles:
+            note_figures(db)
 
 
 @contextmanager
@@ -234,6 +237,7 @@ class IndexBuilder:
             "lafka": lafka.__version__,
         }
         self._db.executemany("REPLACE INTO meta VALUES (?, ?)", values.items())
+        note_figures(self._db)
 
     def _drop_hosts(self) -> None:
         """Delete hosts that nothing tells of. What is quick to look through comes first."""
@@ -326,8 +330,38 @@ class IndexBuilder:
             self._step()
 
 
+FIGURES = "figures"
+"""A key of ``meta``: counts of the whole archive as JSON, so that nobody counts for each page."""
+
+
+def note_figures(db: sqlite3.Connection) -> None:
+    """Put the counts of the index *db* into ``meta``."""
+    papers, with_fut, titled, size = db.execute(
+        "SELECT count(*), coalesce(sum(futs > 0), 0), count(title), coalesce(sum(warc_bytes), 0)"
+        " FROM paper"
+    ).fetchone()
+    states = dict(db.execute("SELECT state, count(*) FROM futli GROUP BY state ORDER BY state"))
+    by = (
+        "SELECT {0}, count(*), sum(futs > 0) FROM paper WHERE {0} IS NOT NULL GROUP BY 1 ORDER BY 1"
+    )
+    figures = {
+        "papers": papers,
+        "papers_with_fut": with_fut,
+        "papers_with_title": titled,
+        "futlis": sum(states.values()),
+        "futs": db.execute("SELECT count(*) FROM fut").fetchone()[0],
+        "bytes": size,
+        "runs": db.execute("SELECT count(*) FROM run").fetchone()[0],
+        "states": states,
+        "archives": db.execute(by.format("archive")).fetchall(),
+        "years": db.execute(by.format("year")).fetchall(),
+    }
+    db.execute("REPLACE INTO meta VALUES (?, ?)", (FIGURES, json.dumps(figures)))
+
+
 ROWS = {
-    "meta": "SELECT key, value FROM meta WHERE key NOT IN ('as_of', 'lafka') ORDER BY key",
+    "meta": "SELECT key, value FROM meta WHERE key NOT IN ('as_of', 'lafka', 'figures')"
+    " ORDER BY key",
     "folder": "SELECT path, ino FROM folder ORDER BY path",
     "run": "SELECT name, state, reason, started, finished, host, list, lines, requests, new, held,"
     " bytes, seconds, legacy, feed_offset, feed_tail, report_mtime_ns, report_size FROM run"

@@ -11,6 +11,7 @@ from typing import Any
 from lafka.errors import printable
 from lafka.index.rows import AskRun, FeedLine, LinkEvent, Named, host_of, life, step_times, stored
 from lafka.index.scan import ReadPaper, futs_of, values_of
+from lafka.index.tables import spaced
 from lafka.papers import Fut, Pid
 
 _COLUMNS = (
@@ -39,7 +40,8 @@ _ASKED = (
     " WHERE futli = ? ORDER BY time"
 )
 _ADD_WORDS = (
-    "INSERT INTO words (rowid, pid, title, url) SELECT id, pid, title,"
+    "INSERT INTO words (rowid, pid, title, authors, url) SELECT id, pid, spaced(title),"
+    " spaced(authors),"
     " (SELECT group_concat(url, ' ') FROM (SELECT url FROM futli WHERE paper = p.id ORDER BY url))"
     " FROM paper p WHERE id = ?"
 )
@@ -117,6 +119,7 @@ class PaperRows:
         self._hosts = hosts
         self._unworded: set[int] = set()
         self._runs: dict[int, tuple[str, bool]] = {}
+        db.create_function("spaced", 1, spaced, deterministic=True)
         self.learn()
 
     def learn(self) -> None:

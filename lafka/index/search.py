@@ -1,9 +1,9 @@
 # ruff: noqa: S608 - statements are put together from texts of this file, never from values
-"""Papers found by pid, beginning of a pid, URL, host or words, in pages that follow one another.
+"""Papers found by pid, DOI, URL, host or words, in pages that follow one another, with counts.
 
 Pages are by key, not by number: ``after`` says where the last one ended, so the thousandth costs
 what the first does, and what comes in between moves nothing. Each way has an index of the database
-to go along; filters are looked at on the way.
+to go along; filters are looked at on the way. Words are ranked, up to :data:`RANKED` papers.
 
 >>> with open_to_read(place.database) as db:  # doctest: +SKIP
 ...     page = search(db, Question(text="RePEc:abc:"))
@@ -16,36 +16,55 @@ import json
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from lafka.errors import BadArgument, BadPid
 from lafka.index.rows import STATES
+from lafka.index.tables import JOINER, spaced
 from lafka.pids import SCHEMES
 
 PAGE = 50
 LARGEST_PAGE = 1000
 LONGEST_TEXT = 16 << 10
+COUNTED = 2_000
+"""Papers that are counted, and looked at for facets; there may be more."""
+RANKED = 10_000
+"""Papers with the words of a question that are ranked; more come as they stand in the index."""
+FACETS_MAX = 12
+MARKS = "\x02", "\x03"
+"""Around each word of a title that was looked for, in ``FoundPaper.marked``."""
 _MOST_WORDS = 32
-_WORD = re.compile(r"[^\W_]+")
-_URL = re.compile(r"https?://", re.IGNORECASE)
+_WORD = re.compile(
+    "(?:[^\\W_]|[\u0300-\u036f\u0900-\u0dff\u0e30-\u0e4e\u0eb0-\u0ecd\u1780-\u17ff])+"
+)
+_SCHEME = re.compile(r"https?://", re.IGNORECASE)
+_BARE_URL = re.compile(r"[\w-]+(\.[\w-]+)+(:[0-9]{1,5})?/\S*")
+_DOI = re.compile(
+    r"(?:(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*)?(10\.[0-9]{4,9}/\S+)", re.IGNORECASE
+)
+_RESOLVERS = ("https://doi.org/", "http://dx.doi.org/", "http://doi.org/", "https://dx.doi.org/")
 _LAST = "\U0010ffff"
 """Behind every text that begins alike."""
+_RANK = "rank MATCH 'bm25(5.0, 10.0, 4.0, 1.0)'"  # pid, title, authors, url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """A question to the index; every part that is given narrows it.
 
-    ``text``: a pid or the beginning of one, a URL or the beginning of one, a host, else words of
-    title, pid or URL, the last of which may be cut short. ``archive``: a RePEc archive, ``abc``, or
-    ``doi``; ``state``: papers with a futli that is so. ``after``: the ``after`` of the page before.
+    ``text``: a pid or the beginning of one, a DOI, a URL or the beginning of one in any form, a
+    host, else words of title, authors, pid or URL, the last of which may be cut short. ``archive``:
+    a RePEc archive, ``abc``, or ``doi``; ``series`` one of its series; ``year`` four digits;
+    ``state``: papers with a futli that is so. ``after``: the ``after`` of the page before.
     """
 
     text: str = ""
     host: str = ""
     archive: str = ""
+    series: str = ""
+    year: str = ""
     state: str = ""
     after: str = ""
     limit: int = PAGE
@@ -53,27 +72,39 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPaper:
-    """A paper: ``futs`` are different ones, ``states`` those of its futlis, each once."""
+    """A paper: ``futs`` are different ones, ``states`` those of its futlis, each once.
+
+    ``marked``: its title with :data:`MARKS` around the words that were looked for.
+    """
 
     pid: str
     title: str | None
+    authors: str | None
     year: int | None
     futs: int
     first: str | None
     last: str | None
     futlis: int
     states: tuple[str, ...]
+    marked: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPage:
     """At most ``limit`` papers; ``after`` is empty where there are no more. ``way``: how they were
-    looked for: ``pid``, ``url``, ``host``, ``words``, ``archive``, ``state`` or ``all``.
+    looked for: ``pid``, ``url``, ``host``, ``words``, ``archive``, ``year``, ``state`` or ``all``,
+    which has the newest first.
+
+    ``count``: of all pages, more than :data:`COUNTED` for many more; ``facets``: by ``archive``,
+    ``series``, ``year``, ``host`` and ``state``, values with numbers of papers, most first, of the
+    first that are counted.
     """
 
     papers: tuple[FoundPaper, ...]
     after: str
     way: str
+    count: int = 0
+    facets: Mapping[str, list[tuple[str, int]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +116,13 @@ class _Way:
     source: str
     where: tuple[str, ...] = ()
     values: tuple[Any, ...] = ()
+    is_descending: bool = False
+
+    @property
+    def types(self) -> list[type]:
+        """The types of the columns."""
+        first = float if self.columns[0] == "w.rank" else str
+        return [first] * (len(self.columns) - 1) + [int]
 
 
 def search(db: sqlite3.Connection, question: Question) -> FoundPage:
@@ -97,38 +135,64 @@ def search(db: sqlite3.Connection, question: Question) -> FoundPage:
     rows = _rows(db, way, question)
     page, more = rows[: question.limit], rows[question.limit :]
     numbers = list(dict.fromkeys(row[-1] for row in page))
+    counted = _numbers(db, way, question)
     return FoundPage(
-        papers=tuple(_papers(db, numbers)),
+        papers=tuple(_papers(db, numbers, way)),
         after=json.dumps(page[-1]) if more else "",
         way=way.name,
+        count=len(counted),
+        facets=_facets(db, counted[:COUNTED]) if way.name != "all" else {},
     )
 
 
 def _check(question: Question) -> None:
-    texts = (question.text, question.host, question.archive, question.after)
+    texts = (question.text, question.host, question.archive, question.series, question.after)
     if any(len(text) > LONGEST_TEXT for text in texts):
         raise BadArgument(f"a search for more than {LONGEST_TEXT} characters")
     if question.state and question.state not in STATES:
         raise BadArgument(f"{question.state}: no state, which are {', '.join(STATES)}")
+    if question.year and not re.fullmatch("[0-9]{4}", question.year):
+        raise BadArgument(f"{question.year[:40]}: no year of four digits")
     if not 0 < question.limit <= LARGEST_PAGE:
         raise BadArgument(f"a page of {question.limit}: from 1 to {LARGEST_PAGE} can be had")
 
 
+# ---- Which way
+
+
 def _way(db: sqlite3.Connection, question: Question) -> _Way:
+    """The first way that leads to a paper, else the first one."""
+    ways = [*_ways(db, question)]
+    for way in ways if len(ways) > 1 else ():
+        where = f" WHERE {' AND '.join(way.where)}" if way.where else ""
+        if db.execute(f"SELECT 1 FROM {way.source}{where} LIMIT 1", way.values).fetchone():
+            return way
+    return ways[0]
+
+
+def _ways(db: sqlite3.Connection, question: Question) -> Iterator[_Way]:
+    """The ways that the form of *question* suggests, the surest first."""
     text = _utf8(question.text.strip())
-    if _URL.match(text):
-        return _Way(name="url", columns=("l.url", "l.paper"), source="futli l",
-                    where=("l.url >= ?", "l.url < ?"), values=(text, text + _LAST))  # fmt: skip
-    if text and (start := _pid(db, text)):
-        return _Way(name="pid", columns=("p.pid", "p.id"), source="paper p",
-                    where=("p.pid >= ?", "p.pid < ?"), values=(start, start + _LAST))  # fmt: skip
-    host = _host(db, text) if text and not question.host else None
-    if host is not None:
-        return _of_host("host", host)
-    if text:
-        return _Way(name="words", columns=("w.rowid",), source="words w",
-                    where=("words MATCH ?",), values=(_match(text),))  # fmt: skip
-    return _by_filters(db, question)
+    if not text:
+        yield _by_filters(db, question)
+        return
+    if text and not _SCHEME.match(text) and (start := _pid(db, text)):
+        yield _Way(name="pid", columns=("p.pid", "p.id"), source="paper p",
+                   where=("p.pid >= ?", "p.pid < ?"), values=(start, start + _LAST))  # fmt: skip
+    for url in _urls(text):
+        yield _Way(name="url", columns=("l.url", "l.paper"), source="futli l",
+                   where=("l.url >= ?", "l.url < ?"), values=(url, url + _LAST))  # fmt: skip
+    if doi := _DOI.fullmatch(text):
+        start = f"doi:{doi[1].lower()}"
+        yield _Way(name="pid", columns=("p.pid", "p.id"), source="paper p",
+                   where=("p.pid >= ?", "p.pid < ?"), values=(start, start + _LAST))  # fmt: skip
+    if not question.host and (hosts := _hosts(db, text)):
+        yield _of_host("host", hosts)
+    words = _WORD.findall(text)[:_MOST_WORDS]
+    if words:
+        yield _of_words(db, words)
+    elif not _SCHEME.match(text):
+        raise BadArgument(f"{text[:100]}: no word is in it")
 
 
 def _utf8(text: str) -> str:
@@ -150,27 +214,53 @@ def _pid(db: sqlite3.Connection, text: str) -> str:
     return text if ":" in text else ""
 
 
-def _host(db: sqlite3.Connection, text: str) -> int | None:
-    row = db.execute("SELECT id FROM host WHERE name = ?", (text.lower(),)).fetchone()
-    return int(row[0]) if row and text else None
+def _urls(text: str) -> Iterator[str]:
+    """The beginnings of URLs that *text*, a URL in any form or a DOI, may stand for."""
+    if found := _DOI.fullmatch(text):
+        doi = found[1]
+        for name in dict.fromkeys((doi, doi.lower())):
+            yield from (f"{resolver}{name}" for resolver in _RESOLVERS)
+    elif _SCHEME.match(text) or _BARE_URL.fullmatch(text):
+        rest = _SCHEME.sub("", text, count=1).partition("#")[0]
+        bare = rest.removeprefix("www.")
+        named = [text] if _SCHEME.match(text) else []
+        others = [f"{scheme}://{www}{bare}" for scheme in ("https", "http") for www in ("", "www.")]
+        yield from dict.fromkeys(named + others)
+        if bare.endswith("/") and bare.count("/") > 1:
+            yield from (other.rstrip("/") for other in others)
 
 
-def _of_host(name: str, host: int | None) -> _Way:
-    return _Way(name=name, columns=("l.paper",), source="futli l", where=("l.host = ?",),
-                values=(host,))  # fmt: skip
+def _hosts(db: sqlite3.Connection, text: str) -> list[int]:
+    """The numbers of the hosts that *text* names, with or without ``www.`` and port."""
+    name = text.lower().removeprefix("www.")
+    found: list[int] = []
+    for one in (name, f"www.{name}"):
+        rows = db.execute("SELECT id FROM host WHERE name = ? OR name > ? AND name < ? LIMIT 50",
+                          (one, f"{one}:", f"{one};"))  # fmt: skip
+        found += [number for (number,) in rows]
+    return found if name else []
 
 
-def _match(text: str) -> str:
-    """*text* as FTS5 takes it: words in quotes, the last may go on."""
-    words = _WORD.findall(text)[:_MOST_WORDS]
-    if not words:
-        raise BadArgument(f"{text[:100]}: no word is in it")
-    return " ".join(f'"{word}"' for word in words) + "*"
+def _of_host(name: str, hosts: Sequence[int]) -> _Way:
+    places = ", ".join("?" * len(hosts))
+    where = "l.host = ?" if len(hosts) == 1 else f"l.host IN ({places})"
+    return _Way(name=name, columns=("l.paper",), source="futli l", where=(where,),
+                values=tuple(hosts))  # fmt: skip
+
+
+def _of_words(db: sqlite3.Connection, words: Sequence[str]) -> _Way:
+    """Words in quotes as FTS5 takes them, the last may go on; ranked where few papers have them."""
+    match = " ".join(f'"{spaced(word)}"' for word in words) + "*"
+    many = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+    is_ranked = db.execute(many, (match, RANKED + 1)).fetchone()[0] <= RANKED
+    return _Way(name="words", columns=("w.rank", "w.rowid") if is_ranked else ("w.rowid",),
+                source="words w", where=("words MATCH ?", *([_RANK] if is_ranked else [])),
+                values=(match,))  # fmt: skip
 
 
 def _by_filters(db: sqlite3.Connection, question: Question) -> _Way:
     if question.host:
-        return _of_host("host", _host(db, _utf8(question.host)))
+        return _of_host("host", _hosts(db, _utf8(question.host)) or [-1])
     if question.state and question.state not in ("held", "never"):
         return _Way(name="state", columns=("l.paper",), source="futli l",
                     where=("l.state = ?", "l.state NOT IN ('held', 'never')"),
@@ -178,33 +268,59 @@ def _by_filters(db: sqlite3.Connection, question: Question) -> _Way:
     if question.archive:
         return _Way(name="archive", columns=("p.series", "p.id"), source="paper p",
                     where=("p.archive = ?",), values=(_utf8(question.archive),))  # fmt: skip
-    return _Way(name="all", columns=("p.id",), source="paper p")
+    if question.year:
+        return _Way(name="year", columns=("p.id",), source="paper p",
+                    where=("p.year = ?", "p.year IS NOT NULL"),
+                    values=(int(question.year),))  # fmt: skip
+    return _Way(name="all", columns=("coalesce(p.last, '')", "p.id"), source="paper p",
+                is_descending=True)  # fmt: skip
+
+
+# ---- Along it
 
 
 def _rows(db: sqlite3.Connection, way: _Way, question: Question) -> list[Sequence[Any]]:
     """One row more than the page has, where there is one."""
-    where, values = [*way.where], [*way.values]
+    where, values = _conditions(way, question)
     if question.after:
-        where.append(f"({', '.join(way.columns)}) > ({', '.join('?' * len(way.columns))})")
-        values += _place(question.after, len(way.columns))
-    for condition, value in _filters(way, question):
-        where.append(condition)
-        values.append(value)
+        sign = "<" if way.is_descending else ">"
+        where.append(f"({', '.join(way.columns)}) {sign} ({', '.join('?' * len(way.columns))})")
+        values += _place(question.after, way.types)
     columns = ", ".join(way.columns)
+    order = ", ".join(f"{one} DESC" for one in way.columns) if way.is_descending else columns
     condition = f" WHERE {' AND '.join(where)}" if where else ""
     once = "DISTINCT" if len(way.columns) == 1 else ""
     return db.execute(
-        f"SELECT {once} {columns} FROM {way.source}{condition} ORDER BY {columns} LIMIT ?",
+        f"SELECT {once} {columns} FROM {way.source}{condition} ORDER BY {order} LIMIT ?",
         (*values, question.limit + 1),
     ).fetchall()
 
 
-def _place(after: str, count: int) -> list[Any]:
+def _numbers(db: sqlite3.Connection, way: _Way, question: Question) -> list[int]:
+    """The numbers of the papers of all pages, of many some more than are counted."""
+    where, values = _conditions(way, question)
+    condition = f" WHERE {' AND '.join(where)}" if where else ""
+    found = db.execute(
+        f"SELECT DISTINCT {way.columns[-1]} FROM {way.source}{condition} LIMIT ?",
+        (*values, COUNTED + 1),
+    )
+    return [number for (number,) in found]
+
+
+def _conditions(way: _Way, question: Question) -> tuple[list[str], list[Any]]:
+    where, values = [*way.where], [*way.values]
+    for condition, value in _filters(way, question):
+        where.append(condition)
+        values.append(value)
+    return where, values
+
+
+def _place(after: str, types: Sequence[type]) -> list[Any]:
     try:
         place = json.loads(after)
-        if isinstance(place, list) and [*map(type, place)] == [str] * (count - 1) + [int]:
+        if isinstance(place, list) and [*map(type, place)] == [*types]:
             place[-1] = max(-1, min(place[-1], 1 << 62))
-            "".join(place[:-1]).encode()  # a lone surrogate is no text of a database
+            "".join(map(str, place)).encode()  # a lone surrogate is no text of a database
             return place
     except (ValueError, RecursionError):
         pass
@@ -213,10 +329,14 @@ def _place(after: str, count: int) -> list[Any]:
 
 def _filters(way: _Way, question: Question) -> list[tuple[str, Any]]:
     """Return the other conditions on a paper, each with its value."""
-    paper, wanted = way.columns[-1], []
-    if question.archive and way.name != "archive":
-        wanted.append((f"{paper} IN (SELECT id FROM paper WHERE id = {paper} AND archive = ?)",
-                       _utf8(question.archive)))  # fmt: skip
+    paper = way.columns[-1]
+    wanted: list[tuple[str, Any]] = []
+    named = {"archive": question.archive, "series": question.series, "year": question.year}
+    wanted += [
+        (f"{paper} IN (SELECT id FROM paper WHERE id = {paper} AND {name} = ?)",
+         int(value) if name == "year" else _utf8(value))
+        for name, value in named.items() if value and way.name != name
+    ]  # fmt: skip
     futli = f"EXISTS (SELECT 1 FROM futli f WHERE f.paper = {paper} AND "
     if question.host and way.name != "host":
         condition = "f.host = (SELECT id FROM host WHERE name = ?))"
@@ -226,13 +346,45 @@ def _filters(way: _Way, question: Question) -> list[tuple[str, Any]]:
     return wanted
 
 
-def _papers(db: sqlite3.Connection, numbers: Sequence[int]) -> Iterator[FoundPaper]:
+_FACETS = {
+    "archive": "SELECT archive, count(*) FROM paper WHERE id IN (SELECT value FROM json_each(?))",
+    "series": "SELECT archive || '/' || series, count(*) FROM paper"
+    " WHERE id IN (SELECT value FROM json_each(?)) AND series <> ''",
+    "year": "SELECT CAST(year AS TEXT), count(*) FROM paper"
+    " WHERE id IN (SELECT value FROM json_each(?)) AND year IS NOT NULL",
+    "host": "SELECT h.name, count(DISTINCT l.paper) FROM futli l JOIN host h ON h.id = l.host"
+    " WHERE l.paper IN (SELECT value FROM json_each(?)) AND h.name <> ''",
+    "state": "SELECT state, count(DISTINCT paper) FROM futli"
+    " WHERE paper IN (SELECT value FROM json_each(?))",
+}
+
+
+def _facets(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[str, list[tuple[str, int]]]:
+    """Count the papers of these *numbers* by what they can be narrowed to."""
+    these = json.dumps(numbers)
+    order = f"GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {FACETS_MAX}"
+    return {
+        name: db.execute(f"{statement} {order}", (these,)).fetchall()
+        for name, statement in _FACETS.items()
+    }
+
+
+def _papers(
+    db: sqlite3.Connection, numbers: Sequence[int], way: _Way | None = None
+) -> Iterator[FoundPaper]:
     """The papers of these *numbers*, in their order; one that is gone by now is left out."""
     these = ", ".join("?" * len(numbers))
     rows = db.execute(
-        f"SELECT id, pid, title, year, futs, first, last FROM paper WHERE id IN ({these})", numbers
+        f"SELECT id, pid, title, authors, year, futs, first, last FROM paper WHERE id IN ({these})",
+        numbers,
     )
     found = {row[0]: row[1:] for row in rows}
+    marked: dict[int, str] = {}
+    if way and way.name == "words" and numbers:
+        marked = dict(db.execute(
+            "SELECT rowid, highlight(words, 1, ?, ?) FROM words WHERE words MATCH ?"
+            f" AND rowid IN ({these})", (*MARKS, way.values[0], *numbers)
+        ))  # fmt: skip
     states: dict[int, list[str]] = defaultdict(list)
     for paper, state in db.execute(
         f"SELECT paper, state FROM futli WHERE paper IN ({these})", numbers
@@ -240,9 +392,11 @@ def _papers(db: sqlite3.Connection, numbers: Sequence[int]) -> Iterator[FoundPap
         states[paper].append(state)
     for number in numbers:
         if number in found:
-            pid, title, year, futs, first, last = found[number]
+            pid, title, authors, year, futs, first, last = found[number]
             lives = states[number]
             yield FoundPaper(
-                pid=pid, title=title, year=year, futs=futs, first=first, last=last,
-                futlis=len(lives), states=tuple(state for state in STATES if state in lives),
+                pid=pid, title=title, authors=authors, year=year, futs=futs, first=first,
+                last=last, futlis=len(lives),
+                states=tuple(state for state in STATES if state in lives),
+                marked=(marked.get(number) or "").replace(JOINER, ""),
             )  # fmt: skip

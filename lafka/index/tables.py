@@ -6,6 +6,7 @@ docs/index.md explains each table and column; a test compares it with what is ma
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,7 +23,7 @@ from lafka.warc.indexes.sqlite import as_error
 FOLDER = "index"
 NAME = "archive.sqlite"
 APPLICATION = 0x4C41464B  # "LAFK"
-VERSION = 2
+VERSION = 3
 MAGIC = b"SQLite format 3\0"
 _APPLICATION_AT = 68  # https://sqlite.org/fileformat2.html section 1.3
 _BESIDE = ("", "-wal", "-shm", "-journal")
@@ -44,7 +45,7 @@ CREATE TABLE waits (run INTEGER NOT NULL REFERENCES run (id),
   times INTEGER NOT NULL, longest REAL, time TEXT, why TEXT,
   PRIMARY KEY (run, host, kind)) STRICT, WITHOUT ROWID;
 CREATE TABLE paper (id INTEGER PRIMARY KEY, pid TEXT NOT NULL UNIQUE, archive TEXT NOT NULL,
-  series TEXT NOT NULL, year INTEGER, title TEXT, title_from TEXT,
+  series TEXT NOT NULL, year INTEGER, title TEXT, title_from TEXT, authors TEXT,
   folder INTEGER REFERENCES folder (id), path TEXT, mtime_ns INTEGER, size INTEGER, ino INTEGER,
   warc_bytes INTEGER, futs INTEGER NOT NULL DEFAULT 0, first TEXT, last TEXT, problem TEXT,
   captured INTEGER, titled INTEGER) STRICT;
@@ -72,7 +73,7 @@ CREATE TABLE daily (day TEXT NOT NULL, run INTEGER NOT NULL REFERENCES run (id),
   host INTEGER NOT NULL REFERENCES host (id), archive TEXT NOT NULL, outcome TEXT NOT NULL,
   lines INTEGER NOT NULL, held INTEGER NOT NULL, requests INTEGER NOT NULL, new INTEGER NOT NULL,
   bytes INTEGER NOT NULL, PRIMARY KEY (day, run, host, archive, outcome)) STRICT, WITHOUT ROWID;
-CREATE VIRTUAL TABLE words USING fts5 (pid, title, url,
+CREATE VIRTUAL TABLE words USING fts5 (pid, title, authors, url,
   tokenize = 'unicode61 remove_diacritics 2');
 CREATE INDEX paper_folder ON paper (folder) WHERE folder IS NOT NULL;
 CREATE INDEX futli_reread ON futli (reread) WHERE reread > 0;
@@ -80,6 +81,7 @@ CREATE INDEX futli_reread ON futli (reread) WHERE reread > 0;
 _INDEXES = """
 CREATE INDEX IF NOT EXISTS paper_archive ON paper (archive, series);
 CREATE INDEX IF NOT EXISTS paper_year ON paper (year) WHERE year IS NOT NULL;
+CREATE INDEX IF NOT EXISTS paper_newest ON paper (coalesce(last, ''), id);
 CREATE INDEX IF NOT EXISTS futli_host ON futli (host, paper, state);
 CREATE INDEX IF NOT EXISTS futli_url ON futli (url, paper);
 CREATE INDEX IF NOT EXISTS futli_state ON futli (state, paper)
@@ -186,6 +188,19 @@ def open_draft(path: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+_RUNNING = re.compile(
+    "(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])"
+    "|(?=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])"
+)
+JOINER = "\u2060"
+"""Between the characters of scripts that have no spaces, so that each is a word of the table."""
+
+
+def spaced(text: str | None) -> str | None:
+    """*text* as ``words`` has it: Chinese, Japanese, Thai, ... are found by any part (ADR 41)."""
+    return None if text is None else _RUNNING.sub(JOINER, text)
 
 
 def make_tables(db: sqlite3.Connection) -> None:

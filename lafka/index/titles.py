@@ -1,7 +1,9 @@
-"""Titles of papers: from ReDIF, where an obi store is named, else from the stored splap.
+"""Titles and authors of papers: from ReDIF where an obi store is named, else from the stored page,
+else from what the newest PDF says of itself.
 
-A page is a stranger's: it is read in a child with bounds, its first 256 KiB alone. No other
-metadata is guessed, and what is not known stays NULL.
+What is foreign is read in a child with bounds: of a page its first 256 KiB, of a PDF XMP and, where
+pypdfium2 is there, Info. Nothing is guessed, and what is not known stays NULL. What an index knew
+of a WARC that has not grown is taken over when it is made anew.
 """
 
 from __future__ import annotations
@@ -10,8 +12,9 @@ import re
 import sqlite3
 import unicodedata
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ from lxml.etree import ParserError
 from lxml.html import HTMLParser, document_fromstring
 from w3lib.encoding import html_to_unicode
 
+from lafka.index import tables
 from lafka.index.papers import HostRows, IndexTally, PaperRows
 from lafka.index.tables import IndexFiles
 from lafka.papers import Archive
@@ -26,12 +30,20 @@ from lafka.payloads import SNIFF, Kind, kind_of
 from lafka.storage import children
 from lafka.storage.children import ChildDied, Children
 from lafka.warc import StoredRecord
-from lafka.warc.errors import BadHttp, BadWarc
+from lafka.warc.errors import BadHttp, BadIndex, BadWarc
 from lafka.warc.format import http
 from lafka.warc.reading.volumes import WarcVolume
 
+try:
+    import pypdfium2
+except ImportError:
+    pypdfium2 = None
+
 BATCH = 1_000
 PAGE_BYTES = 256 << 10
+PDF_BYTES = 32 << 20
+"""A longer PDF is not asked for its title."""
+AUTHORS_MAX = 50
 LONGEST = 500
 """Characters of a title."""
 CPU_SECONDS = 5
@@ -40,17 +52,27 @@ MODULE = "lafka.index.titles"
 _BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _OUT = {"Cc", "Cs", "Co"}
 _WAITING = (
-    "SELECT id, pid, path, warc_bytes, title, title_from, titled IS NOT warc_bytes FROM paper"
-    " WHERE id > ? AND (?2 OR (path IS NOT NULL AND titled IS NOT warc_bytes)) ORDER BY id LIMIT ?3"
+    "SELECT id, pid, path, warc_bytes, title, title_from, authors, titled IS NOT warc_bytes"
+    " FROM paper WHERE id > ? AND (?2 OR (path IS NOT NULL AND titled IS NOT warc_bytes))"
+    " ORDER BY id LIMIT ?3"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Titled:
-    """The title that ReDIF has of a paper, and its year where that is said."""
+    """The title of a paper, and its authors and year where they are said; ``source``: by whom."""
 
     title: str
     year: int | None = None
+    authors: tuple[str, ...] = ()
+    source: str = "redif"
+
+    @property
+    def cleaned(self) -> tuple[str | None, str | None, str | None]:
+        """Title, authors and source as columns."""
+        title = clean(self.title)
+        authors = "; ".join(filter(None, map(clean, self.authors[:AUTHORS_MAX])))
+        return (title, authors or None, self.source) if title else (None, None, None)
 
 
 Redif = Callable[[str], Titled | None]
@@ -73,50 +95,110 @@ class Titles:
     def __call__(
         self, db: sqlite3.Connection, account: IndexTally, archive: Archive, place: IndexFiles
     ) -> None:
-        del place
-        pages = Children(MODULE, 1)
+        reader = _Reader(archive, account, _before(db, place))
         try:
             for batch in _batches(db, every=self._redif is not None):
-                self._bring(db, account, archive, pages, batch)
+                self._bring(db, account, reader, batch)
         finally:
-            pages.stop()
+            reader.close()
 
     def _bring(
         self,
         db: sqlite3.Connection,
         account: IndexTally,
-        archive: Archive,
-        pages: Children,
+        reader: _Reader,
         batch: list[tuple[Any, ...]],
     ) -> None:
-        read = [(row, self._found(archive, pages, account, row)) for row in batch]
+        read = [(row, *self._found(reader, row)) for row in batch]
         rows = PaperRows(db, HostRows(db))
         db.execute("BEGIN IMMEDIATE")
-        for (number, _, _, size, title, source, _), (found, year, found_in) in read:
+        for (number, _, _, size, title, source, authors, _), found, year in read:
             db.execute(
-                "UPDATE paper SET (title, title_from, titled) = (?, ?, ?),"
-                " year = coalesce(?, year) WHERE id = ?", (found, found_in, size, year, number)
+                "UPDATE paper SET (title, authors, title_from, titled) = (?, ?, ?, ?),"
+                " year = coalesce(?, year) WHERE id = ?", (*found, size, year, number)
             )  # fmt: skip
-            if (found, found_in) != (title, source):
+            if found != (title, authors, source):
                 rows.words(number)
                 account.titles += 1
         db.execute("COMMIT")
 
     def _found(
-        self, archive: Archive, pages: Children, account: IndexTally, row: tuple[Any, ...]
-    ) -> tuple[str | None, int | None, str | None]:
-        """Title, year and where the title is from."""
-        _, pid, path, size, title, source, is_new = row
+        self, reader: _Reader, row: tuple[Any, ...]
+    ) -> tuple[tuple[str | None, str | None, str | None], int | None]:
+        """Title, authors and where they are from; the year."""
+        _, pid, path, size, title, source, authors, is_new = row
         said = self._redif(pid) if self._redif else None
-        if said and (text := clean(said.title)):
-            return text, said.year, "redif"
+        if said and said.cleaned[0]:
+            return said.cleaned, said.year
         if not is_new and source != "redif":
-            return title, None, source
-        if not path:
-            return None, None, None
-        warc = archive.root / "warc" / f"{path.removeprefix('suwaf/').removesuffix('.json')}.warc"
-        found, source = _of_page(pages, account, warc, size or 0)
-        return found, None, source
+            return (title, authors, source), None
+        return reader.read(pid, path, size or 0) if path else (None, None, None), None
+
+
+def _before(db: sqlite3.Connection, place: IndexFiles) -> sqlite3.Connection | None:
+    """The index that *db* is to replace, where there is one that can be read."""
+    file = db.execute("PRAGMA database_list").fetchone()[2]
+    if not place.database.exists() or place.database.samefile(file):
+        return None
+    with suppress(BadIndex):
+        return tables.open_to_read(place.database)
+    return None
+
+
+_KNOWN = (
+    "SELECT title, authors, title_from FROM paper"
+    " WHERE pid = ? AND titled = ? AND title_from IS NOT 'redif'"
+)
+
+
+class _Reader:
+    """Reads titles out of paper WARCs, or takes those of the index *before* over."""
+
+    def __init__(
+        self, archive: Archive, account: IndexTally, before: sqlite3.Connection | None
+    ) -> None:
+        self._archive = archive
+        self._account = account
+        self._before = before
+        self._children = Children(MODULE, 1)
+
+    def close(self) -> None:
+        self._children.stop()
+        if self._before:
+            self._before.close()
+
+    def read(self, pid: str, path: str, size: int) -> tuple[str | None, str | None, str | None]:
+        if self._before:
+            with suppress(sqlite3.Error):  # what is damaged is read again
+                if known := self._before.execute(_KNOWN, (pid, size)).fetchone():
+                    title, authors, source = known
+                    return title, authors, source
+        name = path.removeprefix("suwaf/").removesuffix(".json")
+        warc = self._archive.root / "warc" / f"{name}.warc"
+        try:
+            return self._of_warc(warc, size)
+        except ChildDied as error:
+            self._account.note(f"{warc}: its page cannot be read: {error}")
+        except (BadWarc, OSError) as error:
+            self._account.note(str(error))
+        return None, None, None
+
+    def _of_warc(self, warc: Path, end: int) -> tuple[str | None, str | None, str | None]:
+        with closing(WarcVolume(warc, strict=True)) as volume:
+            page, pdf = newest(volume, end)
+            found = self._ask("title", page[1], type=page[0]) if page else _NOTHING
+            if found.cleaned[0] is None and pdf is not None:
+                place = pdf.payload_place
+                if place and place[1] <= PDF_BYTES:
+                    found = self._ask("pdf", b"".join(pdf.payload(decoded=True)))
+        return found.cleaned
+
+    def _ask(self, task: str, data: bytes, **question: str) -> Titled:
+        told = self._children.ask(task, question, data, seconds=CPU_SECONDS)
+        return Titled(title=told["title"], authors=tuple(told["authors"]), source=told["from"])
+
+
+_NOTHING = Titled(title="", source="")
 
 
 def _batches(db: sqlite3.Connection, *, every: bool) -> Iterator[list[tuple[Any, ...]]]:
@@ -126,85 +208,109 @@ def _batches(db: sqlite3.Connection, *, every: bool) -> Iterator[list[tuple[Any,
         last = rows[-1][0]
 
 
-def _of_page(
-    pages: Children, account: IndexTally, warc: Path, end: int
-) -> tuple[str | None, str | None]:
-    """The title of the newest page in *warc* before the byte *end*, and which element says it."""
-    try:
-        page = newest_page(warc, end)
-    except (BadWarc, OSError) as error:
-        account.note(str(error))
-        return None, None
-    if page is None:
-        return None, None
-    content_type, data = page
-    try:
-        found = pages.ask("title", {"type": content_type}, data, seconds=CPU_SECONDS)
-    except ChildDied as error:
-        account.note(f"{warc}: its page cannot be read: {error}")
-        return None, None
-    text = clean(found["title"])
-    return (text, found["from"]) if text else (None, None)
+def newest(volume: WarcVolume, end: int) -> tuple[tuple[str, bytes] | None, StoredRecord | None]:
+    """Content-Type and first bytes of the last HTML answer in *volume* before the byte *end*, and
+    the last PDF.
+    """
+    page, pdf = None, None
+    for record in volume.records(types=["response"]):
+        if record.offset >= end:
+            break
+        kind, content_type, data = _beginning(record)
+        if kind is Kind.HTML:
+            page = content_type, data[:PAGE_BYTES]
+        elif kind is Kind.PDF:
+            pdf = record
+    return page, pdf
 
 
-def newest_page(warc: Path, end: int) -> tuple[str, bytes] | None:
-    """Content-Type and first bytes of the last HTML answer in *warc* before the byte *end*."""
-    with WarcVolume(warc, strict=True) as volume:
-        found = None
-        for record in volume.records(types=["response"]):
-            if record.offset >= end:
-                break
-            if (page := _page(record)) is not None:
-                found = page
-        return found
-
-
-def _page(record: StoredRecord) -> tuple[str, bytes] | None:
+def _beginning(record: StoredRecord) -> tuple[Kind | None, str, bytes]:
+    """The kind, Content-Type and first bytes of what *record* has, where it was a success."""
     head = record.http
     if head is None or not 200 <= head.status < 300:
-        return None
+        return None, "", b""
     data = b""
     with suppress(BadHttp):  # what came before the trouble is enough
         for piece in http.entity(record.source, head):
             data += piece
-            if kind_of(data[:SNIFF]) is Kind.PDF:
-                return None
-            if len(data) >= PAGE_BYTES:
+            if len(data) >= PAGE_BYTES or kind_of(data[:SNIFF]) is Kind.PDF:
                 break
-    content_type = head.fields.first("Content-Type")
-    is_page = kind_of(data[:SNIFF], content_type) is Kind.HTML
-    return (content_type, data[:PAGE_BYTES]) if is_page else None
+    content_type = head.fields.first("Content-Type") or ""
+    return kind_of(data[:SNIFF], content_type), content_type, data
 
 
 # In the child -----------------------------------------------------------------------------
 
 
 def serve() -> None:
-    """Read pages until standard input ends. Runs in the child."""
-    children.serve({"title": _read})
+    """Read pages and PDFs until standard input ends. Runs in the child."""
+    children.serve({"title": _read, "pdf": _read_pdf})
 
 
-def _read(question: dict[str, Any], data: bytes) -> dict[str, str]:
-    text, source = title_of(question["type"], data)
-    return {"title": text[: 20 * LONGEST], "from": source}
+def _read(question: dict[str, Any], data: bytes) -> dict[str, Any]:
+    title, source, authors = said_by_page(question["type"], data)
+    return _told(title, source, authors)
 
 
-def title_of(content_type: str, data: bytes) -> tuple[str, str]:
-    """``citation_title``, else ``og:title``, else ``<title>`` of a page; else empty."""
+def _told(title: str, source: str, authors: list[str]) -> dict[str, Any]:
+    """What a child answers: bounded, and text that can be encoded."""
+    cut = [text[: 20 * LONGEST].encode("utf-8", "replace").decode()
+           for text in (title, *authors[:AUTHORS_MAX])]  # fmt: skip
+    return {"title": cut[0], "authors": cut[1:], "from": source}
+
+
+def said_by_page(content_type: str, data: bytes) -> tuple[str, str, list[str]]:
+    """``citation_title``, else ``og:title``, else ``<title>`` of a page, which of them it is, and
+    each ``citation_author``; else empty.
+    """
     _, text = html_to_unicode(content_type or None, data, default_encoding="utf-8")
     text = text.replace("\0", "")
     if not text.strip():
-        return "", ""
+        return "", "", []
     try:
         tree = document_fromstring(text.encode(), parser=HTMLParser(encoding="utf-8"))
     except ParserError:  # there is text, and none of it is a document's
-        return "", ""
-    said: dict[str, str] = {}
+        return "", "", []
+    said: dict[str, list[str]] = {}
     for meta in tree.iter("meta"):
         name = (meta.get("name") or meta.get("property") or "").strip().lower()
-        said.setdefault(name, meta.get("content") or "")
+        said.setdefault(name, []).append(meta.get("content") or "")
+    authors = said.get("citation_author") or said.get("dc.creator") or []
     for name in ("citation_title", "og:title"):
-        if said.get(name, "").strip():
-            return said[name], name
+        if said.get(name, [""])[0].strip():
+            return said[name][0], name, authors
     titles: Any = tree.xpath("//title[not(ancestor::svg)]")
-    return ("".join(titles[0].itertext()), "title") if titles else ("", "")
+    return ("".join(titles[0].itertext()), "title", authors) if titles else ("", "", [])
+
+
+# XMP stands in a PDF as it is, so that whoever knows no PDF finds it (ISO 16684-1, 7.4).
+_XMP_TITLE = re.compile(rb"<dc:title>\s*<rdf:Alt>\s*<rdf:li[^>]*>([^<]{1,4000})</rdf:li>")
+_XMP_CREATORS = re.compile(rb"<dc:creator>\s*<rdf:Seq>(.{1,20000}?)</rdf:Seq>", re.DOTALL)
+_XMP_ITEM = re.compile(rb"<rdf:li[^>]*>([^<]{1,1000})</rdf:li>")
+_OF_A_PROGRAM = re.compile(
+    r"(?i)microsoft|untitled|powerpoint|\.(docx?|tex|dvi|pdf|rtf|indd|qxd|ps|wpd|p65)\s*$|^\W*$"
+)
+"""A title that a program gave: the name of a file, or its own."""
+
+
+def _read_pdf(question: dict[str, Any], data: bytes) -> dict[str, Any]:  # noqa: ARG001
+    return _told(*said_by_pdf(data))
+
+
+def said_by_pdf(data: bytes) -> tuple[str, str, list[str]]:
+    """The title and authors that a PDF's XMP says, else its Info; ``xmp``, ``info`` or empty."""
+    if (found := _XMP_TITLE.search(data)) and not _OF_A_PROGRAM.search(title := _text(found[1])):
+        creators = _XMP_CREATORS.search(data)
+        return title, "xmp", [*map(_text, _XMP_ITEM.findall(creators[1]))] if creators else []
+    info: dict[str, str] = {}
+    if pypdfium2 is not None:
+        with suppress(pypdfium2.PdfiumError), closing(pypdfium2.PdfDocument(data)) as pdf:
+            info = pdf.get_metadata_dict()
+    title = info.get("Title", "")
+    if not title or _OF_A_PROGRAM.search(title):
+        return "", "", []
+    return title, "info", [info["Author"]] if info.get("Author") else []
+
+
+def _text(data: bytes) -> str:
+    return unescape(data.decode("utf-8", "replace"))

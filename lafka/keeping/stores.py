@@ -175,6 +175,10 @@ class SummarisedWarc(ABC, Generic[ContentsT]):
 
         *sync*: even where nothing is planned, as what a killed writer left may not be on the disk.
         """
+        yield from self._appending(group, sync=sync or bool(group.pieces))
+        group.commit()
+
+    def _appending(self, group: RecordGroup, *, sync: bool) -> Steps[None]:
         out = Appender(self.lock.fd, self.contents.end)
         try:
             with out.group():
@@ -182,11 +186,32 @@ class SummarisedWarc(ABC, Generic[ContentsT]):
                     yield LongStep(partial(group.write, out))
                 else:
                     group.write(out)
-                if group.pieces or sync:
+                if sync:
                     yield DataSync(self.lock.fd)
         except OSError as error:
             raise StorageTrouble(self.path, error) from error
-        group.commit()
+
+    def copying(self, group: RecordGroup) -> Steps[None]:
+        """Append *group*, records of another WARC, and make the summary, which is not committed.
+
+        What was appended is read back first: ``BadWarc`` where it is not what its digests say, and
+        then the WARC is as it was.
+        """
+        end = self.committed_end
+        yield from self._appending(group, sync=False)
+        scanner = self.scanner(end)
+        try:
+            yield from self._scanning(scanner)
+        except BadWarc:
+            self.cut_off(end)
+            raise
+        self._contents = scanner.contents
+        yield from self.make_summary()
+
+    def cut_off(self, end: int) -> None:
+        """Cut off what stands behind byte *end*, which nobody has committed; ``OSError``."""
+        os.ftruncate(self.lock.fd, end)
+        self._contents = None
 
     def committing(self) -> Steps[None]:
         """Give a first WARC its name and put the summary of the contents in place, durably."""

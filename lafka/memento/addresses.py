@@ -31,6 +31,7 @@ class GatewayAddresses(StrEnum):
     MEMENTO = "/obi/<tist>/<id>"
     LINKS = "/timemap/link/<id>"
     JSON = "/timemap/json/<id>"
+    CDXJ = "/timemap/cdxj/<id>"
     REFIPOS = "/refipos/<id>"
 
 
@@ -38,8 +39,10 @@ _PREFIXES = {
     "/obi/": GatewayAddresses.TIMEGATE,
     "/timemap/link/": GatewayAddresses.LINKS,
     "/timemap/json/": GatewayAddresses.JSON,
+    "/timemap/cdxj/": GatewayAddresses.CDXJ,
     "/refipos/": GatewayAddresses.REFIPOS,
 }
+_TIMEMAPS = (GatewayAddresses.LINKS, GatewayAddresses.JSON, GatewayAddresses.CDXJ)
 _WHOLE = {
     str(place): place
     for place in (GatewayAddresses.ABOUT, GatewayAddresses.HEALTH, GatewayAddresses.LIST)
@@ -81,9 +84,7 @@ def read(path: str, query: str = "") -> GatewayRequest | None:
 def _numbered(place: GatewayAddresses, text: str) -> tuple[GatewayAddresses, int, str]:
     if place is GatewayAddresses.TIMEGATE and (found := _TIST.fullmatch(text)):
         return GatewayAddresses.MEMENTO, int(found[1]), found[2]
-    if place in (GatewayAddresses.LINKS, GatewayAddresses.JSON) and (
-        found := _PAGE.fullmatch(text)
-    ):
+    if place in _TIMEMAPS and (found := _PAGE.fullmatch(text)):
         return place, int(found[1]), found[2]
     return place, 1, text
 
@@ -114,7 +115,7 @@ class Addresses:
         return f"{self.base}/obi/{tist}/{escaped(name)}"
 
     def timemap(self, form: str, name: str, page: int = 1) -> str:
-        """The TimeMap in *form*, ``link`` or ``json``."""
+        """The TimeMap in *form*, ``link``, ``json`` or ``cdxj``."""
         number = f"{page}/" if page > 1 else ""
         return f"{self.base}/timemap/{form}/{number}{escaped(name)}"
 

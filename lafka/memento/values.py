@@ -19,6 +19,8 @@ from urllib.parse import quote
 PAGE = 1000
 """Mementos on a page of a TimeMap."""
 LINK_FORMAT = "application/link-format"
+TIMEMAPS = {"link": LINK_FORMAT, "json": "application/json", "cdxj": "application/cdxj+ors"}
+"""The forms of TimeMaps, by their names in addresses -> media types."""
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _HTTP_DATE = re.compile(
@@ -201,11 +203,16 @@ def link_format(original: Original, page: TimeMapPage) -> Iterator[str]:
 
 
 def _page_mementos(original: Original, page: TimeMapPage) -> Iterator[str]:
+    for memento, rel in _rels(original, page):
+        yield link(memento.uri, rel, datetime=http_date(memento.time))
+
+
+def _rels(original: Original, page: TimeMapPage) -> Iterator[tuple[Memento, str]]:
+    """The mementos of a page with all that each is: ``first last memento``."""
     first, last = original.mementos[0], original.mementos[-1]
     for memento in page.of(original):
         words = [word for word, end in (("first", first), ("last", last)) if memento is end]
-        rel = " ".join((*words, "memento"))
-        yield link(memento.uri, rel, datetime=http_date(memento.time))
+        yield memento, " ".join((*words, "memento"))
 
 
 def _span(mementos: Sequence[Memento]) -> dict[str, str]:
@@ -213,9 +220,33 @@ def _span(mementos: Sequence[Memento]) -> dict[str, str]:
     return {"from_": http_date(mementos[0].time), "until": http_date(mementos[-1].time)}
 
 
+def timemap(form: str, original: Original, page: TimeMapPage) -> str:
+    """A page of the TimeMap in a *form* of :data:`TIMEMAPS`."""
+    if form == "link":
+        return "".join(link_format(original, page))
+    return timemap_json(original, page) if form == "json" else "".join(cdxj(original, page))
+
+
+def cdxj(original: Original, page: TimeMapPage) -> Iterator[str]:
+    """A page of the TimeMap in CDXJ, as MemGator has it: what it is, then a memento a line."""
+    about: list[tuple[str, Any]] = [
+        ("context", ["http://tools.ietf.org/html/rfc7089"]),
+        ("id", {"uri": page.uris[page.number - 1]}),
+        ("keys", ["memento_datetime_YYYYMMDDhhmmss"]),
+        ("meta", {"original_uri": original.uri}),
+        ("meta", {"timegate_uri": original.timegate}),
+        ("meta", {"timemap_uri": dict(original.timemaps)}),
+        *(("meta", {word: uri}) for word, uri in _around(page).items()),
+    ]
+    yield from (f"!{name} {json.dumps(value, ensure_ascii=False)}\n" for name, value in about)
+    for memento, rel in _rels(original, page):
+        values = {"uri": memento.uri, "rel": rel, "datetime": http_date(memento.time)}
+        told = json.dumps({**values, **memento.facts}, ensure_ascii=False)
+        yield f"{memento.time.astimezone(UTC):%Y%m%d%H%M%S} {told}\n"
+
+
 def timemap_json(original: Original, page: TimeMapPage) -> str:
     """A page of the TimeMap in JSON, the keys those of MemGator's; ``facts`` beside them."""
-    around = {"prev": page.number - 2, "next": page.number}
     values = {
         "original_uri": original.uri,
         "self": page.uris[page.number - 1],
@@ -230,9 +261,15 @@ def timemap_json(original: Original, page: TimeMapPage) -> str:
             "first": _named(original.mementos[0]),
             "last": _named(original.mementos[-1]),
         },
-        "pages": {word: page.uris[at] for word, at in around.items() if 0 <= at < len(page.uris)},
+        "pages": _around(page),
     }
     return json.dumps(values, ensure_ascii=False) + "\n"
+
+
+def _around(page: TimeMapPage) -> dict[str, str]:
+    """The pages before and behind it: ``prev``, ``next``."""
+    around = {"prev": page.number - 2, "next": page.number}
+    return {word: page.uris[at] for word, at in around.items() if 0 <= at < len(page.uris)}
 
 
 def _named(memento: Memento) -> dict[str, str]:

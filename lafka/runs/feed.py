@@ -8,6 +8,7 @@ Each line carries the chain of all before it, so that none can change or go unse
 from __future__ import annotations
 
 import io
+import json
 import os
 import queue
 import re
@@ -17,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self, cast
 
+from scrapy.exporters import CsvItemExporter
 from scrapy.settings import BaseSettings
 
 from lafka.capture.run import Run
@@ -68,6 +70,15 @@ def add_outcome_feed(settings: BaseSettings, **options: Any) -> None:
     feeds.setdefault(URI, OPTIONS | options)
     # Above the user's own: Scrapy puts those over a crawler's settings once more.
     settings.set("FEEDS", feeds, priority=(settings.getpriority("FEEDS") or 0) + 1)
+
+
+class CsvExporter(CsvItemExporter):
+    """CSV as ``lafka outcomes --csv`` writes it: a list is JSON in its cell."""
+
+    def serialize_field(self, field: Any, name: str, value: Any) -> Any:
+        if isinstance(value, list | dict):
+            return json.dumps(value, ensure_ascii=False)
+        return super().serialize_field(field, name, value)
 
 
 class OutcomeFeedStorage:

@@ -79,8 +79,8 @@ class Shutdown:
             self.asked = True
             stop = self._stop
         try:
-            logger.info("%s: the crawl ends, in %g s at most; once more ends it at once",
-                        name, self._seconds)  # fmt: skip
+            _tell(logging.INFO, "%s: the crawl ends, in %g s at most; once more ends it at once",
+                  name, self._seconds)  # fmt: skip
             if stop is not None:
                 stop()
         finally:
@@ -100,6 +100,18 @@ class Shutdown:
 
     def _tell(self, why: str) -> None:
         if self._code == BROKEN_OFF:
-            logger.error("%s: the crawl is broken off. The same command goes on afterwards.", why)
+            _tell(
+                logging.ERROR,
+                "%s: the crawl is broken off. The same command goes on afterwards.",
+                why,
+            )
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
+
+
+def _tell(level: int, sentence: str, *values: object) -> None:
+    """Log *sentence*, and where the log goes to a file alone print it too."""
+    logger.log(level, sentence, *values)
+    if not any(type(handler) is logging.StreamHandler for handler in logging.root.handlers):
+        sys.stderr.write(f"{sentence % values}\n")
+        sys.stderr.flush()

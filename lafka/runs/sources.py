@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from lafka.errors import BadArgument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from scrapy.settings import BaseSettings
 
@@ -214,6 +214,20 @@ def _placed(name: str, value: str, file: Path) -> str:
 
 def _unknown(said: Setting) -> str:
     return f"{said.source}: {said.name} is no setting of Lafka{meant(said.name, KNOWN)}"
+
+
+GUESTS = ("_job",)
+"""Arguments that scrapyd gives to any spider."""
+
+
+def refuse_unknown_arguments(given: Iterable[str], known: Sequence[str]) -> None:
+    """``BadArgument`` for a name of *given* that is none of *known*, the spider's arguments."""
+    for name in given:
+        if name not in (*known, *GUESTS):
+            guess, those = meant(name, known), ", ".join(known)
+            raise BadArgument(
+                f"unknown argument {name!r}{guess}; the spider's arguments are {those}"
+            )
 
 
 def meant(word: str, known: Iterable[str], most: int = 1) -> str:

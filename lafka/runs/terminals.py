@@ -43,6 +43,7 @@ class Terminal:
         self._stream = stream
         self._turn = threading.RLock()
         self._line = ""
+        self._width = COLUMNS
         self._handlers: list[logging.StreamHandler[Any]] = []
 
     @classmethod
@@ -73,11 +74,12 @@ class Terminal:
 
     def show(self, parts: Iterable[str]) -> None:
         """Put *parts*, as many as fit, in the live line."""
-        line = fitting(map(printable, parts), self._columns())
+        columns = self._columns()
+        line = fitting(map(printable, parts), columns)
         with self._turn:
-            if line != self._line:
-                self._line = line
-                self._put(f"{ERASE}{line}")
+            if line != self._line or columns != self._width:
+                self._put(f"{self._erase(columns)}{line}")
+                self._line, self._width = line, columns
 
     def say(self, text: str) -> None:
         """Write *text*, whole lines, above the live line."""
@@ -86,8 +88,13 @@ class Terminal:
     def write(self, text: str) -> int:
         """Return what a log handler writes: whole lines."""
         with self._turn:
-            self._put(f"{ERASE}{text}{self._line}" if self._line else text)
+            self._put(f"{self._erase(self._columns())}{text}{self._line}" if self._line else text)
         return len(text)
+
+    def _erase(self, columns: int) -> str:
+        """Return what erases the line, which a terminal that was narrowed has broken into rows."""
+        rows = (len(self._line) - 1) // columns if columns < self._width else 0
+        return f"\x1b[{rows}A\r\x1b[J" if rows > 0 else ERASE
 
     def flush(self) -> None:
         with suppress(OSError):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from lafka.capture.addresses import networks
 from lafka.capture.rawfiles import load_settings
 from lafka.capture.replay import MISSES
 from lafka.errors import BadArgument
-from lafka.runs.sources import KNOWN, PREFIX, here
+from lafka.runs.sources import KNOWN, PREFIX, PRIORITIES, here, meant
 from lafka.warc.errors import BadValue
 from lafka.warc.format.dates import WarcDate
 
@@ -33,7 +34,8 @@ def check(settings: BaseSettings) -> None:
     unknown = [name for name in names if name not in KNOWN]
     if unknown:
         raise BadArgument(
-            f"unknown setting {unknown[0]!r}; lafka docs reference has all of Lafka's"
+            f"unknown setting {unknown[0]!r}{meant(unknown[0], KNOWN)};"
+            " lafka docs reference has all of Lafka's"
         )
     for name, checked in _CHECKS.items():
         checked(settings, name)
@@ -57,6 +59,15 @@ def check_scrapys(settings: BaseSettings) -> None:
             _whole(settings, name, int(name.startswith("CONCURRENT_REQUESTS")))
     _log_level(settings)
     _statuses(settings, "RETRY_HTTP_CODES")
+
+
+def misspelt(settings: BaseSettings) -> Iterator[str]:
+    """Yield a sentence for each name said by ``-s`` that is nearly one of Scrapy's settings."""
+    known = [name for name in dir(default_settings) if name.isupper()]
+    for name in settings:
+        if settings.getpriority(name) == PRIORITIES["cmdline"] and name not in known:
+            for near in get_close_matches(str(name), known, 1, 0.85):
+                yield f"-s {name} is no setting; {near} meant?"
 
 
 _SECONDS = frozenset(("CLOSESPIDER_TIMEOUT", "DNS_TIMEOUT", "DOWNLOAD_DELAY", "DOWNLOAD_TIMEOUT"))

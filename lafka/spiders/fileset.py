@@ -21,7 +21,7 @@ from lafka.errors import BadList, Stopped, StorageTrouble
 from lafka.filesets.archive.filesets import FilesetRecovery, Filesets, recover
 from lafka.filesets.archive.index import HitIndex
 from lafka.filesets.bundles.children import BundleChildren
-from lafka.filesets.crawling.arguments import ARGUMENTS, GUESTS, Arguments, Sizes
+from lafka.filesets.crawling.arguments import ARGUMENTS, Arguments, Sizes
 from lafka.filesets.crawling.brokers import Brokers
 from lafka.filesets.crawling.ingests import Ingest
 from lafka.filesets.crawling.lines import ALONE, MOST, Attempts, LineCount, RequestLine, bad_result
@@ -37,7 +37,7 @@ from lafka.papers import Archive
 from lafka.runs import validation
 from lafka.runs.feed import add_outcome_feed
 from lafka.runs.progress import Aim
-from lafka.runs.sources import archive_line
+from lafka.runs.sources import GUESTS, archive_line
 from lafka.spiders.loading import user_agent
 from lafka.spiders.road import leave_off
 from lafka.storage.stopping import (

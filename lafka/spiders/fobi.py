@@ -35,8 +35,8 @@ from lafka.politeness.feeder import HostFeeder
 from lafka.runs import validation
 from lafka.runs.feed import add_outcome_feed
 from lafka.runs.progress import Aim
-from lafka.runs.sources import archive_line
-from lafka.spiders.fobi_arguments import ARGUMENTS, GUESTS, choice_of, due_lines, fobi_rules
+from lafka.runs.sources import GUESTS, archive_line
+from lafka.spiders.fobi_arguments import ARGUMENTS, choice_of, due_lines, fobi_rules
 from lafka.spiders.obi_settings import INODES_LOW, the_records, the_store
 from lafka.spiders.road import RoadSpider
 from lafka.storage.folders import make_folders

@@ -16,12 +16,12 @@ from lafka.errors import BadArgument, BadList, BadPid
 from lafka.papers.finders import Page, describe
 from lafka.papers.lists.listfiles import Excludes
 from lafka.pids import SCHEMES
+from lafka.runs.sources import refuse_unknown_arguments
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 ARGUMENTS = ("due", "archive", "series", "ids", "orphans", "exclude", "limit", "check")
-GUESTS = ("_job",)  # scrapyd's
 _AGE = re.compile(r"(\d{1,6})([smhdw])")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _YES = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
@@ -31,10 +31,7 @@ def choice_of(settings: BaseSettings, given: Mapping[str, str]) -> Choice:
     """Return which fobis are wanted; ``BadArgument`` or ``BadList``, one sentence, for what cannot
     be.
     """
-    for name in given:
-        if name not in (*ARGUMENTS, *GUESTS):
-            known = ", ".join(ARGUMENTS)
-            raise BadArgument(f"unknown argument {name!r}; the spider's arguments are {known}")
+    refuse_unknown_arguments(given, ARGUMENTS)
     if given.get("check", "0") != "0":  # the command crawl takes it away
         raise BadArgument("check=1 is for the command crawl alone")
     exclude = given.get("exclude") or settings.get("LAFKA_EXCLUDE")

@@ -29,7 +29,7 @@ from lafka.errors import (
 )
 from lafka.items import TrailItem, held_entry, item_of
 from lafka.papers.archive.archives import Archive
-from lafka.papers.crawling.arguments import ARGUMENTS, GUESTS, FutliArguments
+from lafka.papers.crawling.arguments import ARGUMENTS, FutliArguments
 from lafka.papers.crawling.captures import ASK_KEY, capture_of, page_of
 from lafka.papers.crawling.heldlines import HeldLines
 from lafka.papers.crawling.insides import FutReaders, can_look
@@ -46,7 +46,7 @@ from lafka.runs import validation
 from lafka.runs.feed import SyncedLines, add_outcome_feed
 from lafka.runs.progress import ENDED_ASIDE, is_counted_alone
 from lafka.runs.reports import ListDigest
-from lafka.runs.sources import archive_line
+from lafka.runs.sources import GUESTS, archive_line
 from lafka.spiders.road import RoadSpider
 from lafka.storage.threads import Threads
 from lafka.warc.format import dates

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import queue
-import resource
 import select
 import signal
 import struct
@@ -28,6 +27,11 @@ from typing import Any, BinaryIO
 
 from lafka.errors import LafkaError, MachineTrouble
 from lafka.warc.format.sources import write_all
+
+try:
+    import resource
+except ImportError:  # Windows, where an archive can be read
+    resource = None  # type: ignore[assignment]
 
 MEMORY = 1 << 30
 """Bytes of address space of a child."""

@@ -10,13 +10,17 @@ from __future__ import annotations
 import ctypes
 import errno
 import mmap
-import resource
 import sys
 import threading
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from lafka.errors import MachineTrouble, machine_trouble, memory_is_bound
+
+try:
+    import resource
+except ImportError:  # Windows, where an archive can be read
+    resource = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,5 +87,7 @@ def limits_named(what: str = "this process") -> Iterator[None]:
 
 def open_files_max() -> int:
     """Return how many files this process may have open."""
+    if resource is None:
+        return sys.maxsize
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return sys.maxsize if files == resource.RLIM_INFINITY else files

@@ -6,7 +6,6 @@ on its WARC itself.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from lafka.errors import BadWarc, StorageTrouble
 from lafka.storage.folders import draft_of, make_folders, making_folders
-from lafka.storage.steps import FileLock, FolderSync, Steps, done
+from lafka.storage.steps import FileLock, FolderSync, Steps, done, lock
 
 
 def lock_file(path: Path, flags: int, *, wait: bool = True) -> int | None:
@@ -27,7 +26,7 @@ def lock_file(path: Path, flags: int, *, wait: bool = True) -> int | None:
     # As anyone else may do, by the umask: several users may write to one archive.
     fd = os.open(path, flags | os.O_CLOEXEC, 0o666)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(fd, wait=wait)
         if is_at(fd, path):
             return fd
     except BlockingIOError:
@@ -53,7 +52,7 @@ def is_locked(fd: int) -> bool:
     is closed.
     """
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        lock(fd, shared=True, wait=False)
     except BlockingIOError:
         return True
     return False

@@ -8,16 +8,33 @@ order of one's own deeds is that of its lines.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Hashable
 from pathlib import Path
 from typing import TypeVar
 
+from lafka.errors import NoLocks
 from lafka.warc.writing.names import sync_folder
 
+try:
+    import fcntl
+except ImportError:  # Windows, where an archive can be read
+    fcntl = None  # type: ignore[assignment]
+
 T = TypeVar("T")
+
+
+def lock(fd: int, *, shared: bool = False, wait: bool = True) -> None:
+    """Lock the file *fd*, for this process alone unless *shared*, as flock(2) does.
+
+    ``BlockingIOError`` where another has it and *wait* is False; ``NoLocks`` where the system has
+    no flock.
+    """
+    if fcntl is None:
+        raise NoLocks("this system has no flock(2), by which archives are locked: it can only read")
+    mode = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    fcntl.flock(fd, mode if wait else mode | fcntl.LOCK_NB)
 
 
 class Step(ABC):
@@ -86,18 +103,15 @@ class FileLock(Step):
 
     def do(self) -> None:
         """Wait for it, however long another has it."""
-        self._flock(fcntl.LOCK_EX)
+        lock(self.fd)
 
     def tried(self) -> bool:
         """Return whether it could be had at once."""
         try:
-            self._flock(fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(self.fd, wait=False)
         except BlockingIOError:
             return False
         return True
-
-    def _flock(self, operation: int) -> None:
-        fcntl.flock(self.fd, operation)
 
 
 class LongStep(Step):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.asyncio import call_later
-from scrapy.utils.defer import _schedule_coro
+from scrapy.utils.defer import deferred_from_coro
 
 from lafka.errors import MachineTrouble, StorageTrouble
 from lafka.storage.limits import RAISES
@@ -126,7 +126,7 @@ def stop_crawl(crawler: Crawler, reason: str) -> None:
 def _close(crawler: Crawler, reason: str) -> None:
     engine = crawler.engine
     if engine.running and engine.spider is not None:
-        _schedule_coro(engine.close_spider_async(reason=reason))
+        deferred_from_coro(engine.close_spider_async(reason=reason))
     elif crawler.crawling:  # it opens: Scrapy cannot close what is half open
         call_later(_AGAIN, _close, crawler, reason)
 

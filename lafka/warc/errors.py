@@ -12,11 +12,11 @@ from typing import Any
 
 def printable(text: object) -> str:
     """*text* with every character that could write a line or drive a terminal as an escape."""
-    told = str(text)
-    if told.isprintable():  # as nearly all are
-        return told
+    plain = str(text)
+    if plain.isprintable():  # as nearly all are
+        return plain
     return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in told
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in plain
     )
 
 

@@ -141,8 +141,8 @@ class Problem:
 
     def to_json(self) -> str:
         """The problem as one line of JSON, without a line end."""
-        told: dict[str, object] = {"path": printable(self.path), "offset": self.offset}
+        values: dict[str, object] = {"path": printable(self.path), "offset": self.offset}
         if self.inner:
-            told["inner"] = self.inner
-        told |= {"code": self.code, "severity": self.severity, "sentence": self.sentence}
-        return json.dumps(told, ensure_ascii=False)
+            values["inner"] = self.inner
+        values |= {"code": self.code, "severity": self.severity, "sentence": self.sentence}
+        return json.dumps(values, ensure_ascii=False)

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 import lafka
 from lafka.errors import BadArgument
+from lafka.index import tables
 from lafka.index.search import search
 from lafka.web import telling
 from lafka.web.answers import as_json
@@ -54,7 +55,8 @@ class Api:
         return Response(data, media_type="application/json")
 
     def search(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
-        return as_json(asdict(search(self._site.db(), asked(request))))
+        with tables.reraising(self._site.index / tables.NAME):
+            return as_json(asdict(search(self._site.db(), asked(request))))
 
     def runs(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
         text = request.query_params.get("limit", "50")

@@ -121,10 +121,17 @@ class Web:
             status = _status(error)
             if status == 503:
                 logger.error("%s: %s", _shown(request), error)
-            return origin.refused(request, status, str(error))
+            return origin.refused(request, status, self._without_paths(str(error)))
         except (WarcError, OSError) as error:
             logger.error("%s: %s", _shown(request), error)
-            return origin.refused(request, 503, _sentence(error))
+            return origin.refused(request, 503, self._without_paths(_sentence(error)))
+
+    def _without_paths(self, sentence: str) -> str:
+        """*sentence* without where on this machine the archive and its index lie."""
+        for folder in (self.site.index, self.site.archive.root):
+            for path in (folder, folder.absolute()):
+                sentence = sentence.replace(f"{path}/", "")
+        return sentence
 
     def _refused(self, request: Request) -> tuple[int, str, dict[str, str]] | None:
         """Return status, sentence and headers for what is not asked as it has to be."""

@@ -68,6 +68,7 @@ class Gateway:
             GatewayAddresses.MEMENTO: self._memento,
             GatewayAddresses.LINKS: self._timemap,
             GatewayAddresses.JSON: self._timemap,
+            GatewayAddresses.CDXJ: self._timemap,
             GatewayAddresses.REFIPOS: self._refipos,
         }
 
@@ -182,18 +183,16 @@ class Gateway:
             yield data
 
     def _timemap(self, request: Request, asked: GatewayRequest) -> Response:
-        form = "link" if asked.place is GatewayAddresses.LINKS else "json"
-        history = self._history(asked.id, full=form == "json")
+        form = str(asked.place).split("/")[2]
+        history = self._history(asked.id, full=form != "link")
         original, there = self._original(request, history), _addresses(request)
         count = memento.pages(len(original.mementos))
         if asked.number > count:
             raise NotHeld(f"{history.id}: its TimeMap has {count} pages")
         uris = [there.timemap(form, history.id, number) for number in range(1, count + 1)]
         page = memento.TimeMapPage(number=asked.number, uris=uris)
-        if form == "link":
-            text = "".join(memento.link_format(original, page))
-            return Response(text, media_type=memento.LINK_FORMAT)
-        return Response(memento.timemap_json(original, page), media_type="application/json")
+        text = memento.timemap(form, original, page)
+        return Response(text, media_type=memento.TIMEMAPS[form])
 
     def _refipos(self, _: Request, asked: GatewayRequest) -> Response:
         found = self._holdings.refipos(self._holdings.the_id(asked.id), _at(asked.query))
@@ -216,8 +215,8 @@ class Gateway:
             uri=name,
             timegate=there.timegate(name),
             timemaps={
-                memento.LINK_FORMAT: there.timemap("link", name),
-                "application/json": there.timemap("json", name),
+                media_type: there.timemap(form, name)
+                for form, media_type in memento.TIMEMAPS.items()
             },
             mementos=[
                 memento.Memento(

@@ -63,7 +63,7 @@ class Mementos:
         return response
 
     def timemap(self, request: Request, found: re.Match[str]) -> Response:
-        """A page of the TimeMap, in link-format or JSON."""
+        """A page of the TimeMap, in link-format, JSON or CDXJ."""
         text, number = whole(request, found["url"]), 1
         if numbered := _PAGE.fullmatch(text):
             text, number = numbered["url"], int(numbered["number"])
@@ -75,10 +75,8 @@ class Mementos:
         page = TimeMapPage(
             number=number, uris=[self._map(form, text, n) for n in range(1, count + 1)]
         )
-        if form == "link":
-            body = "".join(memento.link_format(original, page))
-            return Response(body, media_type=memento.LINK_FORMAT)
-        return Response(memento.timemap_json(original, page), media_type="application/json")
+        text = memento.timemap(form, original, page)
+        return Response(text, media_type=memento.TIMEMAPS[form])
 
     # ---- What they share
 
@@ -87,8 +85,7 @@ class Mementos:
             uri=url,
             timegate=f"{self._site.origins.bytes}{PREFIX}/{url}",
             timemaps={
-                memento.LINK_FORMAT: self._map("link", url),
-                "application/json": self._map("json", url),
+                media_type: self._map(form, url) for form, media_type in memento.TIMEMAPS.items()
             },
             mementos=[
                 Memento(time=one.time, uri=self.at(one.digits, url), facts={"pid": str(one.pid)})

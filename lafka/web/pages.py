@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
@@ -14,13 +16,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lafka.errors import NotHeld
+from lafka.index import tables
 from lafka.index.rows import STATES
-from lafka.index.search import Question, search
+from lafka.index.search import COUNTED, MARKS, FoundPaper, Question, search
+from lafka.memento.values import link
 from lafka.web import telling
 from lafka.web.answers import SANDBOX, for_pages
 from lafka.web.replayweb import url_of
 from lafka.web.site import Site
 
+_BARS_MAX = 60
+"""Years that are drawn, up to the last."""
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
 
@@ -37,7 +43,41 @@ def bytes_text(size: int | None) -> str:
         if value < 1000:
             break
         value, unit = value / 1000, larger
-    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+    return f"{value:.0f}\xa0{unit}" if unit == "B" else f"{value:.1f}\xa0{unit}"
+
+
+def plain(text: object) -> str:
+    """*text* for an attribute: control and direction characters are left out."""
+    return _UNSEEN.sub("", str(text))
+
+
+def number(value: float | None) -> str:
+    """*value* for people: ``1,234``; empty for none."""
+    if value is None:
+        return ""
+    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
+
+
+def when(time: str | None) -> Markup | str:
+    """*time* as a person reads it, with the exact one behind it."""
+    if not time:
+        return ""
+    try:
+        date = datetime.fromisoformat(time[:10])
+    except ValueError:
+        return visible(time)
+    shown = f"{date.day}\xa0{date:%b}\xa0{date.year}"
+    return Markup('<time datetime="{0}" title="{0}">{1}</time>').format(time, shown)
+
+
+def title_of(paper: FoundPaper) -> Markup:
+    """The title of *paper*, else its pid, with the words that were looked for marked."""
+    if not paper.marked:
+        return visible(paper.title or paper.pid)
+    begin, end = MARKS
+    parts = re.split(f"([{begin}{end}])", paper.marked)
+    tags = {begin: Markup("<mark>"), end: Markup("</mark>")}
+    return Markup("").join(tags[one] if one in tags else visible(one) for one in parts)
 
 
 class Pages:
@@ -50,8 +90,9 @@ class Pages:
             trim_blocks=True, lstrip_blocks=True, auto_reload=False,
         )  # fmt: skip
         self._made.filters.update(
-            visible=visible, size=bytes_text, part=lambda text: quote(str(text), safe="")
-        )
+            visible=visible, size=bytes_text, part=lambda text: quote(str(text), safe=""),
+            plain=plain, number=number, when=when, title=title_of,
+        )  # fmt: skip
         self._made.globals["site"] = site
 
     def page(self, name: str, code: int = 200, **values: Any) -> Response:
@@ -79,21 +120,55 @@ class Pages:
 
     def home(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
         figures = telling.summary(self._site)
-        return self.page("home.html", figures=figures, runs=telling.runs(self._site, 10))
+        return self.page("home.html", figures=figures, runs=telling.runs(self._site, 10),
+                         bars=_bars(figures["years"]), parts=_parts(figures["states"]))  # fmt: skip
 
     def search(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
         question = asked(request)
-        result = search(self._site.db(), question)
-        more = ""
-        if result.after:
-            more = "/search?" + urlencode({**_named(question), "after": result.after})
-        return self.page("search.html", question=question, found=result, more=more, states=STATES)
+        return self._found(question, "Search" if any(_named(question).values()) else "Newest")
+
+    def _found(self, question: Question, heading: str) -> Response:
+        """The papers that *question* matches, and what they can be narrowed to."""
+        with tables.reraising(self._site.index / tables.NAME):
+            result = search(self._site.db(), question)
+        if not result.papers and heading.startswith("Series"):
+            raise NotHeld(f"{heading}: no paper is of it")
+        named = _named(question)
+        return self.page(
+            "search.html", question=question, found=result, heading=heading, counted=COUNTED,
+            more=_search_at(named, after=result.after) if result.after else "",
+            order=_ORDERS.get(result.way, "by pid"), facets=_facets(result.facets, named),
+            filters=[(name, value, _search_at(named, **{name: ""}))
+                     for name, value in named.items() if name != "q"],
+        )  # fmt: skip
 
     def paper(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
         told = telling.paper(self._site, unquote(found["pid"]))
         pages = (c for c in reversed(told.captures) if c.kind == "html" and c.status == 200)
-        splap = next(pages, None)
-        return self.page("paper.html", paper=told, splap=splap)
+        page = self.page("paper.html", paper=told, splap=next(pages, None))
+        page.headers["Link"] = self._signposts(told)
+        return page
+
+    def _signposts(self, told: telling.ShownPaper) -> str:
+        """Links for machines: what the page is, what it is cited as, what it has (Signposting)."""
+        at = self._site.page_of(told.pid)
+        api = at.replace("/papers/", "/api/v1/papers/", 1)
+        links = [link("https://schema.org/ScholarlyArticle", "type"), link(at, "cite-as"),
+                 link(api, "describedby", type="application/json")]  # fmt: skip
+        if told.versions and not told.withheld:
+            items = {"pdf": self._site.fut_at(told.pid), "wacz": self._site.wacz_at(told.pid)}
+            links += [link(at, "item", type=f"application/{kind}") for kind, at in items.items()]
+        return ", ".join(links)
+
+    def archives(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
+        rows = [(*one, f"/archives/{quote(one[0], safe='')}")
+                for one in telling.summary(self._site)["archives"]]  # fmt: skip
+        return self.page("browse.html", heading="Archives", what="Archive", rows=rows, above=None)
+
+    def years(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
+        rows = [(*one, f"/search?year={one[0]}")
+                for one in reversed(telling.summary(self._site)["years"])]  # fmt: skip
+        return self.page("browse.html", heading="Years", what="Year", rows=rows, above=None)
 
     def capture(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
         """One capture: its record, what was asked, what was answered, hops in order."""
@@ -138,12 +213,19 @@ class Pages:
 
     def archive(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
         told = telling.archive(self._site, unquote(found["code"]))
-        return self.page("archive.html", archive=told)
+        rows = [
+            (one["series"] or "(none)", one["papers"], one["with_fut"],
+             f"/archives/{found['code']}/{quote(one['series'], safe='')}" if one["series"] else "")
+            for one in told["series"]
+        ]  # fmt: skip
+        above = f"/search?archive={found['code']}", "All its papers"
+        return self.page("browse.html", heading=f"Archive {told['code']}", what="Series", rows=rows,
+                         above=above)  # fmt: skip
 
     def series(self, request: Request, found: re.Match[str]) -> Response:
-        after = request.query_params.get("after", "")
         code, name = unquote(found["code"]), unquote(found["name"])
-        return self.page("series.html", series=telling.series(self._site, code, name, after))
+        question = replace(asked(request), archive=code, series=name)
+        return self._found(question, f"Series {name} of {code}")
 
     def report(self, request: Request, found: re.Match[str]) -> Response:  # noqa: ARG002
         """The newest HTML report in the folder of the index."""
@@ -162,6 +244,8 @@ def asked(request: Request) -> Question:
         text=query.get("q", ""),
         host=query.get("host", ""),
         archive=query.get("archive", ""),
+        series=query.get("series", ""),
+        year=query.get("year", ""),
         state=query.get("state", ""),
         after=query.get("after", ""),
     )
@@ -169,8 +253,55 @@ def asked(request: Request) -> Question:
 
 def _named(question: Question) -> dict[str, str]:
     told = {"q": question.text, "host": question.host, "archive": question.archive,
-            "state": question.state}  # fmt: skip
+            "series": question.series, "year": question.year, "state": question.state}  # fmt: skip
     return {name: value for name, value in told.items() if value}
+
+
+_ORDERS = {"words": "best first", "all": "newest first", "url": "by link", "archive": "by series"}
+
+
+def _search_at(named: Mapping[str, str], **changed: str) -> str:
+    """The address of a search by what is *named*, with some of it *changed* or, empty, left out."""
+    asked = {name: value for name, value in {**named, **changed}.items() if value}
+    return f"/search?{urlencode(asked)}" if asked else "/search"
+
+
+def _facets(
+    facets: Mapping[str, list[tuple[str, int]]], named: Mapping[str, str]
+) -> list[tuple[str, list[tuple[str, int, str]]]]:
+    """What a search can still be narrowed to: name, and values with numbers and addresses."""
+    shown = []
+    for name, values in facets.items():
+        if name in named or len(values) < 2:
+            continue
+        rows = []
+        for value, count in values:
+            archive, _, series = value.rpartition("/") if name == "series" else ("", "", "")
+            more = {"archive": archive, "series": series} if name == "series" else {name: value}
+            rows.append((value, count, _search_at(named, **more)))
+        shown.append((name, rows))
+    return shown
+
+
+def _bars(years: list[tuple[int, int, int]]) -> list[tuple[int, int, int, float, float]]:
+    """Years without a gap, papers, those with a full text, and both as heights up to 58."""
+    counts = {year: (papers, with_fut) for year, papers, with_fut in years}
+    last = max(counts, default=0)
+    first = max(min(counts, default=1), last - _BARS_MAX + 1)
+    most = max((papers for papers, _ in counts.values()), default=1)
+    every = ((year, *counts.get(year, (0, 0))) for year in range(first, last + 1))
+    return [(*one, round(58 * one[1] / most, 2), round(58 * one[2] / most, 2)) for one in every]
+
+
+def _parts(states: Mapping[str, int]) -> list[tuple[str, int, float, float]]:
+    """States that links are in, their number, where they begin of 100 and how much they are."""
+    whole, begin, parts = sum(states.values()), 0.0, []
+    for state in STATES:
+        if count := states.get(state, 0):
+            part = 100 * count / whole
+            parts.append((state, count, round(begin, 2), round(part, 2)))
+            begin += part
+    return parts
 
 
 def _head(record: Any) -> str:

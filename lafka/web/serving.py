@@ -181,6 +181,8 @@ def pages_origin(site: Site) -> OriginRoutes:
         "/runs": pages.runs,
         f"/runs/(?P<name>{_ONE})": pages.run,
         f"/hosts/(?P<name>{_ONE})": pages.host,
+        "/archives": pages.archives,
+        "/years": pages.years,
         f"/archives/(?P<code>{_ONE})": pages.archive,
         f"/archives/(?P<code>{_ONE})/(?P<name>{_ONE})": pages.series,
         "/report": pages.report,
@@ -198,7 +200,8 @@ def pages_origin(site: Site) -> OriginRoutes:
 
     return OriginRoutes(
         routes=_routes(patterns), headers=answers.for_pages(site.origins.bytes), refused=refused,
-        slow=frozenset({pages.capture, pages.paper, api.paper, pages.search, api.search}),
+        slow=frozenset({pages.capture, pages.paper, pages.search, pages.series, api.paper,
+                        api.search}),
     )  # fmt: skip
 
 
@@ -210,7 +213,7 @@ def bytes_origin(site: Site) -> OriginRoutes:
         f"/wacz/(?P<pid>{_ONE})\\.wacz": held.wacz,
         f"/splaps/(?P<pid>{_ONE})/(?P<record>{_ONE})": splaps.splap,
         "/web/cdx": cdx.query,
-        "/web/timemap/(?P<form>link|json)/(?P<url>.+)": mementos.timemap,
+        "/web/timemap/(?P<form>link|json|cdxj)/(?P<url>.+)": mementos.timemap,
         "/web/(?P<time>[0-9]{4,14})id_/(?P<url>.+)": mementos.memento,
         "/web/(?P<url>.+)": mementos.timegate,
         "/robots\\.txt": Pages(site).robots,

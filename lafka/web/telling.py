@@ -6,16 +6,21 @@ asks, hosts and runs is the index's to say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import logging
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lafka.errors import NotHeld, StorageTrouble
+from lafka.errors import LafkaError, NotHeld, StorageTrouble
 from lafka.index import tables
+from lafka.index.build import FIGURES
 from lafka.papers import Pid, Suwaf
 from lafka.payloads import kind_of
-from lafka.warc import BadIndex, StoredRecord
-from lafka.web.site import Site
+from lafka.warc import BadIndex, StoredRecord, WarcError
+from lafka.web.site import NotIndexed, Site
+
+logger = logging.getLogger(__name__)
 
 _TOLD = ("response", "revisit", "resource", "conversion")
 _PREFIX = 4 << 10
@@ -74,11 +79,28 @@ class Asks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineEntry:
+    """A moment of a paper's life: ``kind`` is ``first``, ``changed``, ``same``, ``lost`` or
+    ``back``; the first three have a ``version``, the others a link ``url`` and its ``outcome``.
+    """
+
+    time: str
+    kind: str
+    version: ShownVersion | None = None
+    url: str = ""
+    outcome: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShownPaper:
-    """A paper as the archive has it; ``indexed`` is false where only its suwaf is known."""
+    """A paper as the archive has it; ``indexed`` is false where only its suwaf is known.
+
+    ``note``: why captures are not shown, where they cannot be read.
+    """
 
     pid: Pid
     title: str | None
+    authors: str | None
     year: int | None
     archive: str
     series: str
@@ -87,6 +109,13 @@ class ShownPaper:
     captures: tuple[ShownCapture, ...]
     withheld: bool
     indexed: bool
+    timeline: tuple[TimelineEntry, ...] = ()
+    note: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        """Its authors, one by one."""
+        return self.authors.split("; ") if self.authors else []
 
 
 def paper(site: Site, text: str) -> ShownPaper:
@@ -97,18 +126,56 @@ def paper(site: Site, text: str) -> ShownPaper:
     if row is None and suwaf is None:
         raise NotHeld(f"{pid}: not in the archive")
     withheld = site.is_withheld(pid)
+    shown = tuple(versions(suwaf)) if suwaf else ()
+    answers, note = _captures(site, pid, suwaf) if suwaf and not withheld else ((), "")
     return ShownPaper(
         pid=pid,
         title=row["title"] if row else None,
+        authors=row["authors"] if row else None,
         year=row["year"] if row else None,
         archive=row["archive"] if row else "",
         series=row["series"] if row else "",
         futlis=tuple(_asks(site, row, suwaf)),
-        versions=tuple(versions(suwaf)) if suwaf else (),
-        captures=tuple(captures(site, pid, suwaf)) if suwaf and not withheld else (),
+        versions=shown,
+        captures=answers,
         withheld=withheld,
         indexed=row is not None,
+        timeline=tuple(_timeline(shown, _events(site, row))),
+        note=note,
     )
+
+
+def _captures(site: Site, pid: Pid, suwaf: Suwaf) -> tuple[tuple[ShownCapture, ...], str]:
+    """The captures of *pid*; where its WARC cannot be read, what is known without it, and why."""
+    found: list[ShownCapture] = []
+    try:
+        found.extend(captures(site, pid, suwaf))
+    except (LafkaError, WarcError, OSError) as error:
+        logger.error("%s: %s", pid, error)
+        return tuple(found), "Its WARC is missing or damaged here: what follows may not be all."
+    return tuple(found), ""
+
+
+def _events(site: Site, row: Row | None) -> list[Row]:
+    """Each time that a link of the paper was lost or came back."""
+    query = (
+        "SELECT e.time, e.kind, e.outcome, l.url FROM event e JOIN futli l ON l.id = e.futli"
+        " WHERE l.paper = ? ORDER BY e.time LIMIT ?"
+    )
+    return rows(site, query, row["id"], ROWS_MAX) if row else []
+
+
+def _timeline(shown: Sequence[ShownVersion], events: list[Row]) -> list[TimelineEntry]:
+    """What happened to a paper, the newest first."""
+    seen: set[str] = set()
+    entries = []
+    for version in reversed(shown):
+        is_first = version.futli not in seen
+        seen.add(version.futli)
+        kind = "same" if version.same_as else "first" if is_first else "changed"
+        entries.append(TimelineEntry(time=version.time, kind=kind, version=version))
+    entries += [TimelineEntry(**event) for event in events]
+    return sorted(entries, key=lambda one: one.time.removesuffix("Z"), reverse=True)
 
 
 def _suwaf(site: Site, pid: Pid) -> Suwaf | None:
@@ -211,22 +278,12 @@ def rows(site: Site, query: str, *values: Any) -> list[Row]:
 
 
 def summary(site: Site) -> Row:
-    """Figures of the whole archive."""
-    counts = rows(
-        site,
-        "SELECT (SELECT count(*) FROM paper) papers,"
-        " (SELECT count(*) FROM paper WHERE futs > 0) papers_with_fut,"
-        " (SELECT count(*) FROM futli) futlis, (SELECT count(*) FROM fut) futs,"
-        " (SELECT coalesce(sum(warc_bytes), 0) FROM paper) bytes,"
-        " (SELECT count(*) FROM run) runs",
-    )[0]
-    as_of = rows(site, "SELECT value FROM meta WHERE key = 'as_of'")
-    states = rows(site, "SELECT state, count(*) count FROM futli GROUP BY state ORDER BY state")
-    return {
-        **counts,
-        "as_of": as_of[0]["value"] if as_of else "",
-        "states": {row["state"]: row["count"] for row in states},
-    }
+    """Figures of the whole archive, as the index noted them; ``NotIndexed`` where it has not."""
+    noted = {row["key"]: row["value"] for row in rows(site, "SELECT key, value FROM meta")}
+    if FIGURES not in noted:
+        raise NotIndexed("the index is not whole yet: lafka index brings it up to date")
+    figures: Row = json.loads(noted[FIGURES])
+    return {**figures, "as_of": noted.get("as_of", "")}
 
 
 _RUN = (
@@ -280,15 +337,3 @@ def archive(site: Site, code: str) -> Row:
     if not found:
         raise NotHeld(f"{code}: no paper is of this archive")
     return {"code": code, "series": found}
-
-
-def series(site: Site, code: str, name: str, after: str = "") -> Row:
-    """Papers of a series, those behind the pid *after*, a page of them; ``NotHeld``."""
-    found = rows(
-        site, "SELECT pid, title, year, futs, first, last FROM paper WHERE archive = ?"
-        " AND series = ? AND pid > ? ORDER BY pid LIMIT 51", code, name, after,
-    )  # fmt: skip
-    if not found:
-        raise NotHeld(f"{code} {name}: no paper is of this series")
-    more = found[49]["pid"] if len(found) > 50 else ""
-    return {"code": code, "name": name, "papers": found[:50], "after": more}

@@ -40,60 +40,11 @@ PROFILE = re.compile(
 )
 HTTP_TYPE = re.compile(r"application/http(?:\s*;\s*msgtype=\"?(request|response)\"?)?", re.I)
 
-TYPES = frozenset(
-    (
-        "warcinfo",
-        "request",
-        "response",
-        "resource",
-        "metadata",
-        "revisit",
-        "conversion",
-        "continuation",
-    )
-)
 ABOUT_URI = frozenset(("request", "response", "resource", "revisit", "conversion", "continuation"))
 """The types that need WARC-Target-URI."""
+TYPES = ABOUT_URI | {"warcinfo", "metadata"}
 
 MANDATORY = ("warc-type", "warc-record-id", "warc-date", "content-length")
-FIELDS = frozenset(
-    (
-        "warc-type",
-        "warc-record-id",
-        "warc-date",
-        "content-length",
-        "content-type",
-        "warc-concurrent-to",
-        "warc-block-digest",
-        "warc-payload-digest",
-        "warc-ip-address",
-        "warc-refers-to",
-        "warc-refers-to-target-uri",
-        "warc-refers-to-date",
-        "warc-target-uri",
-        "warc-truncated",
-        "warc-warcinfo-id",
-        "warc-filename",
-        "warc-profile",
-        "warc-identified-payload-type",
-        "warc-segment-number",
-        "warc-segment-origin-id",
-        "warc-segment-total-length",
-        "warc-source-uri",
-        "warc-creation-date",
-        "warc-protocol",
-        "warc-cipher-suite",
-        "lafka-certificate",
-        "lafka-truncated",
-        "lafka-connection",
-    )
-)
-SPELLINGS = {
-    re.sub(r"\b(?:Warc|Id|Uri|Ip)\b", lambda word: word[0].upper(), name.title()): name
-    for name in FIELDS
-}
-"""The usual spelling of each name; looking it up is cheaper than to fold its case."""
-
 REPEATABLE = frozenset(("warc-concurrent-to", "warc-protocol"))
 SYNTAX: Mapping[str, tuple[re.Pattern[str], str]] = {
     "warc-record-id": (RECORD_ID, "bad-record-id"),
@@ -117,6 +68,15 @@ SYNTAX: Mapping[str, tuple[re.Pattern[str], str]] = {
     "lafka-connection": (re.compile(r"[1-9][0-9]* [1-9][0-9]*"), "bad-value"),
 }
 """What the value of a field has to match, and the code where it does not."""
+FIELDS = frozenset(
+    (*MANDATORY, *REPEATABLE, *SYNTAX, "warc-block-digest", "warc-payload-digest",
+     "warc-ip-address", "warc-refers-to-date", "warc-target-uri", "warc-filename")
+)  # fmt: skip
+SPELLINGS = {
+    re.sub(r"\b(?:Warc|Id|Uri|Ip)\b", lambda word: word[0].upper(), name.title()): name
+    for name in FIELDS
+}
+"""The usual spelling of each name; looking it up is cheaper than to fold its case."""
 
 ALGORITHMS: Mapping[str, int] = {"md5": 16, "sha1": 20, "sha256": 32, "sha384": 48, "sha512": 64}
 """The digests that are checked, with their bytes."""

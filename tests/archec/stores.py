@@ -58,11 +58,14 @@ class Home:
             os.utime(path, (mtime, mtime))
 
     def tobi(self, *, source: Path | None = None, at: int | None = None, dry: bool = False,
-             **rule: Any) -> TobiReport:  # fmt: skip
+             full: bool = False, **rule: Any) -> TobiReport:  # fmt: skip
         """A run of tobi; the next one is a day later."""
         store = ObiStore.create(self.archive)
         clocks = Clocks(now=lambda: self.now, monotonic=lambda: 0.0)
-        plan = Plan(rule=LossRule(**rule) if rule else self.rule, clocks=clocks, at=at, dry=dry)
+        plan = Plan(
+            rule=LossRule(**rule) if rule else self.rule, clocks=clocks, at=at, dry=dry,
+            in_full=full,
+        )  # fmt: skip
         with (
             open_source(source or self.root / "data" / "current") as opened,
             self.records(store) as records,

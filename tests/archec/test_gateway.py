@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import os
 import re
 import select
@@ -125,6 +126,7 @@ def test_the_timegate_leads_to_what_was_there(served: Served, asked: str | None,
     assert {one.attributes["type"] for one in found["timemap"]} == {
         "application/link-format",
         "application/json",
+        "application/cdxj+ors",
     }
 
 
@@ -200,6 +202,26 @@ def test_a_redirect_leads_to_what_it_led_to(served: Served) -> None:
     assert [one.status_code for one in last.history] == [302, 302]
 
 
+def test_a_timemap_in_cdxj_has_a_memento_a_line(served: Served) -> None:
+    answer = served.web.get("/timemap/cdxj/RePEc%3Aabc%3Awpaper%3A1")
+    assert answer.headers["Content-Type"] == "application/cdxj+ors"
+    lines = [line.partition(" ") for line in answer.text.splitlines()]
+    about = [(name, json.loads(value)) for name, _, value in lines if name.startswith("!")]
+    assert about[:3] == [
+        ("!context", ["http://tools.ietf.org/html/rfc7089"]),
+        ("!id", {"uri": f"{served.address}/timemap/cdxj/RePEc%3Aabc%3Awpaper%3A1"}),
+        ("!keys", ["memento_datetime_YYYYMMDDhhmmss"]),
+    ]
+    mementos = [(name, json.loads(value)) for name, _, value in lines if not name.startswith("!")]
+    assert [name for name, _ in mementos] == sorted(name for name, _ in mementos)
+    assert [one["rel"] for _, one in mementos] == ["first memento", "memento", "last memento"]
+    for name, one in mementos:
+        tist = datetime.strptime(name, "%Y%m%d%H%M%S").replace(tzinfo=UTC).timestamp()
+        assert one["datetime"] == http_date(int(tist))
+        assert served.web.get(one["uri"]).headers["Memento-Datetime"] == one["datetime"]
+        assert len(one["md5"]) == 32
+
+
 def test_a_redirect_that_adds_a_slash_leads_there_too(served: Served) -> None:
     answer = served.web.get(served.obi(SLASH, FILES + 4 * DAY))
     assert answer.status_code == 302
@@ -251,8 +273,9 @@ def test_ranges(served: Served, text: str, status: int, data: bytes) -> None:
     answer = served.web.get(target, headers={"Range": text})
     assert (answer.status_code, answer.content) == (status, data)
     assert answer.headers["Accept-Ranges"] == "bytes"
-    head = served.web.head(target, headers={"Range": text})
-    assert (head.status_code, head.content) == (status, b"")
+    head = served.web.head(target, headers={"Range": text})  # of GET alone (RFC 9110, 14.2)
+    assert (head.status_code, head.content) == (200, b"")
+    answer = served.web.get(target)
     for name in ("Content-Length", "Content-Range", "ETag", "Memento-Datetime", "Link"):
         assert head.headers.get(name) == answer.headers.get(name)
 
@@ -361,7 +384,7 @@ def test_it_is_asked_by_its_own_names_alone(served: Served, host: str, status: i
         ("/obi/99999999999/RePEc%3Aabc%3Awpaper%3A1", 404),
         ("/obi/" + "a" * (LONGEST + 1), 414),
         ("/obi/RePEc:" + "%3A" * 1000, 400),
-        ("http://x.example/obi/RePEc%3Aabc", 404),
+        ("http://x.example/obi/RePEc%3Aabc", 421),
         ("*", 404),
     ],
 )

@@ -14,6 +14,7 @@ import pytest
 from lafka.archec import redif
 from lafka.archec.gather import unchanged_files as passing
 from lafka.archec.gather.runs import TobiReport
+from lafka.archec.gather.sources import FileStamp
 from lafka.archec.gather.unchanged_files import FileEntry, Oddity
 from lafka.archec.records.sqlite import NAME
 from lafka.archec.store import texts
@@ -199,11 +200,75 @@ def test_of_what_is_no_tobi_nothing_is_read_either(home, monkeypatch):
     assert home.tobi().counts == {"same": 1, "deletion": 1}
 
 
-def test_size_and_mtime_are_not_trusted(home):
+@pytest.fixture
+def read_at_all(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files of which a run has read the bytes; what was just written is trusted at once."""
+    found: list[str] = []
+    beginning = passing._beginning
+
+    def _beginning(file):
+        found.append(file.path)
+        return beginning(file)
+
+    monkeypatch.setattr(passing, "_beginning", _beginning)
+    monkeypatch.setattr(passing, "_TICK", 0)
+    return found
+
+
+def test_a_file_of_the_same_size_time_and_inode_is_not_read(home, read_at_all):
+    home.put({"abc/wpaper/1.rdf": template(1), "abc/wpaper/2.rdf": template(2)})
+    home.tobi()
+    del read_at_all[:]
+    assert home.tobi().counts == {"same": 2}
+    assert read_at_all == []
+    (home.data / "abc/wpaper/1.rdf").touch()
+    assert home.tobi().counts == {"same": 2}
+    assert read_at_all == ["RePEc/abc/wpaper/1.rdf"]
+    del read_at_all[:]
+    assert home.tobi().counts == {"same": 2}  # its new time is known
+    assert read_at_all == []
+
+
+def test_a_file_written_in_place_with_its_time_set_back_is_read(home, read_at_all):
     home.put({"abc/wpaper/1.rdf": template(1, title="A")})
     home.tobi()
-    home.put({"abc/wpaper/1.rdf": template(1, title="B")})
+    home.put({"abc/wpaper/1.rdf": template(1, title="B")})  # the same size, mtime and inode
     assert home.tobi().counts == {"change": 1}
+
+
+def test_a_file_with_several_names_is_known_by_size_mtime_and_inode(home, read_at_all):
+    home.put({"abc/wpaper/1.rdf": template(1)})
+    (home.root / "kept").hardlink_to(home.data / "abc/wpaper/1.rdf")
+    home.tobi()
+    del read_at_all[:]
+    (home.root / "other").hardlink_to(home.data / "abc/wpaper/1.rdf")  # as rsync --link-dest does
+    assert home.tobi().counts == {"same": 1}
+    assert read_at_all == []
+
+
+@pytest.mark.parametrize("how", ["asked", "a month"])
+def test_in_full_a_digest_is_taken_of_each_file(home, read_at_all, how):
+    home.put({"abc/wpaper/1.rdf": template(1, title="A")})
+    path = home.data / "abc/wpaper/1.rdf"
+    (home.root / "kept").hardlink_to(path)  # so that the time of its change does not count
+    home.tobi()
+    home.put({"abc/wpaper/1.rdf": template(1, title="B")})
+    assert home.tobi().counts == {"same": 1}
+    if how == "a month":
+        home.now += 30 * DAY
+    assert home.tobi(full=how == "asked").counts == {"change": 1}
+    del read_at_all[:]
+    home.tobi()
+    assert read_at_all == []
+
+
+def test_a_file_that_was_just_written_is_not_trusted(home, read_at_all, monkeypatch):
+    monkeypatch.setattr(passing, "_TICK", 3600 * 10**9)
+    home.put({"abc/wpaper/1.rdf": template(1)})
+    home.tobi()
+    del read_at_all[:]
+    home.tobi()
+    assert read_at_all == ["RePEc/abc/wpaper/1.rdf"]
 
 
 def test_another_reader_reads_all(home, looked, monkeypatch):
@@ -266,6 +331,7 @@ class Torn:
 
     path = place = "abc/1.rdf"
     size = 10
+    stamp = None
 
     def __init__(self, data: bytes) -> None:
         self._left = data
@@ -282,7 +348,7 @@ def test_of_a_torn_file_what_is_there_is_read_before_that_is_told(home):
     home.data.mkdir(parents=True)
     home.tobi()
     with home.records() as records:
-        look = passing.Passing(records, START).look(Torn(b"abc"))
+        look = passing.Passing(records, START, now=START).look(Torn(b"abc"))
     assert not isinstance(look.source, bytes)
     assert [look.source.read(2), look.source.read(2)] == [b"ab", b"c"]
     with pytest.raises(TornFile):
@@ -294,10 +360,9 @@ def test_an_entry_is_what_it_was():
                   [b"%08d" % n for n in range(4)],
                   {1: [Oddity(0, "no-handle", "ü")],
                    3: [Oddity(2, "x", "y"), Oddity(5, "z", "")]})  # fmt: skip
-    assert FileEntry.decoded(entry.encoded(b"d" * 32)) == entry
-    assert FileEntry.decoded(FileEntry(salt=entry.salt).encoded(b"d" * 32)) == FileEntry(
-        salt=entry.salt
-    )
+    for one in (entry, FileEntry(salt=entry.salt)):
+        assert FileEntry.decoded(one.encoded(b"d" * 32, FileStamp(1, 2, 3, 4, 5))) == one
+        assert FileEntry.decoded(one.encoded(b"d" * 32, None)) == one
 
 
 def test_a_database_of_before_the_cache_gets_it(home):

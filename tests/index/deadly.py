@@ -14,8 +14,8 @@ def serve() -> None:
     children.serve({"title": _read})
 
 
-def _read(question: dict[str, Any], data: bytes) -> dict[str, str]:
+def _read(question: dict[str, Any], data: bytes) -> dict[str, Any]:
     if b"deadly" in data:
         os.kill(os.getpid(), signal.SIGSEGV)
-    text, source = titles.title_of(question["type"], data)
-    return {"title": text, "from": source}
+    text, source, authors = titles.said_by_page(question["type"], data)
+    return {"title": text, "from": source, "authors": authors}

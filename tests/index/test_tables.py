@@ -44,7 +44,7 @@ def test_the_file_says_what_it_is(tmp_path: Path) -> None:
     tables.open_to_write(path).close()
     head = path.read_bytes()[:100]
     assert head[68:72] == b"LAFK"
-    assert int.from_bytes(head[60:64]) == 2 == tables.VERSION
+    assert int.from_bytes(head[60:64]) == 3 == tables.VERSION
 
 
 @pytest.fixture
@@ -57,13 +57,13 @@ def history(tmp_path: Path) -> History:
 
 def test_an_index_of_another_version_is_told_and_made_anew(history: History) -> None:
     db = sqlite3.connect(history.place.database)
-    db.execute("PRAGMA user_version = 3")
+    db.execute("PRAGMA user_version = 2")
     db.close()
-    with pytest.raises(BadIndex, match="an index of version 3, not of 2"):
+    with pytest.raises(BadIndex, match="an index of version 2, not of 3"):
         history.open()
     account = history.index()
     assert account.sentences == [
-        f"{history.place.database}: an index of version 3, not of 2; it is made anew"
+        f"{history.place.database}: an index of version 2, not of 3; it is made anew"
     ]
     assert history.differences() == []
 

@@ -16,7 +16,16 @@ from lafka.index import tables, titles
 from lafka.index.build import refresh
 from lafka.index.papers import IndexTally
 from lafka.index.tables import IndexFiles
-from lafka.index.titles import LONGEST, PAGE_BYTES, Redif, Titled, Titles, clean, title_of
+from lafka.index.titles import (
+    LONGEST,
+    PAGE_BYTES,
+    Redif,
+    Titled,
+    Titles,
+    clean,
+    said_by_page,
+    said_by_pdf,
+)
 from tests import starts
 from tests.stores import PID, START, Store, answer, pdf
 
@@ -31,6 +40,10 @@ def store(tmp_path: Path) -> Store:
 
 def titled(store: Store, redif: Redif | None = None) -> list[tuple[str, str | None, str | None]]:
     index(store, redif)
+    return rows(store)
+
+
+def rows(store: Store) -> list[tuple[str, str | None, str | None]]:
     db = tables.open_to_read(IndexFiles.of(store.archive.root).database)
     try:
         return db.execute("SELECT pid, title, title_from FROM paper ORDER BY pid").fetchall()
@@ -59,12 +72,12 @@ def html(head: str, body: str = "") -> bytes:
     ],
 )
 def test_a_page_says_its_title(head: str, title: str, source: str) -> None:
-    assert title_of("text/html; charset=utf-8", html(head)) == (title, source)
+    assert said_by_page("text/html; charset=utf-8", html(head)) == (title, source, [])
 
 
 def test_the_charset_is_the_pages_own() -> None:
     data = "<html><head><meta charset='windows-1251'><title>Труд</title>".encode("windows-1251")
-    assert title_of("text/html", data) == ("Труд", "title")
+    assert said_by_page("text/html", data) == ("Труд", "title", [])
 
 
 @given(st.text(max_size=2000))
@@ -79,14 +92,14 @@ def test_a_title_is_one_line_that_drives_nothing(text: str) -> None:
 
 @given(st.binary(max_size=3000), st.sampled_from(["", "text/html", "text/html; charset=utf-16"]))
 def test_no_page_breaks_the_reader(data: bytes, content_type: str) -> None:
-    text, source = title_of(content_type, data)
+    text, source, _ = said_by_page(content_type, data)
     assert source in ("", "title", "og:title", "citation_title")
     assert bool(source) or not text
 
 
 @pytest.mark.parametrize("data", [b"\xef\xbb\xbf\xef\xbb\xbf", b"\x1c", b"<!---->", b"<!", b"\x01"])
 def test_a_page_without_a_document_has_no_title(data: bytes) -> None:
-    assert title_of("text/html", data) == ("", "")
+    assert said_by_page("text/html", data) == ("", "", [])
 
 
 def test_the_newest_page_of_a_paper_gives_its_title(store: Store) -> None:
@@ -125,6 +138,64 @@ def test_a_page_that_stops_its_reader_is_one_paper_without_a_title(
     assert titled(store) == [(PID, None, None), (OTHER, "Good", "title")]
 
 
+def test_authors_come_with_the_title(store: Store) -> None:
+    metas = "".join(f"<meta name='citation_author' content='{name}'>" for name in ("A B", "C, D"))
+    store.put(store.splap(html(f"<meta name='citation_title' content='T'>{metas}")))
+    said = Titled(title="R", authors=("E F", " ", "G\nH"))
+    for redif, authors in ((None, "A B; C, D"), ({PID: said}.get, "E F; G H")):
+        index(store, redif)
+        db = tables.open_to_read(IndexFiles.of(store.archive.root).database)
+        assert db.execute("SELECT authors FROM paper").fetchone() == (authors,)
+        name = authors.partition(" ")[0]
+        found = db.execute("SELECT count(*) FROM words WHERE words MATCH ?", (f"authors:{name}",))
+        assert found.fetchone() == (1,)
+        db.close()
+
+
+XMP = (
+    b"<x:xmpmeta><dc:title> <rdf:Alt>\n<rdf:li xml:lang='x-default'>%b</rdf:li></rdf:Alt>"
+    b"</dc:title>"
+    b"<dc:creator><rdf:Seq><rdf:li>A B</rdf:li><rdf:li>C &amp; D</rdf:li></rdf:Seq></dc:creator>"
+)
+
+
+def test_a_pdf_that_is_the_futli_says_its_title(store: Store) -> None:
+    store.put(store.fut(pdf(1) + XMP % b"On &quot;work&quot;", pid=OTHER))
+    store.put(store.fut(pdf(2) + XMP % b"Microsoft Word - a.doc"))
+    assert titled(store) == [(PID, None, None), (OTHER, 'On "work"', "xmp")]
+    assert said_by_pdf(XMP % b"T")[2] == ["A B", "C & D"]
+
+
+def test_info_says_a_title_where_xmp_says_none() -> None:
+    pytest.importorskip("pypdfium2")
+    assert said_by_pdf(b"%PDF-1.4 nothing") == ("", "", [])
+    data = b"".join((
+        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n",
+        b"2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n",
+        b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj\n",
+        b"4 0 obj<</Title(Of Info)/Author(A B)>>endobj\n",
+        b"trailer<</Root 1 0 R/Info 4 0 R>>\n%%EOF\n",
+    ))  # fmt: skip
+    assert said_by_pdf(data) == ("Of Info", "info", ["A B"])
+
+
+@given(st.binary(max_size=2000))
+def test_no_pdf_breaks_the_reader(data: bytes) -> None:
+    title, source, _ = said_by_pdf(b"%PDF-1.4\n" + data)
+    assert bool(title) is bool(source)
+
+
+def test_what_is_known_is_taken_over_when_the_index_is_made_anew(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.put(store.splap(html("<title>Known</title>")))
+    assert titled(store) == [(PID, "Known", "title")]
+    monkeypatch.setattr(titles, "MODULE", "no.such.module")
+    place = IndexFiles.of(store.archive.root)
+    refresh(store.archive, place, anew=True, more=[Titles()])
+    assert rows(store) == [(PID, "Known", "title")]
+
+
 def test_a_page_is_read_to_its_first_bytes_alone(store: Store) -> None:
     late = html("", "x" * PAGE_BYTES) + b"<title>late</title>"
     store.put(store.splap(late))
@@ -155,9 +226,11 @@ def test_the_command_takes_titles_from_pages_and_from_the_obi_store(
         return starts.run([sys.executable, "-m", "scrapy", *args], cwd=ROOT, env=env,
                               capture_output=True, text=True, check=False)  # fmt: skip
 
-    done = scrapy("index", "--titles", "--captures")
+    done = scrapy("index", "--captures")
     assert done.returncode == 0, done.stderr
     assert ", 2 titles, " in done.stdout
     assert scrapy("tobi", str(tmp_path / "redif")).returncode == 0
-    assert scrapy("index", "--titles").returncode == 0
+    for args in (["--titles"], ["--rebuild"]):
+        assert scrapy("index", *args).returncode == 0
+        assert rows(store) == [(PID, "From ReDIF", "redif"), (OTHER, "Other", "title")]
     assert titled(store) == [(PID, "From ReDIF", "redif"), (OTHER, "Other", "title")]

@@ -118,6 +118,13 @@ def test_the_second_ends_at_once_and_says_so(first: signal.Signals, second: sign
     assert f"{second.name} again: the crawl is broken off. The same command goes on" in log
 
 
+def test_beside_a_log_file_the_sentences_are_printed() -> None:
+    to_file = "logging.root.handlers[:] = [logging.FileHandler('/dev/null')]\n"
+    _, _, told = ended(to_file + DEAF, [signal.SIGINT, signal.SIGINT])
+    assert "SIGINT: the crawl ends, in 30 s at most; once more ends it at once\n" in told
+    assert "SIGINT again: the crawl is broken off. The same command goes on" in told
+
+
 def test_what_does_not_end_in_time_is_ended_and_says_so() -> None:
     code, _, log = ended(DEAF, [signal.SIGTERM], 0.2)
     assert code == BROKEN_OFF

@@ -62,6 +62,21 @@ def test_what_has_not_changed_is_not_written_again(logged) -> None:
     assert stream.getvalue() == once
 
 
+def test_a_line_that_a_narrower_terminal_broke_is_erased_with_all_its_rows(
+    logged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal, stream, logger = logged
+    terminal.show(["x" * 70])
+    monkeypatch.setattr(terminal, "_columns", lambda: 30)
+    begin = len(stream.getvalue())
+    logger.warning("one")
+    assert stream.getvalue()[begin:].startswith("\x1b[2A\r\x1b[Jone\n")
+    terminal.show(["y" * 20])
+    begin = len(stream.getvalue())
+    terminal.show(["z" * 20])
+    assert stream.getvalue()[begin:] == f"{ERASE}{'z' * 20}"
+
+
 def test_parts_are_shown_whole_or_not_at_all() -> None:
     parts = ["0123456789", "abcdefghij", "x"]
     assert fitting(parts, 80) == "0123456789 | abcdefghij | x"

@@ -136,7 +136,10 @@ def test_no_link_is_followed(tmp_path: Path, top: str, linked: str) -> None:
             token = web.site.tokens.token(web.site.pid(PID))
             path = path.format(pid=quote(PID, safe=""), token=token)
             status, body = ask(web, port, path.encode())
-            assert status in (404, 503), name
+            if (name, top) == ("captures", "warc"):  # the paper's page lives without its WARC
+                assert (status, b'"captures": []' in body) == (200, True)
+            else:
+                assert status in (404, 503), name
             assert b"%PDF" not in body
 
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from lafka.archec.gather.sources import RedifSource, below_root
-from lafka.archec.gather.unchanged_files import DoubtfulFile, Proofs
+from lafka.archec.gather.sources import RedifSource, SourceFile, below_root
 from lafka.archec.records import GatheringRecord, Kind, Records, in_batches
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import STORED, whole
@@ -38,6 +37,44 @@ class LossRule:
     days: float = 30
     accepted: frozenset[str] = frozenset()
     partial: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoubtfulFile:
+    """A file that is not whole, or none any more: templates that it lacks may be there still.
+
+    ``held`` are the numbers of the tobis that it had, None where that is not known; ``is_barren``:
+    no template is in it. ``key`` is the cache's.
+    """
+
+    path: str
+    place: str
+    key: bytes
+    held: frozenset[int] | None
+    is_barren: bool
+
+    @property
+    def archive(self) -> str:
+        """The folder of an archive in which it stands, in lower case."""
+        return self.place.partition("/")[0].lower()
+
+
+@dataclass(slots=True)
+class Proofs:
+    """What the files of a run prove of the templates that were not seen in it.
+
+    ``folders`` are those, by paths and by places, in which a file was whole; ``archives`` theirs.
+    """
+
+    folders: set[str] = field(default_factory=set)
+    archives: set[str] = field(default_factory=set)
+    doubtful: list[DoubtfulFile] = field(default_factory=list)
+
+    def read(self, file: SourceFile, *, is_whole: bool) -> None:
+        """*file* was read to its end."""
+        if is_whole:
+            self.archives.add(file.archive)
+            self.folders.update(name.rpartition("/")[0] for name in (file.path, file.place))
 
 
 class LossCheck:

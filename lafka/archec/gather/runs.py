@@ -86,13 +86,14 @@ class Rehearsal(Gathering):
 class Plan:
     """The task of a run: ``at`` is the tist of its first gathering, None for now.
 
-    ``dry`` writes nothing and tells what would come of it.
+    ``dry`` writes nothing and tells what would come of it; ``in_full`` takes a digest of each file.
     """
 
     rule: LossRule
     clocks: Clocks
     at: int | None = None
     dry: bool = False
+    in_full: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -136,7 +137,7 @@ def gather_tobis(store: ObiStore, records: Records, source: RedifSource, plan: P
         run = run_name(plan.clocks.now(), tist)
         with (
             _problems(store, records, run, plan) as tell,
-            closing(Passing(records, last)) as passing,
+            closing(_passing(records, last, plan)) as passing,
         ):
             head = _head(store, source, plan, run)
             begin = _beginner(store, records, plan, head, tist)
@@ -158,6 +159,10 @@ def gather_tobis(store: ObiStore, records: Records, source: RedifSource, plan: P
         report.tists, report.whole = gathers.gatherings, source.whole
         report.unread = source.unread
         return report
+
+
+def _passing(records: Records, last: int, plan: Plan) -> Passing:
+    return Passing(records, last, now=plan.clocks.now(), in_full=plan.in_full)
 
 
 def _last(records: Records) -> int:

@@ -32,7 +32,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, ClassVar
+from typing import TYPE_CHECKING, BinaryIO, ClassVar, NamedTuple
 
 from lafka.archec.redif.vocabulary import Problem
 from lafka.errors import BadSource, TornFile, printable
@@ -53,6 +53,24 @@ _ROOT = "RePEc"
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, OSError, ValueError)
 
 
+class FileStamp(NamedTuple):
+    """A file as the disk knows it, by which git's index knows one again; times in nanoseconds.
+
+    ``changed`` is 0 where the file has several names, for each new one changes that time.
+    """
+
+    device: int
+    inode: int
+    size: int
+    modified: int
+    changed: int
+
+    @classmethod
+    def of(cls, about: os.stat_result) -> FileStamp:
+        changed = about.st_ctime_ns if about.st_nlink == 1 else 0
+        return cls(about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, changed)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFile:
     """One file of RePEc data, open until the next one is asked for.
@@ -60,7 +78,7 @@ class SourceFile:
     ``path`` is relative to the source, as it is told to people: bytes that are no UTF-8 stand
     as escapes. ``place`` is the same below the folder that holds the archives, so its first part
     is an archive's. ``modified`` is the mtime in whole seconds, ``size`` in bytes. ``is_plain`` is
-    false of what was told to be no file: it gives no bytes.
+    false of what was told to be no file: it gives no bytes. ``stamp`` is None in a tarball.
     """
 
     path: str
@@ -69,6 +87,7 @@ class SourceFile:
     size: int
     _read: Callable[[int], bytes] = field(repr=False, compare=False)
     is_plain: bool = True
+    stamp: FileStamp | None = None
 
     @property
     def archive(self) -> str:
@@ -239,6 +258,7 @@ class FolderSource(RedifSource):
                 place=place,
                 modified=about.st_mtime_ns // 1_000_000_000,
                 size=about.st_size,
+                stamp=FileStamp.of(about),
                 _read=read,
             )
 

@@ -1,10 +1,11 @@
 """Findings of the last finished run in each file of RePEc data, so that it is not read again.
 
-A file whose bytes are as they were, read by the same reader, has the templates that it had; and
-each was, when that run ended, what the records say last of its handle. Of a file that changed, the
-templates whose bytes the last run found in it are passed over one by one. What is kept is a cache
-in the records, never the truth: it counts where no gathering of tobis came since, and nothing but
-time is lost with it. Digests decide, never sizes and times.
+A file that is as it was, read by the same reader, has the templates that it had; and each was,
+when that run ended, what the records say last of its handle. A file is as it was where its size,
+time and inode are, as in git's index, or where its bytes are: a run *in full*, once a month at
+least, takes a digest of each. Of a file that changed, the templates whose bytes the last run found
+in it are passed over one by one. What is kept is a cache in the records, never the truth: it counts
+where no gathering of tobis came since, and nothing but time is lost with it.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import struct
 import sys
 import tempfile
+import time
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -21,21 +24,30 @@ from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from lafka.archec.gather.sources import SourceFile
+from lafka.archec.gather.loss_rules import DoubtfulFile, Proofs
+from lafka.archec.gather.sources import FileStamp, SourceFile
 from lafka.archec.records import Records
 from lafka.archec.redif import Find, MatchedTemplate, Passed, Readable, Template
 from lafka.errors import TornFile
 
 LONGEST = 8 << 20
 """Bytes of a file that can be passed over; a longer one is read in pieces, each time."""
+FULL_AFTER = 30 * 86_400
+"""Seconds after which a run takes a digest of each file again."""
 _KEY = 16
 _DIGEST = 32
 _SALT = 16
 _SLICE = 8
+_STAMP = struct.Struct("<QQQqq")
+_HEAD = _DIGEST + _STAMP.size + _SALT
+_FULL = b"full"  # the key of the cache that has the time of the last run in full
+_NO_STAMP = FileStamp(0, 0, 0, 0, 0)
+_TICK = 2 * 10**9
+"""Nanoseconds within which a file that is written again may have the same time: FAT has no less."""
 _UNKNOWN = bytes(_SLICE)  # of a template that is read wherever its file changed
 _LAFKA = Path(__file__).parents[2]
 _READERS = (
@@ -97,24 +109,26 @@ class FileEntry:
     odd: dict[int, list[Oddity]] = field(default_factory=dict)
     salt: bytes = field(default_factory=lambda: os.urandom(_SALT))
 
-    def encoded(self, digest: bytes) -> bytes:
-        """As bytes; *digest* is of the file."""
+    def encoded(self, digest: bytes, stamp: FileStamp | None) -> bytes:
+        """As bytes; *digest* and *stamp* are of the file."""
         odd = [[place, *oddity] for place, some in self.odd.items() for oddity in some]
         columns = [_steps(self.numbers), _steps(self.lines), bytes(self.own).hex(), odd]
         told = json.dumps(columns, separators=(",", ":"))
-        return b"".join([digest, self.salt, zlib.compress(told.encode(), 1), *self.slices])
+        packed = zlib.compress(told.encode(), 1)
+        stamped = _STAMP.pack(*(stamp or _NO_STAMP))
+        return b"".join([digest, stamped, self.salt, packed, *self.slices])
 
     @classmethod
     def decoded(cls, data: bytes) -> FileEntry:
         packed = zlib.decompressobj()
-        numbers, lines, own, odd = json.loads(packed.decompress(data[_DIGEST + _SALT :]))
+        numbers, lines, own, odd = json.loads(packed.decompress(data[_HEAD:]))
         slices = packed.unused_data
         entry = cls(
             numbers=list(accumulate(numbers)),
             lines=list(accumulate(lines)),
             own=list(map(bool, bytes.fromhex(own))),
             slices=[slices[at : at + _SLICE] for at in range(0, len(slices), _SLICE)],
-            salt=data[_DIGEST : _DIGEST + _SALT],
+            salt=data[_HEAD - _SALT : _HEAD],
         )
         for place, *oddity in odd:
             entry.odd.setdefault(place, []).append(Oddity(*oddity))
@@ -165,68 +179,32 @@ class _Draft:
 
     key: bytes
     digest: bytes
+    stamp: FileStamp | None
     entry: FileEntry
     left: int = 1  # what is not judged yet, the end of the file included
     is_spoilt: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DoubtfulFile:
-    """A file that is not whole, or none any more: templates that it lacks may be there still.
-
-    ``held`` are the numbers of the tobis that it had, None where that is not known; ``is_barren``:
-    no template is in it. ``key`` is for ``Passing``.
-    """
-
-    path: str
-    place: str
-    key: bytes
-    held: frozenset[int] | None
-    is_barren: bool
-
-    @property
-    def archive(self) -> str:
-        """The folder of an archive in which it stands, in lower case."""
-        return self.place.partition("/")[0].lower()
-
-
-@dataclass(slots=True)
-class Proofs:
-    """What the files of a run prove of the templates that were not seen in it.
-
-    ``folders`` are those, by paths and by places, in which a file was whole; ``archives`` theirs.
-    """
-
-    folders: set[str] = field(default_factory=set)
-    archives: set[str] = field(default_factory=set)
-    doubtful: list[DoubtfulFile] = field(default_factory=list)
-
-    def read(self, file: SourceFile, *, is_whole: bool) -> None:
-        """*file* was read to its end."""
-        if is_whole:
-            self.archives.add(file.archive)
-            self.folders.update(name.rpartition("/")[0] for name in (file.path, file.place))
-
-
 class Look:
     """A file that was looked at: ``source`` is what is left to be read of it.
 
-    ``entry`` is what the last run found in it, if it ``is_known``, ``is_same`` whether it had the
-    same bytes then.
-    ``key`` is empty where it cannot be passed over.
+    ``entry`` is what the last run found in it, if it ``is_known``, ``is_same`` whether it is as it
+    was then. ``key`` is empty where it cannot be passed over.
     """
 
-    def __init__(self, source: bytes | Readable, key: bytes = b"", digest: bytes = b"") -> None:
-        self.source, self.key, self.digest = source, key, digest
+    def __init__(
+        self, source: bytes | Readable, key: bytes = b"", digest: bytes = b"",
+        stamp: FileStamp | None = None,
+    ) -> None:  # fmt: skip
+        self.source, self.key, self.digest, self.stamp = source, key, digest, stamp
         self.entry = FileEntry()
         self.is_known = self.is_same = False
 
-    def known(self, found: bytes | None) -> None:
+    def known(self, found: bytes | None, *, is_same: bool) -> None:
         """Take up what the records have of it."""
         if found:
-            self.is_known = True
+            self.is_known, self.is_same = True, is_same
             self.entry = FileEntry.decoded(found)
-            self.is_same = found[:_DIGEST] == self.digest
 
     def finder(self) -> Find | None:
         """Finds which of the known templates has given bytes; None where none is known."""
@@ -235,12 +213,18 @@ class Look:
 
 
 class Passing:
-    """The cache of one run over *records*, which have taken in gatherings of tobis up to *at*."""
+    """The cache of one run over *records*, which have taken in gatherings of tobis up to *at*.
 
-    def __init__(self, records: Records, at: int) -> None:
+    *now* is the clock's, in seconds; *in_full*: sizes and times are not trusted.
+    """
+
+    def __init__(self, records: Records, at: int, *, now: int, in_full: bool = False) -> None:
         self.proofs = Proofs()
-        self._records = records
+        self._records, self._now = records, now
         self._at = at if at and records.passed_at() == at else 0
+        last = int(records.passed(_FULL) or 0) if self._at else 0
+        self.in_full = in_full or not 0 <= now - last < FULL_AFTER
+        self._full_at = now if self.in_full else last
         self._kept: set[bytes] = set()
         self._drafts: dict[int, _Draft] = {}
         self._last = 0
@@ -253,17 +237,28 @@ class Passing:
         """*file*, read as far as it can be passed over."""
         if file.size > LONGEST:
             return Look(file)
+        key = _key(file)
+        found = self._records.passed(key) if self._at else None
+        if found and not self.in_full and _is_stamped(found, file.stamp):
+            look = Look(b"", key)
+            look.known(found, is_same=True)
+            if look.entry.lines:  # else it has to be seen again what it is that has none
+                self._kept.add(key)
+                return look
         data, torn = _beginning(file)
         if torn or len(data) > LONGEST:
             return Look(_Rest(data, file, torn))
-        key = sha256(reader_version())
-        key.update(json.dumps([file.path, file.place]).encode())
-        look = Look(data, key.digest()[:_KEY], sha256(data).digest())
-        if self._at:
-            look.known(self._records.passed(look.key))
-        if look.is_same:
-            self._kept.add(look.key)
+        look = Look(data, key, sha256(data).digest(), _settled(file.stamp))
+        look.known(found, is_same=found is not None and found[:_DIGEST] == look.digest)
+        if look.is_same and found:
+            self._keep_same(look, found)
         return look
+
+    def _keep_same(self, look: Look, found: bytes) -> None:
+        """Keep the entry *found* of a file that has the same bytes, by its size and time now."""
+        self._kept.add(look.key)
+        if look.stamp and not _is_stamped(found, look.stamp):
+            pickle.dump((look.key, look.entry.encoded(look.digest, look.stamp)), self._added)
 
     # The entries of this run -------------------------------------------------------------------
 
@@ -272,7 +267,9 @@ class Passing:
         if not look.key:
             return 0
         self._last += 1
-        self._drafts[self._last] = _Draft(look.key, look.digest, FileEntry(salt=look.entry.salt))
+        self._drafts[self._last] = _Draft(
+            look.key, look.digest, look.stamp, FileEntry(salt=look.entry.salt)
+        )  # fmt: skip
         return self._last
 
     def put(
@@ -337,7 +334,7 @@ class Passing:
             count = len(numbers)
             held = FileEntry(list(numbers), [0] * count, [False] * count, [_UNKNOWN] * count)
             # No file has that digest, so none of this is passed over.
-            pickle.dump((file.key, held.encoded(bytes(_DIGEST))), self._added)
+            pickle.dump((file.key, held.encoded(bytes(_DIGEST), None)), self._added)
 
     def _judged(self, number: int, *, is_spoilt: bool = False) -> None:
         draft = self._drafts[number]
@@ -346,11 +343,13 @@ class Passing:
         if not draft.left:
             del self._drafts[number]
             if not draft.is_spoilt:
-                pickle.dump((draft.key, draft.entry.encoded(draft.digest)), self._added)
+                entry = draft.entry.encoded(draft.digest, draft.stamp)
+                pickle.dump((draft.key, entry), self._added)
 
     def keep(self, tist: int) -> None:
         """Let the next run know what this one, which is over, found; *tist* its last gathering."""
-        self._records.keep_passed(tist, self._kept, unpickled(self._added))
+        full = [(_FULL, str(self._full_at).encode())]
+        self._records.keep_passed(tist, self._kept, chain(unpickled(self._added), full))
 
 
 def unpickled(file: IO[bytes]) -> Iterator[Any]:
@@ -374,6 +373,24 @@ def passages(
         ]
         if tobis:
             yield Passage(file, tobis, is_own, look.key, draft)
+
+
+def _key(file: SourceFile) -> bytes:
+    key = sha256(reader_version())
+    key.update(json.dumps([file.path, file.place]).encode())
+    return key.digest()[:_KEY]
+
+
+def _is_stamped(found: bytes, stamp: FileStamp | None) -> bool:
+    """Return whether the entry *found* is of a file with that size, time and inode."""
+    return stamp is not None and found[_DIGEST : _DIGEST + _STAMP.size] == _STAMP.pack(*stamp)
+
+
+def _settled(stamp: FileStamp | None) -> FileStamp | None:
+    """*stamp*, unless the file may yet be written within the same tick of its clock."""
+    if stamp is None or time.time_ns() - max(stamp.modified, stamp.changed) < _TICK:
+        return None
+    return stamp
 
 
 def _beginning(file: SourceFile) -> tuple[bytes, TornFile | None]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag, urlsplit
 
 from scrapy.exceptions import UnsupportedURLSchemeError
-from scrapy.utils._download_handlers import normalize_bind_address
 from scrapy.utils.url import add_http_if_no_scheme
 from twisted.internet.abstract import isIPv6Address
 from twisted.web.client import URI
@@ -78,7 +77,9 @@ def wire_request(request: Request, bind: Any = None, group: Hashable = None) -> 
     uri: Any = URI.fromBytes(url)  # type: ignore[no-untyped-call]
     headers: Any = Headers(request.headers)
     authorization = request.headers.get(_AUTHORIZATION)
-    bound = normalize_bind_address(request.meta.get("bindaddress") or bind)
+    bound = request.meta.get("bindaddress") or bind
+    if isinstance(bound, str):
+        bound = bound, 0
     route = _route(uri, request.meta.get("proxy"), authorization, bound)
     if route.tunnel:
         headers.removeHeader(_AUTHORIZATION)

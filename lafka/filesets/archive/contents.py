@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from lafka.errors import BadHttp, BadWarc
 from lafka.filesets.model.asks import Ask, Fetch, FetchBundle

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
+
+from msgspec.structs import replace
 
 from lafka.capture.logged import LoggedExchange
 from lafka.capture.rawlog import CONNECTION

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from lafka.capture.logged import LoggedExchange
 from lafka.filesets.archive.contents import HeldBytes, RecordPlace, Role, What

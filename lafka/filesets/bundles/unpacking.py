@@ -21,9 +21,10 @@ import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from itertools import cycle
 from typing import Any, BinaryIO, Self
+
+from msgspec.structs import replace
 
 from lafka.errors import LafkaError, printable
 from lafka.filesets.model.bundles import BundleContents, BundleLimits, Member

@@ -22,6 +22,7 @@ from lafka.filesets.targets.item import Target
 from lafka.filesets.walk import Rules
 from lafka.jobs.kafka import library
 from lafka.jobs.kafka.places import Place, is_kafka, properties
+from lafka.runs.sources import refuse_unknown_arguments
 from lafka.warc.format import dates
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ class Sizes:
 
 ARGUMENTS = ("input", "url", "output", "type", "strategy", "refresh", "platforms", "latest",
              "force", "dry")  # fmt: skip
-GUESTS = ("_job",)  # scrapyd's
 _AGE = re.compile(r"(\d{1,6})([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -71,10 +71,7 @@ class Arguments:
         cls, settings: BaseSettings, given: Mapping[str, str], sizes: Sizes, now: datetime
     ) -> Arguments:
         """``BadArgument`` or ``BadList``, one sentence, for what cannot be."""
-        for name in given:
-            if name not in (*ARGUMENTS, *GUESTS):
-                known = ", ".join(ARGUMENTS)
-                raise BadArgument(f"unknown argument {name!r}; the spider's arguments are {known}")
+        refuse_unknown_arguments(given, ARGUMENTS)
         if bool(given.get("input")) == bool(given.get("url")):
             raise BadArgument("say -a input=requests.jsonl, or -a url=, one of the two")
         topic, servers = _brokers(settings, given)

@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.storing import ItemPlace, Storing, held_version
 from lafka.filesets.crawling.answers import Came, is_shared
@@ -59,7 +61,7 @@ class HeldHere:
         }
         described = self._target is None or self._target.is_described
         complete = version.complete and len(files) == len(version.files) and described
-        return replace(version, files=files, complete=complete)
+        return msgspec.structs.replace(version, files=files, complete=complete)
 
 
 def free_bytes(paths: tuple[Path, ...]) -> int:

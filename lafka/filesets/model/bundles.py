@@ -15,7 +15,7 @@ from errno import EINVAL
 from typing import Any, BinaryIO, Self
 
 from lafka.filesets.model.manifests import FileFacts
-from lafka.filesets.model.types import Manifest, without_none
+from lafka.filesets.model.types import Count, JsonValue, Manifest
 
 
 class Slice(io.RawIOBase):
@@ -71,8 +71,7 @@ class BundleLimits:
         return cls(max_members=2 * max_files + 10, max_total=max_total)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class Member(JsonValue, frozen=True, kw_only=True):
     """A file in a bundle: ``path`` as it stands there, ``size`` and digests of its bytes.
 
     ``l`` bytes from byte ``s`` of the bundle on are it, as ``method`` and ``flags`` (a ZIP's) say;
@@ -82,16 +81,16 @@ class Member:
     """
 
     path: str
-    size: int
+    size: Count
     md5: str
     sha1: str
     sha256: str
     crc32: str
-    s: int | None = None
-    at: int | None = None
-    l: int  # noqa: E741  the summary's name
+    s: Count | None = None
+    at: Count | None = None
+    l: Count  # noqa: E741  the summary's name
     method: str
-    flags: int = 0
+    flags: Count = 0
     mimetype: str = ""
     others: Mapping[str, str] | None = None
 
@@ -102,50 +101,13 @@ class Member:
         digests.update(self.others or {})
         return FileFacts(size=self.size, digests=digests, mimetype=self.mimetype)
 
-    def as_json(self) -> dict[str, Any]:
-        return without_none(self)
 
-    @classmethod
-    def of_json(cls, value: Any) -> Self:
-        """``ValueError`` where *value* is no member."""
-        try:
-            member = cls(**value)
-        except TypeError as error:
-            raise ValueError(f"no member of a bundle: {error}") from None
-        if not isinstance(member.others, dict | None):
-            raise ValueError("a member's others are no object")
-        names = ("path", "md5", "sha1", "sha256", "crc32", "method", "mimetype")
-        texts = [*(getattr(member, name) for name in names), *(member.others or {}).values()]
-        numbers = (member.size, member.l, member.flags, member.s or 0, member.at or 0)
-        if not all(isinstance(text, str) for text in texts):
-            raise ValueError("a member holds something that is no text")
-        if not all(type(number) is int and number >= 0 for number in numbers):
-            raise ValueError("a member holds something that is no whole number")
-        return member
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BundleContents:
+class BundleContents(JsonValue, frozen=True, kw_only=True):
     """All files of a bundle, in its order; or none, with a sentence in ``trouble``."""
 
     kind: str = ""
     members: tuple[Member, ...] = ()
     trouble: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        members = [member.as_json() for member in self.members]
-        return {"kind": self.kind, "members": members, "trouble": self.trouble}
-
-    @classmethod
-    def of_json(cls, value: Any) -> Self:
-        """``ValueError`` where *value* are no contents."""
-        if not isinstance(value, dict) or not isinstance(value.get("members"), list):
-            raise ValueError("no contents of a bundle")
-        return cls(
-            kind=str(value.get("kind", "")),
-            members=tuple(map(Member.of_json, value["members"])),
-            trouble=str(value.get("trouble", "")),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

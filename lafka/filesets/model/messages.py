@@ -14,16 +14,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 from urllib.parse import quote
 
+import msgspec
+
 from lafka.errors import BadUrl, CallerError, printable
 from lafka.filesets.model.asks import Resource
 from lafka.filesets.model.pages import HtmlBiblio
 from lafka.filesets.model.types import (
     ArchiveStrategyResult,
+    FilesetManifestFile,
     FilesetPlatformItem,
     IngestStrategy,
     Manifest,
     Status,
-    check_manifest_file,
     is_known,
 )
 from lafka.urls import check_url
@@ -312,9 +314,8 @@ def check_result(value: Any) -> dict[str, Any]:
     for key in ("ingest_type", "base_url"):
         if not isinstance(value["request"].get(key), str) or not value["request"][key]:
             raise ValueError(f"its request has no {key}")
-    files = value.get("manifest", [])
-    if not isinstance(files, list):
-        raise ValueError("the manifest is no list")
-    for file in files:
-        check_manifest_file(file)
+    try:
+        msgspec.convert(value.get("manifest", []), list[FilesetManifestFile])
+    except msgspec.ValidationError as error:
+        raise ValueError(f"the manifest: {error}") from None
     return value

@@ -12,13 +12,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from lxml import etree, html
+from msgspec.structs import replace
 
-from lafka.filesets.model.types import is_digest, without_none
+from lafka.filesets.model.types import JsonValue, is_digest
 
 DESCRIPTORS = ("datapackage.json", "ro-crate-metadata.json", "bagit.txt")
 """The last part of a descriptor's URL."""
@@ -32,8 +33,7 @@ _WHOLE = re.compile(r"\s*(\d{1,18})\s*(?:B|bytes?)?\s*", re.IGNORECASE)
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeclaredFile:
+class DeclaredFile(JsonValue, frozen=True, kw_only=True):
     """A file that a page or a descriptor declares; ``path`` is empty where only its URL is told."""
 
     url: str
@@ -46,8 +46,7 @@ class DeclaredFile:
     sha512: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HtmlBiblio:
+class HtmlBiblio(JsonValue, frozen=True, kw_only=True):
     """The metadata of a dataset by its landing page; None and empty where it is silent.
 
     ``files`` and ``descriptors`` (URLs) are what it declares; they stand in no result.
@@ -67,30 +66,11 @@ class HtmlBiblio:
 
     def as_json(self, *, whole: bool = False) -> dict[str, Any]:
         """The ``html_biblio`` of a result; *whole*: what the page declares too."""
-        value = without_none(self)
-        del value["files"], value["descriptors"]
+        value = super().as_json()
         if self.contrib_names is not None:
             value["contrib_names"] = list(self.contrib_names)
-        if whole:
-            value["files"] = [asdict(file) for file in self.files]
-            value["descriptors"] = list(self.descriptors)
-        return value
-
-    @classmethod
-    def of_json(cls, value: Any) -> Self:
-        """The inverse of ``as_json(whole=True)``; ``ValueError``."""
-        try:
-            names = value.get("contrib_names")
-            return cls(
-                **{
-                    **value,
-                    "contrib_names": None if names is None else tuple(names),
-                    "files": tuple(DeclaredFile(**file) for file in value.get("files", ())),
-                    "descriptors": tuple(value.get("descriptors", ())),
-                }
-            )
-        except (TypeError, AttributeError) as error:
-            raise ValueError(f"no html_biblio: {error}") from None
+        declared = () if whole else ("files", "descriptors")
+        return {name: part for name, part in value.items() if name not in declared}
 
 
 def read_page(url: str, body: bytes, content_type: str, link_headers: list[str]) -> HtmlBiblio:

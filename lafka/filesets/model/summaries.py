@@ -11,49 +11,50 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Annotated, Any, Self
+
+import msgspec
+from msgspec.structs import replace
 
 from lafka.filesets.model.bundles import Member
-from lafka.filesets.model.types import FilesetManifestFile, IngestStrategy, is_digest, without_none
+from lafka.filesets.model.types import (
+    Count,
+    FilesetManifestFile,
+    IngestStrategy,
+    JsonValue,
+    is_digest,
+)
 
 FORMAT = 1
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _SHA256 = re.compile(r"sha256:([0-9a-f]{64})")
+Digest = Annotated[str, msgspec.Meta(pattern=rf"\A{_SHA256.pattern}\Z")]
+Time = Annotated[str, msgspec.Meta(pattern=r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PackedPlace:
+class PackedPlace(JsonValue, frozen=True, kw_only=True):
     """The place of a member of a gzipped bundle: from byte ``at`` of what the bundle unpacks to.
 
     The bundle's own ``l`` bytes stand from byte ``s`` of the WARC, or of the item's file.
     """
 
-    s: int
-    l: int  # noqa: E741  the summary's name
-    at: int
-
-    @classmethod
-    def of_json(cls, value: Any) -> Self:
-        """``ValueError`` where *value* is no place."""
-        values = _object(value, "a place in a gzipped bundle")
-        return cls(s=_number(values, "s"), l=_number(values, "l"), at=_number(values, "at"))
+    s: Count
+    l: Count  # noqa: E741  the summary's name
+    at: Count
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BundlePlace:
+class BundlePlace(JsonValue, frozen=True, kw_only=True):
     """The place of a member in its bundle: ``l`` bytes from byte ``s``, as its ZIP or tar says.
 
     ``s`` counts in the WARC, of an item in the bundle file; ``packed`` stands instead of it where
     the bundle as a whole is gzipped. Neither is there where the member has no one place.
     """
 
-    s: int | None = None
-    l: int  # noqa: E741  the summary's name
+    s: Count | None = None
+    l: Count  # noqa: E741  the summary's name
     packed: PackedPlace | None = None
     method: str
     crc32: str
-    flags: int = 0
+    flags: Count = msgspec.field(default_factory=int)  # written, though it be 0
 
     @classmethod
     def of(cls, member: Member, size: int, start: int = 0) -> Self:
@@ -76,29 +77,8 @@ class BundlePlace:
             packed=None if packed is None else replace(packed, s=packed.s + by),
         )
 
-    def as_json(self) -> dict[str, Any]:
-        value = without_none(self)
-        if self.packed is not None:
-            value["packed"] = without_none(self.packed)
-        return value
 
-    @classmethod
-    def of_json(cls, value: Any) -> Self:
-        """``ValueError`` where *value* is no place."""
-        values = _object(value, "a bundle's place")
-        packed = values.get("packed")
-        return cls(
-            s=None if values.get("s") is None else _number(values, "s"),
-            l=_number(values, "l"),
-            packed=None if packed is None else PackedPlace.of_json(packed),
-            method=_text(values, "method"),
-            crc32=_text(values, "crc32"),
-            flags=_number(values, "flags", 0),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryFile:
+class SummaryFile(JsonValue, frozen=True, kw_only=True):
     """A file that is held: ``l`` bytes from byte ``s`` of the WARC, or all of an item's file.
 
     ``item`` and ``name`` are set, and ``s`` is None, where it stands in an item. ``url`` and
@@ -107,41 +87,28 @@ class SummaryFile:
     where the compressed ones stand.
     """
 
-    s: int | None = None
-    l: int  # noqa: E741  the summary's name
+    s: Count | None = None
+    l: Count  # noqa: E741  the summary's name
     item: str | None = None
     name: str | None = None
     url: str | None = None
     time: str | None = None
     md5: str | None = None
     sha1: str | None = None
-    digest: str
+    digest: Digest
     mimetype: str | None = None
-    size: int | None = None
+    size: Count | None = None
     bundle: BundlePlace | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        value = without_none(self)
-        if self.bundle is not None:
-            value["bundle"] = self.bundle.as_json()
-        return value
+    def check(self) -> None:
+        """``ValueError`` where the file stands nowhere, or at two places."""
+        if (self.s is None) == (self.item is None) and self.bundle is None:
+            raise ValueError("a file stands either in the WARC or in an item")
 
     @classmethod
     def of_json(cls, value: Any) -> Self:
-        """``ValueError`` where *value* is no file of a summary; unknown keys are passed over."""
-        values = _object(value, "a file")
-        texts = {name: _maybe_text(values, name) for name in _FILE_TEXTS}
-        bundle = values.get("bundle")
-        found = cls(
-            s=None if values.get("s") is None else _number(values, "s"),
-            l=_number(values, "l"),
-            digest=_digest(values),
-            size=None if values.get("size") is None else _number(values, "size"),
-            bundle=None if bundle is None else BundlePlace.of_json(bundle),
-            **texts,
-        )
-        if (found.s is None) == (found.item is None) and found.bundle is None:
-            raise ValueError("a file stands either in the WARC or in an item")
+        found = super().of_json(value)
+        found.check()
         return found
 
     def as_manifest_file(self, path: str) -> FilesetManifestFile:
@@ -159,91 +126,46 @@ class SummaryFile:
         )
 
 
-_FILE_TEXTS = ("item", "name", "url", "time", "md5", "sha1", "mimetype")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Splap:
+class Splap(JsonValue, frozen=True, kw_only=True):
     """The fileset's landing page where it stands in the WARC."""
 
-    s: int
-    l: int  # noqa: E741  the summary's name
+    s: Count
+    l: Count  # noqa: E741  the summary's name
     url: str
-    digest: str
-
-    @classmethod
-    def of_json(cls, value: Any) -> Self:
-        """``ValueError`` where *value* is none."""
-        values = _object(value, "a splap")
-        return cls(
-            s=_number(values, "s"),
-            l=_number(values, "l"),
-            url=_text(values, "url"),
-            digest=_digest(values),
-        )
+    digest: Digest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilesetVersion:
+class FilesetVersion(JsonValue, frozen=True, kw_only=True):
     """One version of a fileset, as far as it is held; ``complete``: all of its manifest is.
 
     ``time``: when it was ended, or begun where it is not complete; ``base_urls`` are those of the
     requests that led to it. ``told``: ``fileset_file`` and ``fileset_bundle`` of its result.
+    Empty lists and objects are written too: what msgspec leaves out are defaults that it knows.
     """
 
     complete: bool
-    time: str
+    time: Time
     strategy: IngestStrategy
-    base_urls: tuple[str, ...] = ()
+    base_urls: tuple[str, ...] = msgspec.field(default_factory=lambda: ())
     splap: Splap | None = None
-    files: Mapping[str, SummaryFile] = field(default_factory=dict)
+    files: Mapping[str, SummaryFile] = msgspec.field(default_factory=lambda: {})  # noqa: PIE807
     told: Mapping[str, Any] | None = None
 
     def with_file(self, path: str, file: SummaryFile) -> Self:
         """With *file* under *path*."""
         return replace(self, files={**self.files, path: file})
 
-    def as_json(self) -> dict[str, Any]:
-        value: dict[str, Any] = {
-            "complete": self.complete,
-            "time": self.time,
-            "strategy": str(self.strategy),
-            "base_urls": list(self.base_urls),
-        }
-        if self.splap is not None:
-            value["splap"] = without_none(self.splap)
-        value["files"] = {path: file.as_json() for path, file in self.files.items()}
-        if self.told is not None:
-            value["told"] = dict(self.told)
-        return value
 
-    @classmethod
-    def of_json(cls, value: Any) -> Self:
-        """``ValueError`` where *value* is no version."""
-        values = _object(value, "a version")
-        complete, urls = values.get("complete"), values.get("base_urls", [])
-        if not isinstance(complete, bool):
-            raise ValueError("complete is no boolean")
-        if not isinstance(urls, list) or not all(isinstance(url, str) for url in urls):
-            raise ValueError("base_urls are no list of texts")
-        time = _text(values, "time")
-        if not _TIME.fullmatch(time):
-            raise ValueError(f"{time!r} is no time")
-        splap, told = values.get("splap"), values.get("told")
-        files = _object(values.get("files", {}), "files")
-        return cls(
-            complete=complete,
-            time=time,
-            strategy=IngestStrategy(_text(values, "strategy")),
-            base_urls=tuple(urls),
-            splap=None if splap is None else Splap.of_json(splap),
-            files={path: SummaryFile.of_json(file) for path, file in files.items()},
-            told=None if told is None else _object(told, "told"),
-        )
+class _Writer(JsonValue, frozen=True, kw_only=True):
+    """``_warc`` of a summary, as :class:`FilesetSummary` has it."""
+
+    format: int
+    end: Count
+    chain: str = ""
+    open: tuple[str, ...] = msgspec.field(default_factory=lambda: ())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilesetSummary:
+class FilesetSummary(msgspec.Struct, frozen=True, kw_only=True):
     """All that a fileset's WARC holds. ``end``: how far the WARC is known good, in bytes.
 
     ``chain`` is a digest over all record headers up to ``end``, empty where it is not known;
@@ -251,79 +173,49 @@ class FilesetSummary:
     """
 
     fileset_id: str
-    versions: Mapping[str, FilesetVersion] = field(default_factory=dict)
+    versions: Mapping[str, FilesetVersion] = msgspec.field(default_factory=dict)
     end: int = 0
     chain: str = ""
     open: tuple[str, ...] = ()
 
+    def _document(self) -> dict[str, Any]:
+        writer = _Writer(format=FORMAT, end=self.end, chain=self.chain, open=self.open)
+        return {self.fileset_id: self.versions, "_warc": writer}
+
     def as_json(self) -> dict[str, Any]:
-        writer: dict[str, Any] = {"format": FORMAT, "end": self.end}
-        if self.chain:
-            writer["chain"] = self.chain
-        writer["open"] = list(self.open)
-        versions = {name: version.as_json() for name, version in self.versions.items()}
-        return {self.fileset_id: versions, "_warc": writer}
+        document: dict[str, Any] = msgspec.to_builtins(self._document())
+        return document
 
     def to_bytes(self) -> bytes:
         """The file's bytes: UTF-8, indented, ended by a newline."""
-        text = json.dumps(self.as_json(), ensure_ascii=False, indent=1)
-        return text.encode("utf-8", "surrogatepass") + b"\n"
+        try:
+            return msgspec.json.format(msgspec.json.encode(self._document()), indent=1) + b"\n"
+        except UnicodeEncodeError:  # a platform's text with a lone surrogate
+            text = json.dumps(self.as_json(), ensure_ascii=False, indent=1)
+            return text.encode("utf-8", "surrogatepass") + b"\n"
 
     @classmethod
     def parse(cls, data: bytes, fileset_id: str | None = None) -> Self:
         """``ValueError`` where *data* is no summary, or not that of *fileset_id*."""
         try:
-            values = _object(json.loads(data), "a summary")
+            values = json.loads(data)  # takes lone surrogates
         except RecursionError:
             raise ValueError("nested too deeply") from None
-        writer = _object(values.pop("_warc", None), "_warc")
-        if writer.get("format") != FORMAT:
+        if not isinstance(values, dict):
+            raise ValueError("a summary is no object")
+        writer = _Writer.of_json(values.pop("_warc", None))
+        if writer.format != FORMAT:
             raise ValueError(f"_warc of format {FORMAT} is missing")
         ids = list(values)
         if len(ids) != 1 or fileset_id not in (None, ids[0]):
             raise ValueError(f"it is of {ids!r}, not of {fileset_id or 'one fileset'}")
-        opened = writer.get("open", [])
-        if not isinstance(opened, list) or not all(isinstance(name, str) for name in opened):
-            raise ValueError("_warc.open is no list of texts")
-        versions = _object(values[ids[0]], "the versions")
+        versions = msgspec.convert(values[ids[0]], dict[str, FilesetVersion])
+        for file in (file for version in versions.values() for file in version.files.values()):
+            file.check()
         return cls(
             fileset_id=ids[0],
-            versions={name: FilesetVersion.of_json(one) for name, one in versions.items()},
-            end=_number(writer, "end"),
-            chain=_maybe_text(writer, "chain") or "",
-            open=tuple(opened),
+            versions=versions,
+            end=writer.end,
+            chain=writer.chain,
+            open=writer.open,
         )
-
-
-def _object(value: Any, what: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{what} is no object")
-    return value
-
-
-def _number(values: dict[str, Any], name: str, default: int | None = None) -> int:
-    value = values.get(name, default)
-    if type(value) is not int or value < 0:
-        raise ValueError(f"{name} is no whole number")
-    return value
-
-
-def _maybe_text(values: dict[str, Any], name: str) -> str | None:
-    value = values.get(name)
-    if value is not None and not isinstance(value, str):
-        raise ValueError(f"{name} is no text")
-    return value
-
-
-def _text(values: dict[str, Any], name: str) -> str:
-    value = _maybe_text(values, name)
-    if value is None:
-        raise ValueError(f"{name} is missing")
-    return value
-
-
-def _digest(values: dict[str, Any]) -> str:
-    digest = _text(values, "digest")
-    if not _SHA256.fullmatch(digest):
-        raise ValueError(f"{digest[:80]!r} is no digest")
-    return digest

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Any, Self
+from typing import Annotated, Any, Self
+
+import msgspec
 
 from lafka.errors import SiteError
 
@@ -167,6 +169,22 @@ def without_none(value: Any) -> dict[str, Any]:
     return {name: part for name, part in found.items() if part is not None}
 
 
+Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class JsonValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A value that stands in JSON as its fields, in order, but for those without a value."""
+
+    def as_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = msgspec.to_builtins(self)
+        return value
+
+    @classmethod
+    def of_json(cls, value: Any) -> Self:
+        """``ValueError`` where *value* is none; unknown keys are passed over."""
+        return msgspec.convert(value, cls)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesetManifestFile:
     """A file of a fileset: what its platform says of it, and what came of it.
@@ -178,7 +196,7 @@ class FilesetManifestFile:
     """
 
     path: str
-    size: int | None = None
+    size: Count | None = None
     md5: str | None = None
     sha1: str | None = None
     sha256: str | None = None
@@ -204,29 +222,7 @@ class FilesetManifestFile:
     @classmethod
     def of_json(cls, value: Any) -> Self:
         """``ValueError`` where *value* is no manifest file; unknown keys are passed over."""
-        check_manifest_file(value)
-        texts = {name: value.get(name) for name in _TEXTS}
-        return cls(path=value["path"], size=value.get("size"), extra=value.get("extra"), **texts)
-
-
-def check_manifest_file(value: Any) -> None:
-    """``ValueError`` where *value* is no manifest file's JSON."""
-    if not isinstance(value, dict) or not isinstance(value.get("path"), str):
-        raise ValueError("a manifest file is an object with a path")
-    size, extra = value.get("size"), value.get("extra")
-    if size is not None and (type(size) is not int or size < 0):
-        raise ValueError(f"{value['path']!r}: size is no whole number")
-    if extra is not None and not isinstance(extra, dict):
-        raise ValueError(f"{value['path']!r}: extra is no object")
-    if not _TEXT_OR_NOTHING.issuperset(map(type, map(value.get, _TEXTS))):
-        for name in _TEXTS:
-            if not isinstance(value.get(name), str | None):
-                raise ValueError(f"{value['path']!r}: {name} is no text")
-
-
-_TEXT_OR_NOTHING = frozenset((str, type(None)))
-_TEXTS = ("md5", "sha1", "sha256", "mimetype", "status", "platform_url", "terminal_url",
-          "terminal_dt")  # fmt: skip
+        return msgspec.convert(value, cls)
 
 
 def is_digest(algorithm: str, value: object) -> bool:

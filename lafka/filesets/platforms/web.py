@@ -14,6 +14,8 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote, unquote, urljoin
 
+from msgspec import structs
+
 from lafka.filesets.model.asks import JSON, Answer, Ask, Asking, Resource
 from lafka.filesets.model.messages import IngestRequest
 from lafka.filesets.model.pages import DeclaredFile, HtmlBiblio, whole_bytes
@@ -170,7 +172,9 @@ def _described_by(
     value = read_json(answer, url, item)
     files = _data_package(value) if name == "datapackage.json" else _crate(value)
     base = answer.url or url
-    return [replace(file, url=joined) for file in files if (joined := _joined(base, file.url))]
+    return [
+        structs.replace(file, url=joined) for file in files if (joined := _joined(base, file.url))
+    ]
 
 
 def _joined(base: str, path: str) -> str | None:
@@ -247,7 +251,7 @@ def _bag(url: str, item: FilesetPlatformItem) -> Generator[Ask, Answer, list[Dec
         found = (_BAG_LINE.fullmatch(line.strip()) for line in lines)
         files = [_payload(line[2], algorithm, line[1]) for line in found if line]
         joined = ((file, _joined(url, file.url)) for file in files)
-        return [replace(file, url=place) for file, place in joined if place]
+        return [structs.replace(file, url=place) for file, place in joined if place]
     raise PlatformError(f"{url}: no manifest beside it", item)
 
 

@@ -25,7 +25,7 @@ from lafka.pids import Pid, Scheme
 from lafka.storage.folders import names_below
 
 Problem = Callable[[Exception], object]
-"""Is told of what cannot be read; without one it is raised, and the reading ends."""
+"""Is values of what cannot be read; without one it is raised, and the reading ends."""
 FUT, ANY = "fut", "any"
 """Labels to ask for, beside those that a PDF has: none of them, whatever it is thought to be."""
 _SHIFT = 48
@@ -205,8 +205,8 @@ class FeedFut:
         )
 
     def as_json(self) -> dict[str, Any]:
-        told = {"url": self.url, "digest": self.digest, "s": self.start, "l": self.length}
-        return {**told, "new": self.new, **({"label": self.label} if self.label else {})}
+        values = {"url": self.url, "digest": self.digest, "s": self.start, "l": self.length}
+        return {**values, "new": self.new, **({"label": self.label} if self.label else {})}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

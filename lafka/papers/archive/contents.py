@@ -13,7 +13,6 @@ from datetime import datetime
 from pathlib import Path
 
 from lafka.capture.rawlog import UNENDED
-from lafka.capture.readback import time_of
 from lafka.errors import BadHttp, BadWarc
 from lafka.keeping.contents import Contents, Scanner
 from lafka.papers.archive.suwafs import Fut, Suwaf
@@ -60,6 +59,12 @@ class HeldPayload:
     s: int = -1
     l: int = -1  # noqa: E741  the suwaf's name
 
+    @classmethod
+    def of(cls, record: StoredRecord, start: int = -1, length: int = -1) -> HeldPayload:
+        """The payload in *record*; ``BadWarc`` where its WARC-Date is none."""
+        date = record.time
+        return cls(record_id=record.id, url=record.url, date=date, s=start, l=length)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
@@ -72,7 +77,7 @@ class Visit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unconverted:
+class CodedFut:
     """A response whose entity is a fut that does not stand in it literally."""
 
     record: StoredRecord
@@ -90,7 +95,7 @@ class PaperContents(Contents):
     infos: dict[str, Info] = field(default_factory=dict)
     futs: dict[str, HeldPayload] = field(default_factory=dict)
     payloads: dict[str, HeldPayload] = field(default_factory=dict)
-    unconverted: dict[str, Unconverted] = field(default_factory=dict)
+    unconverted: dict[str, CodedFut] = field(default_factory=dict)
     visits: list[Visit] = field(default_factory=list)
 
     def suwaf(self, pid: Pid) -> Suwaf:
@@ -187,8 +192,7 @@ class PaperScanner(Scanner[PaperContents]):
         if record.fields.first("WARC-Truncated"):
             return
         if record.fields.first(UNENDED):
-            held = HeldPayload(record_id=record.id, url=record.url, date=time_of(record))
-            self.contents.payloads.setdefault(inspect(block).digest, held)
+            self.contents.payloads.setdefault(inspect(block).digest, HeldPayload.of(record))
             return
         stated = record.fields.first("WARC-Payload-Digest")
         trusted = self.is_trusted(record) and stated.startswith("sha256:")
@@ -212,10 +216,9 @@ class PaperScanner(Scanner[PaperContents]):
             if place >= 0:
                 self._place(digest, record, record.block_start + place, size)
             elif digest not in self.contents.futs:
-                self.contents.unconverted[digest] = Unconverted(record=record, payload=payload)
+                self.contents.unconverted[digest] = CodedFut(record=record, payload=payload)
         else:
-            held = HeldPayload(record_id=record.id, url=record.url, date=time_of(record))
-            self.contents.payloads.setdefault(digest, held)
+            self.contents.payloads.setdefault(digest, HeldPayload.of(record))
 
     def _converted(self) -> dict[str, str]:
         """Response id -> digest of its conversion, of those whose headers are believed.
@@ -240,8 +243,7 @@ class PaperScanner(Scanner[PaperContents]):
         if start < 0 or record.url.startswith("metadata:"):
             stated = record.fields.first("WARC-Payload-Digest")
             if stated.startswith("sha256:"):  # wget's own have another, or none
-                held = HeldPayload(record_id=record.id, url=record.url, date=time_of(record))
-                self.contents.payloads.setdefault(stated, held)
+                self.contents.payloads.setdefault(stated, HeldPayload.of(record))
             return
         digest = sha256_of(block.chunks(start))
         self._visit(record, digest)
@@ -261,7 +263,7 @@ class PaperScanner(Scanner[PaperContents]):
         info = self._info_of(record)
         if info is not None:
             self.contents.visits.append(
-                Visit(info=info, time=time_of(record), url=record.url, digest=digest)
+                Visit(info=info, time=record.time, url=record.url, digest=digest)
             )
 
     def _describe(self, record: StoredRecord) -> None:
@@ -274,12 +276,7 @@ class PaperScanner(Scanner[PaperContents]):
         visits[-1] = replace(visits[-1], info=replace(info, origin=info.origin.described(said)))
 
     def _place(self, digest: str, record: StoredRecord, start: int, length: int) -> None:
-        self.contents.futs.setdefault(
-            digest,
-            HeldPayload(
-                record_id=record.id, url=record.url, date=time_of(record), s=start, l=length
-            ),
-        )
+        self.contents.futs.setdefault(digest, HeldPayload.of(record, start, length))
 
 
 def paper_ids(warc: Path) -> Iterator[str]:

@@ -15,17 +15,16 @@ from itertools import pairwise
 from pathlib import Path
 
 from lafka.capture.rawlog import CONNECTION, PULLED
-from lafka.capture.readback import time_of
 from lafka.errors import BadPid, BadWarc, KeeperError, StorageTrouble
 from lafka.keeping.groups import Conversion, OriginalRecord, RecordGroup
 from lafka.keeping.stores import SummarisedWarc
 from lafka.papers.archive.cache import PaperCache
 from lafka.papers.archive.contents import (
+    CodedFut,
     HeldPayload,
     Info,
     PaperContents,
     PaperScanner,
-    Unconverted,
     Visit,
     fut_in,
     fut_of,
@@ -42,7 +41,7 @@ from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.writing.copying import Files
 
 # Header fields of a response that hold for its revisit record too.
-_OF_THE_VISIT = ("WARC-Warcinfo-ID", "WARC-Concurrent-To", *CONNECTION, *PULLED)
+OF_THE_VISIT = ("WARC-Warcinfo-ID", "WARC-Concurrent-To", *CONNECTION, *PULLED)
 
 
 class PaperGroup(RecordGroup):
@@ -121,7 +120,7 @@ class PaperGroup(RecordGroup):
         begin = self.copy(record)
         assert begin is not None
         block = begin + len(record.header)
-        held = HeldPayload(record_id=record.id, url=record.url, date=time_of(record))
+        held = HeldPayload.of(record)
         if not capture.is_pdf:
             self.payloads.setdefault(payload.digest, held)
             return
@@ -133,9 +132,9 @@ class PaperGroup(RecordGroup):
         if place >= 0:
             self.held[payload.digest] = replace(held, s=block + place, l=payload.length)
         else:
-            self.convert_stored(Unconverted(record=record, payload=payload))
+            self.convert_stored(CodedFut(record=record, payload=payload))
 
-    def convert_stored(self, unconverted: Unconverted) -> None:
+    def convert_stored(self, unconverted: CodedFut) -> None:
         """Plan a conversion record whose block is the fut of a response.
 
         The response is wherever ``unconverted.record`` says: a raw WARC, or this one.
@@ -148,10 +147,8 @@ class PaperGroup(RecordGroup):
                 pieces=partial(fut_in, record, payload), name="fut",
             ),
         )  # fmt: skip
-        self.held[payload.digest] = HeldPayload(
-            record_id=made.id, url=record.url, date=time_of(record),
-            s=made.block, l=payload.length,
-        )  # fmt: skip
+        held = HeldPayload.of(record, made.block, payload.length)
+        self.held[payload.digest] = replace(held, record_id=made.id)
 
     def _revisit(self, capture: Capture, record: StoredRecord, held: HeldPayload) -> None:
         """Plan a revisit whose block is the head that the answer has."""
@@ -161,7 +158,7 @@ class PaperGroup(RecordGroup):
         )
         self.add_revisit(
             record, original, digest=capture.payload.digest,
-            head_length=capture.payload.body, visit_fields=_OF_THE_VISIT,
+            head_length=capture.payload.body, visit_fields=OF_THE_VISIT,
         )  # fmt: skip
 
 

@@ -92,13 +92,13 @@ class Papers:
     def take_up(self, log: DeadLog, run: str) -> tuple[int, int]:  # noqa: ARG002
         """Return how many trails were copied, and how many of them are left open."""
         copied, reopened = 0, 0
-        with closing(_read_ahead(_Trails(log, self.archive).left())) as left:
-            for trail, stored in chain.from_iterable(map(self._stored, left)):
+        with closing(_read_ahead(_TrailsInLog(log, self.archive).trails())) as batches:
+            for trail, stored in chain.from_iterable(map(self._stored, batches)):
                 if isinstance(stored, KeeperError):
                     log.problems.append(str(stored))
-                elif trail.left.captures:
+                elif trail.record.captures:
                     copied += 1
-                    reopened += trail.left.opened
+                    reopened += trail.record.opened
         return copied, reopened
 
     def _stored(self, trails: Sequence[_Trail]) -> Iterator[tuple[_Trail, Stored | None]]:
@@ -113,7 +113,7 @@ class Papers:
             yield trail, commit.result
 
     def _storing(self, trails: Sequence[_Trail]) -> Steps[Sequence[Stored]]:
-        return self.archive.storing(trails[0].pid, [trail.left for trail in trails])
+        return self.archive.storing(trails[0].pid, [trail.record for trail in trails])
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class _Trail:
     """A trail of *pid* that is to be stored."""
 
     pid: Pid
-    left: TrailRecord
+    record: TrailRecord
 
 
 def _read_ahead(trails: Iterator[_Trail]) -> Generator[list[_Trail]]:
@@ -140,14 +140,14 @@ def _read_ahead(trails: Iterator[_Trail]) -> Generator[list[_Trail]]:
             yield some
 
 
-class _Trails:
+class _TrailsInLog:
     """The trails in a dead run's log."""
 
     def __init__(self, log: DeadLog, archive: Archive) -> None:
         self._log = log
         self._archive = archive
 
-    def left(self) -> Iterator[_Trail]:
+    def trails(self) -> Iterator[_Trail]:
         """Each trail with what of it belongs into its paper WARC; its answers are read for it."""
         ended: set[str] = set()
         futlis: set[tuple[str, str]] = set()

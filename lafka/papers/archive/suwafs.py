@@ -193,10 +193,10 @@ class Suwaf:
         ]
         wanted = [entry for entry in found if label is None or entry[2].origin.label == label]
         if not wanted:
-            asked = filter(None, (futli and f"of {futli}", time and f"by {time}"))
+            bounds = filter(None, (futli and f"of {futli}", time and f"by {time}"))
             what = f"PDF labelled {label!r}" if label else "fut"
             there = _labels(fut.label for _, _, fut in found)
-            raise NotHeld(f"{self.pid}: no {' '.join((what, *asked))} is held{there}")
+            raise NotHeld(f"{self.pid}: no {' '.join((what, *bounds))} is held{there}")
         if len(wanted) == 1:
             return wanted[0]
         return max(wanted, key=lambda entry: (not entry[2].label, entry[1][:-1], entry[0]))

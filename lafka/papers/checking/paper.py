@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lafka.papers.checking.warc_content import DatedFut, Story
+from lafka.papers.checking.warc_content import DatedFut, WarcContent
 from lafka.pids import Pid, Scheme
 from lafka.witness.problems import problem, settled
 
@@ -204,12 +204,12 @@ class PaperCheck:
         if summary is not None and summary.pid.path != self.name:
             summary = None  # what it says is of another WARC
         end = summary.end if summary is not None else None
-        story = Story(warc=self.warc, name=self.name, scheme=self.scheme)
-        yield from settled(story.read(end, self.progress, self.pool), end)
+        content = WarcContent(warc=self.warc, name=self.name, scheme=self.scheme)
+        yield from settled(content.read(end, self.progress, self.pool), end)
         if summary is None:
             return
-        yield from self._compare_ends(story, summary)
-        yield from self._compare_futs(story, summary)
+        yield from self._compare_ends(content, summary)
+        yield from self._compare_futs(content, summary)
 
     def quick(self) -> Iterator[FileProblem]:
         summary, problems = load(self.suwaf, self.name, self.scheme)
@@ -249,20 +249,22 @@ class PaperCheck:
             sentence = f"{size - end} bytes that the suwaf does not know yet"
             yield problem(self.warc, "uncommitted-tail", sentence, end)
 
-    def _compare_ends(self, story: Story, summary: SuwafContent) -> Iterator[FileProblem]:
-        yield from self._compare_sizes(max(story.boundaries | {self.warc.stat().st_size}), summary)
+    def _compare_ends(self, content: WarcContent, summary: SuwafContent) -> Iterator[FileProblem]:
+        yield from self._compare_sizes(
+            max(content.boundaries | {self.warc.stat().st_size}), summary
+        )
         if summary.end is None:
             return
-        if summary.end not in story.boundaries:
+        if summary.end not in content.boundaries:
             yield problem(self.warc, "end-inside-record", "no record ends there", summary.end)
-        elif summary.chain is not None and summary.chain != (story.chain or _NO_CHAIN):
+        elif summary.chain is not None and summary.chain != (content.chain or _NO_CHAIN):
             sentence = "a record header before the end is not as it was written"
             yield problem(self.warc, "headers-changed", sentence)
 
-    def _compare_futs(self, story: Story, summary: SuwafContent) -> Iterator[FileProblem]:
+    def _compare_futs(self, content: WarcContent, summary: SuwafContent) -> Iterator[FileProblem]:
         by_futli: dict[str, list[DatedFut]] = {}
         by_range: dict[tuple[int, int], LiteralPdf] = {}
-        for each in story.visits:
+        for each in content.visits:
             by_futli.setdefault(each.futli, []).append(each)
             by_range[each.pdf.offset, each.pdf.length] = each.pdf
         named: set[_Key] = set()
@@ -272,28 +274,28 @@ class PaperCheck:
             fut = by_range.get((entry["s"], entry["l"]))
             digest = fut.digest if fut is not None else entry.get("digest", "")
             visit = _chosen(time, entry, digest, visits, named)
-            if futli not in story.futlis:
+            if futli not in content.futlis:
                 yield problem(self.suwaf, "unknown-futli", f"{futli} is not in the WARC")
             elif visit is None:
                 yield self._differs(futli, time, "the WARC has no fut of it at this time")
             else:
                 named.add(_key(visit))
                 yield from self._compare_entry(futli, time, entry, visit, by_range)
-        yield from self._compare_open(story, summary)
-        yield from self._compare_unnamed(story, summary, named)
+        yield from self._compare_open(content, summary)
+        yield from self._compare_unnamed(content, summary, named)
         yield from self._compare_twins(summary)
 
     def _compare_unnamed(
-        self, story: Story, summary: SuwafContent, named: set[_Key]
+        self, content: WarcContent, summary: SuwafContent, named: set[_Key]
     ) -> Iterator[FileProblem]:
-        for each in story.visits:
+        for each in content.visits:
             if each.pdf.whole and _key(each) not in named and _within(each, summary.end):
                 sentence = f"the fut of {each.futli} at {each.date} is not in the suwaf"
                 yield problem(self.warc, "fut-not-in-suwaf", sentence, each.offset)
 
-    def _compare_open(self, story: Story, summary: SuwafContent) -> Iterator[FileProblem]:
+    def _compare_open(self, content: WarcContent, summary: SuwafContent) -> Iterator[FileProblem]:
         for futli in summary.open:
-            if futli not in story.futlis:
+            if futli not in content.futlis:
                 unknown = problem(self.suwaf, "unknown-futli", f"open {futli} is not in the WARC")
                 yield replace(unknown, severity="warning")
 

@@ -56,7 +56,7 @@ class EarlierRecord(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True)
-class Story:
+class WarcContent:
     """The content of the WARC of the paper *name*, once :meth:`read` has gone through it.
 
     ``boundaries`` are the offsets at which a record ends, ``chain`` the digest of the headers at

@@ -22,6 +22,7 @@ from lafka.papers.lists.shapes import ListOptions
 from lafka.papers.lists.shards import Shard
 from lafka.papers.walk import Links, Policy
 from lafka.pids import SCHEMES, Scheme
+from lafka.runs.sources import refuse_unknown_arguments
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -44,7 +45,6 @@ HELPS = {
 }
 """The spider's arguments, and what ``crawl -h`` says of each."""
 ARGUMENTS = tuple(HELPS)
-GUESTS = ("_job",)  # scrapyd's
 _AGE = re.compile(r"(\d{1,6})([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -76,10 +76,7 @@ class FutliArguments:
 
         *looked_at*: a list whose first lines are all bad cannot be either.
         """
-        for name in given:
-            if name not in (*ARGUMENTS, *GUESTS):
-                known = ", ".join(ARGUMENTS)
-                raise BadArgument(f"unknown argument {name!r}; the spider's arguments are {known}")
+        refuse_unknown_arguments(given, ARGUMENTS)
         if given.get("check", "0") != "0":  # the commands take it away
             raise BadArgument("check=1 is for the commands crawl and check-list alone")
         if not given.get("input"):

@@ -137,7 +137,7 @@ class ListAccount:
     duplicates: int = 0
     hosts: Counter[str] = field(default_factory=Counter)
     kinds: dict[tuple[str, str], FaultKind] = field(default_factory=dict)
-    twice: dict[tuple[str, str], FaultKind] = field(default_factory=dict)
+    twice: dict[str, FaultKind] = field(default_factory=dict)
     _seen: dict[int, int] = field(default_factory=dict)
 
     @classmethod
@@ -156,6 +156,10 @@ class ListAccount:
         if line.futli:
             self.hosts[line.futli.host] += 1
             self._add_twice(line.number, str(line.futli.pid), line.futli.url, text)
+            if (pid := line.pid_text.strip()) != str(line.futli.pid) and pid.lower() == str(
+                line.futli.pid
+            ).lower():
+                self._note("a pid in other letters", line.number, f"{text}  as {line.futli.pid}")
         if found := fault(line, self.scheme):
             key = found.reason, found.guess
             kind = FaultKind(reason=found.reason, guess=found.guess, number=line.number)
@@ -169,8 +173,11 @@ class ListAccount:
             return
         self.duplicates += same != number
         why, at = ("said before", same) if same != number else ("the link of another pid", by_url)
+        self._note(why, number, f"{text}  as line {at}")
+
+    def _note(self, why: str, number: int, text: str) -> None:
         kind = FaultKind(reason=why, guess="", number=number)
-        self.twice.setdefault((why, ""), kind).add(number, f"{text}  as line {at}")
+        self.twice.setdefault(why, kind).add(number, text)
 
     @property
     def all_bad(self) -> bool:

@@ -53,7 +53,7 @@ _ESCAPES = (
     re.compile(r"""[^!-~]|["<>`]"""),
 )
 # What the metadata of ARC 1.1 says that a warcinfo says too (WARC/1.1 section 6.2), by its names.
-_TOLD = {
+_WARCINFO_NAMES = {
     "software": "arc-software", "hostname": "hostname", "ip": "ip", "operator": "operator",
     "description": "description", "isPartOf": "isPartOf", "robots": "robots",
     "http-header-user-agent": "http-header-user-agent", "http-header-from": "http-header-from",
@@ -154,7 +154,7 @@ class _Conversion:
         body = Fields([("software", self._software), ("format", "WARC File Format 1.1")])
         body.add("source", one_line(self._volume.path.name))
         if record.arc.is_filedesc:
-            for name, value in _told(record):
+            for name, value in _metadata(record):
                 body.add(name, one_line(value))
         self._info = record.id if record.arc.is_filedesc else _id(record, "warcinfo")
         assert self._date is not None
@@ -227,7 +227,7 @@ def _escape(found: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass"))
 
 
-def _told(record: ArcRecord) -> Iterator[tuple[str, str]]:
+def _metadata(record: ArcRecord) -> Iterator[tuple[str, str]]:
     """The metadata in the block of a filedesc of ARC 1.1, by the names of a warcinfo's fields."""
     block = record.block().read(0, _METADATA_MAX)
     begin = block.find(b"<?xml")
@@ -239,5 +239,5 @@ def _told(record: ArcRecord) -> Iterator[tuple[str, str]]:
         return  # it is in the metadata record as it stands
     for leaf in leaves:
         value = " ".join(leaf.text.split())
-        if leaf.name in _TOLD and value:
-            yield _TOLD[leaf.name], value
+        if leaf.name in _WARCINFO_NAMES and value:
+            yield _WARCINFO_NAMES[leaf.name], value

@@ -215,9 +215,9 @@ class _Writer:
             self._zipnum()
         size = self._pages.tell()
         self._pages.seek(0)
-        told = itertools.chain([_json_line(_PAGES)], iter(lambda: self._pages.read(CHUNK), b""))
-        self._member("pages/pages.jsonl", told, size)
-        package = _json_text(self._told())
+        lines = itertools.chain([_json_line(_PAGES)], iter(lambda: self._pages.read(CHUNK), b""))
+        self._member("pages/pages.jsonl", lines, size)
+        package = _json_text(self._description())
         self._member("datapackage.json", iter([package]), len(package))
         digest = {"path": "datapackage.json", "hash": self._resources[-1]["hash"]}
         self._member("datapackage-digest.json", iter([_json_text(digest)]))
@@ -233,10 +233,10 @@ class _Writer:
         head = b'!meta 0 {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}\n'
         self._member("indexes/index.idx", iter([head, *blocks]))
 
-    def _told(self) -> dict[str, Any]:
+    def _description(self) -> dict[str, Any]:
         package = self._package
         time = _rfc3339(self._newest) if self._newest else ""
-        told = {
+        values = {
             "profile": "data-package",
             "title": package.title,
             "description": package.description,
@@ -246,7 +246,7 @@ class _Writer:
             **package.extra,
             "resources": self._resources,
         }
-        return {name: value for name, value in told.items() if value != ""}
+        return {name: value for name, value in values.items() if value != ""}
 
     def _member(self, path: str, chunks: Iterator[bytes], size: int = 0) -> None:
         """Write *chunks*, some *size* bytes: who has over 2 GiB gets a zip64 header."""
@@ -259,13 +259,13 @@ class _Writer:
                 digest.update(data)
                 length += member.write(data)
         name = _SLUG.sub("-", path.rpartition("/")[2].lower())
-        told = {
+        resource = {
             "name": f"{len(self._resources)}-{name}",
             "path": path,
             "hash": f"sha256:{digest.hexdigest()}",
             "bytes": length,
         }
-        self._resources.append(told)
+        self._resources.append(resource)
 
 
 def _first(file: IO[bytes], size: int, piece: Piece) -> Iterator[bytes]:
@@ -284,9 +284,9 @@ def _blocks(lines: Iterator[bytes], index: list[bytes]) -> Iterator[bytes]:
     while block := list(itertools.islice(lines, BLOCK_LINES)):
         data = gzip.compress(b"".join(block), mtime=0)
         key, date, _ = block[0].split(b" ", 2)
-        told = {"offset": place, "length": len(data), "filename": "index.cdx.gz"}
+        block_place = {"offset": place, "length": len(data), "filename": "index.cdx.gz"}
         digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
-        index.append(key + b" " + date + b" " + _json_line({**told, "digest": digest}))
+        index.append(key + b" " + date + b" " + _json_line({**block_place, "digest": digest}))
         place += len(data)
         yield data
 

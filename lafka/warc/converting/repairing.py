@@ -91,18 +91,18 @@ def repair(path: Path | str, into: Path | str, *, gzip: bool | None = None) -> R
 
 def _sorted_out(volume: Volume) -> Iterator[StoredRecord | tuple[int, int]]:
     """The records of *volume*, and where the bytes begin and end that belong to none; in order."""
-    at = told = 0
+    at = kept_to = 0
     last: StoredRecord | None = None
     for record in volume:
         if _is_left(volume) and _is_behind_damage(record, volume):
             break
         another = last is None or record.offset != last.offset
         if another and (record.offset > at or (last and not last.alone)):
-            yield from _lost(volume, last, told, at, record.offset)
-            told = record.offset
+            yield from _lost(volume, last, kept_to, at, record.offset)
+            kept_to = record.offset
         yield record
         at, last = max(at, record.end), record
-    yield from _lost(volume, last, told, at, volume.size)
+    yield from _lost(volume, last, kept_to, at, volume.size)
 
 
 def _is_left(volume: Volume) -> bool:
@@ -116,15 +116,15 @@ def _is_behind_damage(record: StoredRecord, volume: Volume) -> bool:
 
 
 def _lost(
-    volume: Volume, last: StoredRecord | None, told: int, at: int, stop: int
+    volume: Volume, last: StoredRecord | None, kept_to: int, at: int, stop: int
 ) -> Iterator[tuple[int, int]]:
     """Yield the parts before *stop* that belong to no record; *last* ended at *at*.
 
-    A member that holds several records and something else is kept whole, from *told* on.
+    A member that holds several records and something else is kept whole, from *kept_to* on.
     """
     start = at
     if last is not None and not last.alone:
-        inside = [p.offset for p in volume.problems if p.code in LOST and told <= p.offset < at]
+        inside = [p.offset for p in volume.problems if p.code in LOST and kept_to <= p.offset < at]
         start = min([at, *inside])
     if start >= stop:
         return

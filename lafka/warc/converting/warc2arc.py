@@ -185,8 +185,8 @@ def _metadata(info: StoredRecord | None) -> bytes:
     return b"1 1 Lafka\n" + NAMES_LINE + "\n".join(xml).encode("utf-8", "replace")
 
 
-def _elements(told: Fields) -> Iterator[tuple[str, str]]:
-    for name, value in told:
+def _elements(fields: Fields) -> Iterator[tuple[str, str]]:
+    for name, value in fields:
         element = _ELEMENTS.get(name.lower())
         text = value if element else f"{name}: {value}"
         if name.lower() not in ("format", "conformsto"):

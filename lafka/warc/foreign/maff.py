@@ -50,12 +50,12 @@ class MaffVolume(ZipVolume):
             offset = next(member.offset for member in self.members if member.name == name)
             self._report("maff-index", offset, name=name, reason=str(error))
             return MaffPage()
-        told = {leaf.name: leaf.attributes.get("resource", "") or leaf.text for leaf in leaves}
-        date = WarcDate.of_message(told.get("archivetime", ""))
+        values = {leaf.name: leaf.attributes.get("resource", "") or leaf.text for leaf in leaves}
+        date = WarcDate.of_message(values.get("archivetime", ""))
         return MaffPage(
-            url=told.get("originalurl", "").strip(),
+            url=values.get("originalurl", "").strip(),
             date=date.text if date else "",
-            file=told.get("indexfilename", "").strip(),
+            file=values.get("indexfilename", "").strip(),
         )
 
     def entries(self) -> Iterator[Listing]:

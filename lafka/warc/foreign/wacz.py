@@ -140,17 +140,17 @@ class WaczVolume(ZipVolume):
             if isinstance(resource, dict) and isinstance(resource.get("path"), str)
         }
 
-    def _compare_one(self, member: ZipMember, told: dict[str, Any]) -> None:
-        stats = told.get("stats")
+    def _compare_one(self, member: ZipMember, listed: dict[str, Any]) -> None:
+        stats = listed.get("stats")
         stats = stats if isinstance(stats, dict) else {}
-        length = told.get("bytes", stats.get("bytes"))
+        length = listed.get("bytes", stats.get("bytes"))
         if isinstance(length, int) and length != member.size:
             self._report(
                 "wacz-length", member.offset, name=member.name, found=member.size, value=length
             )
-        value = told.get("hash", stats.get("hash"))
+        value = listed.get("hash", stats.get("hash"))
         if isinstance(value, str):
-            label = told.get("hashing", "md5")
+            label = listed.get("hashing", "md5")
             self._compare_digest(member, value if ":" in value else f"{label}:{value}")
 
     def _compare_digest(self, member: ZipMember, value: str) -> None:

@@ -11,7 +11,7 @@ from typing import Protocol
 from ..errors import BadHttp, BadValue
 from ..problems import Problem
 from . import http
-from .codings import Tell
+from .codings import OnProblem
 from .dates import WarcDate
 from .digests import Digest
 from .fields import Fields
@@ -114,24 +114,24 @@ class BaseRecord:
         if strict:
             read = http.entity if decoded else http.payload
             return read(self.source, head, to_end=to_end)
-        tell = teller(self, problems)
-        return http.lenient_payload(self.source, head, tell, decoded=decoded, to_end=to_end)
+        on_problem = problem_taker(self, problems)
+        return http.lenient_payload(self.source, head, on_problem, decoded=decoded, to_end=to_end)
 
 
-def teller(record: HasFields, problems: list[Problem] | None) -> Tell:
+def problem_taker(record: HasFields, problems: list[Problem] | None) -> OnProblem:
     """Return the function that adds problems of the block of *record* to *problems*, if any."""
     if problems is None:
-        return _untold
+        return _ignored
     path = getattr(record, "path", Path())
     offset, inner = getattr(record, "offset", 0), getattr(record, "inner", 0)
 
-    def tell(code: str, **values: object) -> None:
+    def take(code: str, **values: object) -> None:
         problems.append(Problem.of(code, path, offset, inner, **values))
 
-    return tell
+    return take
 
 
-def _untold(*_: object, **__: object) -> None:
+def _ignored(*_: object, **__: object) -> None:
     """Drop a problem that nobody asked for."""
 
 

@@ -27,8 +27,8 @@ _CODINGS_MAX = 8
 _UNSIGNED = ("deflate", "br")
 _HELD_MAX = 2 << 20
 
-Tell = Callable[..., object]
-"""Told a code of :mod:`problems`, and what its sentence names."""
+OnProblem = Callable[..., object]
+"""Called with a code of :mod:`problems`, and what its sentence names."""
 
 
 class _Decoder(Protocol):
@@ -121,7 +121,11 @@ class DecodedTooLarge(BadHttp):
 
 
 def decode(
-    pieces: Iterable[bytes], codings: tuple[str, ...], tell: Tell | None = None, *, most: int = 0
+    pieces: Iterable[bytes],
+    codings: tuple[str, ...],
+    on_problem: OnProblem | None = None,
+    *,
+    most: int = 0,
 ) -> Iterator[bytes]:
     """*pieces* with *codings* (as applied, so undone from the last) undone.
 
@@ -131,13 +135,14 @@ def decode(
     early, or more than eight codings; ``DecodedTooLarge`` where undoing any of them makes over
     *most* bytes (0: no bound), for stacked codings may make gigabytes and hardly give a byte.
 
-    *tell* is told of each coding that was not applied (``undone-coding``); then the bytes decide of
-    deflate and br, too, which have no signature: where nothing can be decoded they were not.
+    *on_problem* is called for each coding that was not applied (``undone-coding``); then the bytes
+    decide of deflate and br, too, which have no signature: where nothing can be decoded they were
+    not.
     """
     if len(codings) > _CODINGS_MAX:
         raise BadHttp(f"{len(codings)} codings")
     for coding in reversed(codings):
-        pieces = _undo(pieces, coding, tell)
+        pieces = _undo(pieces, coding, on_problem)
         if most:
             pieces = _at_most(pieces, most)
     yield from pieces
@@ -151,19 +156,21 @@ def _at_most(pieces: Iterable[bytes], most: int) -> Iterator[bytes]:
             raise DecodedTooLarge("undone, it is too big")
 
 
-def _undo(pieces: Iterable[bytes], coding: str, tell: Tell | None) -> Iterator[bytes]:
+def _undo(pieces: Iterable[bytes], coding: str, on_problem: OnProblem | None) -> Iterator[bytes]:
     rest = iter(pieces)
     opening = b""
     while len(opening) < _MAGIC_MAX and (piece := next(rest, None)) is not None:
         opening += piece
     decoder = _decoder(coding, opening) if opening else None
     if decoder is None:
-        if tell and opening:
-            tell("undone-coding", coding=coding)
+        if on_problem and opening:
+            on_problem("undone-coding", coding=coding)
         yield from itertools.chain((opening,), rest)
         return
     unsure = (
-        _HeldPieces(itertools.chain((opening,), rest)) if tell and coding in _UNSIGNED else None
+        _HeldPieces(itertools.chain((opening,), rest))
+        if on_problem and coding in _UNSIGNED
+        else None
     )
     try:
         for out in _decoded(decoder, coding, unsure or itertools.chain((opening,), rest)):
@@ -171,9 +178,9 @@ def _undo(pieces: Iterable[bytes], coding: str, tell: Tell | None) -> Iterator[b
                 unsure.held = None
             yield out
     except _BrokenCoding:
-        if tell is None or unsure is None or unsure.held is None:
+        if on_problem is None or unsure is None or unsure.held is None:
             raise
-        tell("undone-coding", coding=coding)
+        on_problem("undone-coding", coding=coding)
         yield from itertools.chain(unsure.held, rest)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ..errors import BadHttp
-from .codings import Tell, decode
+from .codings import OnProblem, decode
 from .fields import Fields
 from .sources import Source
 
@@ -294,20 +294,26 @@ def is_chunked(source: Source, message: Head) -> bool:
 
 
 def lenient_payload(
-    source: Source, message: Head, tell: Tell, *, decoded: bool = False, to_end: bool = False
+    source: Source,
+    message: Head,
+    on_problem: OnProblem,
+    *,
+    decoded: bool = False,
+    to_end: bool = False,
 ) -> Iterator[bytes]:
-    """The payload in pieces, or *decoded* the entity, up to where it breaks; *tell* is told why.
+    """The payload in pieces, or *decoded* the entity, up to where it breaks.
 
-    *to_end*: as :func:`payload` has it. Recorders undo codings and leave the head as it was, so a
-    coding that the bytes contradict was undone already: then they are the payload.
+    *on_problem* is called with the reason. *to_end*: as :func:`payload` has it. Recorders undo
+    codings and leave the head as it was, so a coding that the bytes contradict was undone already:
+    then they are the payload.
     """
     if message.chunked and not is_chunked(source, message):
-        tell("undone-coding", coding="chunked")
+        on_problem("undone-coding", coding="chunked")
         body = source.chunks(message.end)
     else:
         body = framed(source, message, to_end=to_end)
     codings = (*(message.content_codings if decoded else ()), *message.transfer_codings)
     try:
-        yield from decode(body, codings, tell) if codings else body
+        yield from decode(body, codings, on_problem) if codings else body
     except BadHttp as error:
-        tell("bad-payload", reason=str(error))
+        on_problem("bad-payload", reason=str(error))

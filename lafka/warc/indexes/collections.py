@@ -151,7 +151,7 @@ class Collection:
                 volume = self.volume(path)
                 yield from volume
             except FileNotFoundError as error:
-                self._tell("missing-volume", path, 0, error)
+                self._note_error("missing-volume", path, 0, error)
                 continue
             self._note(volume)
 
@@ -165,7 +165,7 @@ class Collection:
             try:
                 first = self.volume(path).first()
             except FileNotFoundError as error:
-                self._tell("missing-volume", path, 0, error)
+                self._note_error("missing-volume", path, 0, error)
                 continue
             if first is not None:
                 return first
@@ -181,7 +181,7 @@ class Collection:
             if (problem.path, problem.offset, problem.code) not in known:
                 self.problems.append(problem)
 
-    def _tell(self, code: str, path: Path, offset: int, error: Exception) -> None:
+    def _note_error(self, code: str, path: Path, offset: int, error: Exception) -> None:
         if self._strict:
             raise BadIndex(path, str(error), offset) from error
         self._note_one(Problem.of(code, path, offset, reason=str(error)))
@@ -204,7 +204,7 @@ class Collection:
         return self._found(Query.of(**wanted))
 
     def _found(self, query: Query) -> Iterator[StoredRecord]:
-        told: set[tuple[object, ...]] = set()
+        given: set[tuple[object, ...]] = set()
         sources = self._sources
         ranked = [_ranked(index, query, number) for number, index in enumerate(sources)]
         for _, number, entry in heapq.merge(*ranked, key=lambda found: found[:2]):
@@ -212,8 +212,8 @@ class Collection:
             if record is None or not _is_meant(record, query):
                 continue
             place = (record.volume.identity(), record.offset, record.inner)
-            if place not in told:
-                told.add(place)
+            if place not in given:
+                given.add(place)
                 yield record
 
     @cached_property
@@ -246,7 +246,7 @@ class Collection:
                     for record in self.volume(volume):
                         builder.add(record)
                 except FileNotFoundError as error:
-                    self._tell("missing-volume", volume, 0, error)
+                    self._note_error("missing-volume", volume, 0, error)
                     continue
                 self._note(self.volume(volume))
         return self._attached(path)
@@ -262,14 +262,14 @@ class Collection:
                 return _around(volume, entry.payload_offset or 0)
             record = volume.at(entry.offset, entry.inner)
         except FileNotFoundError as error:
-            self._tell("missing-volume", path, 0, error)
+            self._note_error("missing-volume", path, 0, error)
         except BadWarc as error:
-            self._tell("stale-entry", path, entry.offset or 0, error)
+            self._note_error("stale-entry", path, entry.offset or 0, error)
         else:
             if _is_of(entry, record):
                 return record
             other = BadWarc(path, f"the record is not of {entry.url}", entry.offset)
-            self._tell("stale-entry", path, entry.offset, other)
+            self._note_error("stale-entry", path, entry.offset, other)
         return None
 
     # What belongs together --------------------------------------------------------------------

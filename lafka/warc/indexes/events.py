@@ -30,10 +30,10 @@ class Match(Protocol):
 
 def concurrent(record: StoredRecord, match: Match) -> Iterator[StoredRecord]:
     """The other records of the event of *record*."""
-    told = {record}
+    given = {record}
     for other in _candidates(record, match):
-        if other not in told and _are_tied(record, other):
-            told.add(other)
+        if other not in given and _are_tied(record, other):
+            given.add(other)
             yield other
 
 

@@ -88,7 +88,7 @@ class LineIndex(Index):
         self._sorted: bool | None = False if self._gzip else None
         self._sure = False
         self._foreign: bool | None = None
-        self._told: set[int] = set()
+        self._noted: set[int] = set()
         self._begin()
 
     def _begin(self) -> None:
@@ -119,7 +119,7 @@ class LineIndex(Index):
             try:
                 yield from lines_of(InflatedText(FileText(self._fd)))
             except BROKEN_GZIP as error:
-                self._tell(self._size, str(error))
+                self._note_error(self._size, str(error))
         else:
             yield from lines_of(FileText(self._fd, start), start, size)
 
@@ -130,7 +130,7 @@ class LineIndex(Index):
                     raise ValueError("it is over 1 MiB")
                 entry = self.parse(line)
             except ValueError as error:
-                self._tell(offset, str(error))
+                self._note_error(offset, str(error))
             else:
                 if entry is not None:
                     yield offset, self._own(entry) if self.is_foreign else entry
@@ -140,11 +140,11 @@ class LineIndex(Index):
             return entry
         return replace(entry, key=surt(entry.url))
 
-    def _tell(self, offset: int, reason: str) -> None:
+    def _note_error(self, offset: int, reason: str) -> None:
         if self._strict:
             raise BadIndex(self._path, f"line {self._number(offset)}: {reason}", offset)
-        if offset not in self._told:
-            self._told.add(offset)
+        if offset not in self._noted:
+            self._noted.add(offset)
             self.problems.append(Problem.of("bad-line", self._path, offset, reason=reason))
 
     def _number(self, offset: int) -> int:

@@ -48,13 +48,6 @@ _CAPTURE = (
     " c.digest, c.length, c.payload_offset, c.payload_length"
 )
 _JOINED = f"SELECT {_CAPTURE}, u.url, u.key FROM captures c JOIN urls u ON u.id = c.url "  # noqa: S608
-_FEW = 3  # a request and its response stand at one time
-_ONE_URL = f"SELECT {_CAPTURE} FROM captures c WHERE c.url = ?1 AND c.time"  # noqa: S608
-_NEAREST = (
-    "SELECT *, (SELECT url FROM urls WHERE id = ?1), (SELECT key FROM urls WHERE id = ?1) FROM ("  # noqa: S608
-    f" SELECT * FROM ({_ONE_URL} >= ?2 ORDER BY c.time LIMIT {_FEW}) UNION ALL"
-    f" SELECT * FROM ({_ONE_URL} < ?2 ORDER BY c.time DESC LIMIT {_FEW}))"
-)
 _ADDED = (
     "REPLACE INTO captures (url, time, volume, offset, inner, date, type, record_id, id_hash,"
     " mime, status, digest, digest_hash, length, payload_offset, payload_length)"
@@ -215,32 +208,21 @@ class SqliteIndex(Index):
 
     def _by_url(self, query: Query, url: str) -> Iterator[Entry]:
         """The very URL first, then those that have its key."""
-        number, stored, first = hashed(url), _stored(url), _beginning(query)
-        while (rows := self._few(_NEAREST, (number, first))) and rows[0][14] != stored:
+        number, stored = hashed(url), _stored(url)
+        while (row := self._few("SELECT url FROM urls WHERE id = ?", [number])) and row != [
+            (stored,)
+        ]:
             number += 1
-        yield from self._captures(query, number, rows)
+        yield from self._of_url(query, number)
         others = self._few("SELECT id FROM urls WHERE key = ? AND url <> ?", (query.key, stored))
-        walks = [
-            self._captures(query, other, self._few(_NEAREST, (other, first))) for (other,) in others
-        ]
+        walks = [self._of_url(query, other) for (other,) in others]
         yield from heapq.merge(*walks, key=query.rank)
 
-    def _captures(self, query: Query, number: int, rows: list[Row]) -> Iterator[Entry]:
-        """The captures of one URL, nearest first; *rows* are those at hand, others are read late.
-
-        What is farther than the last row at hand on a side that has more may not be next.
-        """
-        first = _beginning(query)
-        on = sum(row[1] >= first for row in rows)
-        ends = [side[-1][1] for side in (rows[:on], rows[on:]) if len(side) == _FEW]
-        horizon = min(map(query.distance, ends), default=None)
-        near = sorted((query.distance(row[1]), row) for row in rows)
-        told = [row for distance, row in near if horizon is None or distance < horizon]
-        yield from self._ties(query, told)
-        if horizon is not None:
-            known = {row[:5] for row in told}
-            rest = self._both_ways(query, "c.url = ? AND ", (number, first))
-            yield from self._ties(query, (row for row in rest if row[:5] not in known))
+    def _of_url(self, query: Query, number: int) -> Iterator[Entry]:
+        """The captures of one URL, nearest first."""
+        return self._ties(
+            query, self._both_ways(query, "c.url = ? AND ", (number, _beginning(query)))
+        )
 
     def _both_ways(self, query: Query, where: str, values: tuple[int, ...]) -> Iterator[Row]:
         """The captures on from a time and back from it, nearest first."""

@@ -28,7 +28,7 @@ _STARTS = (END + b"WARC/1.0\r\n", END + b"WARC/1.1\r\n")
 
 
 class RecordScan:
-    """Reads records from *stream*; *report* is told code, offset and values of what is wrong.
+    """Reads records from *stream*; *report* is called with code, offset and values of a problem.
 
     *strict*: *report* raises, so nothing is searched for that would only be told to it. *refuse*
     is told offset and header of each record that is not given. *skip*: large members that tell
@@ -207,7 +207,7 @@ class RecordScan:
         behind = self._stream.read(end, 4)
         if len(behind) < 4:
             self._torn(at)
-            return None  # the member is broken, which is still to be told
+            return None  # the member is broken, which is still to be reported
         if behind != END:
             self._say("bad-trailer", at, found=_shown(behind))
         return self._record(at, header, length, 4)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from ..errors import BadWarc
-from ..format import http
+from ..errors import BadValue, BadWarc
+from ..format import dates, http
 from ..format.base import BaseRecord, body_length, message_in
 from ..format.fields import Fields
 from ..format.sources import CHUNK, Source
@@ -119,6 +120,14 @@ class StoredRecord(BaseRecord):
     def end(self) -> int:
         """The byte of the file at which the next record begins."""
         return self.offset + self.length
+
+    @property
+    def time(self) -> datetime:
+        """WARC-Date, aware, cut to microseconds; ``BadWarc`` where it is none."""
+        try:
+            return dates.parse(self.fields.first("WARC-Date"))
+        except BadValue as error:
+            raise BadWarc(self.path, str(error), self.offset) from None
 
     def block(self) -> Source:
         """The block, read as it is asked for; ``BadWarc`` or ``OSError`` where it cannot be."""

@@ -85,11 +85,11 @@ class Volume:
         self._begin, end = part or (0, None)
         self._handle = FileHandle(self.path, source, fd, end)
         self.watch: Callable[[Problem], None] | None = None
-        """Told of each problem instead of ``problems``, if set."""
+        """Called with each problem instead of ``problems``, if set."""
         self.inflate_all = False
         """Inflate members that tell their length too, as a checker does."""
         self.refused: Callable[[int, bytes], object] | None = None
-        """Told of the offset and header of each record that is not given."""
+        """Called with the offset and header of each record that is not given."""
         self._found: dict[tuple[int, int, str], Problem] = {}
         self._sniffed: Codec | bool | None = False
         self._walked: PlainStream | None = None
@@ -259,18 +259,18 @@ class Volume:
             return None
         size = self._handle.size
         if self.strict:
-            self._tell(trouble, size)
+            self._report_trouble(trouble, size)
         offset = next_member(
             self._handle.read, size, codec, trouble.offset + 1, self.scan_type.is_start
         )
         if offset is not None and trouble.code == "torn-member":
             reason = "the member goes on as another one"
             trouble = Trouble(code="bad-compression", offset=trouble.offset, reason=reason)
-        self._tell(trouble, size if offset is None else offset)
+        self._report_trouble(trouble, size if offset is None else offset)
         return offset
 
-    def _tell(self, trouble: Trouble, stop: int) -> None:
-        if trouble.code != "given-up":  # stray bytes were told of
+    def _report_trouble(self, trouble: Trouble, stop: int) -> None:
+        if trouble.code != "given-up":  # stray bytes were reported
             size = stop - trouble.offset
             self._report(trouble.code, trouble.offset, reason=trouble.reason, size=size)
 

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from ..errors import BadHttp, BadValue, BadWarc, MissingSegment
 from ..format import http
-from ..format.base import teller
+from ..format.base import problem_taker
 from ..format.digests import Digest, hashed
 from ..format.fields import Fields
 from ..format.records import Record
@@ -276,8 +276,8 @@ class SegmentedRecord:
         if strict:
             read = http.entity if decoded else http.payload
             return read(self.block(), head, to_end=to_end)
-        tell = teller(self.first, problems)
-        return http.lenient_payload(self.block(), head, tell, decoded=decoded, to_end=to_end)
+        on_problem = problem_taker(self.first, problems)
+        return http.lenient_payload(self.block(), head, on_problem, decoded=decoded, to_end=to_end)
 
     def record(self) -> Record:
         """The whole as a record to be written; its block is read from the segments then."""

@@ -203,3 +203,10 @@ def test_whatever_a_line_holds_it_is_judged(tmp_path_factory, pid, url):
         if line.outcome in ("bad-pid", "bad-url"):
             assert found
             assert found[0]
+
+
+def test_a_pid_in_other_letters_is_shown_with_the_one_that_is_archived(tmp_path: Path) -> None:
+    found = account(tmp_path, f"repec:abc:wpaper:1\t{URL}\n")
+    (note,) = found.twice.values()
+    assert note.first == [(1, f"repec:abc:wpaper:1 {URL}  as {PID}")]
+    assert not found.kinds

@@ -1,0 +1,131 @@
+"""``lafka merge``: archives of several machines made one, paper by paper."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter, deque
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lafka.cli.base import ArchiveCommand
+from lafka.errors import BadArchive, BadArgument
+from lafka.papers.archive.archives import Archive
+from lafka.papers.archive.merging import (
+    LEFT,
+    MORE,
+    NEW,
+    SAME,
+    MergedPaper,
+    forecast_papers,
+    merge_papers,
+)
+from lafka.runs.merging import merge_runs
+from lafka.runs.terminals import program
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+AT_ONCE = 64
+"""Papers that a process is given at a time."""
+
+
+class MergeCommand(ArchiveCommand):
+    writes = True
+
+    def syntax(self) -> str:
+        return "SOURCE... [--dry-run] [--jobs N]"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--dry-run", action="store_true", help="tell, and change nothing")
+        parser.add_argument("--jobs", metavar="N", default="", help="processes")
+
+    def act(self, args: list[str], opts: Namespace) -> None:
+        assert self.settings is not None
+        jobs = _jobs(opts.jobs)
+        root = Path(self.settings["LAFKA_ARCHIVE"])
+        sources = _sources(args, root, self.settings["LAFKA_COLLECTION"] or None)
+        target = _target(root, sources[0].scheme.name, dry=opts.dry_run)
+        for source in sources:
+            counts: Counter[str] = Counter()
+            for paper in _merged(source, target, jobs, dry=opts.dry_run):
+                counts[paper.result] += 1
+                if paper.problem:
+                    self._left(f"{paper.pid}: {paper.problem}")
+            for problem in merge_runs(source.root, root, dry=opts.dry_run):
+                self._left(problem)
+            verb = "would be" if opts.dry_run else "are"
+            print(
+                f"{source.root}: {counts[NEW]:,} papers {verb} new, {counts[MORE]:,} have more"
+                f" captures, {counts[SAME]:,} bring nothing, {counts[LEFT]:,} are left",
+                flush=True,
+            )
+
+    def _left(self, sentence: str) -> None:
+        print(f"{program()} merge: {sentence}", file=sys.stderr)
+        self.exitcode = 1
+
+
+def _jobs(text: str) -> int:
+    if text and (not text.isascii() or not text.isdigit() or not 0 < int(text) < 1000):
+        raise BadArgument(f"--jobs {text!r} is no number of processes")
+    return int(text) if text else os.cpu_count() or 1
+
+
+def _sources(args: list[str], target: Path, collection: str | None) -> list[Archive]:
+    """The archives to merge; ``BadArgument``, ``BadArchive`` where one of them cannot be."""
+    if not args:
+        raise BadArgument("say which archives to merge: their folders are missing")
+    there = Archive(target, collection) if (target / "lafka.json").exists() else None
+    sources = [Archive(arg, collection or (there.scheme.name if there else None)) for arg in args]
+    for source in sources:
+        one, other = source.root.resolve(), target.resolve()
+        if one == other:
+            raise BadArgument(f"{source.root} is the archive that is merged into")
+        if one in other.parents or other in one.parents:
+            raise BadArgument(f"{source.root} and {target} lie one in the other")
+        if source.scheme is not sources[0].scheme:
+            raise BadArchive(
+                f"{source.root} is of {source.scheme.name}, {sources[0].root} of"
+                f" {sources[0].scheme.name}: archives of two collections are not merged"
+            )
+    return sources
+
+
+def _target(root: Path, collection: str, *, dry: bool) -> Archive | None:
+    """The archive at *root*, made where there is none; None where it stays unmade."""
+    if dry and not (root / "warc").is_dir():
+        return None
+    return Archive(root, collection) if dry else Archive.create(root, collection)
+
+
+def _merged(
+    source: Archive, target: Archive | None, jobs: int, *, dry: bool
+) -> Iterator[MergedPaper]:
+    lost: list[Path] = []
+    coming = source.warcs(lost.append)
+    some = iter(lambda: [*islice(coming, AT_ONCE)], [])
+    work = partial(_merge_some, source, target, dry)
+    if jobs == 1:
+        yield from chain.from_iterable(map(work, some))
+    else:
+        with ProcessPoolExecutor(jobs) as pool:
+            coming_back = deque(pool.submit(work, part) for part in islice(some, 2 * jobs))
+            while coming_back:
+                yield from coming_back.popleft().result()
+                coming_back.extend(pool.submit(work, part) for part in islice(some, 1))
+    for link in lost:
+        yield MergedPaper(pid=str(link), result=LEFT, problem="a link that leads nowhere")
+
+
+def _merge_some(
+    source: Archive, target: Archive | None, dry: bool, warcs: list[Path]
+) -> list[MergedPaper]:
+    if target is None:
+        return [MergedPaper(pid=str(source.pid_at(warc)), result=NEW) for warc in warcs]
+    return [*(forecast_papers if dry else merge_papers)(source, target, warcs)]

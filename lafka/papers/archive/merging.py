@@ -1,0 +1,304 @@
+"""One archive out of several: the papers of a source are taken into a target.
+
+A source is read without locks up to what its suwafs commit, and never written to, so its crawl may
+be going on. What is taken is read back by its digests before it is committed. Records that are
+there are passed over, so that a merge may be killed at any moment and given again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lafka.errors import BadSuwaf, BadWarc, LafkaError, NotHeld, StorageTrouble
+from lafka.keeping.contents import NO_CHAIN, chained
+from lafka.keeping.groups import OriginalRecord, RecordGroup
+from lafka.papers.archive.archives import Archive
+from lafka.papers.archive.contents import HeldPayload, PaperScanner
+from lafka.papers.archive.paperwarc import OF_THE_VISIT, PaperWarc
+from lafka.papers.archive.suwafs import Suwaf
+from lafka.pids import Pid
+from lafka.storage.steps import done
+from lafka.warc.errors import WarcError
+from lafka.warc.format import dates, http
+from lafka.warc.format.records import Record, named_urn
+from lafka.warc.reading.stored import StoredRecord
+from lafka.warc.writing.copying import Files
+
+NEW, MORE, SAME, LEFT = "new", "more", "same", "left"
+"""Results of a paper: it was not here; it brought captures; nothing; it is damaged and was left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergedPaper:
+    """The result of one paper: NEW, MORE, SAME or LEFT, and why it was left."""
+
+    pid: str
+    result: str
+    problem: str = ""
+
+
+def merge_papers(source: Archive, target: Archive, warcs: Iterable[Path]) -> Iterator[MergedPaper]:
+    """Take the papers of *source* whose paper WARCs are at *warcs* into *target*, one by one.
+
+    A paper that is damaged in either of them is left as it is. ``StorageTrouble``.
+    """
+    for warc in warcs:
+        name = warc.relative_to(source.root / "warc").as_posix()
+        try:
+            pid = source.pid_at(warc)
+            name = str(pid)
+            yield MergedPaper(pid=name, result=_merge(source, target, pid))
+        except StorageTrouble:
+            raise
+        except (LafkaError, WarcError) as error:
+            yield MergedPaper(pid=name, result=LEFT, problem=str(error))
+        except OSError as error:
+            raise StorageTrouble(error.filename or warc, error) from error
+
+
+def forecast_papers(
+    source: Archive, target: Archive, warcs: Iterable[Path]
+) -> Iterator[MergedPaper]:
+    """Yield what :func:`merge_papers` would do, and change nothing; digests are not looked at."""
+    for warc in warcs:
+        name = warc.relative_to(source.root / "warc").as_posix()
+        try:
+            pid = source.pid_at(warc)
+            theirs, ours = _suwaf(source, pid), Suwaf.load(target.suwaf_path(pid), pid)
+            if ours is None:
+                result = NEW
+            elif _is_same(ours, theirs):
+                result = SAME
+            else:
+                lacking = {*_infos(warc, theirs)} - {*_infos(target.warc_path(pid), ours)}
+                result = MORE if lacking else SAME
+            yield MergedPaper(pid=str(pid), result=result)
+        except (LafkaError, WarcError) as error:
+            yield MergedPaper(pid=name, result=LEFT, problem=str(error))
+
+
+def _infos(warc: Path, suwaf: Suwaf) -> Iterator[str]:
+    with Files() as files:
+        volume = files.volume(warc)
+        yield from (record.id for record in _committed(volume, suwaf) if record.type == "warcinfo")
+
+
+def _suwaf(archive: Archive, pid: Pid) -> Suwaf:
+    """The suwaf of a source's paper; ``BadSuwaf``, ``NotHeld``."""
+    suwaf = Suwaf.load(archive.suwaf_path(pid), pid)
+    if suwaf is None:
+        raise NotHeld(f"{archive.warc_path(pid)}: it has no suwaf; recover or rebuild it there")
+    return suwaf
+
+
+def _is_same(ours: Suwaf, theirs: Suwaf) -> bool:
+    return bool(ours.chain) and (ours.end, ours.chain) == (theirs.end, theirs.chain)
+
+
+def _merge(source: Archive, target: Archive, pid: Pid) -> str:
+    theirs = _suwaf(source, pid)
+    ours = Suwaf.load(target.suwaf_path(pid), pid)
+    if ours and _is_same(ours, theirs) and not {*ours.open} - {*theirs.open}:
+        return SAME
+    with Files() as files, target.paper(pid, recover=False) as paper:
+        volume = files.volume(source.warc_path(pid))
+        theirs.check_length(volume.path, volume.size)
+        _drop_own_tail(paper, volume.fd)
+        done(paper.recovering())
+        before = paper.suwaf.copy()
+        records = [*_committed(volume, theirs)]
+        is_longer = _goes_on(paper, theirs, records, volume.path)
+        group = RecordGroup(paper.contents, files)
+        if is_longer:
+            for record in records:
+                if record.offset >= paper.contents.end:
+                    group.copy(record)
+        else:
+            CaptureMerge(paper, group, records).plan()
+        if group.pieces:
+            done(paper.copying(group))
+            if is_longer and paper.suwaf.futlis != theirs.futlis:
+                paper.cut_off(before.end)
+                raise BadSuwaf(source.suwaf_path(pid), "not what its WARC says")
+        paper.suwaf.open = _open(before, theirs, is_longer=is_longer and bool(group.pieces))
+        if group.pieces or paper.suwaf.open != before.open:
+            done(paper.committing())
+    return (MORE if before.end else NEW) if group.pieces else SAME
+
+
+def _drop_own_tail(paper: PaperWarc, fd: int) -> None:
+    """Cut off what a killed merge has left behind the end: bytes that the source has there too."""
+    paper.load_summary()
+    place = end = paper.committed_end
+    while piece := os.pread(paper.lock.fd, 1 << 20, place):
+        if piece != os.pread(fd, len(piece), place):
+            return
+        place += len(piece)
+    if place > end:
+        paper.cut_off(end)
+
+
+def _committed(volume: Iterable[StoredRecord], suwaf: Suwaf) -> Iterator[StoredRecord]:
+    """The records up to the end that *suwaf* knows."""
+    if not suwaf.end:
+        return
+    for record in volume:
+        yield record
+        if record.end >= suwaf.end:  # what a writer appends behind it just now is not looked at
+            return
+
+
+def _goes_on(paper: PaperWarc, theirs: Suwaf, records: Sequence[StoredRecord], warc: Path) -> bool:
+    """Return whether the source's WARC begins as the paper's does, from byte to byte.
+
+    ``BadWarc`` where its headers are not those that its suwaf *theirs* was made of.
+    """
+    known, chain = paper.contents, NO_CHAIN
+    is_longer = False
+    for record in records:
+        is_longer = is_longer or (record.offset, chain) == (known.end, known.chain)
+        chain = chained(chain, record.header)
+    if theirs.chain and theirs.chain != "sha256:" + chain.hex():
+        raise BadWarc(warc, "its record headers are not as they were")
+    return is_longer
+
+
+def _open(ours: Suwaf, theirs: Suwaf, *, is_longer: bool) -> tuple[str, ...]:
+    """Return the futlis that stay to be asked again: of one paper, as two archives have it.
+
+    A futli is closed by a later fut of it in the other archive. Of one and the same WARC it is
+    closed where either of them says so.
+    """
+    if is_longer:
+        return theirs.open
+    if _is_same(ours, theirs):
+        return tuple(futli for futli in ours.open if futli in theirs.open)
+    both = dict.fromkeys((*ours.open, *theirs.open))
+    return tuple(
+        futli
+        for futli in both
+        if not (futli not in ours.open and _is_later(ours, theirs, futli))
+        and not (futli not in theirs.open and _is_later(theirs, ours, futli))
+    )
+
+
+def _is_later(one: Suwaf, other: Suwaf, futli: str) -> bool:
+    last = [max((key[:-1] for key in of.futlis.get(futli, {})), default="") for of in (one, other)]
+    return last[0] > last[1]
+
+
+class CaptureMerge:
+    """The plan of what a paper lacks of the committed *records* of another archive's WARC.
+
+    What a crawl would do with these captures is done: a payload that is held becomes a revisit, by
+    the id that is derived from its response; a revisit names the record that holds its payload
+    here.
+    """
+
+    def __init__(
+        self, paper: PaperWarc, group: RecordGroup, records: Sequence[StoredRecord]
+    ) -> None:
+        self._group = group
+        self._records = records
+        contents = paper.contents
+        self._held = {
+            digest: _original(held)
+            for payloads in (contents.payloads, contents.futs)
+            for digest, held in payloads.items()
+        }
+        self._digests = _digests_of(records)
+
+    def plan(self) -> None:
+        """Plan every record that the paper lacks; ``BadWarc`` for a payload that is nowhere."""
+        for record in self._records:
+            if self._group.holds(record.id):
+                continue
+            if record.type in ("response", "resource"):
+                self._add_answer(record)
+            elif record.type == "revisit":
+                self._add_revisit(record)
+            elif record.type == "conversion":
+                self._add_conversion(record)
+            elif record.type == "metadata":
+                self._add_metadata(record)
+            else:
+                self._group.copy(record)
+
+    def _add_answer(self, record: StoredRecord) -> None:
+        if self._group.holds_answer(record):
+            return
+        digest = self._digests.get(record.id)
+        original = self._held.get(digest or "")
+        if digest is None or original is None:
+            self._group.copy(record)
+            if digest:
+                self._held[digest] = _named(record)
+            return
+        head = http.head(record.block()).end if record.type == "response" else 0
+        self._group.add_revisit(
+            record, original, digest=digest, head_length=head, visit_fields=OF_THE_VISIT
+        )
+
+    def _add_conversion(self, record: StoredRecord) -> None:
+        """Plan a conversion of a response that is held; else its payload is held already."""
+        if self._group.holds(record.fields.first("WARC-Refers-To")):
+            self._group.copy(record)
+            self._held[record.fields.first("WARC-Block-Digest")] = _named(record)
+
+    def _add_revisit(self, record: StoredRecord) -> None:
+        original = self._held.get(record.fields.first("WARC-Payload-Digest"))
+        if original is None:
+            raise BadWarc(record.path, "a revisit of a payload that no record holds", record.offset)
+        self._refer(record, {
+            "WARC-Refers-To": original.record_id,
+            "WARC-Refers-To-Target-URI": original.url,
+            "WARC-Refers-To-Date": original.date,
+        })  # fmt: skip
+
+    def _add_metadata(self, record: StoredRecord) -> None:
+        answer = record.fields.first("WARC-Refers-To")
+        if not self._group.holds(answer):
+            answer = named_urn(f"{answer} revisit")
+        self._refer(record, {"WARC-Refers-To": answer})
+
+    def _refer(self, record: StoredRecord, names: dict[str, str]) -> None:
+        """Plan *record* as it stands where it refers to these, else with its fields changed."""
+        if all(record.fields.first(name) == value for name, value in names.items()):
+            self._group.copy(record)
+            return
+        fields = record.fields.copy()
+        for name, value in names.items():
+            fields.set(name, value)
+        block = record.block()
+        self._group.add(Record(fields=fields, block=block.read(0, block.size)))
+
+
+def _original(held: HeldPayload) -> OriginalRecord:
+    return OriginalRecord(record_id=held.record_id, url=held.url, date=dates.to_text(held.date))
+
+
+def _named(record: StoredRecord) -> OriginalRecord:
+    return OriginalRecord(
+        record_id=record.id, url=record.url, date=record.fields.first("WARC-Date")
+    )
+
+
+def _digests_of(records: Sequence[StoredRecord]) -> dict[str, str]:
+    """Record id -> digest of the payload that it brought into the WARC."""
+    if not records:
+        return {}
+    with Files() as files:
+        volume = files.volume(records[0].path)
+        scanner = PaperScanner(volume.fd, volume.path, trusted_to=records[-1].end)
+        for record in records:
+            scanner.take(record)
+    contents = scanner.contents
+    found = {held.record_id: digest for digest, held in contents.payloads.items()}
+    found |= {held.record_id: digest for digest, held in contents.futs.items()}
+    for record in records:
+        if record.type == "conversion":
+            found[record.fields.first("WARC-Refers-To")] = record.fields.first("WARC-Block-Digest")
+    return found

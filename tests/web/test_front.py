@@ -1,0 +1,172 @@
+"""A reader's front: papers are found by what is known of them, pages say what became of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from html.parser import HTMLParser
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from lafka.warc.errors import BadWarc
+from tests.stores import START, Store, pdf
+from tests.web.served import Served, serving
+
+TITLED, JAPANESE, LATER, GONE = (f"RePEc:{name}" for name in (
+    "ttl:wpaper:1", "ttl:journl:v:1:y:1994", "oth:wpaper:2", "oth:wpaper:gone"
+))  # fmt: skip
+LINK = "http://www.y.example:8080/papers/1.pdf"
+
+
+def splap(title: str, *authors: str) -> bytes:
+    metas = "".join(f'<meta name="citation_author" content="{one}">' for one in authors)
+    return f'<html><head><meta name="citation_title" content="{title}">{metas}</head>'.encode()
+
+
+@pytest.fixture(scope="module")
+def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("front")
+    store = Store(folder / "archive")
+    told = {
+        TITLED: splap("Wages &amp; &lt;b&gt;work&lt;/b&gt; in Zürich", "Ada One", "Bo Two"),
+        JAPANESE: splap("日本経済の研究", "山田太郎"),
+        LATER: splap("Work alone \u202e"),
+    }
+    for number, (pid, page) in enumerate(told.items()):
+        found = store.splap(page, pid=pid, futli=f"http://x.example/{number}")
+        store.put(found, store.found(found, f"http://x.example/{number}.pdf", pdf(number)))
+    again = {"pid": TITLED, "futli": LINK}
+    for day in range(3):
+        body = pdf(f"day {day // 2}")
+        store.put(store.fut(body, at=START + timedelta(days=day), **again))
+    store.put(store.fut(pdf("gone"), pid=GONE, futli="http://z.example/gone.pdf"))
+    with serving(store, folder / "withheld") as served:
+        store.warc(GONE).rename(folder / "taken away")
+        yield served
+
+
+@pytest.fixture
+def client(front: Served) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=front.pages) as made:
+        yield made
+
+
+class Links(HTMLParser):
+    """The pids of the papers that a page lists."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.papers: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = dict(attrs)
+        if tag == "a" and told.get("class") == "title":
+            self.papers.append(str(told["href"]).replace("%3A", ":").removeprefix("/papers/"))
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("zurich wages", [TITLED]), ("work", [LATER, TITLED]), ("Ada", [TITLED]),
+        ("経済", [JAPANESE]), ("太郎", [JAPANESE]), (TITLED, [TITLED]), ("repec:TTL:", None),
+        (LINK, [TITLED]), ("y.example:8080/papers/1.pdf", [TITLED]),
+        ("https://y.example:8080/papers/", [TITLED]), ("y.example", [TITLED]),
+        ("www.y.example", [TITLED]), ("z.example", [GONE]), ("nobody", []),
+    ],
+)  # fmt: skip
+def test_a_paper_is_found_by(client: httpx.Client, query: str, found: list[str] | None) -> None:
+    answer = client.get("/search", params={"q": query})
+    assert answer.status_code == 200
+    papers = Links(answer.text).papers
+    assert papers == found if found is not None else sorted(papers) == [JAPANESE, TITLED]
+    count = len(papers)
+    assert (f"{count} paper{'' if count == 1 else 's'}, " in answer.text) is bool(papers)
+
+
+def test_words_are_marked_and_nothing_foreign_is_markup(client: httpx.Client) -> None:
+    text = client.get("/search", params={"q": "work zu"}).text
+    assert "&lt;b&gt;<mark>work</mark>&lt;/b&gt;" in text
+    assert "<mark>Zürich</mark>" in text
+    page = client.get("/search", params={"q": "a\x00\x1b\u202eb"}).text
+    assert not set(page) & set("\x00\x1b\u202e")
+    assert 'value="ab"' in page
+
+
+def test_what_is_found_is_narrowed_by_links(client: httpx.Client) -> None:
+    text = client.get("/search?q=work").text
+    shown = r'href="(/search\?q=work&amp;[^"]+)">[^<]*</a> <span class="quiet">([0-9]+)<'
+    facets = dict(re.findall(shown, text))
+    assert "/search?q=work&amp;archive=oth" in facets
+    for url, count in facets.items():
+        assert len(Links(client.get(url.replace("&amp;", "&")).text).papers) == int(count)
+    narrowed = client.get("/search?q=work&archive=oth").text
+    assert 'name="archive" value="oth"' in narrowed
+    assert 'href="/search?q=work"' in narrowed
+
+
+def test_archives_series_years_and_the_newest_are_browsed(client: httpx.Client) -> None:
+    assert 'href="/archives/ttl"' in client.get("/archives").text
+    assert 'href="/archives/ttl/wpaper"' in client.get("/archives/ttl").text
+    assert Links(client.get("/archives/ttl/wpaper").text).papers == [TITLED]
+    assert 'href="/search?year=1994"' in client.get("/years").text
+    assert Links(client.get("/search?year=1994").text).papers == [JAPANESE]
+    assert Links(client.get("/search").text).papers[0] == TITLED
+    for missing in ("/archives/none", "/archives/ttl/none"):
+        assert client.get(missing).status_code == 404
+
+
+def test_a_paper_tells_its_life(client: httpx.Client, front: Served) -> None:
+    page = client.get(f"/papers/{quote(TITLED, safe='')}")
+    assert page.text.count('class="k-first"') == 2
+    assert page.text.count('class="k-same"') == 1
+    assert page.text.count('class="k-changed"') == 1
+    names = [link["rel"] for link in page.links.values()]
+    assert names.count("cite-as") == names.count("describedby") == names.count("type") == 1
+    for name, content in {
+        "citation_title": "Wages &amp; &lt;b&gt;work&lt;/b&gt; in Zürich",
+        "citation_author": "Ada One",
+        "citation_pdf_url": f"{front.bytes}/futs/{quote(TITLED, safe='')}",
+    }.items():  # fmt: skip
+        assert f'<meta name="{name}" content="{content}">' in page.text
+    assert 'itemtype="https://schema.org/ScholarlyArticle"' in page.text
+    for rel in ("cite-as", "describedby", "item"):
+        assert httpx.get(page.links[rel]["url"]).status_code == 200
+    told = client.get(f"/api/v1/papers/{quote(TITLED, safe='')}").json()
+    assert told["authors"] == "Ada One; Bo Two"
+    assert len(told["timeline"]) == 4
+
+
+def test_a_paper_lives_without_its_warc(client: httpx.Client, front: Served) -> None:
+    page = client.get(f"/papers/{quote(GONE, safe='')}")
+    assert page.status_code == 200
+    assert "Its WARC is missing or damaged here" in page.text
+    assert str(front.store.root) not in page.text
+    answer = httpx.get(f"{front.bytes}/futs/{quote(GONE, safe='')}")
+    assert answer.status_code == 404
+    assert str(front.store.root) not in answer.text
+
+
+def test_no_sentence_says_where_the_archive_lies(front: Served) -> None:
+    warc = front.store.warc(LATER)
+    data = warc.read_bytes()
+    warc.write_bytes(data[:100])
+    try:
+        answer = httpx.get(f"{front.bytes}/futs/{quote(LATER, safe='')}")
+    finally:
+        warc.write_bytes(data)
+    assert answer.status_code == 503
+    assert str(front.store.root) in str(BadWarc(warc, "x"))
+    assert str(front.store.root) not in answer.text
+
+
+def test_the_first_page_says_what_is_here(client: httpx.Client) -> None:
+    text = client.get("/").text
+    assert re.search(r"holds [\d,]+ full texts of 4 papers", text)
+    assert "<svg" in text
+    told = client.get("/api/v1/summary").json()
+    assert (told["papers"], told["papers_with_title"]) == (4, 3)
+    assert sum(papers for _, papers, _ in told["archives"]) == 4
