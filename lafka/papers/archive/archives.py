@@ -316,9 +316,10 @@ class Archive:
 
     def paper(self, pid: Pid, *, recover: bool = True) -> AbstractContextManager[PaperWarc]:
         """The paper's WARC, locked for writing: ``paperwarc.locked``."""
-        return parts.paperwarc.locked(self._files(pid), recover=recover)
+        return parts.paperwarc.locked(self.paper_files(pid), recover=recover)
 
-    def _files(self, pid: Pid) -> PaperFiles:
+    def paper_files(self, pid: Pid) -> PaperFiles:
+        """The paths of a paper's files, and what is known of papers."""
         return parts.paperwarc.PaperFiles(
             warc=self.warc_path(pid),
             suwaf=self.suwaf_path(pid),
@@ -329,7 +330,7 @@ class Archive:
 
     def storing(self, pid: Pid, trails: Sequence[TrailRecord]) -> Steps[list[Stored]]:
         """Store what *trails* of *pid* left: ``paperwarc.storing``."""
-        return parts.paperwarc.storing(self._files(pid), trails)
+        return parts.paperwarc.storing(self.paper_files(pid), trails)
 
     def close(self, futli: Futli) -> None:
         """Note that a trail of *futli* ended with nothing to store: it is not open any longer.

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from lafka.errors import BadSuwaf, BadWarc, LafkaError, NotHeld, StorageTrouble
@@ -17,16 +19,19 @@ from lafka.keeping.contents import NO_CHAIN, chained
 from lafka.keeping.groups import OriginalRecord, RecordGroup
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.contents import HeldPayload, PaperScanner
-from lafka.papers.archive.paperwarc import OF_THE_VISIT, PaperWarc
+from lafka.papers.archive.paperwarc import OF_THE_VISIT, PaperWarc, working
 from lafka.papers.archive.suwafs import Suwaf
 from lafka.pids import Pid
-from lafka.storage.steps import done
+from lafka.storage.keeper import Commit, all_done
+from lafka.storage.steps import Steps
 from lafka.warc.errors import WarcError
 from lafka.warc.format import dates, http
 from lafka.warc.format.records import Record, named_urn
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.writing.copying import Files
 
+AT_ONCE = 64
+"""Papers that are stored side by side before the next ones are."""
 NEW, MORE, SAME, LEFT = "new", "more", "same", "left"
 """Results of a paper: it was not here; it brought captures; nothing; it is damaged and was left."""
 
@@ -45,18 +50,48 @@ def merge_papers(source: Archive, target: Archive, warcs: Iterable[Path]) -> Ite
 
     A paper that is damaged in either of them is left as it is. ``StorageTrouble``.
     """
-    for warc in warcs:
-        name = warc.relative_to(source.root / "warc").as_posix()
-        try:
-            pid = source.pid_at(warc)
-            name = str(pid)
-            yield MergedPaper(pid=name, result=_merge(source, target, pid))
-        except StorageTrouble:
-            raise
-        except (LafkaError, WarcError) as error:
-            yield MergedPaper(pid=name, result=LEFT, problem=str(error))
-        except OSError as error:
-            raise StorageTrouble(error.filename or warc, error) from error
+    coming = iter(warcs)
+    while some := [*islice(coming, AT_ONCE)]:
+        commits = [_commit(source, target, warc) for warc in some]
+        all_done([commit for commit in commits if isinstance(commit, Commit)])
+        for commit in commits:
+            if isinstance(commit, MergedPaper):
+                yield commit
+            elif commit.error:
+                raise commit.error
+            else:
+                assert commit.result
+                yield commit.result
+
+
+def _commit(source: Archive, target: Archive, warc: Path) -> Commit[MergedPaper] | MergedPaper:
+    """Return what is to be done for the paper at *warc*, or what came of it without a commit."""
+    name = warc.relative_to(source.root / "warc").as_posix()
+    try:
+        pid = source.pid_at(warc)
+        name = str(pid)
+        theirs, ours = _suwaf(source, pid), Suwaf.load(target.suwaf_path(pid), pid)
+    except (LafkaError, WarcError) as error:
+        return MergedPaper(pid=name, result=LEFT, problem=str(error))
+    if ours and _is_same(ours, theirs) and not {*ours.open} - {*theirs.open}:
+        return MergedPaper(pid=name, result=SAME)
+
+    def merging(suwafs: Sequence[Suwaf]) -> Steps[list[MergedPaper]]:
+        return (yield from _merging(source, target, suwafs[0]))
+
+    return Commit(key=pid.path, make_steps=merging, argument=theirs)
+
+
+def _merging(source: Archive, target: Archive, theirs: Suwaf) -> Steps[list[MergedPaper]]:
+    name, warc = str(theirs.pid), source.warc_path(theirs.pid)
+    work = partial(_merged, theirs, source, warc)
+    try:
+        result = yield from working(target.paper_files(theirs.pid), work)
+    except StorageTrouble:
+        raise
+    except (LafkaError, WarcError) as error:
+        return [MergedPaper(pid=name, result=LEFT, problem=str(error))]
+    return [MergedPaper(pid=name, result=result)]
 
 
 def forecast_papers(
@@ -98,16 +133,14 @@ def _is_same(ours: Suwaf, theirs: Suwaf) -> bool:
     return bool(ours.chain) and (ours.end, ours.chain) == (theirs.end, theirs.chain)
 
 
-def _merge(source: Archive, target: Archive, pid: Pid) -> str:
-    theirs = _suwaf(source, pid)
-    ours = Suwaf.load(target.suwaf_path(pid), pid)
-    if ours and _is_same(ours, theirs) and not {*ours.open} - {*theirs.open}:
-        return SAME
-    with Files() as files, target.paper(pid, recover=False) as paper:
-        volume = files.volume(source.warc_path(pid))
+def _merged(theirs: Suwaf, source: Archive, warc: Path, paper: PaperWarc) -> Steps[str]:
+    """Take what the *source* committed of a paper, by its suwaf *theirs*, into *paper*."""
+    with Files() as files:
+        volume = files.volume(warc)
         theirs.check_length(volume.path, volume.size)
         _drop_own_tail(paper, volume.fd)
-        done(paper.recovering())
+        yield from paper.recovering()
+        yield from paper.reading_contents()
         before = paper.suwaf.copy()
         records = [*_committed(volume, theirs)]
         is_longer = _goes_on(paper, theirs, records, volume.path)
@@ -119,13 +152,13 @@ def _merge(source: Archive, target: Archive, pid: Pid) -> str:
         else:
             CaptureMerge(paper, group, records).plan()
         if group.pieces:
-            done(paper.copying(group))
+            yield from paper.copying(group)
             if is_longer and paper.suwaf.futlis != theirs.futlis:
                 paper.cut_off(before.end)
-                raise BadSuwaf(source.suwaf_path(pid), "not what its WARC says")
+                raise BadSuwaf(source.suwaf_path(theirs.pid), "not what its WARC says")
         paper.suwaf.open = _open(before, theirs, is_longer=is_longer and bool(group.pieces))
         if group.pieces or paper.suwaf.open != before.open:
-            done(paper.committing())
+            yield from paper.committing()
     return (MORE if before.end else NEW) if group.pieces else SAME
 
 

@@ -7,12 +7,13 @@ Papers can be stored side by side, each in its own order (:func:`storing`), or o
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
 from lafka.capture.rawlog import CONNECTION, PULLED
 from lafka.errors import BadPid, BadWarc, KeeperError, StorageTrouble
@@ -39,6 +40,8 @@ from lafka.warc.format import dates
 from lafka.warc.format.fields import one_line
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.writing.copying import Files
+
+T = TypeVar("T")
 
 # Header fields of a response that hold for its revisit record too.
 OF_THE_VISIT = ("WARC-Warcinfo-ID", "WARC-Concurrent-To", *CONNECTION, *PULLED)
@@ -371,12 +374,23 @@ def _storing(files: PaperFiles, trails: Sequence[TrailRecord]) -> Steps[list[lis
         suwaf = files.cache.suwaf(files.suwaf, files.pid)
         if not (suwaf and any(trail.closes in suwaf.open for trail in trails)):
             return [[] for _ in trails]
+
+    def append(paper: PaperWarc) -> Steps[list[list[StoredCapture]]]:
+        yield from paper.recovering()
+        return (yield from paper.appending(trails))
+
+    return (yield from working(files, append))
+
+
+def working(files: PaperFiles, work: Callable[[PaperWarc], Steps[T]]) -> Steps[T]:
+    """Do *work* on the paper of *files* while it is locked; what is raised forgets the paper.
+
+    ``StorageTrouble`` for any ``OSError``.
+    """
     try:
         lock = yield from locking(files.warc)
         try:
-            paper = files.paper(lock)
-            yield from paper.recovering()
-            return (yield from paper.appending(trails))
+            return (yield from work(files.paper(lock)))
         except BaseException:
             files.cache.forget(files.pid)
             raise
