@@ -26,7 +26,7 @@ STEPS = {"DataSync", "FileSync", "FolderSync", "FileLock"}
 PRIMITIVES = {("os", "fsync"), ("os", "fdatasync"), ("fcntl", "flock"),
               *(("", step) for step in STEPS)}  # fmt: skip
 LOCKS = {"flock", "FileLock", "tried"}
-HOMES = {"drafts", "locks"}
+HOMES = {"drafts", "locks", "steps"}
 """Names of the modules by which the others write and lock."""
 WINGS = {"archec", "filesets", "index"}
 """Rooms with stores of their own; those of archec have scenarios of their own."""
@@ -153,13 +153,16 @@ def _leads_to(source: _Source, call: ast.Call, home: _Source, function: Function
 def _from_outside(
     sources: Sequence[_Source], home: _Source, function: Function | None, seen: set[str]
 ) -> Iterator[Site]:
-    """The calls of modules that are no homes by which *function* of *home* comes to be called."""
+    """The calls of modules that are no homes by which *function* of *home* comes to be called.
+
+    A step that locks is a site where it is made, not where it is done.
+    """
     if function is None or (key := f"{home.name}.{function.name}") in seen:
         return
     seen.add(key)
     for source in sources:
         for call, caller in source.calls_of(home.name, function.name):
-            if _leads_to(source, call, home, function):
+            if _leads_to(source, call, home, function) and source.name != "steps":
                 if source.name in HOMES:
                     yield from _from_outside(sources, source, caller, seen)
                 else:
