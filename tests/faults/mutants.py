@@ -26,7 +26,7 @@ STEPS = {"DataSync", "FileSync", "FolderSync", "FileLock"}
 PRIMITIVES = {("os", "fsync"), ("os", "fdatasync"), ("fcntl", "flock"),
               *(("", step) for step in STEPS)}  # fmt: skip
 LOCKS = {"flock", "FileLock", "tried"}
-HOMES = {"drafts", "locks", "steps"}
+HOMES = {"drafts", "locks"}
 """Names of the modules by which the others write and lock."""
 WINGS = {"archec", "filesets", "index"}
 """Rooms with stores of their own; those of archec have scenarios of their own."""
@@ -203,7 +203,7 @@ def _sites() -> tuple[Site, ...]:
             if not syncs or function in functions or source.is_library:
                 continue
             site = source.site(call)
-            if source.name in HOMES:
+            if source.name in HOMES or (function and function.name == "lock"):
                 # One that nobody is seen to call stays in the list: no scenario reaches it.
                 outside = list(_from_outside(sources, source, function, set())) or [None]
                 found += (replace(site, by=by) for by in outside)
