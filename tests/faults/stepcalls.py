@@ -31,7 +31,8 @@ class Steps:
             maker.__init__ = self._noting(maker.__init__)  # type: ignore[misc]
         for doer in _DOERS:
             doer.do = self._doing(doer.do)  # type: ignore[method-assign]
-        steps.FileLock._flock = self._in_the_name_of(steps.FileLock._flock)  # type: ignore[method-assign]
+        for name in ("do", "tried"):
+            setattr(steps.FileLock, name, self._in_the_name_of(getattr(steps.FileLock, name)))
         steps.FolderSync.key = property(self._key)  # type: ignore[assignment]
 
     def _noting(self, make: Callable[..., None]) -> Callable[..., None]:
