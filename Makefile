@@ -3,8 +3,10 @@
 # make test-all  runs all tests: those that need a server, the long forms of faults, more examples
 # make test-beyond  runs what test-all has beyond test
 # make warc-wheel  builds the WARC library alone into dist/, and runs its tests against it
+# make docs   builds the site over docs/ into build/site, with a search and an API reference
 # make services  installs the servers that some tests start; without them these are skipped
 # make faults kills crawls by the thousand; FAULTS="--phases kills --kills 100" for less
+# make mutants  changes modules that matter, and tells what tests do not notice; MUTANTS="--count 40"
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -12,17 +14,22 @@ TESTS ?=
 # One more than there are cores: of a test that crawls, a third is waiting.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 FAULTS ?= --write
+MUTANTS ?=
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 COMPILED = $(VENV)/.compiled
 TESTED = $(VENV)/.tested
+DOCUMENTED = $(VENV)/.documented
 PIP = $(BIN)/python -m pip --disable-pip-version-check install --quiet --retries 8 --timeout 30
 
-.PHONY: demo test test-all test-beyond warc-wheel services coverage lint types check format \
-	benchmarks faults clean
+.PHONY: demo docs test test-all test-beyond warc-wheel services coverage lint types check format \
+	benchmarks faults mutants clean
 
 demo: $(COMPILED)
 	$(BIN)/lafka demo
+
+docs: $(DOCUMENTED)
+	$(BIN)/python -m mkdocs build --strict --quiet
 
 test: $(TESTED) $(COMPILED)
 	$(BIN)/python -m pytest -n $(WORKERS) $(TESTS)
@@ -62,6 +69,9 @@ benchmarks: $(TESTED) $(COMPILED)
 faults: $(TESTED)
 	$(BIN)/python -m tests.faults.long $(FAULTS)
 
+mutants: $(TESTED)
+	$(BIN)/python -m tests.faults.mutations $(MUTANTS)
+
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .coverage* htmlcov build dist *.egg-info
 
@@ -80,4 +90,8 @@ $(COMPILED): $(READY) $(shell find lafka -name '*.py')
 
 $(TESTED): requirements-test.txt $(READY)
 	$(PIP) -r requirements-test.txt || { sleep 10; $(PIP) -r requirements-test.txt; }
+	@touch $@
+
+$(DOCUMENTED): requirements-docs.txt $(READY)
+	$(PIP) -r requirements-docs.txt || { sleep 10; $(PIP) -r requirements-docs.txt; }
 	@touch $@

@@ -1,3 +1,3 @@
 """Lafka archives the full texts of scholarly papers."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

@@ -6,6 +6,7 @@ for a terminal: control characters of foreign text are shown as escapes.
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,11 @@ from lafka.warc.errors import DamagedFile
 from lafka.warc.errors import TornWarc as TornWarc
 from lafka.warc.errors import WarcError as WarcError
 from lafka.warc.errors import printable as printable
+
+try:
+    import resource
+except ImportError:  # Windows, where an archive can be read
+    resource = None  # type: ignore[assignment]
 
 KeeperError = DamagedFile
 """Something stored is not as it was left: the keeper of the archive has to look."""
@@ -77,6 +83,23 @@ class StorageTrouble(OperatorError):
 
 class MachineTrouble(StorageTrouble):
     """The machine refused what a crawl needs, as a child process: no site is to blame for it."""
+
+
+def machine_trouble(error: BaseException, what: str = "this process") -> MachineTrouble | None:
+    """Return the refusal of memory or a thread that *error* is; None where it is another error."""
+    if isinstance(error, MemoryError):
+        return MachineTrouble(what, OSError(errno.ENOMEM, "Cannot allocate memory"))
+    if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
+        number = errno.ENOMEM if memory_is_bound() else errno.EAGAIN
+        return MachineTrouble(what, OSError(number, str(error)))
+    return None
+
+
+def memory_is_bound() -> bool:
+    """Return whether the addresses of this process are limited, as by ``ulimit -v``."""
+    if resource is None:
+        return False
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 class NoLocks(OperatorError):

@@ -85,7 +85,9 @@ def test_the_changelog_has_unreleased_with_formats_first():
     lines = (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()
     headings = [line for line in lines if line.startswith("#")]
     assert headings[1] == "## Unreleased"
-    assert headings[2] == "### On disk"
+    versions = [line for line in headings if line.startswith("## ")][1:]
+    assert all(re.fullmatch(r"## \d+\.\d+\.\d+, \d{4}-\d\d-\d\d", line) for line in versions)
+    assert next(line for line in headings if line.startswith("###")) == "### On disk"
     assert all(line.endswith(".") for line in lines if line.startswith("- "))
 
 
@@ -141,3 +143,18 @@ def test_a_how_to_names_tests_that_are_there(page):
     assert named or not page.name.startswith("add-a-")
     for name in named:
         assert (ROOT / name).exists(), name
+
+
+def test_each_place_that_says_the_version_says_the_same():
+    version = re.search(r'__version__ = "(.*)"', (ROOT / "lafka/__init__.py").read_text())[1]
+    packaged = (ROOT / "packaging/lafka-warc/pyproject.toml").read_text()
+    assert f'version = "{version}"' in packaged
+    assert f"version: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"## {version}, " in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_ci_runs_each_python_that_is_named():
+    named = re.findall(r":: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
+    ci = (ROOT / ".github/workflows/ci.yml").read_text()
+    assert named == re.findall(r'"(3\.\d+)"', ci)
+    assert "- run: .ci/run" in ci

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import resource
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
@@ -16,7 +14,8 @@ from scrapy.utils.asyncio import CallLaterResult, call_later
 from lafka.capture.handler import EXCHANGE_KEY
 from lafka.politeness.host_speed import BESIDE, HostSpeeds
 from lafka.politeness.queue import wake
-from lafka.storage.keeper import FILES_OF_A_COMMIT, FILES_OF_A_CRAWL, batch_max, open_files_max
+from lafka.storage.keeper import FILES_OF_A_COMMIT, FILES_OF_A_CRAWL, batch_max
+from lafka.storage.limits import open_files_max
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -28,6 +27,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+FILES_OF_A_CONNECTION = 3
+"""Files that one has open: itself, the spool of its answer, that of one that waits for the disk."""
+
 
 class SharedDownloader(Downloader):
     """CONCURRENT_REQUESTS is the number of places, which ``speeds`` gives to hosts.
@@ -38,7 +40,6 @@ class SharedDownloader(Downloader):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        _raise_open_files()
         connections = _connections_max()
         self.total_concurrency = _places(self.total_concurrency, connections)
         self.speeds = HostSpeeds(
@@ -91,18 +92,10 @@ def _received(request: Hashable) -> int:
     return 0 if exchange is None else int(exchange.response.size)
 
 
-def _raise_open_files() -> None:
-    """Let as many files be open as the system lets us without being asked."""
-    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if most not in (files, resource.RLIM_INFINITY):
-        with suppress(OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-
-
 def _connections_max() -> int:
-    """Return how many connections leave a third of the files that may be open to all else."""
+    """Return how many connections there may be, each with a spool that lies in a file."""
     stored = FILES_OF_A_CRAWL + FILES_OF_A_COMMIT * batch_max()
-    return max(1, (open_files_max() - stored) * 2 // 3)
+    return max(1, (open_files_max() - stored) // FILES_OF_A_CONNECTION)
 
 
 def _places(asked: int, connections: int) -> int:

@@ -56,6 +56,9 @@ _NO_WAY = frozenset((
 """Refusals of a connection by this machine, before a packet was sent."""
 
 
+NO_NAMES = "names cannot be looked up"
+
+
 def machine_failure(error: BaseException, url: str) -> str:
     """Return why the download of *url* failed, where no site can be the reason; else empty.
 
@@ -67,7 +70,7 @@ def machine_failure(error: BaseException, url: str) -> str:
     for cause in causes(error):
         if isinstance(cause, CannotResolveHostError):
             trouble = trouble_with(urlsplit(url).hostname or "")
-            return f"names cannot be looked up: {trouble}" if trouble else ""
+            return f"{NO_NAMES}: {trouble}" if trouble else ""
         if isinstance(cause, ConnectError) and cause.osError in _NO_WAY:
             return f"connections cannot be made: {os.strerror(cause.osError)}"
     return ""

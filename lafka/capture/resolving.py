@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import socket
 from collections import OrderedDict
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from scrapy.resolver import CachingHostnameResolver, HostResolution
@@ -22,11 +24,25 @@ _OF_NO_NAME = frozenset((socket.EAI_AGAIN, socket.EAI_FAIL, socket.EAI_MEMORY, s
 """Answers of ``getaddrinfo`` that do not say of the name that it has no address."""
 _NAMES = 10_000
 _troubled: OrderedDict[str, str] = OrderedDict()
+_found = "", -math.inf
 
 
 def trouble_with(name: str) -> str:
     """Return why the last look-up of *name* came to no answer; empty where it came to one."""
     return _troubled.get(name, "")
+
+
+def last_found() -> float:
+    """Return when the system last had an address for a name, in monotonic seconds."""
+    return _found[1]
+
+
+def can_look_up() -> bool:
+    """Return whether the system has an address for the name that it last had one for. Blocks."""
+    try:
+        return bool(_found[0] and socket.getaddrinfo(_found[0], 0))
+    except OSError:
+        return False
 
 
 @implementer(IHostnameResolver)
@@ -79,7 +95,9 @@ class _SystemResolver:
         addressTypes: Sequence[type[IAddress]] | None = None,  # noqa: N803, ARG002
         transportSemantics: str = "TCP",  # noqa: N803, ARG002
     ) -> Any:
-        def told(found: list[Any]) -> None:
+        def on_found(found: list[Any]) -> None:
+            global _found  # noqa: PLW0603  the system's, of which there is one
+            _found = (hostName, monotonic()) if found else _found
             for family, _, _, _, address in found:
                 made = IPv6Address if family == socket.AF_INET6 else IPv4Address
                 resolutionReceiver.addressResolved(made("TCP", *address))
@@ -88,7 +106,9 @@ class _SystemResolver:
         resolution = HostResolution(hostName)
         resolutionReceiver.resolutionBegan(resolution)
         pool = self._reactor.getThreadPool()
-        deferToThreadPool(self._reactor, pool, self._ask, hostName, portNumber).addCallback(told)
+        deferToThreadPool(self._reactor, pool, self._ask, hostName, portNumber).addCallback(
+            on_found
+        )
         return resolution
 
     def _ask(self, name: str, port: int) -> list[Any]:

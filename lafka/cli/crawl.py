@@ -6,6 +6,7 @@ the exit codes of ``lafka.runs.exits``.
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,15 @@ from scrapy.commands import crawl
 
 from lafka.cli.base import attempt, check_args, refused
 from lafka.cli.lists import check_crawl
-from lafka.errors import LafkaError
+from lafka.errors import LafkaError, MachineTrouble
 from lafka.papers.crawling.arguments import add_help
-from lafka.runs.exits import crawled
+from lafka.runs.exits import FELL_SHORT, crawled
 from lafka.runs.garbage import keep_what_stands, look_later, look_rarely
 from lafka.runs.logs import settle_log
 from lafka.runs.signals import Shutdown
+from lafka.runs.terminals import program
+from lafka.storage.limits import limits_named, live_with_limits
+from lafka.storage.stopping import trouble_sentence
 
 if TYPE_CHECKING:
     import argparse
@@ -46,7 +50,13 @@ class CrawlCommand(crawl.Command):
         look_later()
         super().process_options(args, opts)
         self._shutdown = Shutdown.of(self.settings)
-        self._shutdown.begin()
+        try:
+            live_with_limits()
+            with limits_named("a thread"):
+                self._shutdown.begin()
+        except MachineTrouble as error:
+            print(f"{program()} crawl: {trouble_sentence(error)}", file=sys.stderr)
+            raise SystemExit(FELL_SHORT) from None
         assert self.settings is not None
         settle_log(self.settings)
         # Here, for later Scrapy has begun its log.

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Spider, commands
 
-from lafka.cli.base import check_args, json_line, refused, settle
+from lafka.cli.base import attempt, check_args, json_line, refused, settle
 from lafka.cli.verbs import Described
 from lafka.errors import BadArgument, LafkaError, WarcError
+from lafka.papers import Archive
 
 if TYPE_CHECKING:
     from lafka.papers.finders import Page
@@ -44,12 +45,22 @@ class FindersCommand(Described, commands.ScrapyCommand):
         parser.add_argument(
             "--explain", action="store_true", help="say first what kind of page it is, and why"
         )
+        parser.add_argument(
+            "--from-archive", action="store_true", help="of the archive's pages, what links came to"
+        )
+        parser.add_argument("--by", choices=("host", "platform"), help="... counted by these")
+        parser.add_argument("--pages", type=Path, help="... and the pages into this new folder")
 
     def run(self, args: list[str], opts: Any) -> None:
         from lafka.papers.finders import describe, look  # noqa: PLC0415
 
+        if opts.from_archive:
+            self.exitcode = attempt("finders", lambda: self._from_archive(args, opts))
+            return
         try:
             check_args(args, 1)
+            if opts.by or opts.pages:
+                raise BadArgument("--by and --pages go with --from-archive")
             settle(self.settings, "finders")
             page = self._page("".join(args), opts.url)
             verdict = describe(page)
@@ -60,6 +71,23 @@ class FindersCommand(Described, commands.ScrapyCommand):
                 print(json_line(candidate.as_json()))
         except (LafkaError, WarcError, OSError) as error:
             raise SystemExit(refused("finders", BadArgument(str(error)))) from None
+
+    def _from_archive(self, args: list[str], opts: Any) -> None:
+        from lafka.papers.crawling import labelled as sets  # noqa: PLC0415
+
+        check_args(args, 0)
+        settle(self.settings, "finders")
+        archive = Archive(self.settings["LAFKA_ARCHIVE"])  # type: ignore[index]
+        folder = sets.LabelledFolder(opts.pages) if opts.pages else None
+        rows = []
+        for splap, row in sets.labelled(archive):
+            rows += [row] if opts.by else []
+            if folder:
+                folder.add(splap)
+            if not opts.by:
+                print(json_line(row))
+        for line in sets.measured(rows, opts.by) if opts.by else ():
+            print(json_line(line))
 
     def _page(self, given: str, url: str) -> Page:
         from lafka.papers.finders import Page  # noqa: PLC0415

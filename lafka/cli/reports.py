@@ -29,7 +29,8 @@ class ReportCommand(ArchiveCommand):
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
         add = parser.add_argument
-        add("-o", "--output", metavar="FILE", default="", help=".html, .csv or .json")
+        add("-o", "--output", metavar="FILE", default="", help=".html, .csv or .json; of an archive"
+            " a letter, .txt, or a feed, .atom, too")  # fmt: skip
         add("--since", metavar="T", help="30d, or a beginning of 2026-11-20T10:11:12Z")
         add("--until", metavar="T", help="as --since")
         add("--by", metavar="KEY", default="", help="one table: archive, series, host, outcome,"
@@ -37,6 +38,8 @@ class ReportCommand(ArchiveCommand):
         add("--archive", metavar="CODE", default="", help="what its maintainer can mend")
         add("--top", metavar="N", type=int, default=50, help="rows a table in HTML (50)")
         add("--recheck", metavar="AGE", help="a list, for a crawl, of links not asked for so long")
+        add("--before", metavar="FILE", default="", help="an earlier report in JSON: what is not as"
+            " in that")  # fmt: skip
         add("--no-index", action="store_true", help="tell from the index as it is")
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002

@@ -3,7 +3,7 @@
 ::
 
     index/                 in the archive's root, or where LAFKA_INDEX says
-      archive.sqlite       papers, futlis, futs, asks, runs: docs/index.md has the tables
+      archive.sqlite       papers, futlis, futs, asks, runs: docs/index-tables.md has the tables
       captures.sqlite      every record of the paper WARCs, by URL and time (``--captures``)
       metadata.yml         what the tables are, for Datasette
       lock                 locked (flock) while the index is brought up to date

@@ -1,6 +1,6 @@
 """The schema of an index, and how its database is opened: the only place with CREATE.
 
-docs/index.md explains each table and column; a test compares it with what is made here.
+docs/index-tables.md explains each table and column; a test compares it with what is made here.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import errno
+import os
 from collections.abc import Iterator
 from functools import cache
 
@@ -20,7 +21,7 @@ from twisted.internet.error import ConnectError, ConnectionDone, ConnectionLost
 from twisted.web._newclient import ParseError  # of Scrapy's own handler; ours raises BadHttp
 from twisted.web.client import ResponseNeverReceived
 
-from lafka.errors import BadHttp, Stopped, StorageTrouble
+from lafka.errors import BadHttp, MachineTrouble, Stopped, StorageTrouble, machine_trouble
 
 _CONNECTION_FAILURES = (
     CannotResolveHostError,
@@ -32,7 +33,9 @@ _CONNECTION_FAILURES = (
 )
 
 
-_DISK = frozenset((errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS))
+_DISK = frozenset((errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS, errno.EFBIG))
+_MACHINE = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM))
+"""Refusals of a file or a connection by a limit of this machine."""
 
 
 @cache
@@ -72,7 +75,18 @@ def not_the_sites(error: BaseException) -> StorageTrouble | Stopped | None:
             return cause
         if isinstance(cause, OSError) and cause.errno in _DISK:
             return StorageTrouble(cause.filename or "a file", cause)
+        if trouble := _machine_trouble(cause):
+            return trouble
     return None
+
+
+def _machine_trouble(cause: BaseException) -> MachineTrouble | None:
+    """Return the limit of this machine that *cause* tells of."""
+    number = cause.osError if isinstance(cause, ConnectError) else getattr(cause, "errno", None)
+    if number in _MACHINE:
+        where = getattr(cause, "filename", None) or "a connection"
+        return MachineTrouble(where, OSError(number, os.strerror(number)))
+    return machine_trouble(cause)
 
 
 def is_tls(error: BaseException) -> bool:

@@ -22,7 +22,7 @@ _WIDEST = 48
 _SHARES = ("share", "lower", "upper")
 _BYTES = ("bytes", "warc_bytes", "bytes_new")
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
-_SHORT = ("summary", "outcomes", "flow")
+_SHORT = ("difference", "summary", "outcomes", "flow")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -70,7 +70,8 @@ def _escaped(letter: str) -> str:
 
 def as_text(whole: TableReport) -> str:
     """Return the summary, outcomes and what is new; of a report of one table, that."""
-    tables = [table for table in whole.tables if len(whole.tables) == 1 or table.key in _SHORT]
+    tables = [table for table in whole.tables if len(whole.tables) == 1
+              or whole.archive or table.key in _SHORT]  # fmt: skip
     lines = [printable(whole.lead)] if whole.lead else []
     for table in tables:
         left = LINES - len(lines) - 3

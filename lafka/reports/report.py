@@ -13,6 +13,7 @@ from typing import Any
 from lafka.errors import BadArgument
 from lafka.index.papers import leave, stand_at
 from lafka.reports import plots, questions, rot
+from lafka.reports.maintainers import as_atom, as_letter, differences, load_report
 from lafka.reports.rendering import as_csv, as_html, as_json, as_text
 from lafka.reports.tables import ReportSpan, Table, TableReport, as_of, bound, forget
 
@@ -107,7 +108,8 @@ def _asked(db: sqlite3.Connection, span: ReportSpan, by: str, archive: str) -> I
         yield from (question(db, span) for question in QUESTIONS)
 
 
-FORMS = (".html", ".csv", ".json")
+FORMS = (".html", ".csv", ".json", ".txt", ".atom")
+OF_AN_ARCHIVE = (".txt", ".atom")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,12 +125,14 @@ class ReportOptions:
     archive: str = ""
     top: int = 50
     recheck: str | None = None
+    before: str = ""
 
     @classmethod
     def of(cls, opts: Any) -> ReportOptions:
         """The options of a command; ``BadArgument`` where they make no sense."""
         asked = cls(output=opts.output, since=opts.since, until=opts.until, by=opts.by,
-                    archive=opts.archive, top=opts.top, recheck=opts.recheck)  # fmt: skip
+                    archive=opts.archive, top=opts.top, recheck=opts.recheck,
+                    before=opts.before)  # fmt: skip
         for time in (asked.since, asked.until, asked.recheck):
             bound("2026-01-01T00:00:00Z", time)
         if asked.by and asked.by not in BY:
@@ -140,6 +144,8 @@ class ReportOptions:
         form = asked.form
         if asked.recheck is None and asked.output and form not in FORMS:
             raise BadArgument(f"{asked.output}: ends with none of {', '.join(FORMS)}")
+        if form in OF_AN_ARCHIVE and not asked.archive and asked.recheck is None:
+            raise BadArgument(f"{asked.output}: a letter and a feed are of one archive: --archive")
         if form == ".html" and asked.recheck is None:
             plots.needed()
         return asked
@@ -151,6 +157,7 @@ class ReportOptions:
 
 def answer(db: sqlite3.Connection, asked: ReportOptions) -> bytes:
     """The bytes of what is asked for; all of it is of one moment of the index."""
+    before = load_report(Path(asked.before)) if asked.before else None
     db.execute("BEGIN")
     try:
         if asked.recheck is not None:
@@ -160,6 +167,10 @@ def answer(db: sqlite3.Connection, asked: ReportOptions) -> bytes:
         whole = report(db, since=asked.since, until=asked.until, by=by, archive=asked.archive)
     finally:
         db.execute("COMMIT")
+    if asked.by and (asked.since or asked.until) and not whole.tables[0].rows:
+        raise BadArgument(f"--by {asked.by}: nothing is known of that span")
+    if before is not None:
+        whole = replace(whole, tables=(*whole.tables, *differences(whole, before)))
     return rendered(whole, asked)
 
 
@@ -171,6 +182,10 @@ def rendered(whole: TableReport, asked: ReportOptions) -> bytes:
         return as_csv(whole.tables[0])
     if asked.form == ".json":
         return as_json(whole)
+    if asked.form == ".txt":
+        return as_letter(whole)
+    if asked.form == ".atom":
+        return as_atom(whole)
     return as_text(whole).encode() + b"\n"
 
 

@@ -269,8 +269,9 @@ def to_mend(db: sqlite3.Connection, span: ReportSpan, archive: str) -> Table:
     """The futlis of *archive* whose last word is no fut, those that were lost first."""
     ours = ", ".join(f"'{outcome}'" for outcome in _OURS)
     found = db.execute(
-        "SELECT p.pid, l.url, l.outcome, l.state, coalesce(l.fails_since, a.time), l.asked,"
-        " a.error"
+        "SELECT p.pid, p.title, l.url, l.outcome, l.state, l.had, coalesce(l.fails_since, a.time),"
+        " l.asked, CASE WHEN l.had IS NOT NULL AND p.path IS NOT NULL THEN 'warc/'"
+        " || substr(p.path, 7, length(p.path) - 11) || '.warc' END, a.error"
         " FROM paper p JOIN futli l ON l.paper = p.id LEFT JOIN asked a ON a.futli = l.id"
         " AND a.time = (SELECT max(time) FROM asked WHERE futli = l.id)"
         f" WHERE p.archive = ? AND l.outcome NOT IN ({ours}) AND coalesce(l.asked, '') >= ?"
@@ -278,9 +279,11 @@ def to_mend(db: sqlite3.Connection, span: ReportSpan, archive: str) -> Table:
         " ORDER BY l.lost_since IS NULL, l.outcome, p.pid, l.url",
         (archive, span.since, span.end),
     )
-    rows = tuple((*row[:3], CITEC[Outcome(row[2])], *row[3:]) for row in found)
+    rows = tuple((*row[:4], CITEC[Outcome(row[3])], *row[4:]) for row in found)
     return Table(
         key="to_mend", title=f"Links of {archive} that lead to no full text", rows=rows,
-        columns=("pid", "futli", "outcome", "citec", "state", "since", "asked", "error"),
-        note="since: the first of the failing asks. citec: the word that CitEc has for it.",
+        columns=("pid", "title", "futli", "outcome", "citec", "state", "had", "since", "asked",
+                 "kept", "error"),
+        note="had: when it last led to a full text, which is kept in the file kept. since: the"
+        " first of the failing asks. citec: the word that CitEc has for it.",
     )  # fmt: skip

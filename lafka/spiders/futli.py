@@ -25,7 +25,6 @@ from lafka.errors import (
     BadUrl,
     KeeperError,
     Stopped,
-    StorageTrouble,
     printable,
 )
 from lafka.items import TrailItem, held_entry, item_of
@@ -321,7 +320,7 @@ class FutliSpider(RoadSpider[Line]):
         try:
             async for next_ in self._answered(trail, page, capture, response):
                 yield next_
-        except (OSError, StorageTrouble, Stopped) as error:
+        except Exception as error:
             if not self.is_ours(error):
                 raise
 

@@ -21,7 +21,8 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.asyncio import call_later
 from twisted.python.failure import Failure
 
-from lafka.capture.failures import machine_failure
+from lafka.capture.failures import NO_NAMES, machine_failure
+from lafka.capture.resolving import can_look_up, last_found
 from lafka.capture.run import Run
 from lafka.errors import BadList, HopelessList, StorageTrouble
 from lafka.politeness.canary import Canary
@@ -106,12 +107,16 @@ class RoadSpider(Spider, Generic[AnyLine]):
         self.trails_max = settings.getint("LAFKA_TRAILS_MAX")
         self.per_host = max(1, settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")) + 1
         self.grace = settings.getfloat("LAFKA_SHUTDOWN_TIMEOUT") / 2
-        self.canary = Canary(
-            settings.getint("LAFKA_MACHINE_FAILURES_MAX"), partial(stop_for_storage, crawler)
+        most, stop = (
+            settings.getint("LAFKA_MACHINE_FAILURES_MAX"),
+            partial(stop_for_storage, crawler),
         )
-        crawler.signals.connect(self.canary.answered, signal=signals.response_received)
+        names = Canary(most, stop, probe=lambda: run_aside("lafka-name", can_look_up))
+        self.canaries = {True: names, False: Canary(most, stop)}
+        crawler.signals.connect(self.answered, signal=signals.response_received)
         crawler.signals.connect(self.stopping, signal=STOPPING)
         crawler.signals.connect(self.callback_failed, signal=signals.spider_error)
+        crawler.signals.connect(self.item_failed, signal=signals.item_error)
         crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
 
     # What a subclass says ----------------------------------------------------------------
@@ -176,7 +181,8 @@ class RoadSpider(Spider, Generic[AnyLine]):
     def stopping(self) -> None:
         """Begin no more lines, and let nothing take long."""
         self._wake.set()
-        self.canary.stopping()
+        for canary in self.canaries.values():
+            canary.stopping()
         call_later(self.grace, self.cut_slow)
 
     async def _load(self, feeder: HostFeeder[AnyLine]) -> None:
@@ -228,8 +234,13 @@ class RoadSpider(Spider, Generic[AnyLine]):
             return False
         if why := machine_failure(error, request.url):
             host = urlsplit(request.url).hostname or ""
-            return await self.canary.is_the_sites(host, why)
+            return await self.canaries[why.startswith(NO_NAMES)].is_the_sites(host, why)
         return True
+
+    def answered(self) -> None:
+        """A host has answered, so that this machine has a network, and maybe names."""
+        self.canaries[False].answered()
+        self.canaries[True].answered(last_found())
 
     def is_ours(self, error: BaseException) -> bool:
         """Return whether *error* is no site's, so that the next run asks again; the
@@ -240,11 +251,18 @@ class RoadSpider(Spider, Generic[AnyLine]):
             stop_for_storage(self.crawler, trouble)
         return trouble is not None
 
-    def callback_failed(self, failure: Failure, response: Response | None) -> None:  # noqa: ARG002
+    def callback_failed(self, failure: Failure, response: Response | None) -> None:
         """Free the place of a line whose callback raised; the next run asks for it again."""
+        if failure.value is not None:
+            self.is_ours(failure.value)
         number = self.number_of(response.meta) if response else None
         if number is not None:
             self.places.end(number)
+
+    def item_failed(self, failure: Failure) -> None:
+        """Stop where a pipeline met a limit of this machine."""
+        if failure.value is not None:
+            self.is_ours(failure.value)
 
     async def spider_closed(self) -> None:
         if self.feeder is not None:

@@ -15,7 +15,6 @@ for a lock while others wait for what it has (docs/adr/0021-the-keeper.md).
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -25,13 +24,9 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
-from lafka.errors import StorageTrouble
+from lafka.errors import MachineTrouble, StorageTrouble, machine_trouble
+from lafka.storage.limits import limits_named, open_files_max
 from lafka.storage.steps import FileLock, LongStep, Step, Steps
-
-try:
-    import resource
-except ImportError:  # Windows, where an archive can be read
-    resource = None  # type: ignore[assignment]
 
 T = TypeVar("T")
 
@@ -108,9 +103,9 @@ class _Going:
             for commit, result in zip(self.commits, end.value, strict=True):
                 commit.result = result
         except BaseException as raised:
-            self.step, self.error = None, raised
+            self.step, self.error = None, machine_trouble(raised) or raised
             for commit in self.commits:
-                commit.error = raised
+                commit.error = self.error
 
     @property
     def trouble(self) -> OSError | None:
@@ -154,6 +149,7 @@ class Keeper:
         self._queue: SimpleQueue[Iterable[Work] | _Returned | _Shared | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._stopped = False
+        self._refused: MachineTrouble | None = None
         self._open: set[Work] = set()  # what somebody waits for
         self._ended: list[Work] = []
         self._waiting: deque[Commit[Any]] = deque()
@@ -166,13 +162,14 @@ class Keeper:
         self._trouble: OSError | None = None
 
     def put(self, works: Iterable[Work]) -> None:
-        """Let *works* be done, in order. ``RuntimeError`` after ``stop``."""
+        """Let *works* be done, in order. ``RuntimeError`` after ``stop``, ``MachineTrouble``."""
         if self._stopped:
-            raise RuntimeError("the keeper has stopped")
+            raise self._refused or RuntimeError("the keeper has stopped")
         if self._thread is None:
             # A crawl that breaks down and never stops us shall end all the same, as by a kill.
             self._thread = threading.Thread(target=self._run, name="lafka-keeper", daemon=True)
-            self._thread.start()
+            with limits_named("a thread"):
+                self._thread.start()
         self._queue.put(works)
 
     def stop(self) -> None:
@@ -194,8 +191,10 @@ class Keeper:
                 self._go_on()
                 self._tell()
         except BaseException as error:
-            self._give_up(error)
-            raise
+            self._refused = machine_trouble(error, "a thread")
+            self._give_up(self._refused or error)
+            if self._refused is None:
+                raise
 
     def _tell(self) -> None:
         if self._ended:
@@ -249,7 +248,7 @@ class Keeper:
         try:
             work.result = work.work()
         except BaseException as error:
-            work.error = error
+            work.error = machine_trouble(error) or error
         self._ended.append(work)
 
     # Batches
@@ -389,14 +388,6 @@ class Keeper:
         except BaseException as error:
             raised = error
         self._queue.put(_Returned(going, raised))
-
-
-def open_files_max() -> int:
-    """Return how many files this process may have open."""
-    if resource is None:
-        return sys.maxsize
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return sys.maxsize if files == resource.RLIM_INFINITY else files
 
 
 def batch_max() -> int:

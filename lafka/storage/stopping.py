@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 
 from lafka.errors import MachineTrouble, StorageTrouble
+from lafka.storage.limits import RAISES
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -35,14 +35,6 @@ LIST_STAT = "lafka/list/error"
 HOPELESS_STAT = "lafka/list/hopeless"
 """Stat: there where no line of the list can be asked for."""
 
-LIMITS = {
-    errno.EMFILE: "the number of open files (ulimit -n)",
-    errno.ENFILE: "the number of open files of the system (fs.file-max)",
-    errno.ENOMEM: "the memory (ulimit -v)",
-    errno.EAGAIN: "the number of processes (ulimit -u)",
-    errno.EFBIG: "the size of a file (ulimit -f)",
-}
-"""What an operator can raise where the system refuses something by such an error."""
 _AGAIN = 0.02  # seconds until it is looked again whether a spider that opens is open
 
 logger = logging.getLogger(__name__)
@@ -63,18 +55,19 @@ def note_storage_trouble(crawler: Crawler, error: StorageTrouble) -> bool:
     if crawler.stats.get_value(TROUBLE_STAT):
         return False
     crawler.stats.set_value(TROUBLE_STAT, str(error))
-    if limit := LIMITS.get(error.error.errno or 0):
-        logger.error(
-            "A limit of this machine stopped the crawl: %s; raise %s."
-            " The same command goes on afterwards.", error, limit,
-        )  # fmt: skip
-    elif isinstance(error, MachineTrouble):
-        logger.error(
-            "This machine stopped the crawl: %s. The same command goes on afterwards.", error
-        )
-    else:
-        logger.error("The disk stopped the crawl: %s. The same command goes on afterwards.", error)
+    logger.error("%s", trouble_sentence(error))
     return True
+
+
+def trouble_sentence(error: StorageTrouble) -> str:
+    """Return why the crawl stops, and what to raise where that is a limit of the machine."""
+    if limit := RAISES.get(error.error.errno or 0):
+        why = f"A limit of this machine stopped the crawl: {error}; raise {limit}."
+    elif isinstance(error, MachineTrouble):
+        why = f"This machine stopped the crawl: {error}."
+    else:
+        why = f"The disk stopped the crawl: {error}."
+    return f"{why} The same command goes on afterwards."
 
 
 def stop_for_storage(crawler: Crawler, error: StorageTrouble) -> None:

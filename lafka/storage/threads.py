@@ -18,7 +18,9 @@ from scrapy.utils.asyncio import is_asyncio_available
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
+from lafka.errors import MachineTrouble
 from lafka.storage.keeper import Call, Commit, Keeper, Work
+from lafka.storage.limits import limits_named
 from lafka.storage.steps import Steps
 
 P = ParamSpec("P")
@@ -39,7 +41,10 @@ class Threads:
         It is done even where its caller is cancelled meanwhile. ``RuntimeError`` after ``stop``.
         """
         call = partial(copy_context().run, work, *args, **kwargs)
-        return await awaited(self._executor.submit(call))
+        with limits_named("a thread"):
+            submitted = self._executor.submit(call)
+        with limits_named():
+            return await awaited(submitted)
 
     def stop(self) -> None:
         """Wait for what was begun or waits to be; no work is taken any more."""
@@ -122,7 +127,7 @@ class Keeping:
             return
         try:
             self._keeper.put(works)
-        except RuntimeError as error:
+        except (MachineTrouble, RuntimeError) as error:
             for work in works:
                 work.error = error
             self._tell(works)
@@ -187,7 +192,8 @@ async def run_aside(name: str, work: Callable[[], T]) -> T:
         else:
             future.set_result(result)
 
-    threading.Thread(target=run, name=name, daemon=True).start()
+    with limits_named("a thread"):
+        threading.Thread(target=run, name=name, daemon=True).start()
     return await awaited(future)
 
 

@@ -85,6 +85,7 @@ def test_parse_begins_no_spider_of_a_list(spider: str, site: SmallSite) -> None:
     assert (found.returncode, found.stderr.splitlines()[-1]) == (2, sentence)
 
 
+@pytest.mark.forms(count=1)
 @BOTH
 def test_bench_crawls_its_own_server(program: str) -> None:
     found = done(program, "bench", "-s", "CLOSESPIDER_TIMEOUT=2", allowed="")

@@ -70,17 +70,24 @@ def scrapy(
 class Crawl:
     """A crawl that is going on; a context manager that ends it at the latest.
 
-    With a *limit*, or where it is to be *fresh*, it is a process that begins from nothing.
+    With a *limit*, in the command *wrap*, or where it is to be *fresh*, it is a process that begins
+    from nothing.
     """
 
     command = staticmethod(command)
 
     def __init__(
-        self, archive: Path, *arguments: str, limit: str = "", fresh: bool = False, **settings: Any
+        self,
+        archive: Path,
+        *arguments: str,
+        limit: str = "",
+        wrap: str = "",
+        fresh: bool = False,
+        **settings: Any,
     ) -> None:
         line = self.command(archive, *arguments, **settings)
         if limit:  # what a shell says before it becomes the crawl
-            line = ["bash", "-c", f'{limit} && exec "$0" "$@"', *line]
+            line = [*wrap.split(), "bash", "-c", f'{limit} && exec "$0" "$@"', *line]
         self.process = (subprocess.Popen if fresh else starts.Popen)(
             line,
             cwd=ROOT,

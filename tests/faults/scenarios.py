@@ -137,6 +137,34 @@ def an_adopted_warc(crawls: Crawls, site: FaultSite, without: Site | None) -> To
     return troubles, list(run.calls)
 
 
+def _a_merge(there: str) -> Callable[[Crawls, FaultSite, Site | None], Told]:
+    """Papers and runs of another archive are taken in; the power goes when that is done.
+
+    Files of runs whose names end like *there* are in the archive by then.
+    """
+
+    def scenario(crawls: Crawls, site: FaultSite, without: Site | None) -> Told:
+        ordeal = _held(crawls, site)
+        source = ordeal.archive.rename(ordeal.folder / "other")
+        files = {path.name: path.read_bytes() for path in (source / "runs").iterdir()}
+        (ordeal.archive / "runs").mkdir(parents=True)
+        for name, data in files.items():
+            if name.endswith(there):
+                (ordeal.archive / "runs" / name).write_bytes(data)
+        run, disk = _command(crawls, ordeal, without, "merge", str(source))
+        for call in run.calls:
+            disk.do(call)
+        troubles = [f"exit {run.code}: {run.log}"] * bool(run.code)
+        for tree in cuts(disk, random.Random(7), most=MOST):
+            lost = {
+                f"archive/runs/{name}": data for name, data in files.items()
+            }.items() - tree.items()
+            troubles += [f"{name} is lost" for name, _ in lost]
+        return troubles, list(run.calls)
+
+    return scenario
+
+
 def an_adoption_beside_a_crawl(crawls: Crawls, site: FaultSite, without: Site | None) -> Told:
     """A WARC is to be placed where a crawl has just begun one; that crawl loses nothing by it."""
     ordeal = _held(crawls, site)
@@ -270,6 +298,8 @@ SCENARIOS: Mapping[str, Callable[[Crawls, FaultSite, Site | None], Told]] = {
     "a tail set aside": a_tail_set_aside,
     "a suwaf kept aside": a_suwaf_kept_aside,
     "an adopted WARC": an_adopted_warc,
+    "a merge": _a_merge("none"),
+    "a merge of a report": _a_merge(".jsonl"),
     "an adoption beside a crawl": an_adoption_beside_a_crawl,
     "a rebuild beside a crawl": a_rebuild_beside_a_crawl,
     "two at one paper": _while_stopped(together.stops()[0]),

@@ -31,8 +31,8 @@ class Steps:
             maker.__init__ = self._noting(maker.__init__)  # type: ignore[misc]
         for doer in _DOERS:
             doer.do = self._doing(doer.do)  # type: ignore[method-assign]
-        for name in ("do", "tried"):
-            setattr(steps.FileLock, name, self._in_the_name_of(getattr(steps.FileLock, name)))
+        steps.FileLock.do = self._in_the_name_of(steps.FileLock.do)  # type: ignore[method-assign]
+        steps.FileLock.tried = self._in_the_name_of(steps.FileLock.tried)  # type: ignore[method-assign]
         steps.FolderSync.key = property(self._key)  # type: ignore[assignment]
 
     def _noting(self, make: Callable[..., None]) -> Callable[..., None]:

@@ -78,7 +78,7 @@ BY_OTHERS = {
     "capture/certificates.py verdict": "tests/capture/test_certificates.py",
     "capture/recording.py secure": "tests/capture/test_certificates.py",
     "capture/recording.py _ends_like_one": "tests/capture/test_handler.py",
-    "capture/downloader.py _raise_open_files": "the limit stays as it is, which is lived with",
+    "capture/resolving.py can_look_up": "tests/politeness/test_canary.py",
     "capture/resolving.py _ask": "tests/crawls/test_disk.py",
     "capture/leftovers.py _begins_as_ours": "what cannot be opened stays, as a stranger's",
     "capture/leftovers.py _is_file": "what cannot be looked at is not taken for ours",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from time import monotonic
+
+import pytest
 
 from lafka.errors import MachineTrouble
 from lafka.politeness.canary import Canary
@@ -57,6 +60,33 @@ def test_what_fails_after_the_stop_is_no_sites() -> None:
 
 def test_none_is_held_where_that_is_set() -> None:
     assert judged("abcdefgh", 0) == ([True] * 8, [])
+
+
+def test_an_answer_of_one_looked_up_before_says_nothing_of_names() -> None:
+    async def run() -> list[bool]:
+        canary = Canary(2, troubles.append, grace=0.01)
+        told = [asyncio.ensure_future(canary.is_the_sites(host, WHY)) for host in "ab"]
+        await asyncio.sleep(0)
+        canary.answered(known=monotonic() - 60)
+        return await asyncio.gather(*told)
+
+    troubles: list[MachineTrouble] = []
+    assert asyncio.run(run()) == [False, False]
+    assert len(troubles) == 1
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_what_works_for_another_is_the_sites(works: bool) -> None:
+    async def probe() -> bool:
+        return works
+
+    async def run() -> list[bool]:
+        canary = Canary(2, troubles.append, grace=0.01, probe=probe)
+        return await asyncio.gather(*(canary.is_the_sites(host, WHY) for host in "abc"))
+
+    troubles: list[MachineTrouble] = []
+    assert asyncio.run(run()) == [works] * 3
+    assert len(troubles) == (0 if works else 1)
 
 
 def test_an_answer_between_begins_the_row_anew() -> None:

@@ -15,10 +15,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
-from lafka.errors import BadArgument
+from lafka.errors import BadArgument, printable
 from lafka.papers import Outcome
 from lafka.reports import plots
 from lafka.reports.rendering import as_csv, as_html, as_json, as_text
@@ -308,9 +309,73 @@ def test_the_maintainers_table_names_links_and_sentences(db: Any) -> None:
     assert "excluded" not in {row["outcome"] for row in found}
 
 
+def asked(**more: Any) -> ReportOptions:
+    return ReportOptions.of(options(**more))
+
+
+def test_the_letter_says_what_was_seen_of_each_link(db: Any) -> None:
+    text = answer(db, asked(output="x.txt", archive="abc")).decode()
+    assert text.startswith("Subject: ")
+    assert re.search(r"not-found: \d+ \(CitEc: downerror\)", text)
+    links = json.loads(answer(db, asked(output="x.json", archive="abc")))["to_mend"]
+    for row in links:
+        place = text.index(f"link: {printable(row['futli'])}")
+        facts = text[place:].partition("\n\n")[0]
+        for name, word in (("had", "last had"), ("kept", "kept in"), ("since", "fails since")):
+            assert (f"{word}: {row[name]}" in facts) is bool(row[name])
+    assert {row["kept"] for row in links} > {None, "warc/RePEc/abc/wpaper/1.warc"}
+    assert "\u202e" not in text
+
+
+def test_the_feed_is_atom_with_an_entry_a_link(db: Any) -> None:
+    feed = ET.fromstring(answer(db, asked(output="x.atom", archive="abc")))
+    atom = "{http://www.w3.org/2005/Atom}"
+    entries = feed.findall(f"{atom}entry")
+    links = json.loads(answer(db, asked(output="x.json", archive="abc")))["to_mend"]
+    assert len(entries) == len(links) == len({one.findtext(f"{atom}id") for one in entries})
+    updated = [one.findtext(f"{atom}updated") or "" for one in entries]
+    assert updated == sorted(updated, reverse=True)
+    assert all(len(one) >= 20 for one in updated)
+
+
+@pytest.mark.parametrize("archive", ["", "abc"])
+def test_what_is_not_as_in_an_earlier_report_is_told(db: Any, tmp_path: Path, archive: str) -> None:
+    now = json.loads(answer(db, asked(output="x.json", archive=archive)))
+    if archive:
+        gone = now["to_mend"].pop(0)
+        now["to_mend"].append({**gone, "pid": "RePEc:abc:wpaper:mended"})
+    else:
+        now["summary"]["futs"] -= 3
+    (tmp_path / "before.json").write_text(json.dumps(now), "utf-8")
+    given = {"archive": archive, "before": str(tmp_path / "before.json")}
+    told = json.loads(answer(db, asked(output="x.json", **given)))
+    if archive:
+        assert [row["pid"] for row in told["newly_failing"]] == [gone["pid"]]
+        assert [row["pid"] for row in told["mended"]] == ["RePEc:abc:wpaper:mended"]
+        assert "Mended since" in answer(db, asked(output="x.txt", **given)).decode()
+    else:
+        futs = now["summary"]["futs"]
+        assert told["difference"] == [
+            {"what": "futs", "before": futs, "now": futs + 3, "change": 3}
+        ]
+    assert "the report of" in answer(db, asked(**given)).decode()
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"format": 9}', '{"format": 1, "archive": "xyz"}'])
+def test_an_earlier_report_that_is_none_is_one_sentence(db: Any, tmp_path: Path, text: str) -> None:
+    (tmp_path / "before.json").write_text(text, "utf-8")
+    with pytest.raises(BadArgument, match="--before"):
+        answer(db, asked(before=str(tmp_path / "before.json")))
+
+
+def test_a_table_of_a_span_with_nothing_in_it_is_refused(db: Any) -> None:
+    with pytest.raises(BadArgument, match="--by found_by: nothing"):
+        answer(db, asked(by="found_by", since=at(38)[:10], until=at(38)[:10]))
+
+
 def options(**more: Any) -> Any:
     given = {"output": "", "since": None, "until": None, "by": "", "archive": "", "top": 50,
-             "recheck": None}  # fmt: skip
+             "recheck": None, "before": ""}  # fmt: skip
     return SimpleNamespace(**{**given, **more})
 
 
@@ -323,6 +388,8 @@ def options(**more: Any) -> Any:
         ({"top": 0}, "at least 1"),
         ({"since": "x"}, "neither 30d"),
         ({"recheck": "x"}, "neither 30d"),
+        ({"output": "x.txt"}, "of one archive"),
+        ({"output": "x.atom"}, "of one archive"),
     ],
 )
 def test_options_that_make_no_sense_are_one_sentence(more: dict[str, Any], sentence: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import zlib
@@ -18,20 +17,22 @@ from lafka.filesets.checking.records import (
     Bucket,
     Found,
     Items,
-    NoRecord,
-    PlainRecord,
     Stretch,
     Unplaced,
     gunzipped,
     packed_place,
     placed,
-    records,
     stretch,
     sums,
     sums_in,
 )
 from lafka.witness.problems import FileProblem, problem
+from lafka.witness.reader import StrictReader, StrictRecord
 
+_NO_RECORD = frozenset(
+    ("stray-bytes", "torn-tail", "bad-version", "bad-header", "bad-length", "bad-trailer")
+)
+"""Codes of the strict reader for what is no whole record."""
 _Trouble = tuple[str, str] | None
 """Code and sentence of what is wrong with one file; None where all is well."""
 
@@ -159,28 +160,25 @@ class _Fileset:
             yield from self._differing(versions)
 
     def _records(self, end: int, chain: str) -> Iterator[FileProblem]:
-        made = bytes(32)
-        try:
-            for record in records(self._warc):
-                if record.offset >= end:
-                    break
-                made = hashlib.sha256(made + record.header).digest()
-                yield from self._block(record)
-        except NoRecord as error:
-            if error.offset < end:
-                yield problem(self._warc, "bad-record", str(error), error.offset)
-                return
-        if chain and chain != f"sha256:{made.hex()}":
+        """Hold each record before *end* to its header, and all headers to the *chain*."""
+        made, reader = bytes(32), StrictReader(self._warc, end=end, hashing=False)
+        for record in reader:
+            made = record.chain
+            yield from self._block(record)
+        bad = [found for found in reader.problems if found.code in _NO_RECORD]
+        for found in bad:
+            yield problem(self._warc, "bad-record", found.sentence, found.offset)
+        if not bad and chain and chain != f"sha256:{made.hex()}":
             sentence = "its record headers are not as they were"
             yield problem(self._warc, "fileset-headers", sentence)
 
-    def _block(self, record: PlainRecord) -> Iterator[FileProblem]:
+    def _block(self, record: StrictRecord) -> Iterator[FileProblem]:
         _, digests = sums(stretch(self._warc, record.block, record.length), ("sha256",))
         stated = record.fields.get("warc-block-digest", "")
         if stated != f"sha256:{digests['sha256']}":
             sentence = "the block is not what its digest says"
             yield problem(self._warc, "bad-block", sentence, record.offset)
-        elif record.fields.get("warc-type") == "metadata":
+        elif record.type == "metadata":
             self._note(b"".join(stretch(self._warc, record.block, record.length)))
 
     def _note(self, block: bytes) -> None:

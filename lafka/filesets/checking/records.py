@@ -1,7 +1,4 @@
-"""Records of a plain WARC/1.1 file, bundles in them, and files of items, read by rules of its own.
-
-WARC/1.1 sections 4 and 5; none of the writers' code reads here.
-"""
+"""Bundles in a WARC, and files of items, read by none of the writers' code."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import json
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -205,79 +201,6 @@ class Items:
 def _is_inside(name: str) -> bool:
     first, *parts = name.split("/")
     return first == "files" and bool(parts) and not {"", ".", ".."} & set(parts)
-
-
-_HEADER_MAX = 1 << 20
-_END = b"\r\n\r\n"
-
-
-class NoRecord(ValueError):
-    """No whole record begins at byte ``offset``."""
-
-    def __init__(self, offset: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.offset = offset
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlainRecord:
-    """A record at ``offset``: its header's bytes and fields (small letters), and its block."""
-
-    offset: int
-    header: bytes
-    fields: dict[str, str]
-    block: int
-    length: int
-
-    @property
-    def end(self) -> int:
-        return self.block + self.length + len(_END)
-
-
-def records(path: Path) -> Iterator[PlainRecord]:
-    """Every record; ``NoRecord`` where the file is none from some byte on."""
-    with path.open("rb") as file:
-        size = file.seek(0, 2)
-        offset = 0
-        while offset < size:
-            record = _record(file, offset)
-            if record.end > size:
-                raise NoRecord(offset, "the file ends inside a record")
-            file.seek(record.end - len(_END))
-            if file.read(len(_END)) != _END:
-                raise NoRecord(offset, "no blank lines behind the block")
-            yield record
-            offset = record.end
-
-
-def _record(file: BinaryIO, offset: int) -> PlainRecord:
-    file.seek(offset)
-    data = b""
-    while _END not in data:
-        more = file.read(8192)
-        data += more
-        if not more or len(data) > _HEADER_MAX:
-            raise NoRecord(offset, "no end of a header")
-    header = data[: data.index(_END) + len(_END)]
-    first, *lines = header.decode("utf-8", "replace").removesuffix("\r\n\r\n").split("\r\n")
-    if first != "WARC/1.1":
-        raise NoRecord(offset, "no WARC/1.1 record begins here")
-    fields: dict[str, str] = {}
-    for line in lines:
-        name, colon, value = line.partition(":")
-        if not colon:
-            raise NoRecord(offset, "a header line without a colon")
-        fields.setdefault(name.strip().lower(), value.strip())
-    length = fields.get("content-length", "")
-    if not length.isdigit():
-        raise NoRecord(offset, "Content-Length is no number")
-    return PlainRecord(
-        offset=offset,
-        header=header,
-        fields=fields,
-        block=offset + len(header),
-        length=int(length),
-    )
 
 
 def sums(

@@ -150,7 +150,7 @@ class PartSink:
         if resumes:
             self._call(self._resume)
 
-    def finish(self, is_whole: bool) -> None:
+    def finish(self, is_whole: bool = False) -> None:
         """Wait until all that came is on the disk; ``StorageTrouble``. To be called in a thread.
 
         *is_whole*: it is all of the file, which gets its name next.

@@ -184,14 +184,7 @@ class PageReaders:
         return self._homes.setdefault(page.url, asked) != asked
 
     def _ask(self, page: Page) -> PageReading:
-        question = {
-            "url": page.url,
-            "content_type": page.content_type,
-            "link_headers": page.link_headers,
-            "aliases": page.aliases,
-            "titles": page.titles,
-            "most": self._most,
-        }
+        question = question_of(page, self._most)
         answer = self._children.ask("page", question, page.body, seconds=CPU_SECONDS)
         return PageReading.of_json(answer)
 
@@ -202,6 +195,12 @@ class PageReaders:
     def stop(self) -> None:
         self._threads.stop()
         self._children.stop()
+
+
+def question_of(page: Page, most: int) -> dict[str, Any]:
+    """Return what the child of ``MODULE`` is asked of *page*: its *most* surest candidates."""
+    names = ("url", "content_type", "link_headers", "aliases", "titles")
+    return {name: getattr(page, name) for name in names} | {"most": most}
 
 
 # In the child -----------------------------------------------------------------------------

@@ -14,8 +14,7 @@ from lafka.papers.candidates import REWRITE, Candidate
 from lafka.papers.finders import urls, weights, words
 from lafka.papers.finders.lists import told_apart
 from lafka.papers.finders.pages import Element, Page, text_of
-from lafka.papers.finders.rules import Words
-from lafka.papers.finders.scores import Score
+from lafka.papers.finders.rules import Score, Words
 
 _SIZE = re.compile(r"\d\s*(?:[kmKM][bB]|[KMКМ][БB]|k[oi]b?|Mo|[kKM]i?[Bb]ytes?)\b", re.IGNORECASE)
 _URL_TEXT = re.compile(r"(?:https?://|www\.)\S+$", re.IGNORECASE)
@@ -30,6 +29,7 @@ _DATA_NAMES = (
     "data-file", "data-download", "data-src", "data-target-url", "data-pdfurl", "data-file-url",
     "ng-href", "formaction",
 )  # fmt: skip
+MAX_DESCRIPTION = 60  # characters of a cell that says what a file is
 MAX_INSIDE = 10  # pictures looked at in one link
 _SPOKEN = ("title", "aria-label", "download")
 _HINTS = frozenset({"class", "id", "rel", "name"})
@@ -81,7 +81,7 @@ def _links(page: Page, scorer: Scorer) -> Iterator[tuple[Candidate, Element]]:
             continue
         late = count >= weights.MAX_SCORED
         if late and ("pdf" not in url or looked_at >= 2 * weights.MAX_SCORED):
-            unscored = Score(reasons=[*_UNSCORED], labels={"other"})
+            unscored = Score(reasons=[*_UNSCORED])
             yield _candidate(element, url, found_by, unscored), element
             continue
         looked_at += 1
@@ -95,7 +95,6 @@ def _candidate(element: Element, url: str, found_by: str, score: Score) -> Candi
         score=score.value,
         place=element.place,
         reasons=tuple(score.reasons),
-        label=score.label,
     )
 
 
@@ -156,6 +155,7 @@ class Scorer:
         self._page = page
         self._addresses: dict[str, Score] = {}
         self._places: dict[etree._Element, tuple[Words, ...]] = {}
+        self._rows: dict[etree._Element, tuple[Words, ...]] = {}
         self._near: dict[etree._Element, tuple[tuple[str, float], ...]] = {}
         self._containers: dict[etree._Element, tuple[etree._Element, ...]] = {}
         self._around_title = self._ancestors_of_title()
@@ -170,7 +170,7 @@ class Scorer:
             address = self._addresses[url] = self._of_address(url)
         if address.value <= weights.HOPELESS:
             return address
-        score = Score(address.value, address.reasons.copy(), address.labels.copy())
+        score = Score(address.value, address.reasons.copy(), address.is_denied)
         self._add_text(element, score)
         self._add_place(element, score)
         return score
@@ -182,18 +182,21 @@ class Scorer:
         text, host = urls.path_and_query(url), urls.host(url)
         score, tools = Score(), weights.SEGMENTS
         whose = self._page.identity.judge(text)
-        tool = not _TOOLS.isdisjoint(_SEGMENTS.findall(text))
+        shared = host in weights.FILE_HOSTS  # whose ?usp=sharing and ?export=download are no tools
+        tool = not shared and not _TOOLS.isdisjoint(_SEGMENTS.findall(text))
         against = self._against(text, host, whose, tool=tool)
         if against is not None:
-            score.add(*against, "other")
+            score.add(*against)
             return score
         for rule in weights.HREF.fitting(text):
-            score.add(rule.name, rule.weight, rule.label)
+            score.add(rule.name, rule.weight)
         if tool:
-            score.add(tools.name, tools.weight, tools.label)
+            score.add(tools.name, tools.weight)
+        if shared and text.strip("/"):
+            score.add("shared-file", weights.SHARED_FILE)
         signs = score.value > 0
         for reason in whose:
-            score.add(reason, _IDENTITY[reason], "other")
+            score.add(reason, _IDENTITY[reason])
         if score.value > 0 and self._page.identity.in_title(text) >= weights.OWN_TITLE_WORDS:
             score.add("own-title", weights.OWN_TITLE)
         if host != self._page.host and urls.site(host) != self._page.site:
@@ -208,7 +211,7 @@ class Scorer:
         if whose == ("other-identifier",):
             return "other-identifier", weights.OTHER_IDENTIFIER
         if host != self._page.host:
-            if host in _NEVER or urls.site(host) in _NEVER:
+            if host in _NEVER or (urls.site(host) in _NEVER and host not in weights.FILE_HOSTS):
                 return "never-host", weights.NEVER_HOST
             if host in _RESOLVERS:
                 return "resolver", weights.DOI_RESOLVER
@@ -224,9 +227,9 @@ class Scorer:
         if hint:
             for name, rule in words.of_text(hint[: weights.LONG_TEXT]).items():
                 if name not in found:
-                    score.add(f"{name}-in-title", rule.weight / 2, rule.label)
+                    score.add(f"{name}-in-title", rule.weight / 2)
         if _OFF_SITE.issubset(score.reasons) and _GOOD_WORDS.isdisjoint(found):
-            score.add("other-site-no-pdf", weights.OTHER_SITE_NOT_PDF, "other")
+            score.add("other-site-no-pdf", weights.OTHER_SITE_NOT_PDF)
         if len(given) > 1:
             _add_type(given, score)
         if "says-pdf" not in found and len(node) and _has_icon(node):
@@ -243,7 +246,7 @@ class Scorer:
             if _NUMBERED.search(text) and not _OF_ISSUE.search(text):
                 score.add("says-number", weights.SAYS_NUMBER)
         for name, rule in found.items():
-            score.add(name, rule.weight, rule.label)
+            score.add(name, rule.weight)
         if len(text) > weights.LONG_TEXT:
             score.add("long-text", weights.LONG_TEXT_MINUS)
         if _FILE_NAME.match(text):
@@ -254,20 +257,21 @@ class Scorer:
 
     def _add_place(self, element: Element, score: Score) -> None:
         for rule in self._sections(element.node):
-            score.add(rule.name, rule.weight, rule.label)
-        bad = score.labels
+            score.add(rule.name, rule.weight)
+        is_denied = score.is_denied
         heading = self._heading(element)
         for rule in words.of_heading(heading) if heading else ():
             if rule.weight < 0 or score.value > 0:
-                score.add(rule.name, rule.weight, rule.label)
+                score.add(rule.name, rule.weight)
         if score.value <= 0:
             return
-        if not bad and "says-pdf" not in score.reasons:
+        for rule in self._described(element.node):
+            score.add(rule.name, rule.weight)
+        if not is_denied and "says-pdf" not in score.reasons:
             for name, weight in self._nearby(element.node):
-                button = name != "running-text" or not _ASKED_FOR.isdisjoint(score.reasons)
-                score.add(name, weight, "fut" if button else "other")
+                score.add(name, weight)
         elif ("running-text", weights.RUNNING_TEXT) in self._nearby(element.node):
-            score.add("running-text", weights.RUNNING_TEXT, "other")
+            score.add("running-text", weights.RUNNING_TEXT)
 
     def _heading(self, element: Element) -> str:
         """The last heading before *element* in the innermost container that has one."""
@@ -290,6 +294,19 @@ class Scorer:
             if ancestor in self._page.headings:
                 known = (ancestor, *known)
             self._containers[ancestor] = known
+        return known
+
+    def _described(self, node: etree._Element) -> tuple[Words, ...]:
+        """Return what the cells of a table's row say against the file that the row is about."""
+        row = next((n for n in islice(node.iterancestors(), 5) if n.tag == "tr"), None)
+        if row is None:
+            return ()
+        known = self._rows.get(row)
+        if known is None:
+            cells = (text_of(c) for c in row if c.find(".//a") is None)
+            found = [words.of_text(text) for text in cells if len(text) <= MAX_DESCRIPTION]
+            against = [said["says-part"] for said in found if "says-part" in said]
+            known = self._rows[row] = tuple(against[:1])
         return known
 
     def _nearby(self, node: etree._Element) -> tuple[tuple[str, float], ...]:
@@ -366,7 +383,7 @@ def _add_type(given: dict[str, str], score: Score) -> None:
     if "pdf" in mime:
         score.add("type-pdf", weights.TYPE_PDF)
     elif "/" in mime and "html" not in mime:
-        score.add("type-other", weights.TYPE_OTHER, "other")
+        score.add("type-other", weights.TYPE_OTHER)
     hints = " ".join([v for k, v in given.items() if k in _HINTS or k[:5] == "data-"]).lower()
     if not hints:
         return

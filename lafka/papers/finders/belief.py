@@ -1,91 +1,223 @@
-"""The probability that a candidate is the paper's full text, and what follows from it.
+"""The probability that a candidate is the paper's full text; label, promise and order follow.
 
-One model: the log-odds are a sum of ``features`` times ``WEIGHTS``, of which the hand-made score
-(``weights``) is the first. ``benchmarks/fit.py`` fits and checks it on labelled pages.
+One model: the log-odds are a sum of ``features`` times ``WEIGHTS``, of which the sum of the hand's
+rules (``weights``) is the first. ``benchmarks/fit.py`` fits and checks it on labelled pages.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
+from urllib.parse import urlsplit
 
 from lafka.papers.candidates import CITATION_PDF_URL, PLATFORM, Candidate
-from lafka.papers.finders import urls
+from lafka.papers.finders import signs, urls, weights
 from lafka.papers.finders.kinds import PageKind
-from lafka.papers.finders.ranking import OWN_SIGNS
-from lafka.papers.finders.scores import EVIDENCE, says_against
-from lafka.papers.finders.weights import BELIEVED
+from lafka.papers.finders.weights import BELIEVED, PROMISED
 
 SCORE_MIN, SCORE_MAX = -6.0, 14.0  # beyond them a score says no more
 LEAD_MIN, LEAD_MAX = -8.0, 4.0
 
+PRIOR = {
+    "bias": -3.3, "score": 0.62, "lead": 0.43, "cited": 2.0, "own": -1.0, "evidence": 2.0,
+    "supplement": -3.0, "elsewhere": 0.5, "against": -4.0, "guessed": 4.0, "only": 1.0,
+    "unowned": -6.0,
+}  # fmt: skip
+"""The hand's weights, which saw no page: fitted ones are drawn to them."""
 # <fit>
 WEIGHTS = {
-    "bias": -3.314,
-    "score": 0.623,
+    "bias": -5.106,
+    "score": 0.594,
     "lead": 0.432,
-    "cited": 2.020,
-    "own": -1.029,
-    "evidence": 0.852,
-    "denied": -2.235,
-    "supplement": -3.032,
-    "elsewhere": 0.735,
-    "against": -4.0,
-    "guessed": 4.0,
-    "only": 0.587,
+    "cited": 2.037,
+    "own": -1.229,
+    "evidence": 2.350,
+    "supplement": -3.018,
+    "elsewhere": 0.829,
+    "against": -3.439,
+    "guessed": 2.963,
+    "only": 1.445,
+    "unowned": -6.001,
 }
 # </fit>
 
-NAMED = frozenset({CITATION_PDF_URL, "meta", "link-header", "link", "json-ld", "frame", "viewer"})
+_PLACED = {
+    rule.name: rule.weight
+    for rule in (*weights.HEADINGS, *weights.SECTIONS)
+    if rule.name in ("under-references", "under-related", "in-references", "in-figures")
+}
+_DIGITS = re.compile(r"\d+")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_VERSION = re.compile(r"/v\d{1,3}\.pdf(?:$|\?)", re.IGNORECASE)  # a paper's earlier version
+# The whole file in another display or state: no part of the paper that is missing without it.
+_DISPLAY = re.compile(
+    r"(?:^|[\W_\d])(?:full-?text|full|complete|low-?res|hi-?res|nosplash|pre-?pub|pre-?print|post-?print"
+    r"|draft|accepted|submitted|a4|letter|colou?r|screen|mobile|print|web|subformat)(?=[\W_\d]|$)",
+    re.IGNORECASE,
+)
 
 
-def features(candidate: Candidate, rival: float) -> dict[str, float]:
+def features(candidate: Candidate, rival: float, kind: PageKind) -> dict[str, float]:
     """The values that the model sums; *rival* is the score of the best link to another file."""
-    score = max(SCORE_MIN, min(candidate.score, SCORE_MAX))
-    cited = candidate.found_by == CITATION_PDF_URL
-    own = not OWN_SIGNS.isdisjoint(candidate.reasons)
+    reasons, found_by = candidate.reasons, candidate.found_by
+    cited = found_by == CITATION_PDF_URL
+    evident = found_by in signs.NAMED or not signs.EVIDENCE.isdisjoint(reasons)
     return {
         "bias": 1.0,
-        "score": score,
+        "score": max(SCORE_MIN, min(candidate.score, SCORE_MAX)),
         "lead": 0.0 if cited else max(LEAD_MIN, min(candidate.score - rival, LEAD_MAX)),
         "cited": float(cited),
-        "own": float(own),
-        "evidence": float(
-            candidate.found_by in NAMED or not EVIDENCE.isdisjoint(candidate.reasons)
-        ),
-        "denied": float(candidate.label == "other"),
-        "supplement": float(candidate.label == "supplement"),
-        "elsewhere": float("other-site" in candidate.reasons),
-        "against": float(says_against(candidate.reasons)),
-        "guessed": float(candidate.found_by.startswith(PLATFORM)),
-        "only": float("only-file" in candidate.reasons),
+        "own": float(not (signs.OWN | signs.TITLED).isdisjoint(reasons)),
+        "evidence": float(evident),
+        "supplement": float(not (signs.SUPPLEMENT | signs.BESIDE).isdisjoint(reasons)),
+        "elsewhere": float("other-site" in reasons),
+        "against": float(signs.says_against(reasons)),
+        "guessed": float(found_by.startswith(PLATFORM)),
+        "only": float("only-file" in reasons),
+        "unowned": float(kind is not PageKind.PAPER and not signs.is_own(candidate, kind)),
     }
 
 
 def probability(values: dict[str, float], weights: dict[str, float] = WEIGHTS) -> float:
     """Return the model's probability for *values*, as ``features`` gives them."""
-    odds = sum(weights[name] * value for name, value in values.items())
+    odds = sum(weights.get(name, 0.0) * value for name, value in values.items())
     return 1 / (1 + math.exp(-max(-30.0, min(odds, 30.0))))
 
 
-def with_features(ranked: Sequence[Candidate]) -> list[tuple[Candidate, dict[str, float]]]:
-    """Each candidate with what the model sums for it."""
-    others = [c for c in ranked if c.found_by != CITATION_PDF_URL]
-    best = others[0].score if others else SCORE_MIN
-    key = urls.twin_key(others[0].url) if others else ""
-    second = next((c.score for c in others[1:] if urls.twin_key(c.url) != key), SCORE_MIN)
+def with_features(
+    found: Sequence[Candidate], kind: PageKind
+) -> list[tuple[Candidate, dict[str, float]]]:
+    """Each candidate with what the model sums for it; *found* are in the order of their scores."""
+    if kind is PageKind.PAPER:
+        found = _with_only_file(found)
+    others = [c for c in found if c.found_by != CITATION_PDF_URL]
     first = others[0] if others else None
-    return [(c, features(c, second if c is first else best)) for c in ranked]
+    best = first.score if first else SCORE_MIN
+    key = urls.twin_key(first.url) if first else ""
+    second = next((c.score for c in others[1:] if urls.twin_key(c.url) != key), SCORE_MIN)
+    return [(c, features(c, second if c is first else best, kind)) for c in found]
 
 
-def weighed(ranked: Sequence[Candidate], kind: PageKind) -> list[Candidate]:
-    """The same candidates with their probability, and the label that follows from it."""
-    found = []
-    for candidate, values in with_features(ranked):
+def believed(found: Sequence[Candidate], kind: PageKind) -> list[Candidate]:
+    """The candidates of a page of *kind*, likeliest first, with all that follows from that."""
+    weighed = []
+    for candidate, values in with_features(found, kind):
         likely = round(probability(values), 3)
-        label = candidate.label
-        if label != "supplement" and kind is PageKind.PAPER:
-            label = "fut" if likely >= BELIEVED else "other"
-        found.append(replace(candidate, probability=likely, label=label))
-    return found
+        label = _label(candidate, likely)
+        weighed.append(replace(candidate, probability=likely, label=label))
+    weighed.sort(key=_order)
+    return _promised(weighed)
+
+
+def _order(candidate: Candidate) -> tuple[bool, float, float, int]:
+    """The requirement paper's meta, then the likeliest; where they are alike, the score.
+
+    A guess from the page's address comes behind all that the page says and that is believed.
+    """
+    cited, likely = candidate.found_by == CITATION_PDF_URL, candidate.probability
+    if candidate.found_by.startswith(PLATFORM):
+        likely = min(likely, BELIEVED - 0.001)
+    return (not cited, -likely, -candidate.score, candidate.place)
+
+
+def _label(candidate: Candidate, likely: float) -> str:
+    if not signs.SUPPLEMENT.isdisjoint(candidate.reasons):
+        return "supplement"
+    if likely >= BELIEVED:
+        return "fut"
+    return "other" if signs.BESIDE.isdisjoint(candidate.reasons) else "supplement"
+
+
+def _with_only_file(found: Sequence[Candidate]) -> list[Candidate]:
+    """The same, with a word for the one file that a page of one paper offers, wherever it stands.
+
+    A heading over it says nothing against it.
+    """
+    files = [c for c in found if _is_file(c)]
+    if len({urls.twin_key(c.url) for c in files}) != 1:
+        return [*found]
+    made = [
+        replace(
+            c,
+            score=c.score - _lost(c) + weights.ONLY_FILE,
+            reasons=(*c.reasons, "only-file"),
+        )
+        if c in files and not signs.FILE.isdisjoint(c.reasons)
+        else c
+        for c in found
+    ]
+    return sorted(made, key=lambda c: (c.found_by != CITATION_PDF_URL, -c.score, c.place))
+
+
+def _lost(candidate: Candidate) -> float:
+    """Return what the place of a link did to its score."""
+    return sum(weight for name, weight in _PLACED.items() if name in candidate.reasons)
+
+
+def _is_file(candidate: Candidate) -> bool:
+    """Return whether a link leads to a file, and no more than its place speaks against it."""
+    against = not signs.NO_FILE.isdisjoint(candidate.reasons)
+    return candidate.score - _lost(candidate) >= weights.LONE and not against
+
+
+def _promised(ranked: list[Candidate]) -> list[Candidate]:
+    """The same candidates with ``promising`` and ``place`` set.
+
+    Promising are the surest one and its siblings: other files of the same paper, addressed in the
+    same way. Other ways to the same file are not: they are asked when the surest one misses.
+    """
+    places = {c.url: n for n, c in enumerate(sorted(ranked, key=attrgetter("place")))}
+    asked: list[Candidate] = []
+    answer = []
+    for candidate in ranked:
+        likely = candidate.label == "fut" and candidate.probability >= PROMISED
+        promising = likely and (not asked or _is_sibling(candidate, asked))
+        if promising:
+            asked.append(candidate)
+        answer.append(
+            replace(
+                candidate,
+                score=round(candidate.score, 2),
+                place=places[candidate.url],
+                promising=promising,
+            )
+        )
+    return answer
+
+
+def _is_sibling(candidate: Candidate, asked: list[Candidate]) -> bool:
+    """Return whether *candidate* is another file of the paper that the first of *asked*
+    belongs to.
+    """
+    if candidate.found_by.startswith(PLATFORM) or len(asked) >= weights.MAX_SIBLINGS:
+        return False
+    if len(asked) >= weights.MAX_PROMISING and "own-identifier" not in candidate.reasons:
+        return False
+    key = _file(candidate.url)
+    if any(_file(c.url) == key for c in asked) or _VERSION.search(candidate.url):
+        return False
+    if any(_DISPLAY.search(c.url.rpartition("/")[2]) for c in (asked[0], candidate)):
+        return False
+    for group in (signs.OWN, signs.PDF):
+        if not group.isdisjoint(asked[0].reasons) and group.isdisjoint(candidate.reasons):
+            return False
+    return _shape(asked[0].url) == _shape(candidate.url)
+
+
+def _file(url: str) -> str:
+    """Equal for addresses of one file: where the path ends in .pdf, whatever the query asks."""
+    path, ending, _ = url.partition(".pdf?")
+    return urls.twin_key(path + ending.rstrip("?"))
+
+
+def _shape(url: str) -> tuple[str, str]:
+    """(host, path with its numbers and its last name left out): equal for files side by side."""
+    parts = urlsplit(url.lower())
+    folder, _, name = parts.path.rpartition("/")
+    folder = _DIGITS.sub("0", _UUID.sub("0", folder))
+    stem, dot, ending = name.rpartition(".")
+    last = dot + ending if dot and stem else _DIGITS.sub("0", name)
+    return parts.netloc, f"{folder}/{last}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from lafka.papers.candidates import CITATION_PDF_URL, Candidate
 from lafka.papers.finders.anchors import anchors
-from lafka.papers.finders.belief import weighed
+from lafka.papers.finders.belief import believed
 from lafka.papers.finders.ends import PageVerdict
 from lafka.papers.finders.forms import forms
 from lafka.papers.finders.frames import frames
@@ -17,7 +18,7 @@ from lafka.papers.finders.links import link_elements, link_header
 from lafka.papers.finders.meta import citation_pdf_url, other_meta
 from lafka.papers.finders.pages import Page
 from lafka.papers.finders.platforms import platforms
-from lafka.papers.finders.ranking import believed, judged, merged, promised
+from lafka.papers.finders.ranking import judged, merged
 from lafka.papers.finders.rewrites import rewritten
 from lafka.papers.finders.scripts import scripts
 
@@ -55,16 +56,15 @@ def find(page: Page) -> tuple[Candidate, ...]:
 
 def look(page: Page, verdict: PageVerdict | None = None) -> Findings:
     """As ``find``, with the kind of *page*; *verdict*: what ``describe`` says of it, if known."""
-    found, kind = ranked(page, verdict)
-    return Findings(tuple(promised(weighed(found, kind))), kind)
+    found, kind = gathered(page, verdict)
+    return Findings(tuple(believed(found, kind)), kind)
 
 
-def ranked(page: Page, verdict: PageVerdict | None = None) -> tuple[list[Candidate], PageKind]:
-    """All candidates of *page* by their scores, as the kind of the page has them; and that kind."""
+def gathered(page: Page, verdict: PageVerdict | None = None) -> tuple[list[Candidate], PageKind]:
+    """All candidates of *page* by the hand's scores, as ``belief`` takes them; and its kind."""
     found = merged(_all(page))
     found = merged([*found, *rewritten(page, found)])
-    kind = kind_of(page, found, verdict)
-    return believed(found, kind), kind
+    return found, kind_of(page, found, verdict)
 
 
 def _all(page: Page) -> Iterator[Candidate]:
@@ -84,4 +84,4 @@ def literal(page: Page) -> tuple[Candidate, ...]:
             first.append(Candidate(url=url, found_by="anchor", place=element.place))
     once = {c.url: c for c in reversed(first)}
     ordered = sorted(once.values(), key=lambda c: (c.found_by != CITATION_PDF_URL, c.place))
-    return tuple(promised(ordered))
+    return tuple(replace(c, place=n) for n, c in enumerate(ordered))

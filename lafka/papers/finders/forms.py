@@ -9,11 +9,11 @@ from parsel import Selector
 
 from lafka.papers.candidates import FORM, Candidate
 from lafka.papers.finders import urls, weights
-from lafka.papers.finders.pages import Element, Page
+from lafka.papers.finders.pages import Element, Page, attributes_of
 
 MAX_FIELDS = 20  # hidden fields of one form that go into its query
 _ASKS = tuple(r for r in weights.HREF if r.name in ("ends-in-pdf", "pdf-path", "asks-pdf"))
-_AGAINST = tuple(r for r in weights.HREF if r.label != "fut")
+_AGAINST = tuple(r for r in weights.HREF if r.weight <= -4)
 _OWN = frozenset({"own-identifier", "own-number", "own-address"})
 
 
@@ -46,7 +46,8 @@ def _sent_to(page: Page, form: Element) -> str | None:
     if form.get("method").lower() == "post" or not action:
         return page.absolute(action)
     hidden = Selector(root=form.node).xpath(".//input[@type='hidden'][@name]")
-    fields = [(n.attrib["name"], n.attrib.get("value", "")) for n in hidden[:MAX_FIELDS]]
+    given = [attributes_of(n.root) for n in hidden[:MAX_FIELDS]]
+    fields = [(a["name"], a.get("value", "")) for a in given if "name" in a]
     plain = action.partition("?")[0] if fields else action
     return page.absolute(f"{plain}?{urlencode(fields)}" if fields else plain)
 

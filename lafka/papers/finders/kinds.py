@@ -57,7 +57,9 @@ _BY_HEADING = {
         r"^submissions?$|submi(?:t|ssion) (?:a|an|your|guidelines|of|process|instructions)\b"
         r"|for authors|author(?:s'|'s|s)? (?:guide|instruction|information)|^guide(?:lines)? for"
         r"|^call for papers|autorenrichtlinien|instructions aux auteurs|instrucciones para"
-        r"|directrices para"
+        r"|directrices para|^(?:house )?style(?: guide| sheet)?$|^cookies?(?: policy)?$"
+        r"|^privacy(?: policy| notice| statement)?$|^terms (?:of|and) \w+$|^datenschutz\w*$"
+        r"|^(?:about|contact)(?: us| (?:the|this) \w+)?$"
     ),
     PageKind.ISSUE: (
         r"table of contents|^current issue|^latest issue|^contents of|^(?:issue|heft|numéro) \d"
@@ -90,7 +92,9 @@ _BY_ADDRESS = {
 _ADDRESSES = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_ADDRESS.items())
 _HOME = re.compile(
     r"/?(?:index\.\w{3,5}|home(?:\.\w{3,5})?)?/?"
-    r"|/(?:~[^/]+|(?:people|faculty|staff|profiles?|members?|authors?)/[^/]+)/?(?:index\.\w{3,5})?",
+    r"|(?:/[^/]+){0,3}/(?:~[^/]+|(?:people|persons?|faculty|staff|profiles?|members?|authors?|experts?"
+    r"|personen|mitarbeiter|mitarbeitende|equipe|membres|pessoas|persone|personas|docentes)/[^/]+)"
+    r"/?(?:index\.\w{3,5})?",
     re.IGNORECASE,
 )
 _ABSTRACT = re.compile(
@@ -137,13 +141,19 @@ def titles_of(page: Page, kind: PageKind) -> tuple[str, ...]:
     )[:1]
 
 
+def _has_one_title(page: Page) -> bool:
+    """Return whether one heading of *page* is a title: what stands over it names its series."""
+    said = (text_of(e.node) for e in page.every("h2", "h3", "h4"))
+    return len({text for text in said if len(text.split()) >= MIN_TITLE_WORDS}) == 1
+
+
 def _named(page: Page, heading: str, source: str) -> PageKind | None:
     """Return the kind that a page without a paper's metas says it is."""
     for kind, pattern in _BY_SCHEMA:
         if source and pattern.search(source):
             return kind
     for kind, pattern in _HEADINGS if len(heading.split()) <= MAX_HEADING else ():
-        if pattern.search(heading.strip()):
+        if pattern.search(heading.strip()) and not (kind is PageKind.LIST and _has_one_title(page)):
             return kind
     address = urls.path_and_query(page.url)
     if _HOME.fullmatch(address):

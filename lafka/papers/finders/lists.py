@@ -20,7 +20,7 @@ from lxml import etree
 from parsel import Selector
 
 from lafka.papers.candidates import Candidate
-from lafka.papers.finders import urls, weights
+from lafka.papers.finders import signs, urls, weights
 from lafka.papers.finders.identity import identify
 from lafka.papers.finders.pages import Element, Page, text_of
 
@@ -35,7 +35,6 @@ _BREAKS = frozenset({"br", "hr"})
 _SIGNS = frozenset(
     {"ends-in-pdf", "pdf-path", "asks-pdf", "says-pdf", "type-pdf", "class-pdf", "file-path"}
 )
-_OWN = frozenset({"own-identifier", "own-number", "own-address"})
 _OF_ONE = frozenset({"title-as-text", "own-identifier", "own-title"})
 # Texts of links to the parts of one work, and numbers and sizes in front of them.
 _PART = re.compile(
@@ -68,8 +67,8 @@ def told_apart(page: Page, found: Sequence[tuple[Candidate, Element]]) -> dict[i
 
 def _by_address(listed: list[tuple[Candidate, Element]]) -> list[tuple[Candidate, Element]]:
     """Those with the page's own signs, where few enough have them to tell papers apart."""
-    for signs in (_OF_ONE, _OWN):
-        own = [(c, e) for c, e in listed if not signs.isdisjoint(c.reasons)]
+    for group in (_OF_ONE, signs.OWN):
+        own = [(c, e) for c, e in listed if not group.isdisjoint(c.reasons)]
         files = len({urls.twin_key(c.url) for c, _ in own})
         if own and files * weights.LISTED_SHARE <= max(len(listed), weights.LISTED_SHARE):
             return own
@@ -81,7 +80,6 @@ def _other(candidate: Candidate) -> Candidate:
         candidate,
         score=candidate.score + weights.ONE_OF_MANY,
         reasons=(*candidate.reasons, ONE_OF_MANY),
-        label="other",
     )
 
 
@@ -124,7 +122,6 @@ def _owned(candidate: Candidate) -> Candidate:
         candidate,
         score=candidate.score + weights.OWN_ROW,
         reasons=(*candidate.reasons, "own-row"),
-        label=candidate.label if candidate.label == "supplement" else "fut",
     )
 
 
@@ -193,13 +190,13 @@ def _outermost(node: etree._Element, inside: dict[etree._Element, set[str]]) -> 
 
 
 def _told_in(item: etree._Element, items: dict[int, etree._Element]) -> str:
-    """Return what an entry says, with the blocks before it that belong to no other entry."""
+    """Return what an entry says, then the blocks before it that belong to no other entry."""
     others = set(items.values()) - {item}
     pieces = [text_of(item)]
     for before in islice(item.itersiblings(preceding=True), MAX_BEFORE):
         if before in others:
             break
-        pieces.insert(0, text_of(before))
+        pieces.append(text_of(before))
     return " ".join(pieces)[:MAX_ROW]
 
 

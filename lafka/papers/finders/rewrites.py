@@ -54,6 +54,28 @@ REWRITES: tuple[Rewrite, ...] = (
         example=("https://x.example/doi/epdf/10.1000/1", "https://x.example/doi/pdf/10.1000/1"),
     ),
     Rewrite(
+        name="google-drive",
+        why="authors keep papers on Google Drive, whose link shows the file in a viewer",
+        stem="//drive.google.com/",
+        pattern=re.compile(r"(//drive\.google\.com/)(?:file/d/|open\?id=)([\w-]{10,})[^#]*$"),
+        replace=r"\1uc?export=download&id=\2",
+        example=(
+            "https://drive.google.com/file/d/1AbCdEfGhIjK/view?usp=sharing",
+            "https://drive.google.com/uc?export=download&id=1AbCdEfGhIjK",
+        ),
+    ),
+    Rewrite(
+        name="dropbox",
+        why="a shared file's link shows a page around it, unless it says dl=1",
+        stem="dropbox.com/s",
+        pattern=re.compile(r"(dropbox\.com/s[^?#]*\.pdf)(?:\?(?:(?!dl=)([^#]*?)&?dl=0|dl=0|raw=0))?$"),
+        replace=lambda m: f"{m[1]}?{m[2]}&dl=1" if m[2] else f"{m[1]}?dl=1",
+        example=(
+            "https://www.dropbox.com/scl/fi/1a/ice.pdf?rlkey=2b&dl=0",
+            "https://www.dropbox.com/scl/fi/1a/ice.pdf?rlkey=2b&dl=1",
+        ),
+    ),
+    Rewrite(
         name="pdf-html",
         why="HighWire frames the file in a page of its own",
         stem=".pdf+html",
@@ -153,7 +175,6 @@ def rewritten(page: Page, found: list[Candidate]) -> Iterator[Candidate]:
                     score=candidate.score + weights.REWRITE,
                     place=candidate.place,
                     reasons=(*candidate.reasons, name),
-                    label=candidate.label,
                 )
 
 

@@ -15,7 +15,6 @@ class Words:
     weight: float
     why: str
     words: tuple[str, ...]
-    label: str = "fut"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +30,6 @@ class Pattern:
     why: str
     stems: tuple[str, ...]
     pattern: re.Pattern[str] = field(repr=False)
-    label: str = "fut"
 
     def fits(self, text: str) -> bool:
         for stem in self.stems:
@@ -66,3 +64,20 @@ def _tree(words: Iterable[str]) -> str:
         tails.setdefault(word[0], set()).add(word[1:])
     branches = (re.escape(letter) + _tree(tails[letter]) for letter in sorted(tails))
     return f"(?:{'|'.join(branches)})"
+
+
+_DENIES = -2.5  # a rule of so little says that a link leads to something else
+
+
+@dataclass(slots=True)
+class Score:
+    """A sum in the making, with the names of what went into it."""
+
+    value: float = 0.0
+    reasons: list[str] = field(default_factory=list)
+    is_denied: bool = False
+
+    def add(self, name: str, weight: float) -> None:
+        self.value += weight
+        self.reasons.append(name)
+        self.is_denied = self.is_denied or weight <= _DENIES

@@ -12,12 +12,11 @@ import re
 from lafka.papers.finders.rules import Pattern, Patterns, Words
 
 # Thresholds of the probability, with what each costs; ``candidates.KEPT`` is the least.
-BELIEVED = 0.4  # called the fut: of those between it and 0.6 four in ten are it
-PROMISED = 0.4  # worth a request whatever else is had: six in ten of these are in vain
+BELIEVED = 0.3  # called the fut: of those between it and 0.5 six in ten are it
+PROMISED = 0.3  # worth a request whatever else is had: four in ten of these are in vain
 
 PROMISING = 4.0  # one strong sign (PDF in text, .pdf in href) and another that agrees
-FUT_ELSEWHERE = 2.0  # below it a PDF is `other`: nothing said that it is this paper's
-FUT_HERE = 1.0  # the same for a link within the site, where nothing speaks against it
+WARNED = 1.0  # at most, of a file that another link to it calls something else
 MAX_PROMISING = 5  # asked on score alone, siblings aside: a page without a fut costs no more
 MAX_SIBLINGS = 20  # files beside a surely right one: chapters of a thesis, parts of a report
 LONE = 2.5  # enough for the surest where no other link comes near: one sign, none against it
@@ -51,6 +50,7 @@ TEXT: tuple[Words, ...] = (
         words=(
             "pdf", "pdfs", "пдф", "pdfファイル", "pdf文件", "save pdf", "save as pdf",
             "pdf speichern", "guardar pdf", "salvar pdf", "enregistrer le pdf", "print pdf",
+            "acrobat", "adobe acrobat", "acrobat file", "adobe pdf",
         ),
     ),
     Words(
@@ -156,7 +156,6 @@ TEXT: tuple[Words, ...] = (
             "code", "source code", "questionnaire", "infographic", "audio", "transcript",
             "补充材料", "附录", "附件",
         ),
-        label="supplement",
     ),
     Words(
         name="says-part",
@@ -165,7 +164,9 @@ TEXT: tuple[Words, ...] = (
         words=(
             "figure", "figures", "table", "tables", "fig", "cover", "table of contents",
             "contents", "toc", "abstract", "summary", "résumé", "resumen", "resumo",
-            "zusammenfassung", "abstracts", "front matter", "frontmatter",
+            "zusammenfassung", "abstracts", "front matter", "frontmatter", "sintesi", "synopsis",
+            "samenvatting", "streszczenie", "sammanfattning", "sammendrag", "összefoglaló",
+            "souhrn", "özet", "ringkasan", "riassunto", "spikblad", "executive summary",
             "back matter", "title page", "inhaltsverzeichnis", "sumário", "sommaire",
             "índice", "table des matières", "sadržaj", "содержание", "аннотация", "реферат",
             "автореферат", "graphical abstract", "highlights", "powerpoint", "ppt", "thumbnail",
@@ -175,14 +176,12 @@ TEXT: tuple[Words, ...] = (
             "issue pdf", "browse issue", "número completo", "numéro complet", "edição completa",
             "весь выпуск", "gesamtes heft",
         ),
-        label="other",
     ),
     Words(
         name="says-preview",
         weight=-4.0,
         why="a first page where one has to pay; where none has to, the file in a viewer",
         words=("preview", "first page", "sample"),
-        label="other",
     ),
     Words(
         name="says-citation",
@@ -197,7 +196,6 @@ TEXT: tuple[Words, ...] = (
             "dublin core", "rdf", "json", "xml", "epub", "mobi", "kindle", "word", "docx", "html",
             "latex", "tex", "zip",
         ),
-        label="other",
     ),
     Words(
         name="says-business",
@@ -212,9 +210,10 @@ TEXT: tuple[Words, ...] = (
             "cookies", "help", "faq", "about", "contact", "imprint", "impressum", "accessibility",
             "advertise", "advertising", "media kit", "media information", "submit", "submission",
             "template", "form", "forms", "agreement", "checklist", "login", "log in", "sign in",
-            "register", "account", "acrobat", "adobe reader", "get adobe", "plugin", "plug in",
+            "register", "account", "adobe reader", "get adobe", "plugin", "plug in",
             "annual report", "brochure", "catalogue", "newsletter", "call for papers", "ethics",
-            "statement", "manual", "user guide", "tutorial", "adobe acrobat", "acrobat reader",
+            "statement", "manual", "user guide", "tutorial", "acrobat reader",
+            "adobe acrobat reader",
             "create an account", "general terms", "about the journal", "about this journal",
             "copyright notice", "reference list", "license to publish", "licence to publish",
             "advertising rates", "subscription prices", "conference programme", "workshop agenda",
@@ -228,6 +227,11 @@ TEXT: tuple[Words, ...] = (
             "publication ethics", "ethics statement", "privacy statement", "privacy notice",
             "copyright form", "copyright transfer", "rate card", "curriculum", "lebenslauf",
             "biography", "short bio", "teaching", "lecture notes", "recommend", "preisliste",
+            "lecture", "lectures", "lecture slides", "exam", "exams", "old exam", "problem set",
+            "homework", "handout", "publication list", "list of publications", "publications list",
+            "schriftenverzeichnis", "publikationsliste", "veröffentlichungsliste",
+            "liste des publications", "lista de publicaciones", "lista de publicações",
+            "elenco delle pubblicazioni", "список публикаций",
             "datenschutz", "normas", "mentions légales",
             "instrucciones", "kuralları", "правила", "datos de contacto", "cv", "curriculum vitae",
             "vita", "agenda", "programme", "conference program", "statutes", "bylaws", "calendar",
@@ -236,7 +240,6 @@ TEXT: tuple[Words, ...] = (
             "norme", "directrices", "wytyczne", "regulamin", "pedoman", "panduan", "smjernice",
             "upute autorima", "требования", "вимоги", "оферта", "leaflet", "flyer", "prospectus",
         ),
-        label="other",
     ),
 )  # fmt: skip
 
@@ -248,7 +251,8 @@ TOPICS = frozenset({
     "video", "data", "dataset", "datasets", "help", "contact", "about", "ethics", "calendar",
     "agreement", "audio", "export", "citation", "citations", "copyright", "licensing", "license",
     "accessibility", "advertising", "sample", "metrics", "norme", "normas", "subscription",
-    "programme", "html", "xml", "json", "marc", "reply", "correction", "contents", "cover",
+    "programme", "lecture", "lectures", "exam", "exams", "homework", "html", "xml", "json", "marc",
+    "reply", "correction", "contents", "cover",
 })  # fmt: skip
 LITTLE = frozenset({
     "this", "that", "these", "your", "their", "from", "with", "about", "into", "over", "para",
@@ -310,7 +314,7 @@ HREF = Patterns(
         ),
         pattern=re.compile(
             r"/bitstreams?/|/datafile/|viewcontent\.cgi|/getfile|getfile\.php|at_download|/download(?:s|file)?/"
-            r"|/download$|/download\?|/downloads?/|delivery\.cfm|/datastream/|/content/download"
+            r"|/download$|/download\?|[?&]export=download|/downloads?/|delivery\.cfm|/datastream/|/content/download"
             r"|article/(?:download|viewfile)|/galley|/retrieve/|get_?document|getdoc|showdoc"
             r"|/document$|/documents/\d|/files?/|fulltext\.(?:php|asp|jsp|cgi)|download_?file"
             r"|download\.(?:php|asp|aspx|jsp|cgi|do)|/attachments?/|/article-file/|/ws/portalfiles"
@@ -336,7 +340,6 @@ HREF = Patterns(
         why="a page: where a file name leads to its description first",
         stems=(".htm", ".xht"),
         pattern=re.compile(r"\.x?html?(?:$|[?;])"),
-        label="fut",
     ),
     Pattern(
         name="supplement-path",
@@ -352,7 +355,6 @@ HREF = Patterns(
             r"|[_-]slides|/slides|_poster|datasupp|media_?component|additional_?file|\.supp\d|/dc\d/"
             r"|peer_?review|reviewer|type=supplementary|\.s\d{3}\b|annex[e_.-]|anhang"
         ),
-        label="supplement",
     ),
     Pattern(
         name="part-path",
@@ -369,7 +371,6 @@ HREF = Patterns(
             r"|license\.txt|licen[sc]e|first-?page|contents?\.pdf|/powerpoint|\.ppt|inhalt|titelblatt"
             r"|resumo\.pdf|resumen|_summary|errat|corrigend|full-?issue|issue-?full|whole-?issue|/table/"
         ),
-        label="other",
     ),
     Pattern(
         name="cv-path",
@@ -380,7 +381,6 @@ HREF = Patterns(
             r"(?:(?:^|[^a-z])(?:cv|vitae?|lebenslauf|resume|curriculum-?vitae)|[a-z]{4}cv)"
             r"(?=[^a-z]|$)[^/]{0,40}$"
         ),
-        label="other",
     ),
     Pattern(
         name="other-type",
@@ -392,7 +392,6 @@ HREF = Patterns(
             r"|docx?|odt|rtf|txt|tex|pptx?|odp|zip|gz|tgz|rar|7z|tar|epub|mobi|azw3?|mp[34]|avi|mov|wav"
             r"|webm|exe|dmg|ics|vcf|rss|atom|eps|djvu|ps)(?:$|[?;]|\.txt$)(?!.*\.pdf)"
         ),
-        label="other",
     ),
 )  # fmt: skip
 
@@ -421,7 +420,6 @@ SEGMENTS = Words(
         "related", "similar", "references", "linkout", "crossref", "crossmark", "toc",
         "editorial-board", "editorialboard", "masthead", "imprint", "impressum", "showtoc",
     ),
-    label="other",
 )  # fmt: skip
 
 # Of class, id, title, data attributes and rel: half-said things.
@@ -484,7 +482,6 @@ SECTIONS: tuple[Words, ...] = (
             "reflist", "citations", "footnotes", "footnote", "literature-cited", "bibliographie",
             "literatur", "refs", "doc-bibliography", "doc-endnotes", "ref-cit", "references-list",
         ),
-        label="other",
     ),
     Words(
         name="in-related",
@@ -499,7 +496,6 @@ SECTIONS: tuple[Words, ...] = (
             "same-author", "more-like-this", "article-list", "next-article", "previous-article",
             "prev-next", "pager", "suggestions", "similar-articles",
         ),
-        label="other",
     ),
     Words(
         name="in-navigation",
@@ -511,7 +507,6 @@ SECTIONS: tuple[Words, ...] = (
             "search-results", "usernav", "global-nav", "main-menu", "navigation-primary",
             "block-user", "language",
         ),
-        label="other",
     ),
     Words(
         name="in-footer",
@@ -520,7 +515,6 @@ SECTIONS: tuple[Words, ...] = (
         words=(
             "footer", "contentinfo", "page-footer", "site-footer", "foot", "copyright", "colophon",
         ),
-        label="other",
     ),
     Words(
         name="in-supplement",
@@ -531,14 +525,12 @@ SECTIONS: tuple[Words, ...] = (
             "supp-info", "supplementary-material", "supporting-information", "esm", "appendix",
             "article-supplementary", "data-supp", "multimedia",
         ),
-        label="supplement",
     ),
     Words(
         name="in-figures",
         weight=-3.0,
         why="figures and tables come as PDFs of their own",
         words=("figure", "figures", "fig", "table-wrap", "figcaption", "image-links", "tables"),
-        label="other",
     ),
 )  # fmt: skip
 
@@ -574,7 +566,6 @@ HEADINGS: tuple[Words, ...] = (
             "riferimenti", "kaynakça", "kaynaklar", "литература", "список литературы",
             "список використаних джерел", "参考文献",
         ),
-        label="other",
     ),
     Words(
         name="under-related",
@@ -586,8 +577,11 @@ HEADINGS: tuple[Words, ...] = (
             "most cited", "latest articles", "you may also", "see also", "other articles",
             "related works", "in this issue", "current issue", "news", "ähnliche", "trending",
             "more articles", "related documents", "похожие", "same author", "most viewed",
+            "related", "recent papers", "recent publications", "recent articles", "latest papers",
+            "latest publications", "recientes", "recentes", "relacionados", "relacionadas",
+            "verwandte", "weitere veröffentlichungen", "similaires", "correlati", "podobne",
+            "相关文章", "関連論文",
         ),
-        label="other",
     ),
     Words(
         name="under-supplement",
@@ -600,7 +594,6 @@ HEADINGS: tuple[Words, ...] = (
             "additional files", "appendix", "appendices", "appendix a", "supplemental",
             "supplementary files", "presentation materials", "multimedia",
         ),
-        label="supplement",
     ),
 )  # fmt: skip
 
@@ -616,4 +609,10 @@ NEVER_HOSTS = (
     "bibsonomy.org", "researchgate.net", "academia.edu", "t.me", "vk.com", "googletagmanager.com",
     "doubleclick.net", "apple.com", "play.google.com", "publons.com", "researcherid.com",
 )  # fmt: skip
+# Hosts where authors keep their papers, google.com or not.
+FILE_HOSTS = (
+    "drive.google.com", "docs.google.com", "dropbox.com", "www.dropbox.com", "dl.dropbox.com",
+    "dl.dropboxusercontent.com",
+)  # fmt: skip
+SHARED_FILE = 2.0  # an address there: a file that somebody shares, though not which
 NEVER_HOST = -8.0  # stays a candidate, behind all others

@@ -98,7 +98,7 @@ def _carried(words: list[str]) -> dict[str, Words]:
 
 def _opens(hit: Words, after: list[str]) -> bool:
     """Return whether a long text that begins with *hit* names such a file: ``Figure 2: ...``."""
-    return hit.label == "supplement" or any(word.isdigit() for word in after)
+    return hit.name == "says-supplement" or any(word.isdigit() for word in after)
 
 
 @lru_cache(maxsize=512)

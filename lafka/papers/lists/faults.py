@@ -156,10 +156,11 @@ class ListAccount:
         if line.futli:
             self.hosts[line.futli.host] += 1
             self._add_twice(line.number, str(line.futli.pid), line.futli.url, text)
-            if (pid := line.pid_text.strip()) != str(line.futli.pid) and pid.lower() == str(
-                line.futli.pid
-            ).lower():
-                self._note("a pid in other letters", line.number, f"{text}  as {line.futli.pid}")
+            before = line.pid_text.strip().partition(":")[0]
+            if before != str(line.futli.pid).partition(":")[0]:
+                self._note(
+                    f"{before}: in other letters", line.number, f"{text}  as {line.futli.pid}"
+                )
         if found := fault(line, self.scheme):
             key = found.reason, found.guess
             kind = FaultKind(reason=found.reason, guess=found.guess, number=line.number)

@@ -209,6 +209,13 @@ def test_there_is_a_damage_for_each_code(filled_archive: Filled) -> None:
     assert filled_archive.repair() == []
 
 
+def test_a_bad_record_hides_no_other(filled_archive: Filled) -> None:
+    in_bytes(filled_archive.warc, b"WARC/1.1", b"XXXX/1.1")
+    in_bytes(filled_archive.warc, b"WARC/1.1", b"WARC/1.!", last=True)
+    found = [problem.code for problem in check_filesets(filled_archive.filesets.root)]
+    assert found == ["bad-record", "bad-record"]
+
+
 @pytest.mark.parametrize("code", DAMAGES)
 def test_a_damage_is_told_and_mended_where_it_can_be(filled_archive: Filled, code: str) -> None:
     root, damage = filled_archive.filesets.root, DAMAGES[code]

@@ -37,6 +37,7 @@ PIECES = st.sampled_from(
         b"<meta charset=utf-16>",
         b"<meta charset=nonsense>",
         b"<form action=/pdf>",
+        b"<form action=/pdf><input type=hidden name=a x\x01y=1>",
         b"<svg><a xlink:href=/x>",
         b"<?xml version='1.0' encoding='utf-7'?>",
         b"http://a\xc3\xa9\xe2\x80\xa4b.example/",

@@ -7,6 +7,7 @@ import pytest
 
 from lafka.papers.finders import Page, find, kind_of, sure
 from lafka.papers.finders.belief import features, probability
+from lafka.papers.finders.kinds import PageKind
 
 BUTTONS = (Path(__file__).parent / "buttons.txt").read_text(encoding="utf-8").splitlines()
 # Words of economics that shops and rules use as well, in titles of our own.
@@ -129,8 +130,8 @@ def test_a_first_look_thinks_it_as_likely_as_a_whole_look():
 
 def test_more_for_it_is_more_likely():
     found = candidates("Download PDF")[0]
-    values = features(found, rival=0.0)
-    assert probability(values) > probability({**values, "denied": 1.0})
+    values = features(found, rival=0.0, kind=PageKind.PAPER)
+    assert probability(values) > probability({**values, "unowned": 1.0})
     assert probability(values) > probability({**values, "lead": -4.0})
 
 

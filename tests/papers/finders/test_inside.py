@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lafka.papers.finders.inside import Front, Line, Sheet, cleaned, evidence
+from tests import suites
 
 ROOT = Path(__file__).parents[3]
 TITLE = "The wages of copyists in the valley of the slow glaciers"
@@ -140,8 +141,15 @@ def test_a_title_is_cleaned():
     assert cleaned(" A &amp;amp; <sub>B</sub>  of  x\u2026 ") == "A & B of x"
 
 
+@pytest.mark.draws("of the pairs")
 def test_pairs_of_titles_and_made_pdfs_are_judged_rightly():
     pytest.importorskip("pypdfium2")
-    command = [sys.executable, ROOT / "benchmarks" / "insides.py", "--every", "7", "--pairs"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        ROOT / "benchmarks" / "insides.py",
+        "--every",
+        suites.amount(21, 7),
+        "--pairs",
+    ]
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
     assert " right: 0 judged wrongly" in done.stdout, done.stdout + done.stderr

@@ -1,0 +1,61 @@
+"""Groups of the names of rules: what the reasons of a candidate amount to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from lafka.papers.candidates import CITATION_PDF_URL, PLATFORM, Candidate
+
+NAMED = frozenset({CITATION_PDF_URL, "meta", "link-header", "json-ld", "link", "frame", "viewer"})
+"""Finders of what the page itself calls its PDF."""
+OWN = frozenset({"own-identifier", "own-number", "own-address", "own-row"})
+TITLED = frozenset({"title-as-text", "own-title"})
+FILE = frozenset({"ends-in-pdf", "pdf-path", "asks-pdf", "file-path", "type-pdf", "shared-file"})
+PDF = (FILE - {"file-path", "shared-file"}) | {
+    "says-pdf", "says-pdf-in-title", "class-pdf", "icon-pdf", "near-pdf", "embedded-pdf",
+    "viewer-file", "script-names-pdf", "script-quotes-pdf", "file-name-as-text", "title-as-text",
+}  # fmt: skip
+EVIDENCE = OWN | TITLED | {
+    "says-number", "only-file", "says-pdf", "says-full-text", "says-download", "says-open-file",
+    "says-version", "says-cjk-full-text", "says-cjk-download", "says-pdf-in-title",
+    "says-full-text-in-title", "says-download-in-title", "says-open-file-in-title",
+    "says-version-in-title", "says-cjk-full-text-in-title", "says-cjk-download-in-title",
+    "file-name-as-text", "size-in-text", "type-pdf", "class-pdf", "class-download", "icon-pdf",
+    "near-pdf", "near-download", "near-size", "under-files", "chosen-file",
+}  # fmt: skip
+"""Without one of these nothing says that a file is the paper, whatever its address looks like."""
+AGAINST = frozenset({"says-part", "says-business", "says-citation", "says-preview", "cv-path"})
+"""What a button says that leads to something else, however loud it says PDF."""
+SUPPLEMENT = frozenset({"says-supplement", "supplement-path"})
+BESIDE = frozenset({"in-supplement", "under-supplement"})
+NO_FILE = AGAINST | SUPPLEMENT | BESIDE | {
+    "part-path", "other-type", "other-identifier", "other-number", "own-view", "running-text",
+    "long-text", "other-site", "never-host", "resolver", "in-related", "in-footer", "frame",
+    "in-navigation", "html-page", "one-of-many", "tool-path", "unscored", "home",
+}  # fmt: skip
+"""What speaks against it that the only file of a page is its paper."""
+_WHOLE = frozenset({"says-full-text", "says-cjk-full-text", "title-as-text"})
+_OF_POST = frozenset({"says-version", "says-full-text", "says-number"})  # news of a paper
+_OF_PLACE = frozenset({"own-number", "own-address"})  # where the page is, not what it is about
+
+
+def says_against(reasons: Collection[str]) -> bool:
+    """Return whether a link's words say that it leads to something else than the paper."""
+    if AGAINST.isdisjoint(reasons) or not _WHOLE.isdisjoint(reasons):
+        return False
+    return "says-part" in reasons or "own-identifier" not in reasons
+
+
+def is_own(candidate: Candidate, kind: str) -> bool:
+    """Return whether *candidate* has a sign of the paper's own, on a page of *kind* about others.
+
+    The address of a page on submission or of a dataset is nothing that its paper shares.
+    """
+    if candidate.found_by in NAMED - {"link", "frame", "viewer"}:
+        return True
+    if candidate.found_by.startswith(PLATFORM):
+        return True
+    signs = OWN | TITLED | (_OF_POST if kind == "post" else frozenset())
+    if kind in ("submission", "dataset"):
+        signs -= _OF_PLACE
+    return not signs.isdisjoint(candidate.reasons)

@@ -1,0 +1,93 @@
+"""Limits of this machine: lived with where that can be, else found before a crawl begins.
+
+A limit of memory bounds addresses, not only what is used: a thread's stack of 8 MiB and the arena
+of 64 MiB that the C library gives each thread count in full. So where there is such a limit,
+threads get small stacks and share two arenas.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import mmap
+import sys
+import threading
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from lafka.errors import MachineTrouble, machine_trouble, memory_is_bound
+
+try:
+    import resource
+except ImportError:  # Windows, where an archive can be read
+    resource = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RAISES = {
+    errno.EMFILE: "the number of open files (ulimit -n)",
+    errno.ENFILE: "the number of open files of the system (fs.file-max)",
+    errno.ENOMEM: "the memory (ulimit -v)",
+    errno.EAGAIN: "the number of processes (ulimit -u)",
+    errno.EFBIG: "the size of a file (ulimit -f)",
+}
+"""What an operator can raise where the system refuses something by such an error."""
+
+THREADS = 24
+"""Threads that a crawl has at most beside its first, the ten of the reactor among them."""
+ROOM = 192 << 20
+"""Bytes of addresses that a crawl takes beyond what it has when it begins."""
+_STACK = 512 << 10
+_M_ARENA_MAX = -8  # of mallopt(3)
+
+
+def live_with_limits() -> None:
+    """Take as much as is there without being asked for, and little where little is there.
+
+    To be called before there are threads. ``MachineTrouble`` where a crawl needs more.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard not in (soft, resource.RLIM_INFINITY):
+        with suppress(OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    if memory_is_bound():
+        threading.stack_size(_STACK)
+        with suppress(OSError, AttributeError):  # another C library than GNU's
+            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
+        try:
+            mmap.mmap(-1, ROOM).close()
+        except OSError as error:
+            raise MachineTrouble(f"{ROOM >> 20} MiB more", error) from error
+    _try_threads()
+
+
+def _try_threads() -> None:
+    """Begin as many threads as a crawl has, and let them end; ``MachineTrouble``."""
+    end = threading.Event()
+    with ExitStack() as begun, limits_named(f"{THREADS} threads"):
+        begun.callback(end.set)
+        for _ in range(THREADS):
+            thread = threading.Thread(target=end.wait, daemon=True)
+            thread.start()
+            begun.callback(thread.join)
+            begun.callback(end.set)
+
+
+@contextmanager
+def limits_named(what: str = "this process") -> Iterator[None]:
+    """Raise ``MachineTrouble`` of *what* where memory or a thread is refused."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if trouble := machine_trouble(error, what):
+            raise trouble from error
+        raise
+
+
+def open_files_max() -> int:
+    """Return how many files this process may have open."""
+    if resource is None:
+        return sys.maxsize
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return sys.maxsize if files == resource.RLIM_INFINITY else files

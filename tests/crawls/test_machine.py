@@ -1,0 +1,133 @@
+"""What this machine takes away, at the start or in the middle: no site is blamed for it.
+
+Where a crawl can live with what is left it does; else it ends by one sentence that names the
+resource, with exit code 1, and the same command goes on.
+"""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crawls.running import Crawl, Run, crawl, outcomes
+from tests.crawls.test_disk import assert_complete, can_mount
+from tests.sites.papers import MAIN, OTHER, SmallSite
+
+UNPRIVILEGED = (
+    "setpriv --reuid=65534 --clear-groups --inh-caps=+dac_override --ambient-caps=+dac_override"
+    " --bounding-set=-sys_resource,-sys_admin"
+)
+"""Root is not held to its number of processes; another user has to read what root may."""
+WITHOUT_NULL = """
+mkdir {dev} && mount -t tmpfs none {dev} && cd {dev} && mkdir shm &&
+for each in urandom random zero full; do touch $each && mount --bind /dev/$each $each; done &&
+mount -o remount,ro {dev} && mount --rbind {dev} /dev && cd - >/dev/zero
+"""
+
+
+@pytest.fixture
+def site() -> Iterator[SmallSite]:
+    with SmallSite((MAIN, OTHER), 16) as site:
+        yield site
+
+
+def limited(site: SmallSite, folder: Path, limit: str, wrap: str = "") -> Run:
+    """A crawl in *folder* below a *limit* that a shell sets, all of it in *wrap*."""
+    (folder / "list.tsv").write_text(site.list())
+    with Crawl(folder / "a", "-a", f"input={folder / 'list.tsv'}", limit=limit, wrap=wrap) as going:
+        return going.ended()
+
+
+def assert_stopped(run: Run, what: str) -> None:
+    assert run.code == 1, run.log
+    [sentence] = [line for line in run.log.splitlines() if "stopped the crawl" in line]
+    assert what in sentence
+    assert sentence.endswith("The same command goes on afterwards.")
+    assert "Traceback" not in run.log
+
+
+def assert_nobody_blamed(site: SmallSite, archive: Path) -> None:
+    """And the same command, with all there again, goes on."""
+    right = {p.pid: p.outcome for p in site.papers}
+    assert all(line["outcome"] == right[line["pid"]] for feed in outcomes(archive) for line in feed)
+    again = crawl(archive, archive.with_name("list.tsv"))
+    assert again.code == 0, again.log
+    assert_complete(archive, site)
+
+
+@pytest.mark.forms(count=1)
+@pytest.mark.parametrize("kib", [400_000, 700_000])
+def test_little_memory_is_lived_with(site: SmallSite, tmp_path: Path, kib: int) -> None:
+    run = limited(site, tmp_path, f"ulimit -v {kib}")
+    assert run.code == 0, run.log
+    assert not run.troubles()
+    assert_nobody_blamed(site, tmp_path / "a")
+
+
+def test_too_little_memory_is_found_at_the_start(site: SmallSite, tmp_path: Path) -> None:
+    run = limited(site, tmp_path, "ulimit -v 230000")
+    assert_stopped(run, "192 MiB more: Cannot allocate memory; raise the memory (ulimit -v)")
+    assert site.seen == []
+    assert_nobody_blamed(site, tmp_path / "a")
+
+
+def can_be_another() -> bool:
+    tried = f"{UNPRIVILEGED} true".split()
+    return bool(shutil.which("setpriv")) and not subprocess.call(tried, stderr=subprocess.DEVNULL)
+
+
+@pytest.mark.skipif(not can_be_another(), reason="needs root, to be another user")
+def test_too_few_processes_are_found_at_the_start(site: SmallSite, tmp_path: Path) -> None:
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o777)
+    run = limited(site, tmp_path, "ulimit -u 12", UNPRIVILEGED)
+    sentence = "24 threads: can't start new thread; raise the number of processes (ulimit -u)"
+    assert_stopped(run, sentence)
+    assert site.seen == []
+    assert_nobody_blamed(site, tmp_path / "a")
+
+
+@pytest.mark.forms(count=1)
+@pytest.mark.parametrize(
+    ("which", "left", "what"),
+    [
+        (resource.RLIMIT_AS, 1 << 20, "raise the memory (ulimit -v)"),
+        (resource.RLIMIT_NOFILE, 30, "raise the number of open files (ulimit -n)"),
+        (resource.RLIMIT_FSIZE, 5_000, "raise the size of a file (ulimit -f)"),
+    ],
+)
+def test_what_is_taken_away_in_the_middle(
+    site: SmallSite, tmp_path: Path, which: int, left: int, what: str
+) -> None:
+    list_ = tmp_path / "list.tsv"
+    list_.write_text(site.list())
+    site.pause_after(8)
+    with Crawl(tmp_path / "a", "-a", f"input={list_}", fresh=True) as going:
+        site.paused.wait()
+        resource.prlimit(going.process.pid, which, (left, left))
+        site.resume()
+        run = going.ended()
+    assert_stopped(run, what)
+    assert_nobody_blamed(site, tmp_path / "a")
+
+
+@pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
+def test_no_dev_null(site: SmallSite, tmp_path: Path) -> None:
+    limit = WITHOUT_NULL.format(dev=tmp_path / "dev")
+    run = limited(site, tmp_path, limit.strip(), "unshare -m")
+    assert_stopped(run, "a child process: /dev/null: Read-only file system")
+    assert_nobody_blamed(site, tmp_path / "a")
+
+
+@pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
+def test_no_proc_and_no_temporary_folder_are_lived_with(site: SmallSite, tmp_path: Path) -> None:
+    gone = "mount -t tmpfs none /proc && mount -t tmpfs -o ro none /var/tmp"
+    run = limited(site, tmp_path, f"{gone} && export TMPDIR=/nowhere", "unshare -m")
+    assert run.code == 0, run.log
+    assert not run.troubles()
+    assert_nobody_blamed(site, tmp_path / "a")

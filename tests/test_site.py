@@ -1,0 +1,59 @@
+"""The site over docs/: each page has its place, the drawings are those of their maker."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lafka.papers.outcomes import Group
+from tests import starts
+from tests.starts import ROOT
+
+DOCS = ROOT / "docs"
+HOOKS = runpy.run_path(str(DOCS / "site/hooks.py"))
+MADE = runpy.run_path(str(DOCS / "drawings/make.py"))["all_drawings"]()
+
+
+def pages(nav: Any) -> list[str]:
+    if isinstance(nav, str):
+        return [nav]
+    parts = nav.values() if isinstance(nav, dict) else nav
+    return [page for part in parts for page in pages(part)]
+
+
+def test_each_page_has_a_place_in_the_site() -> None:
+    config = HOOKS["on_config"](SimpleNamespace())
+    there = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    assert sorted(pages(config.nav)) == sorted(there)
+
+
+def test_a_link_out_of_the_docs_leads_to_the_repository() -> None:
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="how-to/upgrade.md"))
+    led = HOOKS["on_page_markdown"]("[a](../../CHANGELOG.md) [b](../formats.md)", page)
+    assert led == f"[a]({HOOKS['SOURCE']}CHANGELOG.md) [b](../formats.md)"
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_drawing_is_what_its_maker_draws(name: str) -> None:
+    drawn = (DOCS / "drawings" / name).read_text("utf-8")
+    assert drawn == MADE[name], "python docs/drawings/make.py"
+
+
+def test_the_tree_of_outcomes_has_each_group() -> None:
+    assert [group for group in Group if f">{group}<" not in MADE["outcomes.svg"]] == []
+
+
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    if find_spec("mkdocs") is None or find_spec("mkdocstrings") is None:
+        pytest.skip("requirements-docs.txt is not installed: make docs")
+    line = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(tmp_path)]
+    done = starts.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert "lafka.papers.archive.archives.Archive" in (tmp_path / "site/api/index.html").read_text()
+    assert (tmp_path / "search/search_index.json").stat().st_size > 100_000
