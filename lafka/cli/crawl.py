@@ -24,8 +24,7 @@ from lafka.runs.garbage import keep_what_stands, look_later, look_rarely
 from lafka.runs.logs import settle_log
 from lafka.runs.signals import Shutdown
 from lafka.runs.terminals import program
-from lafka.storage.limits import limits_named, live_with_limits
-from lafka.storage.stopping import trouble_sentence
+from lafka.storage.limits import RAISES, limits_named, live_with_limits
 
 if TYPE_CHECKING:
     import argparse
@@ -55,7 +54,9 @@ class CrawlCommand(crawl.Command):
             with limits_named("a thread"):
                 self._shutdown.begin()
         except MachineTrouble as error:
-            print(f"{program()} crawl: {trouble_sentence(error)}", file=sys.stderr)
+            limit = RAISES.get(error.error.errno or 0, "that")
+            why = f"A limit of this machine stopped the crawl: {error}; raise {limit}."
+            print(f"{program()} crawl: {why} The same command goes on afterwards.", file=sys.stderr)
             raise SystemExit(FELL_SHORT) from None
         assert self.settings is not None
         settle_log(self.settings)

@@ -55,19 +55,18 @@ def note_storage_trouble(crawler: Crawler, error: StorageTrouble) -> bool:
     if crawler.stats.get_value(TROUBLE_STAT):
         return False
     crawler.stats.set_value(TROUBLE_STAT, str(error))
-    logger.error("%s", trouble_sentence(error))
-    return True
-
-
-def trouble_sentence(error: StorageTrouble) -> str:
-    """Return why the crawl stops, and what to raise where that is a limit of the machine."""
     if limit := RAISES.get(error.error.errno or 0):
-        why = f"A limit of this machine stopped the crawl: {error}; raise {limit}."
+        logger.error(
+            "A limit of this machine stopped the crawl: %s; raise %s."
+            " The same command goes on afterwards.", error, limit,
+        )  # fmt: skip
     elif isinstance(error, MachineTrouble):
-        why = f"This machine stopped the crawl: {error}."
+        logger.error(
+            "This machine stopped the crawl: %s. The same command goes on afterwards.", error
+        )
     else:
-        why = f"The disk stopped the crawl: {error}."
-    return f"{why} The same command goes on afterwards."
+        logger.error("The disk stopped the crawl: %s. The same command goes on afterwards.", error)
+    return True
 
 
 def stop_for_storage(crawler: Crawler, error: StorageTrouble) -> None:
