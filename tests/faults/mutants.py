@@ -153,13 +153,16 @@ def _leads_to(source: _Source, call: ast.Call, home: _Source, function: Function
 def _from_outside(
     sources: Sequence[_Source], home: _Source, function: Function | None, seen: set[str]
 ) -> Iterator[Site]:
-    """The calls of modules that are no homes by which *function* of *home* comes to be called."""
+    """The calls of modules that are no homes by which *function* of *home* comes to be called.
+
+    A step that locks is a site where it is made, not where it is done.
+    """
     if function is None or (key := f"{home.name}.{function.name}") in seen:
         return
     seen.add(key)
     for source in sources:
         for call, caller in source.calls_of(home.name, function.name):
-            if _leads_to(source, call, home, function):
+            if _leads_to(source, call, home, function) and source.name != "steps":
                 if source.name in HOMES:
                     yield from _from_outside(sources, source, caller, seen)
                 else:
@@ -200,7 +203,7 @@ def _sites() -> tuple[Site, ...]:
             if not syncs or function in functions or source.is_library:
                 continue
             site = source.site(call)
-            if source.name in HOMES:
+            if source.name in HOMES or (function and function.name == "lock"):
                 # One that nobody is seen to call stays in the list: no scenario reaches it.
                 outside = list(_from_outside(sources, source, function, set())) or [None]
                 found += (replace(site, by=by) for by in outside)
