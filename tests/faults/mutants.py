@@ -23,9 +23,9 @@ from tests.faults.storecalls import Call, Site
 WORDS = r"storage|keeping|sync|lock\(|flock"
 """Who syncs or locks has one of these, or calls what has."""
 STEPS = {"DataSync", "FileSync", "FolderSync", "FileLock"}
-PRIMITIVES = {("os", "fsync"), ("os", "fdatasync"), ("fcntl", "flock"),
+PRIMITIVES = {("os", "fsync"), ("os", "fdatasync"), ("fcntl", "flock"), ("", "lock"),
               *(("", step) for step in STEPS)}  # fmt: skip
-LOCKS = {"flock", "FileLock", "tried"}
+LOCKS = {"flock", "lock", "FileLock", "tried"}
 HOMES = {"drafts", "locks"}
 """Names of the modules by which the others write and lock."""
 WINGS = {"archec", "filesets", "index"}

@@ -184,15 +184,6 @@ def test_a_place_in_a_gzipped_bundle_says_where_the_bundle_stands() -> None:
     }  # fmt: skip
 
 
-def test_a_version_grows_by_copying() -> None:
-    version = FilesetVersion(
-        complete=False, time="2026-11-20T10:11:12Z", strategy=IngestStrategy.WEB_FILE
-    )
-    grown = version.with_file("a", SummaryFile(s=1, l=2, digest=DIGEST))
-    assert list(grown.files) == ["a"]
-    assert not version.files
-
-
 # item.json ---------------------------------------------------------------------------------
 
 ITEM = FilesetPlatformItem(

@@ -150,8 +150,11 @@ class PartSink:
         if resumes:
             self._call(self._resume)
 
-    def finish(self) -> None:
-        """Wait until all that came is on the disk; ``StorageTrouble``. To be called in a thread."""
+    def finish(self, is_whole: bool = False) -> None:
+        """Wait until all that came is on the disk; ``StorageTrouble``. To be called in a thread.
+
+        *is_whole*: it is all of the file, which gets its name next.
+        """
         if self._thread is not None:
             with self._lock:
                 self._hand_on()
@@ -162,7 +165,7 @@ class PartSink:
                 self._file.sync()
             raise self._trouble
         if self._thread is not None:
-            self._file.sync()
+            self._file.sync(is_whole=is_whole)
 
 
 def _first(status: int) -> DownloadStep:
@@ -199,10 +202,12 @@ class Download:
         while not self.file.part.is_whole:
             before = self.file.size
             sink = PartSink(self.file, want, way)
+            is_whole = False
             try:
                 came = await way.get(self.file.part.headers(), sink)
+                is_whole = not _trouble(came, sink)[0]
             finally:
-                await way.aside(sink.finish)
+                await way.aside(sink.finish, is_whole)
             self._note(came, sink)
             status = sink.status or status
             if came.last is not None and came.last.too_big:

@@ -174,14 +174,14 @@ class ItemStore:
 
         def named() -> Kept | None:
             file = download.file
-            if file.path.exists() or not final.exists():
-                if not file.keep(final, undone=want.decoded):
-                    there = facts_on_disk(final)
-                    if self._is_rotten(there, want, store.digests(place)):
-                        logger.warning("%s/%s: it had rotted and is replaced", item, name)
-                        file.keep_over(final, undone=want.decoded)
-                    elif _sha256(there) != want.file.sha256:
-                        return _other_content(place)
+            comes = file.path.exists() or not final.exists()
+            if comes and not file.keep(final, undone=want.decoded):
+                there = facts_on_disk(final)
+                if self._is_rotten(there, want, store.digests(place)):
+                    logger.warning("%s/%s: it had rotted and is replaced", item, name)
+                    file.keep_over(final, undone=want.decoded)
+                elif _sha256(there) != want.file.sha256:
+                    return _other_content(place)
                 file.drop()
             return None
 

@@ -151,10 +151,6 @@ class FilesetVersion(JsonValue, frozen=True, kw_only=True):
     files: Mapping[str, SummaryFile] = msgspec.field(default_factory=lambda: {})  # noqa: PIE807
     told: Mapping[str, Any] | None = None
 
-    def with_file(self, path: str, file: SummaryFile) -> Self:
-        """With *file* under *path*."""
-        return replace(self, files={**self.files, path: file})
-
 
 class _Writer(JsonValue, frozen=True, kw_only=True):
     """``_warc`` of a summary, as :class:`FilesetSummary` has it."""

@@ -241,8 +241,11 @@ class PartFile:
         if late or self.size - self._synced >= SYNC_BYTES:
             self.sync()
 
-    def sync(self) -> None:
-        """Have on the disk what was written, and say so: a kill loses nothing of it."""
+    def sync(self, *, is_whole: bool = False) -> None:
+        """Have on the disk what was written, and say so: a kill loses nothing of it.
+
+        *is_whole*: it gets its name next, so that one that came within one sync needs no note.
+        """
         if self.size == self.part.offset and self._told.exists():
             return
         try:
@@ -253,7 +256,8 @@ class PartFile:
             raise StorageTrouble(self.path, error) from error
         self._synced, self._synced_at = self.size, monotonic()
         self.part = self.part.at(self.size)
-        drafts.replace(self._told, [self.part.to_bytes()])
+        if not is_whole or self._told.exists():
+            drafts.replace(self._told, [self.part.to_bytes()])
 
     def moment(self) -> str:
         """The time when it was written last, 14 digits, UTC."""

@@ -31,8 +31,8 @@ class Watched(PartFile):
         self.sizes.append(len(data))
         self.wrote.set()
 
-    def sync(self) -> None:
-        super().sync()
+    def sync(self, *, is_whole: bool = False) -> None:
+        super().sync(is_whole=is_whole)
         self.synced.set()
 
 

@@ -154,3 +154,21 @@ def test_an_item_that_is_finished_has_no_part_of_what_it_has(tmp_path: Path) -> 
     item.finish()
     found = {p.relative_to(item.path).as_posix() for p in item.path.rglob("*") if p.is_file()}
     assert found == {".lafka.json", "item.json", "files/a", "files/.part-theirs"}
+
+
+def test_a_part_that_came_whole_needs_no_note_and_one_that_has_one_keeps_it(
+    tmp_path: Path,
+) -> None:
+    part, note = PartFile(tmp_path / "f"), tmp_path / ".part-f.json"
+    part.take_up(URL)
+    part.begin(Part(url=URL, length=4))
+    part.write(b"ab")
+    part.sync(is_whole=True)
+    assert not note.exists()
+    part.sync()
+    part.write(b"cd")
+    part.sync(is_whole=True)
+    assert Part.parse(note.read_bytes()).offset == 4
+    assert part.keep()
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
+    assert part.final.read_bytes() == b"abcd"
