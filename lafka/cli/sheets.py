@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.storage import drafts
 from lafka.storage.folders import DRAFT
-from lafka.storage.outputs import STDOUT, file_at, new_draft, write_output
+from lafka.storage.outputs import STDOUT, csv_cell, file_at, new_draft, write_output
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -34,8 +34,6 @@ Row = Mapping[str, Any]
 _BATCH = 10_000
 _BATCH_OF_TEXTS = 100
 _SQL = {str: "TEXT", int: "INTEGER", bool: "INTEGER", list: "TEXT", datetime: "TEXT"}
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""A cell that begins so is run by spreadsheets; it gets an apostrophe before it."""
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -77,7 +75,7 @@ def csv_of(columns: Columns, rows: Iterable[Row]) -> Iterator[bytes]:
     writer = csv.writer(buffer)
     writer.writerow(columns)
     for row in rows:
-        writer.writerow([_cell(row[name]) for name in columns])
+        writer.writerow([csv_cell(row[name]) for name in columns])
         if buffer.tell() > 1 << 16:
             yield _taken(buffer)
     yield _taken(buffer)
@@ -88,11 +86,6 @@ def _taken(buffer: io.StringIO) -> bytes:
     buffer.seek(0)
     buffer.truncate()
     return text.encode("utf-8", "backslashreplace")
-
-
-def _cell(value: Any) -> Any:
-    value = _flat(value)
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def _flat(value: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 
 from lafka.errors import printable
 from lafka.reports.tables import Cell, Table, TableReport
+from lafka.storage.outputs import csv_cell
 
 FORMAT = 1
 LINES = 40
@@ -23,7 +24,6 @@ _SHARES = ("share", "lower", "upper")
 _BYTES = ("bytes", "warc_bytes", "bytes_new")
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
 _SHORT = ("difference", "summary", "outcomes", "flow")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def as_csv(table: Table) -> bytes:
@@ -31,12 +31,8 @@ def as_csv(table: Table) -> bytes:
     target = io.StringIO(newline="")
     writer = csv.writer(target, lineterminator="\r\n")
     writer.writerow(table.columns)
-    writer.writerows([_without_formula(cell) for cell in row] for row in table.rows)
+    writer.writerows([csv_cell(cell) for cell in row] for row in table.rows)
     return target.getvalue().encode("utf-8", "backslashreplace")
-
-
-def _without_formula(cell: Cell) -> Cell:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 
 
 def values(whole: TableReport) -> dict[str, Any]:

@@ -8,7 +8,6 @@ Each line carries the chain of all before it, so that none can change or go unse
 from __future__ import annotations
 
 import io
-import json
 import os
 import queue
 import re
@@ -26,6 +25,7 @@ from lafka.errors import StorageTrouble
 from lafka.runs.reporting import RunReports
 from lafka.storage.chains import NO_CHAIN, chained_lines, split_chain
 from lafka.storage.folders import make_folders, sync_folder
+from lafka.storage.outputs import csv_cell
 from lafka.storage.stopping import close_for_storage, note_storage_trouble
 from lafka.storage.threads import the_reactor
 from lafka.warc.format.sources import write_all
@@ -73,12 +73,10 @@ def add_outcome_feed(settings: BaseSettings, **options: Any) -> None:
 
 
 class CsvExporter(CsvItemExporter):
-    """CSV as ``lafka outcomes --csv`` writes it: a list is JSON in its cell."""
+    """CSV as ``lafka outcomes --csv`` writes it: a list is JSON, no cell is a formula."""
 
     def serialize_field(self, field: Any, name: str, value: Any) -> Any:
-        if isinstance(value, list | dict):
-            return json.dumps(value, ensure_ascii=False)
-        return super().serialize_field(field, name, value)
+        return super().serialize_field(field, name, csv_cell(value))
 
 
 class OutcomeFeedStorage:

@@ -6,6 +6,7 @@ link is replaced and the link stays, and what is no file is written into, never 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
@@ -14,14 +15,26 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.storage import drafts
 from lafka.storage.folders import DRAFT
 
 STDOUT = "-"
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _DESCRIPTOR = re.compile(r"/dev/(?:(stdout)|(stderr)|fd/([0-9]+))|/proc/self/fd/([0-9]+)")
+
+
+def csv_cell(value: Any) -> Any:
+    """Return *value* as a cell of CSV has it: lists and objects as JSON, no text that is a formula.
+
+    A spreadsheet runs a cell that begins like a formula, whoever wrote it (OWASP, CSV Injection);
+    such a text gets an apostrophe before it.
+    """
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False)
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def file_at(name: str) -> Path | None:
