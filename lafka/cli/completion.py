@@ -211,10 +211,10 @@ _lafka() {
   local line="${(j: :)words[1,CURRENT-1]} $PREFIX"
   local -a found=("${(@f)$($words[1] completion words <<< "$line" 2> /dev/null)}")
   found=(${found:#})
-  (( $#found )) || { _files; return }
+  (( $#found )) || { compset -P '*='; _files; return }
   local -a names=("${(@)found%%$'\t'*}") told=("${(@)found/$'\t'/  }") behind=()
   [[ $names[1] == *= ]] && behind=(-S '')
-  compadd $behind -l -d told -- $names
+  compadd "${behind[@]}" -l -d told -- $names
 }
 if [[ $funcstack[1] == _lafka ]]; then _lafka "$@"; else compdef _lafka lafka; fi
 """
@@ -227,7 +227,7 @@ function __lafka
         __fish_complete_path (commandline -ct)
     end
 end
-complete -c lafka -f -a '(__lafka)'
+complete -c lafka -f -n 'not string match -q "*=*" -- (commandline -ct)' -a '(__lafka)'
 """
 SHELLS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 """What each shell reads to complete ``lafka``: it asks ``lafka completion words``."""
