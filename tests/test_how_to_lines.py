@@ -1,4 +1,7 @@
-"""The shell lines of all further how-tos are run, page by page; what is not has a reason."""
+"""The shell lines of all further how-tos are run, page by page; what is not has a reason.
+
+So are the examples at the end of each help, command by command, in the same folder.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,15 @@ import gzip
 import re
 import shutil
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from lafka.cli.archec import VERBS as ARCHEC_VERBS
+from lafka.cli.verbs import VERBS
+from lafka.cli.warc import VERBS as WARC_VERBS
 from tests.archec import mongods
 from tests.archec.stores import template
 from tests.archec.test_commands import first_archec
@@ -93,9 +99,49 @@ def lines(page: Path) -> list[str]:
     return [line for line in found if line]
 
 
-def runs(line: str) -> bool:
-    return not any(re.match(rule, line) for rule in NOT_RUN)
+def runs(line: str, exceptions: Iterable[str] = NOT_RUN) -> bool:
+    return not any(re.match(rule, line) for rule in exceptions)
 
+
+EXAMPLES = {
+    **{verb: told.examples for verb, told in VERBS.items()},
+    **{f"archec {verb}": told.examples for verb, told in ARCHEC_VERBS.items()},
+    **{f"warc {verb}": told.examples for verb, told in WARC_VERBS.items()},
+}
+EXAMPLES_NOT_RUN = {
+    r"lafka (archec serve|gateway|serve)\b": "they serve until they are stopped",
+    r"lafka bench": "it measures for ten seconds; tests/cli/test_scrapys.py",
+    r"lafka demo": "a site and archive of its own; tests/test_commands.py",
+    r"lafka (fetch|parse) |lafka shell https:": "they ask the web; tests/cli/test_scrapys.py",
+    r"lafka topics ": "Kafka; tests/jobs/test_kafka.py",
+    r"lafka warc get .* 5120": "a byte of somebody's file; tests/test_warc_commands.py",
+    r"lafka archec withdraw ": "a version that somebody has; tests/archec/test_withdrawing.py",
+}
+"""Examples that no test of this file runs: how they begin, and why."""
+FIND_FAULTS = {"text", "warc repair"}
+"""Commands that end with 1 there: no PDF of that folder has a text, and the WARC is torn."""
+WARCS = (
+    "lafka warc recompress archive/warc/RePEc/abc/wpaper/1.warc a.warc.gz",
+    "mkdir warcs && cp a.warc.gz warcs && cp a.warc.gz one-member.warc.gz",
+    "head -c 1000 a.warc.gz > torn.warc.gz && lafka warc warc2arc a.warc.gz old.arc.gz",
+)
+STORED = ("lafka tobi today/RePEc",)
+BEFORE_EXAMPLES = {
+    "archec": STORED,
+    **{f"archec {verb}": STORED for verb in ARCHEC_VERBS if verb != "adopt"},
+    "archec adopt": (ADOPTED,),
+    "archec mend": (
+        *STORED,
+        "mkdir -p srv/backup/archec && cp -R archec/archive srv/backup/archec/",
+    ),
+    "archec withdraw": (*STORED, "lafka crawl fobi"),
+    "futlis": (*STORED, "ln -s today/RePEc RePEc"),
+    "merge": ("cp -R archive part-1", "cp -R archive part-2"),
+    "obi": STORED,
+    "tobi": ("ln -s today/RePEc RePEc",),
+    **{f"warc {verb}": WARCS for verb in WARC_VERBS},
+}
+"""What examples of a command take for granted."""
 
 ALL = sorted((ROOT / "docs" / "how-to").glob("*.md"))
 RUN = [
@@ -223,6 +269,32 @@ def test_the_shell_lines_of_a_how_to_do_what_they_say(page: Path, shell: Shell) 
             assert " || " not in line or not done.stdout, (line, done.stdout)  # cron would mail it
 
 
+RUN_EXAMPLES = {
+    verb: those
+    for verb, examples in EXAMPLES.items()
+    if (those := [line for line in examples if runs(line, EXAMPLES_NOT_RUN)])
+}
+
+
+@pytest.mark.forms(count=8)
+@pytest.mark.parametrize("verb", RUN_EXAMPLES)
+def test_the_examples_of_a_help_do_what_they_say(verb: str, shell: Shell) -> None:
+    examples = RUN_EXAMPLES[verb]
+    for line in (*BEFORE_EXAMPLES.get(verb, ()), *examples):
+        if " | jq " in line and not shutil.which("jq"):
+            continue
+        done = shell(placed(line))
+        assert done.returncode == (verb in FIND_FAULTS and line in examples), (line, done.stderr)
+        assert "Traceback" not in done.stderr, line
+
+
+def test_each_help_ends_with_two_examples_of_its_command() -> None:
+    for verb, examples in EXAMPLES.items():
+        assert len({*examples}) == len(examples) >= (1 if " " in verb else 2), verb
+        begins = f"lafka {verb}"
+        assert all(one == begins or one.startswith(f"{begins} ") for one in examples), verb
+
+
 def placed(line: str) -> str:
     for what, where in PLACES.items():
         line = re.sub(what, where, line)
@@ -231,12 +303,17 @@ def placed(line: str) -> str:
 
 def test_each_exception_is_of_a_line_that_is_there() -> None:
     all_lines = [line for page in ALL for line in lines(page)]
-    assert [rule for rule in NOT_RUN if not any(re.match(rule, line) for line in all_lines)] == []
+    assert [rule for rule in NOT_RUN if all(runs(line, [rule]) for line in all_lines)] == []
     assert len(all_lines) > 100
+    examples = [line for found in EXAMPLES.values() for line in found]
+    assert [rule for rule in EXAMPLES_NOT_RUN if all(runs(line, [rule]) for line in examples)] == []
 
 
 def test_what_runs_the_others_is_there() -> None:
-    named = re.findall(r"tests/\S+\.py", " ".join((*NOT_RUN.values(), *WORD_BY_WORD.values())))
+    named = re.findall(
+        r"tests/\S+\.py",
+        " ".join((*NOT_RUN.values(), *WORD_BY_WORD.values(), *EXAMPLES_NOT_RUN.values())),
+    )
     assert [name for name in named if not (ROOT / name).is_file()] == []
 
 

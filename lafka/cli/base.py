@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, TextIO
 
 from lafka.cli.plain import PlainCommand
+from lafka.cli.verbs import told
 from lafka.errors import BadArgument, KeeperError, LafkaError, StorageTrouble, WarcError
 from lafka.papers.archive.archives import Archive
 from lafka.runs import sources
@@ -174,12 +175,12 @@ def _refuse(prog: str, message: str) -> NoReturn:
 
 
 class GroupVerb(NamedTuple):
-    """A verb of a group: one line on what it does, an example, its arguments, and the act, which
+    """A verb of a group: one line on what it does, examples, its arguments, and the act, which
     gives the exit code.
     """
 
     help: str
-    example: str
+    examples: tuple[str, ...]
     add_arguments: Callable[[ArgumentParser], None]
     run: Callable[..., int]
 
@@ -202,7 +203,7 @@ class GroupCommand(PlainCommand):
                 prog=f"{program()} {self.verb} {name}",
                 help=verb.help,
                 description=verb.help[0].upper() + verb.help[1:] + ".",
-                epilog=f"example:\n  {verb.example}",
+                epilog=told(verb.examples),
                 formatter_class=RawDescriptionHelpFormatter,
             )
             verb.add_arguments(one)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from argparse import SUPPRESS, Action, _SubParsersAction
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.cmdline import ScrapyArgumentParser
@@ -14,10 +18,20 @@ from scrapy.cmdline import ScrapyArgumentParser
 import lafka
 from lafka.cli.base import ArchiveCommand
 from lafka.cli.running import command, verbs
-from lafka.errors import BadArgument
+from lafka.cli.verbs import VERBS
+from lafka.errors import BadArgument, BadPid
+from lafka.filesets.crawling.arguments import ARGUMENTS as FILESET_ARGUMENTS
+from lafka.papers.crawling.arguments import ARGUMENTS as LIST_ARGUMENTS
+from lafka.papers.crawling.arguments import HELPS
+from lafka.papers.outcomes import Group, Outcome
+from lafka.runs.sources import KNOWN
+from lafka.spiders.fobi_arguments import ARGUMENTS as FOBI_ARGUMENTS
+from lafka.storage.folders import names_below
 
 if TYPE_CHECKING:
     from argparse import Namespace
+
+    from lafka.papers.archive.archives import Archive
 
 
 class CompletionCommand(ArchiveCommand):
@@ -29,13 +43,13 @@ class CompletionCommand(ArchiveCommand):
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
         if args and args[0] == "man":
             sys.stdout.write(manual(lafka.__version__))
+        elif args and args[0] == "words":  # the scripts ask so
+            for word, text in completed(sys.stdin.read().removesuffix("\n"), self.archive):
+                print(word, text, sep="\t")
         elif args and args[0] in SHELLS:
-            sys.stdout.write(completion(args[0]))
+            sys.stdout.write(SHELLS[args[0]])
         else:
             raise BadArgument(f"say for which shell: {', '.join(SHELLS)}; or man")
-
-
-SHELLS = ("bash", "zsh", "fish")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +59,7 @@ class Option:
     names: tuple[str, ...]
     value: str
     help: str
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +70,7 @@ class Verb:
     syntax: str
     help: str
     options: tuple[Option, ...]
+    examples: tuple[str, ...]
     below: tuple[Verb, ...] = ()
 
 
@@ -74,6 +90,7 @@ def _verb(name: str) -> Verb:
         syntax=made.syntax(),
         help=made.short_desc(),
         options=tuple(_options(actions)),
+        examples=VERBS[name].examples if name in VERBS else (),
         below=tuple(below),
     )
 
@@ -83,9 +100,14 @@ def _below(group: str, action: Action) -> Iterator[Verb]:
         return
     told = {choice.dest: choice.help or "" for choice in action._choices_actions}
     for name, parser in action.choices.items():
-        options = tuple(_options(parser._actions))
         usage = " ".join(parser.format_usage().split()).partition(f" {name} ")[2]
-        yield Verb(name=f"{group} {name}", syntax=usage, help=told.get(name, ""), options=options)
+        yield Verb(
+            name=f"{group} {name}",
+            syntax=usage,
+            help=told.get(name, ""),
+            options=tuple(_options(parser._actions)),
+            examples=tuple(line.strip() for line in (parser.epilog or "").splitlines()[1:]),
+        )
 
 
 def _options(actions: list[Action]) -> Iterator[Option]:
@@ -93,7 +115,8 @@ def _options(actions: list[Action]) -> Iterator[Option]:
         if action.option_strings and action.help != SUPPRESS:
             value = "" if action.nargs == 0 else _value(action)
             text = " ".join((action.help or "").replace("%(default)s", "").split())
-            yield Option(names=tuple(action.option_strings), value=value, help=text)
+            names, choices = tuple(action.option_strings), tuple(map(str, action.choices or ()))
+            yield Option(names=names, value=value, help=text, choices=choices)
 
 
 def _value(action: Action) -> str:
@@ -102,102 +125,120 @@ def _value(action: Action) -> str:
     return action.metavar or action.dest.upper()
 
 
-def completion(shell: str) -> str:
-    """The script that *shell*, one of ``SHELLS``, reads to complete ``lafka``."""
-    return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](all_verbs())
+def completed(line: str, archive: Callable[[], Archive]) -> Iterator[tuple[str, str]]:
+    """Yield what may stand for the last word of *line*, and what each is for.
+
+    *line* is what was typed so far, with the program's name; a word that it ends in is begun.
+    Nothing comes where names of files may.
+    """
+    _, *said, word = ["", *_words(line)]
+    for name, text in _candidates(said[1:], word, archive):
+        if name.startswith(word) and (name != word or name[-1] != "="):
+            yield name, text
 
 
-def _words(verb: Verb) -> str:
-    """Return what may follow *verb*: verbs below it, then options."""
-    below = [one.name.partition(" ")[2] for one in verb.below]
-    return " ".join([*below, *(name for option in verb.options for name in option.names)])
+def _words(line: str) -> list[str]:
+    """Return the words of *line* as a shell parts them; a quotation may be open at its end."""
+    for end in ("", "'", '"'):
+        with suppress(ValueError):
+            *words, last = shlex.split(f"{line}\0{end}")
+            return [*words, last.removesuffix("\0")]
+    return [""]
 
 
-def _cases(found: list[Verb]) -> Iterator[tuple[str, str]]:
-    for verb in found:
-        yield verb.name, _words(verb)
-        yield from _cases(list(verb.below))
+def _candidates(
+    said: list[str], word: str, archive: Callable[[], Archive]
+) -> Iterable[tuple[str, str]]:
+    if not said or said[0] not in verbs():
+        return [] if said else verbs().items()
+    verb = _verb(said[0])
+    names = {one.name: one for one in verb.below}
+    one = names.get(" ".join(said[:2]), verb)
+    options = {name: option for option in one.options for name in option.names}
+    if (before := options.get(said[-1])) and before.value:
+        return _values(before, said)
+    if word.startswith("-"):
+        return [(name, option.help) for name, option in options.items()]
+    if one.below:
+        return [(name.partition(" ")[2], below.help) for name, below in names.items()]
+    if "PID" in one.syntax:
+        return [(pid, "") for pid in islice(_pids(archive(), word), MOST_PIDS)]
+    return [(name, "") for name in ARGUMENTS.get(one.name, ()) if len(said) == 1]
 
 
-def _bash(found: list[Verb]) -> str:
-    cases = "\n".join(f'    "{name}") words="{words}" ;;' for name, words in _cases(found))
-    top = " ".join(verb.name for verb in found)
-    groups = "|".join(verb.name for verb in found if verb.below)
-    return f"""# bash completion of lafka; made by: lafka completion bash
-_lafka() {{
-  local cur="${{COMP_WORDS[COMP_CWORD]}}" verb="${{COMP_WORDS[1]}}" words=""
+def _values(option: Option, said: list[str]) -> Iterable[tuple[str, str]]:
+    """Yield the values of *option* that are known, with "=" behind a name."""
+    if "-a" in option.names and said[0] == "crawl":
+        spider = next((word for word in said if word in SPIDERS), "futli")
+        return [(f"{name}=", HELPS[name] if spider == "futli" else "") for name in SPIDERS[spider]]
+    if "-s" in option.names:
+        return [(f"{name}=", f"now {value!r}") for name, value in KNOWN.items()]
+    return [(value, "") for value in (*option.choices, *VALUES.get(option.names[0], ()))]
+
+
+def _pids(archive: Archive, word: str) -> Iterator[str]:
+    """Yield pids of *archive* that begin with *word*, of the first papers of their folder."""
+    *above, last = word.split(":")
+    root = archive.root / "warc"
+    folder = root.joinpath(*above)
+    narrow = bool(above) and ".." not in above and folder.is_dir()
+    start = f"{folder}/{last}" if narrow else ""
+    for path in islice(names_below(str(folder if narrow else root), lambda _: None), MOST_PAPERS):
+        if path.startswith(start) and path.endswith(".warc"):
+            with suppress(BadPid):
+                pid = archive.pid_at(Path(path)).text
+                if pid.startswith(word):
+                    yield pid
+
+
+_BASH = r"""# bash completion of lafka; made by: lafka completion bash
+_lafka() {
+  local line="${COMP_LINE:0:COMP_POINT}" one
+  local word="${line##*[[:space:]]}"
+  local before="${word%"${word##*[$COMP_WORDBREAKS]}"}"  # bash replaces what stands behind it
   COMPREPLY=()
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "{top}" -- "$cur"))
-    return
-  fi
-  case "$verb" in
-    {groups}) [ "$COMP_CWORD" -gt 2 ] && verb="$verb ${{COMP_WORDS[2]}}" ;;
-  esac
-  case "$verb" in
-{cases}
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "$cur"))
-}}
+  while IFS=$'\t' read -r one _; do
+    [[ $word == *[\'\"]* ]] || printf -v one %q "$one"
+    COMPREPLY+=("${one#"$before"}")
+  done < <("$1" completion words <<< "$line" 2> /dev/null)
+  [[ $COMPREPLY != *= ]] || compopt -o nospace 2> /dev/null
+}
 complete -o default -F _lafka lafka
 """
-
-
-def _quoted(text: str) -> str:
-    return text.replace("'", "'\\''")
-
-
-def _zsh(found: list[Verb]) -> str:
-    told = "\n".join(f"    '{verb.name}:{_quoted(verb.help)}'" for verb in found)
-    cases = "\n".join(f"    '{name}') words_=({words}) ;;" for name, words in _cases(found))
-    groups = "|".join(verb.name for verb in found if verb.below)
-    return f"""#compdef lafka
+_ZSH = r"""#compdef lafka
 # zsh completion of lafka; made by: lafka completion zsh
-_lafka() {{
-  local -a verbs words_
-  local verb=$words[2]
-  verbs=(
-{told}
-  )
-  if (( CURRENT == 2 )); then
-    _describe 'command' verbs
-    return
-  fi
-  case $verb in
-    {groups}) (( CURRENT > 3 )) && verb="$verb $words[3]" ;;
-  esac
-  case $verb in
-{cases}
-  esac
-  compadd -- $words_
-  _files
-}}
-compdef _lafka lafka
+_lafka() {
+  local line="${(j: :)words[1,CURRENT-1]} $PREFIX"
+  local -a found=("${(@f)$($words[1] completion words <<< "$line" 2> /dev/null)}")
+  found=(${found:#})
+  (( $#found )) || { compset -P '*='; _files; return }
+  local -a names=("${(@)found%%$'\t'*}") told=("${(@)found/$'\t'/  }") behind=()
+  [[ $names[1] == *= ]] && behind=(-S '')
+  compadd "${behind[@]}" -l -d told -- $names
+}
+if [[ $funcstack[1] == _lafka ]]; then _lafka "$@"; else compdef _lafka lafka; fi
 """
-
-
-def _fish(found: list[Verb]) -> str:
-    lines = ["# fish completion of lafka; made by: lafka completion fish"]
-    for verb in found:
-        told = f"-a '{verb.name}' -d '{_fished(verb.help)}'"
-        lines.append(f"complete -c lafka -n __fish_use_subcommand -f {told}")
-        seen = f"'__fish_seen_subcommand_from {verb.name}'"
-        for one in verb.below:
-            name = one.name.partition(" ")[2]
-            lines.append(f"complete -c lafka -n {seen} -f -a '{name}' -d '{_fished(one.help)}'")
-        for option in (*verb.options, *(o for one in verb.below for o in one.options)):
-            names = " ".join(_fish_name(name) for name in option.names)
-            needs = " -r" if option.value else ""
-            lines.append(f"complete -c lafka -n {seen} {names}{needs} -d '{_fished(option.help)}'")
-    return "\n".join(dict.fromkeys(lines)) + "\n"
-
-
-def _fish_name(name: str) -> str:
-    return f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}"
-
-
-def _fished(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("'", "\\'")
+_FISH = r"""# fish completion of lafka; made by: lafka completion fish
+function __lafka
+    set -l found (commandline -cp | lafka completion words 2> /dev/null)
+    if set -q found[1]
+        printf '%s\n' $found
+    else
+        __fish_complete_path (commandline -ct)
+    end
+end
+complete -c lafka -f -n 'not string match -q "*=*" -- (commandline -ct)' -a '(__lafka)'
+"""
+SHELLS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+"""What each shell reads to complete ``lafka``: it asks ``lafka completion words``."""
+VALUES: dict[str, Iterable[str]] = {"--group": Group, "--outcome": Outcome}
+SPIDERS = {"futli": LIST_ARGUMENTS, "fobi": FOBI_ARGUMENTS, "fileset": FILESET_ARGUMENTS}
+"""The arguments of each spider."""
+ARGUMENTS = {"completion": (*SHELLS, "man"), "crawl": SPIDERS}
+"""What a command's first argument may be."""
+MOST_PIDS = 50
+MOST_PAPERS = 50_000
+"""How many files are looked at for pids, so that nobody waits."""
 
 
 def manual(version: str) -> str:
@@ -234,6 +275,8 @@ def _manual_of(verb: Verb) -> Iterator[str]:
         yield ".TP"
         yield f"{names} {_roff(option.value)}".rstrip()
         yield _roff(option.help) or r"\&"
+    if verb.examples:
+        yield from (".PP", ".EX", *map(_roff, verb.examples), ".EE")
     for one in verb.below:
         yield from _manual_of(one)
 

@@ -159,13 +159,16 @@ def _more(line: Line) -> tuple[str, str]:
     return line.futli.title if line.futli else "", restriction or ""
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def _told(account: ListAccount) -> Iterator[str]:
     sound = account.lines - account.bad
-    yield f"{account.lines} lines, {sound} can be asked for, {account.bad} cannot"
+    yield f"{_counted(account.lines, 'line')}, {sound} can be asked for, {account.bad} cannot"
     yield f"{account.restricted} restricted, {account.duplicates} said before"
     most = ", ".join(f"{host} {count}" for host, count in account.hosts.most_common(MOST_HOSTS))
-    hosts = "1 host" if len(account.hosts) == 1 else f"{len(account.hosts)} hosts"
-    yield f"{hosts}{f': {most}' if most else ''}"
+    yield f"{_counted(len(account.hosts), 'host')}{f': {most}' if most else ''}"
     for kind in (*account.sorted_kinds(), *account.twice.values()):
         yield sentence(kind)
         for number, text in kind.first:

@@ -20,7 +20,7 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 
 from lafka.cli.base import attempt, settle
-from lafka.cli.verbs import VERBS, made
+from lafka.cli.verbs import EXAMPLES, VERBS, made, told
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -63,6 +63,15 @@ def command(verb: str) -> ScrapyCommand:
     return command
 
 
+class _HelpFormatter(ScrapyHelpFormatter):
+    """Scrapy's, but examples stay on their lines."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if not text.startswith(EXAMPLES):
+            return super()._fill_text(text, width, indent)
+        return text.replace(EXAMPLES, f"Examples\n{'=' * 8}", 1)
+
+
 def run(verb: str, args: list[str]) -> int:
     """Run the command *verb*; its exit code."""
     one = command(verb)
@@ -71,10 +80,11 @@ def run(verb: str, args: list[str]) -> int:
         if code := attempt(verb, lambda: settle(settings, verb)):
             return code
     parser = ScrapyArgumentParser(
-        formatter_class=ScrapyHelpFormatter,
+        formatter_class=_HelpFormatter,
         usage=f"lafka {verb} {one.syntax()}",
         conflict_handler="resolve",
         description=one.long_desc(),
+        epilog=told(VERBS[verb].examples) if verb in VERBS else None,
     )
     one.add_options(parser)
     opts, rest = parser.parse_known_args(args)

@@ -93,7 +93,7 @@ def test_what_is_not_found_can_be_said(tmp_path):
     said = ["--delimiter", "^", "--encoding", "cp1251", "--pid", "key", "--url", "3"]
     done = called("check-list", "list.txt", *said, folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("1 lines, 1 can be asked for, 0 cannot\n")
+    assert done.stdout.startswith("1 line, 1 can be asked for, 0 cannot\n")
     crawl = [
         word
         for name, value in zip(said[::2], said[1::2], strict=True)
