@@ -49,13 +49,13 @@ def says_against(reasons: Collection[str]) -> bool:
 def is_own(candidate: Candidate, kind: str) -> bool:
     """Return whether *candidate* has a sign of the paper's own, on a page of *kind* about others.
 
-    The address of a page on submission or of a dataset is nothing that its paper shares.
+    The address of a page on submission, of a dataset, issue or list is nothing that its paper shares.
     """
     if candidate.found_by in NAMED - {"link", "frame", "viewer"}:
         return True
     if candidate.found_by.startswith(PLATFORM):
         return True
     signs = OWN | TITLED | (_OF_POST if kind == "post" else frozenset())
-    if kind in ("submission", "dataset"):
+    if kind in ("submission", "dataset", "issue", "list"):
         signs -= _OF_PLACE
     return not signs.isdisjoint(candidate.reasons)

@@ -239,6 +239,11 @@ TEXT: tuple[Words, ...] = (
             "satzung", "consignes", "instructions aux auteurs", "istruzioni", "linee guida",
             "norme", "directrices", "wytyczne", "regulamin", "pedoman", "panduan", "smjernice",
             "upute autorima", "требования", "вимоги", "оферта", "leaflet", "flyer", "prospectus",
+            "para autores", "para los autores", "für autoren", "pour les auteurs", "per gli autori",
+            "для авторов", "manuskriptrichtlinien", "договор", "лицензионный договор", "anfahrt",
+            "prüfungsordnung", "nutzungsbedingungen", "geschäftsbericht", "rapport annuel",
+            "rapport d activité", "informe anual", "memoria anual", "relatório anual",
+            "relazione annuale", "годовой отчет", "full programme", "full program", "methodology",
         ),
     ),
 )  # fmt: skip
@@ -251,7 +256,7 @@ TOPICS = frozenset({
     "video", "data", "dataset", "datasets", "help", "contact", "about", "ethics", "calendar",
     "agreement", "audio", "export", "citation", "citations", "copyright", "licensing", "license",
     "accessibility", "advertising", "sample", "metrics", "norme", "normas", "subscription",
-    "programme", "lecture", "lectures", "exam", "exams", "homework", "html", "xml", "json", "marc",
+    "programme", "methodology", "lecture", "lectures", "exam", "exams", "homework", "html", "xml", "json", "marc",
     "reply", "correction", "contents", "cover",
 })  # fmt: skip
 LITTLE = frozenset({
@@ -363,13 +368,13 @@ HREF = Patterns(
         stems=(
             "preview", "cover", "front", "toc", "thumb", "figure", "downloadtable", "/fig", "abs",
             "licen", "first", "content", "powerpoint", ".ppt", "inhalt", "titelblatt", "resum",
-            "summary", "errat", "corrigend", "full", "whole", "/table/",
+            "summary", "sumario", "errat", "corrigend", "full", "whole", "/table/",
         ),
         pattern=re.compile(
             r"/preview|(?<![a-z])cover[_.-]|[/_-]cover|frontmatter|front-matter|/toc[_./-]|_toc|thumbnail|thumb"
             r"|/figures?/|downloadtable|downloadfigure|/fig\d|abstract\.pdf|_abs(?:tract)?\.pdf|/abstract"
             r"|license\.txt|licen[sc]e|first-?page|contents?\.pdf|/powerpoint|\.ppt|inhalt|titelblatt"
-            r"|resumo\.pdf|resumen|_summary|errat|corrigend|full-?issue|issue-?full|whole-?issue|/table/"
+            r"|resumo\.pdf|resumen|_sum(?:mary|ario)|errat|corrigend|full-?issue|issue-?full|whole-?issue|/table/"
         ),
     ),
     Pattern(
