@@ -64,11 +64,12 @@ _BY_HEADING = {
     ),
     PageKind.ISSUE: (
         r"table of contents|^current issue|^latest issue|^contents of|^(?:issue|heft|numéro) \d"
-        r"|^دوره \d|^第 ?\d+ ?巻|^том \d|^vol(?:ume|\.)? ?\w+,? (?:no|nr|issue|number)|^vol(?:ume|\.)? ?\d+(?: ?\(\d+\))?$"
+        r"|^دوره \d|^第 ?\d+ ?巻|^том \d"
+        r"|^vol(?:ume|\.)? ?\w+,? (?:no|nr|issue|number)|^vol(?:ume|\.)? ?\d+(?: ?\(\d+\))?$"
     ),
     PageKind.LIST: (
         r"^(?:\w+ ){0,3}(?:working|discussion|research|occasional|policy|staff|selected) papers"
-        r"(?: (?:19|20)\d\d)?$|^research$|^(?:full |conference )?program(?:me)?$"
+        r"$|^research$|^(?:full |conference )?program(?:me)?$"
         r"|^(?:diskussions|arbeits)papiere$|^(?:documents|cahiers) de (?:travail|recherche)$"
         r"|^documentos de trabajo$|^textos para discussão$|^temi di discussione$"
         r"|^(?:\w+ )?(?:publications|papers|reports|theses|articles|research output)(?: list)?$"
@@ -92,7 +93,9 @@ _BY_ADDRESS = {
     ),
     PageKind.DATASET: r"/datasets?/",
     PageKind.POST: r"/(?:blog|blogs|news|posts?|press-releases?)/",
-    PageKind.LIST: r"/(?:publications|papers|working-?papers|publikationen|research|browse)/?$",
+    PageKind.LIST: (
+        r"/(?:publications|papers|working-?papers|publikationen|research|browse)(?:/|\.\w{3,5})?$"
+    ),
 }
 _ADDRESSES = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_ADDRESS.items())
 _HOME = re.compile(
@@ -105,6 +108,7 @@ _HOME = re.compile(
 _ABSTRACT = re.compile(
     r"\babstract\b|zusammenfassung|résumé|resumen|resumo|аннотация|riassunto", re.I
 )
+_OF_YEAR = re.compile(r"[\s,:–-]+(?:19|20)\d\d$")  # a list's heading names its year
 MAX_HEADING = 7  # words of a heading that names a kind; longer ones are titles
 MAX_TITLES = 4
 MIN_TITLE_WORDS = 4  # of a title that no meta gives: a site's name has fewer
@@ -162,7 +166,9 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
         if source and pattern.search(source):
             return kind
     for kind, pattern in _HEADINGS if len(heading.split()) <= MAX_HEADING else ():
-        if pattern.search(heading.strip()) and not (kind is PageKind.LIST and _has_one_paper(page)):
+        if pattern.search(_OF_YEAR.sub("", heading.strip())) and not (
+            kind is PageKind.LIST and _has_one_paper(page)
+        ):
             return kind
     address = urls.path_and_query(page.url)
     if _HOME.fullmatch(address):

@@ -234,9 +234,9 @@ TEXT: tuple[Words, ...] = (
             "elenco delle pubblicazioni", "список публикаций",
             "datenschutz", "normas", "mentions légales",
             "instrucciones", "kuralları", "правила", "datos de contacto", "cv", "curriculum vitae",
-            "vita", "agenda", "programme", "conference program", "statutes", "bylaws", "calendar",
-            "invitation", "minutes", "syllabus", "richtlinien", "autorenrichtlinien", "hinweise",
-            "satzung", "consignes", "instructions aux auteurs", "istruzioni", "linee guida",
+            "vita", "agenda", "programme", "program", "conference program", "statutes", "bylaws",
+            "calendar", "invitation", "minutes", "syllabus", "richtlinien", "autorenrichtlinien",
+            "hinweise", "satzung", "consignes", "instructions aux auteurs", "istruzioni", "linee guida",
             "norme", "directrices", "wytyczne", "regulamin", "pedoman", "panduan", "smjernice",
             "upute autorima", "требования", "вимоги", "оферта", "leaflet", "flyer", "prospectus",
             "para autores", "para los autores", "für autoren", "pour les auteurs", "per gli autori",
@@ -256,8 +256,8 @@ TOPICS = frozenset({
     "video", "data", "dataset", "datasets", "help", "contact", "about", "ethics", "calendar",
     "agreement", "audio", "export", "citation", "citations", "copyright", "licensing", "license",
     "accessibility", "advertising", "sample", "metrics", "norme", "normas", "subscription",
-    "programme", "methodology", "lecture", "lectures", "exam", "exams", "homework", "html", "xml", "json", "marc",
-    "reply", "correction", "contents", "cover",
+    "programme", "program", "methodology", "lecture", "lectures", "exam", "exams", "homework",
+    "html", "xml", "json", "marc", "reply", "correction", "contents", "cover",
 })  # fmt: skip
 LITTLE = frozenset({
     "this", "that", "these", "your", "their", "from", "with", "about", "into", "over", "para",
@@ -265,6 +265,7 @@ LITTLE = frozenset({
     "degli", "alla",
 })  # fmt: skip
 BUTTON_REST = 2  # words of a topic beside the words against it that a button still has
+NAMES_ANOTHER = -4.0  # a text with a name of its own, on a page that describes no paper
 SAYS_NUMBER = 1.0  # the number of a paper in its series: "Staff Report No. 45"
 
 CJK_NEGATIVE = ("引用", "参考", "补充", "附录", "著作権", "規約", "指南", "须知")
