@@ -68,7 +68,7 @@ def features(candidate: Candidate, rival: float, kind: PageKind) -> dict[str, fl
     return {
         "bias": 1.0,
         "score": max(SCORE_MIN, min(candidate.score, SCORE_MAX)),
-        "lead": 0.0 if cited else max(LEAD_MIN, min(candidate.score - rival, LEAD_MAX)),
+        "lead": 0.0 if cited else max(LEAD_MIN, min(candidate.score - max(rival, 0.0), LEAD_MAX)),
         "cited": float(cited),
         "own": float(not (signs.OWN | signs.TITLED).isdisjoint(reasons)),
         "evidence": float(evident),

@@ -136,7 +136,7 @@ class Identity:
                 for before, after in pairwise(segments):
                     if _SLOTS.get(before, before) != word or not _DIGITS.search(after):
                         continue
-                    if not _same_number(after, value):
+                    if _written_alike(after, value) and not _same_number(after, value):
                         return True
         if self.queries and query:
             asked = dict(parse_qsl(query[:2048], max_num_fields=None))
@@ -226,7 +226,7 @@ def identify(
         slots=_path_slots(path),
         queries=tuple((n, v) for n, v in parse_qsl(query[:2048]) if _is_id(n, v)),
         titles=tuple(t for t in keys if len(t) >= 12),
-        spelled=tuple({t: None for title in titles if len(t := _spelled(title)) >= MIN_TITLE}),
+        spelled=tuple({t: None for title in titles if " " in (t := _spelled(title))}),
         initials=frozenset(c for t in keys for c in (t[:1], "\u201c", '"', "\u00ab")),
         title_words=frozenset(_title_words(titles)),
     )
@@ -245,6 +245,11 @@ def _signs_of(
         if len(key(suffix)) >= 6 and _DIGITS.search(suffix):
             strong[_loose(suffix)] = None
     return strong, numbers
+
+
+def _written_alike(text: str, value: str) -> bool:
+    """Return whether the same letters stand before the digits: others number something else."""
+    return _DIGIT.split(text, maxsplit=1)[0] == _DIGIT.split(value, maxsplit=1)[0]
 
 
 def _same_number(text: str, value: str) -> bool:

@@ -57,16 +57,21 @@ _BY_HEADING = {
         r"^submissions?$|submi(?:t|ssion) (?:a|an|your|guidelines|of|process|instructions)\b"
         r"|for authors|author(?:s'|'s|s)? (?:guide|instruction|information)|^guide(?:lines)? for"
         r"|^call for papers|autorenrichtlinien|instructions aux auteurs|instrucciones para"
-        r"|directrices para|^(?:house )?style(?: guide| sheet)?$|^cookies?(?: policy)?$"
+        r"|directrices para|^hinweise für|^normas (?:para|de)|norme per|для авторов|نویسندگان"
+        r"|投稿規定|^(?:house )?style(?: guide| sheet)?$|^cookies?(?: policy)?$"
         r"|^privacy(?: policy| notice| statement)?$|^terms (?:of|and) \w+$|^datenschutz\w*$"
         r"|^(?:about|contact)(?: us| (?:the|this) \w+)?$"
     ),
     PageKind.ISSUE: (
         r"table of contents|^current issue|^latest issue|^contents of|^(?:issue|heft|numéro) \d"
+        r"|^دوره \d|^第 ?\d+ ?巻|^том \d"
         r"|^vol(?:ume|\.)? ?\w+,? (?:no|nr|issue|number)|^vol(?:ume|\.)? ?\d+(?: ?\(\d+\))?$"
     ),
     PageKind.LIST: (
-        r"^(?:\w+ ){0,3}(?:working|discussion|research|occasional|policy|staff|selected) papers$"
+        r"^(?:\w+ ){0,3}(?:working|discussion|research|occasional|policy|staff|selected) papers"
+        r"$|^research$|^(?:full |conference )?program(?:me)?$"
+        r"|^(?:diskussions|arbeits)papiere$|^(?:documents|cahiers) de (?:travail|recherche)$"
+        r"|^documentos de trabajo$|^textos para discussão$|^temi di discussione$"
         r"|^(?:\w+ )?(?:publications|papers|reports|theses|articles|research output)(?: list)?$"
         r"|publikationen$|^list of|^all (?:papers|issues|articles|publications)|^archives?$"
     ),
@@ -86,8 +91,11 @@ _BY_ADDRESS = {
         r"/toc/|/issue/(?:view|current|archive)|/volumes?-and-issues|/issues?/\d+/?$"
         r"|/volumes/\d+/issues/\d+/?$|/current-?issue"
     ),
+    PageKind.DATASET: r"/datasets?/",
     PageKind.POST: r"/(?:blog|blogs|news|posts?|press-releases?)/",
-    PageKind.LIST: r"/(?:publications|papers|working-?papers|publikationen|browse)/?$",
+    PageKind.LIST: (
+        r"/(?:publications|papers|working-?papers|publikationen|research|browse)(?:/|\.\w{3,5})?$"
+    ),
 }
 _ADDRESSES = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_ADDRESS.items())
 _HOME = re.compile(
@@ -100,6 +108,7 @@ _HOME = re.compile(
 _ABSTRACT = re.compile(
     r"\babstract\b|zusammenfassung|résumé|resumen|resumo|аннотация|riassunto", re.I
 )
+_OF_YEAR = re.compile(r"[\s,:–-]+(?:19|20)\d\d$")  # a list's heading names its year
 MAX_HEADING = 7  # words of a heading that names a kind; longer ones are titles
 MAX_TITLES = 4
 MIN_TITLE_WORDS = 4  # of a title that no meta gives: a site's name has fewer
@@ -141,8 +150,12 @@ def titles_of(page: Page, kind: PageKind) -> tuple[str, ...]:
     )[:1]
 
 
-def _has_one_title(page: Page) -> bool:
-    """Return whether one heading of *page* is a title: what stands over it names its series."""
+def _has_one_paper(page: Page) -> bool:
+    """Return whether *page* has one abstract, or one heading is a title: what stands over it names
+    its series.
+    """
+    if len(_ABSTRACT.findall(page.visible)) == 1:
+        return True
     said = (text_of(e.node) for e in page.every("h2", "h3", "h4"))
     return len({text for text in said if len(text.split()) >= MIN_TITLE_WORDS}) == 1
 
@@ -153,7 +166,9 @@ def _named(page: Page, heading: str, source: str) -> PageKind | None:
         if source and pattern.search(source):
             return kind
     for kind, pattern in _HEADINGS if len(heading.split()) <= MAX_HEADING else ():
-        if pattern.search(heading.strip()) and not (kind is PageKind.LIST and _has_one_title(page)):
+        if pattern.search(_OF_YEAR.sub("", heading.strip())) and not (
+            kind is PageKind.LIST and _has_one_paper(page)
+        ):
             return kind
     address = urls.path_and_query(page.url)
     if _HOME.fullmatch(address):

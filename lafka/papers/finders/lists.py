@@ -42,10 +42,26 @@ _PART = re.compile(
     r"|teil\b|tom[eo]?\b|vol(?:ume)?\b|band\b|glava|глава|часть|rozdzia|b[öo]l[üu]m|versions?\b|files?\b)",
     re.IGNORECASE,
 )
+# What pages of a paper say beside its title.
+_DESCRIBED = re.compile(
+    r"\babstract|zusammenfassung|résumé|resum[eo]n?\b|riassunto|аннотаци|реферат|streszczenie"
+    r"|\böz(?:et)?\b|چکیده|要旨|概要|摘要|초록|الملخص|\bkey ?words|mots[- ]cl|palabras clave"
+    r"|palavras|ключевые|\bjel\b|\bdoi\b|\b10\.\d{4,}/|\bhdl\b|\bis[sb]n\b|working paper"
+    r"|discussion paper|staff report|(?:arbeits|diskussions)papier|documentos? de trabajo"
+    r"|documents? de travail|temi di discussione|pre-?print|препринт|серия|ワーキングペーパー"
+    r"|\bthesis\b|dissertation|\bforthcoming\b|\bpp\. ?\d|job market paper|\bcit(?:e|ation)\b"
+    r"|(?:accepted|published|submitted) version|\breferences\b",
+    re.IGNORECASE,
+)
 _PAPER_METAS = (
     "citation_title", "citation_author", "citation_authors", "citation_doi", "eprints.title",
     "bepress_citation_title", "dc.creator", "dc.title", "prism.doi",
 )  # fmt: skip
+
+
+def describes_a_paper(page: Page) -> bool:
+    """Return whether *page* says of a paper what landing pages say: an abstract, its series."""
+    return bool(page.meta(*_PAPER_METAS)) or _DESCRIBED.search(page.visible) is not None
 
 
 def told_apart(page: Page, found: Sequence[tuple[Candidate, Element]]) -> dict[int, Candidate]:
@@ -159,7 +175,7 @@ def _rows(
 
 
 def _longest(*texts: str) -> str:
-    return max(texts, key=lambda text: len(_telling(text)))
+    return max(texts, key=lambda text: len(telling(text)))
 
 
 def _items(files: list[tuple[Candidate, Element]]) -> dict[int, etree._Element]:
@@ -235,14 +251,14 @@ def _has_a_title(candidate: Candidate, element: Element, row: str) -> bool:
     said = text_of(element.node)
     if _PART.match(said) or _PART.match(row):
         return False
-    if len(_telling(row)) - len(_telling(said)) >= weights.LISTED_WORDS:
+    if len(telling(row)) - len(telling(said)) >= weights.LISTED_WORDS:
         return True
     return (
-        len(_telling(said)) >= weights.LISTED_WORDS and "file-name-as-text" not in candidate.reasons
+        len(telling(said)) >= weights.LISTED_WORDS and "file-name-as-text" not in candidate.reasons
     )
 
 
-def _telling(text: str) -> list[str]:
+def telling(text: str) -> list[str]:
     """The words of *text* that do not only say what a file is."""
     named = (w for w in text.lower().split() if ".pdf" not in w)
     return [w for w in _WORD.findall(" ".join(named)) if w not in weights.FILE_WORDS]

@@ -24,7 +24,9 @@ EVIDENCE = OWN | TITLED | {
     "near-pdf", "near-download", "near-size", "under-files", "chosen-file",
 }  # fmt: skip
 """Without one of these nothing says that a file is the paper, whatever its address looks like."""
-AGAINST = frozenset({"says-part", "says-business", "says-citation", "says-preview", "cv-path"})
+AGAINST = frozenset({
+    "says-part", "says-business", "says-citation", "says-preview", "cv-path", "names-another",
+})  # fmt: skip
 """What a button says that leads to something else, however loud it says PDF."""
 SUPPLEMENT = frozenset({"says-supplement", "supplement-path"})
 BESIDE = frozenset({"in-supplement", "under-supplement"})
@@ -49,13 +51,14 @@ def says_against(reasons: Collection[str]) -> bool:
 def is_own(candidate: Candidate, kind: str) -> bool:
     """Return whether *candidate* has a sign of the paper's own, on a page of *kind* about others.
 
-    The address of a page on submission or of a dataset is nothing that its paper shares.
+    The address of a page on submission, of a dataset, issue or list is nothing that its paper
+    shares.
     """
     if candidate.found_by in NAMED - {"link", "frame", "viewer"}:
         return True
     if candidate.found_by.startswith(PLATFORM):
         return True
     signs = OWN | TITLED | (_OF_POST if kind == "post" else frozenset())
-    if kind in ("submission", "dataset"):
+    if kind in ("submission", "dataset", "issue", "list"):
         signs -= _OF_PLACE
     return not signs.isdisjoint(candidate.reasons)

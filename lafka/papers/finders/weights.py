@@ -234,11 +234,17 @@ TEXT: tuple[Words, ...] = (
             "elenco delle pubblicazioni", "список публикаций",
             "datenschutz", "normas", "mentions légales",
             "instrucciones", "kuralları", "правила", "datos de contacto", "cv", "curriculum vitae",
-            "vita", "agenda", "programme", "conference program", "statutes", "bylaws", "calendar",
-            "invitation", "minutes", "syllabus", "richtlinien", "autorenrichtlinien", "hinweise",
-            "satzung", "consignes", "instructions aux auteurs", "istruzioni", "linee guida",
+            "vita", "agenda", "programme", "program", "conference program", "statutes", "bylaws",
+            "calendar", "invitation", "minutes", "syllabus", "richtlinien", "autorenrichtlinien",
+            "hinweise", "satzung", "consignes", "instructions aux auteurs", "istruzioni",
+            "linee guida",
             "norme", "directrices", "wytyczne", "regulamin", "pedoman", "panduan", "smjernice",
             "upute autorima", "требования", "вимоги", "оферта", "leaflet", "flyer", "prospectus",
+            "para autores", "para los autores", "für autoren", "pour les auteurs", "per gli autori",
+            "для авторов", "manuskriptrichtlinien", "договор", "лицензионный договор", "anfahrt",
+            "prüfungsordnung", "nutzungsbedingungen", "geschäftsbericht", "rapport annuel",
+            "rapport d activité", "informe anual", "memoria anual", "relatório anual",
+            "relazione annuale", "годовой отчет", "full programme", "full program", "methodology",
         ),
     ),
 )  # fmt: skip
@@ -251,8 +257,8 @@ TOPICS = frozenset({
     "video", "data", "dataset", "datasets", "help", "contact", "about", "ethics", "calendar",
     "agreement", "audio", "export", "citation", "citations", "copyright", "licensing", "license",
     "accessibility", "advertising", "sample", "metrics", "norme", "normas", "subscription",
-    "programme", "lecture", "lectures", "exam", "exams", "homework", "html", "xml", "json", "marc",
-    "reply", "correction", "contents", "cover",
+    "programme", "program", "methodology", "lecture", "lectures", "exam", "exams", "homework",
+    "html", "xml", "json", "marc", "reply", "correction", "contents", "cover",
 })  # fmt: skip
 LITTLE = frozenset({
     "this", "that", "these", "your", "their", "from", "with", "about", "into", "over", "para",
@@ -260,6 +266,7 @@ LITTLE = frozenset({
     "degli", "alla",
 })  # fmt: skip
 BUTTON_REST = 2  # words of a topic beside the words against it that a button still has
+NAMES_ANOTHER = -4.0  # a text with a name of its own, on a page that describes no paper
 SAYS_NUMBER = 1.0  # the number of a paper in its series: "Staff Report No. 45"
 
 CJK_NEGATIVE = ("引用", "参考", "补充", "附录", "著作権", "規約", "指南", "须知")
@@ -363,13 +370,13 @@ HREF = Patterns(
         stems=(
             "preview", "cover", "front", "toc", "thumb", "figure", "downloadtable", "/fig", "abs",
             "licen", "first", "content", "powerpoint", ".ppt", "inhalt", "titelblatt", "resum",
-            "summary", "errat", "corrigend", "full", "whole", "/table/",
+            "summary", "sumario", "errat", "corrigend", "full", "whole", "/table/",
         ),
         pattern=re.compile(
             r"/preview|(?<![a-z])cover[_.-]|[/_-]cover|frontmatter|front-matter|/toc[_./-]|_toc|thumbnail|thumb"
             r"|/figures?/|downloadtable|downloadfigure|/fig\d|abstract\.pdf|_abs(?:tract)?\.pdf|/abstract"
             r"|license\.txt|licen[sc]e|first-?page|contents?\.pdf|/powerpoint|\.ppt|inhalt|titelblatt"
-            r"|resumo\.pdf|resumen|_summary|errat|corrigend|full-?issue|issue-?full|whole-?issue|/table/"
+            r"|resumo\.pdf|resumen|_sum(?:mary|ario)|errat|corrigend|full-?issue|issue-?full|whole-?issue|/table/"
         ),
     ),
     Pattern(
