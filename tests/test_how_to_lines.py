@@ -69,6 +69,7 @@ ADOPTED = "mkdir -p srv/archec && mv taken srv/archec/archive"
 BEFORE = {
     "archive-repec": TOBI,
     "look-at-history": TOBI,
+    "tell-a-maintainer": ("lafka tobi",),
     "use-mongodb": TOBI,
     "pull-in-legacy-data": ("lafka tobi", "lafka crawl fobi"),
     "serve-to-a-colleague": ("lafka tobi",),

@@ -148,6 +148,7 @@ BROKEN = """() => [...document.querySelectorAll('thead th, .n, .t, time')].filte
 def test_a_page_fits_its_width(browser: Any, hostile: Served, path: str, width: int) -> None:
     with opened(browser, viewport={"width": width, "height": 800}) as page:
         page.goto(f"{hostile.pages}{path}", wait_until="domcontentloaded")
+        page.wait_for_function("() => document.querySelector('link[rel=stylesheet]').sheet")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.evaluate(BROKEN) == []
 

@@ -13,6 +13,7 @@ import pytest
 from lafka.archec.checking import check_store
 from tests.archec.faults import fobis, ordeals, powercuts
 from tests.faults import mutants
+from tests.faults.mutants import LOCKS
 from tests.faults.storecalls import Site, Which
 
 PREPARED = {
@@ -111,7 +112,7 @@ def exempt(mutant: Site) -> str:
 def test_a_sync_or_lock_of_tobi_that_is_left_out_is_missed(mutant):
     if why := exempt(mutant):
         pytest.skip(why)
-    if mutant.call == "flock":
+    if mutant.call in LOCKS:
         assert a_living_run(mutant, JOURNALLED)
         return
     tried = []
