@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from lafka.cli.archec import VERBS as ARCHEC_VERBS
+from lafka.cli.entry import main
 from lafka.cli.verbs import VERBS
 from lafka.cli.warc import VERBS as WARC_VERBS
 from tests.archec import mongods
@@ -289,11 +290,16 @@ def test_the_examples_of_a_help_do_what_they_say(verb: str, shell: Shell) -> Non
         assert "Traceback" not in done.stderr, line
 
 
-def test_each_help_ends_with_two_examples_of_its_command() -> None:
-    for verb, examples in EXAMPLES.items():
-        assert len({*examples}) == len(examples) >= (1 if " " in verb else 2), verb
-        begins = f"lafka {verb}"
-        assert all(one == begins or one.startswith(f"{begins} ") for one in examples), verb
+@pytest.mark.parametrize("verb", EXAMPLES)
+def test_a_help_ends_with_examples_of_its_command(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    examples, begins = EXAMPLES[verb], f"lafka {verb}"
+    assert len({*examples}) == len(examples) >= (1 if " " in verb else 2)
+    assert all(one == begins or one.startswith(f"{begins} ") for one in examples)
+    with pytest.raises(SystemExit, match="0"):
+        main([*verb.split(), "--help"])
+    assert capsys.readouterr().out.splitlines()[-len(examples) :] == [f"  {e}" for e in examples]
 
 
 def placed(line: str) -> str:

@@ -225,7 +225,7 @@ def test_wrong_input_is_one_sentence(warc, args, sentence):
 def test_help_has_an_example(warc, verb):
     code, out, _ = warc(verb, "-h")
     assert code == 0
-    assert f"example:\n  lafka warc {verb} ".encode() in out
+    assert f"Examples:\n  lafka warc {verb} ".encode() in out
 
 
 def test_foreign_text_cannot_drive_a_terminal(warc, tmp_path):
