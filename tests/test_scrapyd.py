@@ -135,7 +135,11 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
         yield daemon
     finally:
         process.terminate()
-        process.wait(30)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:  # it waits for jobs that its own list has lost
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
         with suppress(ProcessLookupError):  # jobs, which are of its process group
             os.killpg(process.pid, signal.SIGKILL)
 
