@@ -137,7 +137,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
         process.terminate()
         try:
             process.wait(30)
-        except subprocess.TimeoutExpired:  # it waits for jobs that its own list has lost
+        except subprocess.TimeoutExpired:  # seen once, of a daemon that ran jobs
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         with suppress(ProcessLookupError):  # jobs, which are of its process group
