@@ -59,7 +59,8 @@ TEXT: tuple[Words, ...] = (
         why="may lead to HTML as well, so it does not carry alone",
         words=(
             "full text", "fulltext", "full paper", "full article", "full document", "full version",
-            "entire document", "complete text", "full report", "complete article", "full thesis",
+            "entire document", "complete text", "full report", "full study", "complete article",
+            "full thesis",
             "texte intégral", "texte integral", "texte complet", "article complet", "plein texte",
             "volltext", "volltexte", "gesamtes dokument", "gesamter text",
             "texto completo", "texto íntegro", "artículo completo", "documento completo",
