@@ -43,6 +43,7 @@ def test_nothing_is_wrong_with(browser: Any, served: Served, name: str, scheme: 
     page = browser.new_page(color_scheme=scheme)
     try:
         page.goto(f"{served.pages}{PATHS[name]}", wait_until="domcontentloaded")
+        page.wait_for_function("() => document.querySelector('link[rel=stylesheet]').sheet")
         page.evaluate(axe)
         options = {"runOnly": {"type": "tag", "values": TAGS}, "iframes": False}
         found = page.evaluate("options => axe.run(document, options)", options)
