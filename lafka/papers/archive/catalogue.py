@@ -25,7 +25,7 @@ from lafka.pids import Pid, Scheme
 from lafka.storage.folders import names_below
 
 Problem = Callable[[Exception], object]
-"""Is values of what cannot be read; without one it is raised, and the reading ends."""
+"""Called with what cannot be read; without one it is raised, and the reading ends."""
 FUT, ANY = "fut", "any"
 """Labels to ask for, beside those that a PDF has: none of them, whatever it is thought to be."""
 _SHIFT = 48
