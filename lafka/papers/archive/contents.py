@@ -15,11 +15,12 @@ from pathlib import Path
 from lafka.capture.rawlog import UNENDED
 from lafka.errors import BadHttp, BadWarc
 from lafka.keeping.contents import Contents, Scanner
+from lafka.keeping.groups import OriginalRecord
 from lafka.papers.archive.suwafs import Fut, Suwaf
 from lafka.papers.origins import FUTLI, FUTLI_ITSELF, PAPER_ID, Origin
 from lafka.payloads import SNIFF, Kind, Payload, inspect, kind_of, pdf_start
 from lafka.pids import Pid
-from lafka.warc.format import http
+from lafka.warc.format import dates, http
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import sha256_of
 from lafka.warc.format.sources import CHUNK, BaseSource, Source
@@ -64,6 +65,11 @@ class HeldPayload:
         """The payload in *record*; ``BadWarc`` where its WARC-Date is none."""
         date = record.time
         return cls(record_id=record.id, url=record.url, date=date, s=start, l=length)
+
+    @property
+    def original(self) -> OriginalRecord:
+        """The record as a revisit names it."""
+        return OriginalRecord(record_id=self.record_id, url=self.url, date=dates.to_text(self.date))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,14 +18,13 @@ from lafka.errors import BadSuwaf, BadWarc, LafkaError, NotHeld, StorageTrouble
 from lafka.keeping.contents import NO_CHAIN, chained
 from lafka.keeping.groups import OriginalRecord, RecordGroup
 from lafka.papers.archive.archives import Archive
-from lafka.papers.archive.contents import HeldPayload, PaperScanner
+from lafka.papers.archive.contents import PaperScanner
 from lafka.papers.archive.paperwarc import OF_THE_VISIT, PaperWarc, working
 from lafka.papers.archive.suwafs import Suwaf
-from lafka.pids import Pid
 from lafka.storage.keeper import Commit, all_done
 from lafka.storage.steps import Steps
 from lafka.warc.errors import WarcError
-from lafka.warc.format import dates, http
+from lafka.warc.format import http
 from lafka.warc.format.records import Record, named_urn
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.writing.copying import Files
@@ -66,20 +65,17 @@ def merge_papers(source: Archive, target: Archive, warcs: Iterable[Path]) -> Ite
 
 def _commit(source: Archive, target: Archive, warc: Path) -> Commit[MergedPaper] | MergedPaper:
     """Return what is to be done for the paper at *warc*, or what came of it without a commit."""
-    name = warc.relative_to(source.root / "warc").as_posix()
-    try:
-        pid = source.pid_at(warc)
-        name = str(pid)
-        theirs, ours = _suwaf(source, pid), Suwaf.load(target.suwaf_path(pid), pid)
-    except (LafkaError, WarcError) as error:
-        return MergedPaper(pid=name, result=LEFT, problem=str(error))
+    found = _suwafs(source, target, warc)
+    if isinstance(found, MergedPaper):
+        return found
+    theirs, ours = found
     if ours and _is_same(ours, theirs) and not {*ours.open} - {*theirs.open}:
-        return MergedPaper(pid=name, result=SAME)
+        return MergedPaper(pid=str(theirs.pid), result=SAME)
 
     def merging(suwafs: Sequence[Suwaf]) -> Steps[list[MergedPaper]]:
         return (yield from _merging(source, target, suwafs[0]))
 
-    return Commit(key=pid.path, make_steps=merging, argument=theirs)
+    return Commit(key=theirs.pid.path, make_steps=merging, argument=theirs)
 
 
 def _merging(source: Archive, target: Archive, theirs: Suwaf) -> Steps[list[MergedPaper]]:
@@ -99,20 +95,22 @@ def forecast_papers(
 ) -> Iterator[MergedPaper]:
     """Yield what :func:`merge_papers` would do, and change nothing; digests are not looked at."""
     for warc in warcs:
-        name = warc.relative_to(source.root / "warc").as_posix()
+        found = _suwafs(source, target, warc)
+        if isinstance(found, MergedPaper):
+            yield found
+            continue
+        theirs, ours = found
         try:
-            pid = source.pid_at(warc)
-            theirs, ours = _suwaf(source, pid), Suwaf.load(target.suwaf_path(pid), pid)
             if ours is None:
                 result = NEW
             elif _is_same(ours, theirs):
                 result = SAME
             else:
-                lacking = {*_infos(warc, theirs)} - {*_infos(target.warc_path(pid), ours)}
-                result = MORE if lacking else SAME
-            yield MergedPaper(pid=str(pid), result=result)
+                held = {*_infos(target.warc_path(ours.pid), ours)}
+                result = MORE if {*_infos(warc, theirs)} - held else SAME
+            yield MergedPaper(pid=str(theirs.pid), result=result)
         except (LafkaError, WarcError) as error:
-            yield MergedPaper(pid=name, result=LEFT, problem=str(error))
+            yield MergedPaper(pid=str(theirs.pid), result=LEFT, problem=str(error))
 
 
 def _infos(warc: Path, suwaf: Suwaf) -> Iterator[str]:
@@ -121,12 +119,20 @@ def _infos(warc: Path, suwaf: Suwaf) -> Iterator[str]:
         yield from (record.id for record in _committed(volume, suwaf) if record.type == "warcinfo")
 
 
-def _suwaf(archive: Archive, pid: Pid) -> Suwaf:
-    """The suwaf of a source's paper; ``BadSuwaf``, ``NotHeld``."""
-    suwaf = Suwaf.load(archive.suwaf_path(pid), pid)
-    if suwaf is None:
-        raise NotHeld(f"{archive.warc_path(pid)}: it has no suwaf; recover or rebuild it there")
-    return suwaf
+def _suwafs(
+    source: Archive, target: Archive, warc: Path
+) -> tuple[Suwaf, Suwaf | None] | MergedPaper:
+    """The suwafs of a paper in *source* and, where it is there, in *target*; or why it is left."""
+    name = warc.relative_to(source.root / "warc").as_posix()
+    try:
+        pid = source.pid_at(warc)
+        name = str(pid)
+        theirs = Suwaf.load(source.suwaf_path(pid), pid)
+        if theirs is None:
+            raise NotHeld(f"{source.warc_path(pid)}: it has no suwaf; recover or rebuild it there")
+        return theirs, Suwaf.load(target.suwaf_path(pid), pid)
+    except (LafkaError, WarcError) as error:
+        return MergedPaper(pid=name, result=LEFT, problem=str(error))
 
 
 def _is_same(ours: Suwaf, theirs: Suwaf) -> bool:
@@ -238,7 +244,7 @@ class CaptureMerge:
         self._records = records
         contents = paper.contents
         self._held = {
-            digest: _original(held)
+            digest: held.original
             for payloads in (contents.payloads, contents.futs)
             for digest, held in payloads.items()
         }
@@ -307,10 +313,6 @@ class CaptureMerge:
             fields.set(name, value)
         block = record.block()
         self._group.add(Record(fields=fields, block=block.read(0, block.size)))
-
-
-def _original(held: HeldPayload) -> OriginalRecord:
-    return OriginalRecord(record_id=held.record_id, url=held.url, date=dates.to_text(held.date))
 
 
 def _named(record: StoredRecord) -> OriginalRecord:

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from lafka.capture.rawlog import CONNECTION, PULLED
 from lafka.errors import BadPid, BadWarc, KeeperError, StorageTrouble
-from lafka.keeping.groups import Conversion, OriginalRecord, RecordGroup
+from lafka.keeping.groups import Conversion, RecordGroup
 from lafka.keeping.stores import SummarisedWarc
 from lafka.papers.archive.cache import PaperCache
 from lafka.papers.archive.contents import (
@@ -36,7 +36,6 @@ from lafka.papers.walk import Capture
 from lafka.pids import Pid, Scheme
 from lafka.storage.locks import Lock, held, locking
 from lafka.storage.steps import Steps, done
-from lafka.warc.format import dates
 from lafka.warc.format.fields import one_line
 from lafka.warc.reading.stored import StoredRecord
 from lafka.warc.writing.copying import Files
@@ -156,11 +155,8 @@ class PaperGroup(RecordGroup):
     def _revisit(self, capture: Capture, record: StoredRecord, held: HeldPayload) -> None:
         """Plan a revisit whose block is the head that the answer has."""
         assert capture.payload is not None
-        original = OriginalRecord(
-            record_id=held.record_id, url=held.url, date=dates.to_text(held.date)
-        )
         self.add_revisit(
-            record, original, digest=capture.payload.digest,
+            record, held.original, digest=capture.payload.digest,
             head_length=capture.payload.body, visit_fields=OF_THE_VISIT,
         )  # fmt: skip
 
