@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from lafka.errors import BadReport, StorageTrouble
 from lafka.runs.reports import KILLED, Report
 from lafka.storage import drafts
+from lafka.warc.format.sources import FileSource
 
 _PIECE = 1 << 20
 
@@ -55,34 +54,22 @@ def _end_of_lines(feed: Path) -> int:
 
 
 def _pieces(path: Path, begin: int, end: int) -> Iterator[bytes]:
-    if begin >= end:
-        return
-    with path.open("rb") as file:
-        file.seek(begin)
-        while begin < end and (piece := file.read(min(_PIECE, end - begin))):
-            begin += len(piece)
-            yield piece
+    if begin < end:
+        with path.open("rb") as file:
+            yield from FileSource(file.fileno(), begin, end - begin).chunks()
 
 
 def _merge_report(theirs: Path, ours: Path, *, dry: bool) -> Iterator[str]:
     try:
         found = Report.load(theirs)
+        known = Report.load(ours) if ours.exists() else None
     except BadReport as error:
         yield str(error)
         return
     if found.reason in (None, KILLED):
         return
-    known = _values(ours)
-    if known is None or known.get("reason") in (None, KILLED):
+    if known is None or known.reason in (None, KILLED):
         if not dry:
             drafts.replace(ours, [theirs.read_bytes()])
-    elif known != found.values:
+    elif known.values != found.values:
         yield f"{ours} and {theirs} are reports of one run, and differ"
-
-
-def _values(report: Path) -> dict[str, Any] | None:
-    try:
-        values = json.loads(report.read_bytes())
-    except (FileNotFoundError, ValueError):
-        return None
-    return values if isinstance(values, dict) else None

@@ -96,6 +96,15 @@ def test_reports_that_differ_and_what_is_no_report_are_told(roots: tuple[Path, P
     assert json.loads(report(target).read_bytes())["host"] == "y"
 
 
+def test_what_is_no_report_here_is_left(roots: tuple[Path, Path]) -> None:
+    source, target = roots
+    report(source, "finished", host="x")
+    report(target, "finished", host="x").write_text("somebody's")
+    [told] = merge_runs(source, target)
+    assert "no report of a run" in told
+    assert report(target).read_text() == "somebody's"
+
+
 def test_a_rehearsal_writes_nothing(roots: tuple[Path, Path]) -> None:
     source, target = roots
     feed(source).write_bytes(LINES[0])
