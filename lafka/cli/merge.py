@@ -126,6 +126,6 @@ def _merged(
 def _merge_some(
     source: Archive, target: Archive | None, dry: bool, warcs: list[Path]
 ) -> list[MergedPaper]:
-    if target is None:
-        return [MergedPaper(pid=str(source.pid_at(warc)), result=NEW) for warc in warcs]
-    return [*(forecast_papers if dry else merge_papers)(source, target, warcs)]
+    if dry or target is None:
+        return [*forecast_papers(source, target, warcs)]
+    return [*merge_papers(source, target, warcs)]

@@ -44,6 +44,11 @@ def test_a_dry_run_makes_nothing(folder: Path) -> None:
     done = called("merge", "one", "--dry-run", folder=folder)
     assert done.stdout.startswith("one: 3 papers would be new,")
     assert not (folder / "archive").exists()
+    next((folder / "one" / "suwaf").rglob("*.json")).rename(folder / "away.json")
+    damaged = called("merge", "one", "--dry-run", folder=folder)
+    assert damaged.returncode == 1
+    assert damaged.stdout.startswith("one: 2 papers would be new,")
+    assert "it has no suwaf" in damaged.stderr
     called("merge", "one", folder=folder)
     before = files(folder / "archive")
     assert called("merge", "two", "--dry-run", folder=folder).returncode == 0

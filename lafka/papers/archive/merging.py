@@ -91,9 +91,12 @@ def _merging(source: Archive, target: Archive, theirs: Suwaf) -> Steps[list[Merg
 
 
 def forecast_papers(
-    source: Archive, target: Archive, warcs: Iterable[Path]
+    source: Archive, target: Archive | None, warcs: Iterable[Path]
 ) -> Iterator[MergedPaper]:
-    """Yield what :func:`merge_papers` would do, and change nothing; digests are not looked at."""
+    """Yield what :func:`merge_papers` would do, and change nothing; digests are not looked at.
+
+    *target* None: there is no archive yet.
+    """
     for warc in warcs:
         found = _suwafs(source, target, warc)
         if isinstance(found, MergedPaper):
@@ -101,7 +104,7 @@ def forecast_papers(
             continue
         theirs, ours = found
         try:
-            if ours is None:
+            if target is None or ours is None:
                 result = NEW
             elif _is_same(ours, theirs):
                 result = SAME
@@ -120,7 +123,7 @@ def _infos(warc: Path, suwaf: Suwaf) -> Iterator[str]:
 
 
 def _suwafs(
-    source: Archive, target: Archive, warc: Path
+    source: Archive, target: Archive | None, warc: Path
 ) -> tuple[Suwaf, Suwaf | None] | MergedPaper:
     """The suwafs of a paper in *source* and, where it is there, in *target*; or why it is left."""
     name = warc.relative_to(source.root / "warc").as_posix()
@@ -130,7 +133,7 @@ def _suwafs(
         theirs = Suwaf.load(source.suwaf_path(pid), pid)
         if theirs is None:
             raise NotHeld(f"{source.warc_path(pid)}: it has no suwaf; recover or rebuild it there")
-        return theirs, Suwaf.load(target.suwaf_path(pid), pid)
+        return theirs, Suwaf.load(target.suwaf_path(pid), pid) if target else None
     except (LafkaError, WarcError) as error:
         return MergedPaper(pid=name, result=LEFT, problem=str(error))
 
