@@ -12,7 +12,7 @@ import errno
 import mmap
 import sys
 import threading
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from lafka.errors import MachineTrouble, machine_trouble, memory_is_bound
@@ -65,13 +65,17 @@ def live_with_limits() -> None:
 def _try_threads() -> None:
     """Begin as many threads as a crawl has, and let them end; ``MachineTrouble``."""
     end = threading.Event()
-    with ExitStack() as begun, limits_named(f"{THREADS} threads"):
-        begun.callback(end.set)
-        for _ in range(THREADS):
-            thread = threading.Thread(target=end.wait, daemon=True)
-            thread.start()
-            begun.callback(thread.join)
-            begun.callback(end.set)
+    begun: list[threading.Thread] = []
+    try:
+        with limits_named(f"{THREADS} threads"):
+            for _ in range(THREADS):
+                thread = threading.Thread(target=end.wait, daemon=True)
+                thread.start()
+                begun.append(thread)
+    finally:
+        end.set()
+        for thread in begun:
+            thread.join()
 
 
 @contextmanager
