@@ -176,16 +176,13 @@ def _ways(db: sqlite3.Connection, question: Question) -> Iterator[_Way]:
     if not text:
         yield _by_filters(db, question)
         return
-    if text and not _SCHEME.match(text) and (start := _pid(db, text)):
-        yield _Way(name="pid", columns=("p.pid", "p.id"), source="paper p",
-                   where=("p.pid >= ?", "p.pid < ?"), values=(start, start + _LAST))  # fmt: skip
+    if not _SCHEME.match(text) and (start := _pid(db, text)):
+        yield _of_pid(start)
     for url in _urls(text):
         yield _Way(name="url", columns=("l.url", "l.paper"), source="futli l",
                    where=("l.url >= ?", "l.url < ?"), values=(url, url + _LAST))  # fmt: skip
     if doi := _DOI.fullmatch(text):
-        start = f"doi:{doi[1].lower()}"
-        yield _Way(name="pid", columns=("p.pid", "p.id"), source="paper p",
-                   where=("p.pid >= ?", "p.pid < ?"), values=(start, start + _LAST))  # fmt: skip
+        yield _of_pid(f"doi:{doi[1].lower()}")
     if not question.host and (hosts := _hosts(db, text)):
         yield _of_host("host", hosts)
     words = _WORD.findall(text)[:_MOST_WORDS]
@@ -239,6 +236,11 @@ def _hosts(db: sqlite3.Connection, text: str) -> list[int]:
                           (one, f"{one}:", f"{one};"))  # fmt: skip
         found += [number for (number,) in rows]
     return found if name else []
+
+
+def _of_pid(start: str) -> _Way:
+    return _Way(name="pid", columns=("p.pid", "p.id"), source="paper p",
+                where=("p.pid >= ?", "p.pid < ?"), values=(start, start + _LAST))  # fmt: skip
 
 
 def _of_host(name: str, hosts: Sequence[int]) -> _Way:
