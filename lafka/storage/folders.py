@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from lafka.errors import StorageTrouble
 from lafka.storage.steps import FolderSync, Steps, done
@@ -15,6 +16,22 @@ from lafka.warc.writing.names import sync_folder as sync_folder  # noqa: PLC0414
 
 DRAFT = ".draft-"
 """What stands before the name of a file that is not whole yet."""
+
+
+class FileStamp(NamedTuple):
+    """The identity of a file, and as of when. Times are nanoseconds."""
+
+    device: int
+    inode: int
+    size: int
+    modified: int
+    changed: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> FileStamp:
+        return cls(
+            status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+        )
 
 
 _NAMED: set[str] = set()

@@ -14,11 +14,11 @@ import pytest
 from lafka.archec import redif
 from lafka.archec.gather import unchanged_files as passing
 from lafka.archec.gather.runs import TobiReport
-from lafka.archec.gather.sources import FileStamp
 from lafka.archec.gather.unchanged_files import FileEntry, Oddity
 from lafka.archec.records.sqlite import NAME
 from lafka.archec.store import texts
 from lafka.errors import TornFile
+from lafka.storage.folders import FileStamp
 from tests.archec.stores import DAY, START, Home, template
 
 SEEDS = range(8)

@@ -32,10 +32,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
 from lafka.archec.redif.vocabulary import Problem
 from lafka.errors import BadSource, TornFile, printable
+from lafka.storage.folders import FileStamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,22 +54,13 @@ _ROOT = "RePEc"
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, OSError, ValueError)
 
 
-class FileStamp(NamedTuple):
-    """A file as the disk knows it, by which git's index knows one again; times in nanoseconds.
+def stamp_of(about: os.stat_result) -> FileStamp:
+    """The stamp of a file, by which git's index knows one again.
 
     ``changed`` is 0 where the file has several names, for each new one changes that time.
     """
-
-    device: int
-    inode: int
-    size: int
-    modified: int
-    changed: int
-
-    @classmethod
-    def of(cls, about: os.stat_result) -> FileStamp:
-        changed = about.st_ctime_ns if about.st_nlink == 1 else 0
-        return cls(about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, changed)
+    stamp = FileStamp.of(about)
+    return stamp if about.st_nlink == 1 else stamp._replace(changed=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +250,7 @@ class FolderSource(RedifSource):
                 place=place,
                 modified=about.st_mtime_ns // 1_000_000_000,
                 size=about.st_size,
-                stamp=FileStamp.of(about),
+                stamp=stamp_of(about),
                 _read=read,
             )
 

@@ -29,10 +29,11 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from lafka.archec.gather.loss_rules import DoubtfulFile, Proofs
-from lafka.archec.gather.sources import FileStamp, SourceFile
+from lafka.archec.gather.sources import SourceFile
 from lafka.archec.records import Records
 from lafka.archec.redif import Find, MatchedTemplate, Passed, Readable, Template
 from lafka.errors import TornFile
+from lafka.storage.folders import FileStamp
 
 LONGEST = 8 << 20
 """Bytes of a file that can be passed over; a longer one is read in pieces, each time."""

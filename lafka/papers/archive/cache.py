@@ -16,6 +16,7 @@ from lafka.errors import StorageTrouble
 from lafka.papers.archive.contents import PaperContents
 from lafka.papers.archive.suwafs import Suwaf
 from lafka.pids import Pid
+from lafka.storage.folders import FileStamp
 
 PAPERS_MAX = 64
 ENTRIES_MAX = 100_000
@@ -24,31 +25,14 @@ SMALL = 4 << 10
 """Bytes of a suwaf that is read as fast as it is found here, unless its writer kept it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Stamp:
-    """The identity of a file, and as of when. Times are nanoseconds."""
-
-    device: int
-    inode: int
-    size: int
-    modified: int
-    changed: int
-
-    @classmethod
-    def of(cls, status: os.stat_result) -> _Stamp:
-        return cls(
-            status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-        )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Paper:
     """A suwaf and the file it stands in; what the WARC held as of ``warc``, where that is known."""
 
     suwaf: Suwaf
-    stamp: _Stamp
+    stamp: FileStamp
     contents: PaperContents | None = None
-    warc: _Stamp | None = None
+    warc: FileStamp | None = None
 
     @property
     def entries(self) -> int:
@@ -78,7 +62,7 @@ class PaperCache:
         suwaf, status = found
         if known is None and status.st_size <= SMALL:
             return suwaf
-        stamp = _Stamp.of(status)
+        stamp = FileStamp.of(status)
         with self._turn:
             known = self._papers.get(pid)
             if known is None or known.stamp != stamp:
@@ -91,7 +75,7 @@ class PaperCache:
         now.
         """
         known = self._find(suwaf.pid)
-        if known is None or known.contents is None or known.warc != _Stamp.of(warc):
+        if known is None or known.contents is None or known.warc != FileStamp.of(warc):
             return None
         ends = known.contents.end, known.contents.chain_text, warc.st_size
         return known.contents if ends == (suwaf.end, suwaf.chain, suwaf.end) else None
@@ -107,7 +91,7 @@ class PaperCache:
         if stamp is None:
             return
         kept = replace(contents, infos={}, visits=[]) if contents else None  # for rebuilding alone
-        paper = _Paper(suwaf=suwaf.copy(), stamp=stamp, contents=kept, warc=_Stamp.of(warc))
+        paper = _Paper(suwaf=suwaf.copy(), stamp=stamp, contents=kept, warc=FileStamp.of(warc))
         with self._turn:
             known = self._papers.get(suwaf.pid)
             if known and kept is None:
@@ -140,9 +124,9 @@ class PaperCache:
             self._sum -= self._entries.pop(pid)
 
 
-def _stamp_at(path: Path | str) -> _Stamp | None:
+def _stamp_at(path: Path | str) -> FileStamp | None:
     try:
-        return _Stamp.of(os.stat(path))  # noqa: PTH116  half the cost
+        return FileStamp.of(os.stat(path))  # noqa: PTH116  half the cost
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
