@@ -49,3 +49,9 @@ def browsing() -> Iterator[Any]:
             yield browser
         finally:
             browser.close()
+
+
+def goto_styled(page: Any, url: str) -> None:
+    """Go to a page of ours, until its style holds: without it widths and contrasts are others."""
+    page.goto(url, wait_until="domcontentloaded")
+    page.wait_for_function("() => document.querySelector('link[rel=stylesheet]').sheet")

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.services import npms
-from tests.services.chromiums import browsing
+from tests.services.chromiums import browsing, goto_styled
 from tests.web.served import PID, UGLY, WITHHELD, Served
 
 PATHS = {
@@ -42,8 +42,7 @@ def test_nothing_is_wrong_with(browser: Any, served: Served, name: str, scheme: 
     axe = npms.member("axe-core@4.10.2", "axe.min.js").decode()
     page = browser.new_page(color_scheme=scheme)
     try:
-        page.goto(f"{served.pages}{PATHS[name]}", wait_until="domcontentloaded")
-        page.wait_for_function("() => document.querySelector('link[rel=stylesheet]').sheet")
+        goto_styled(page, f"{served.pages}{PATHS[name]}")
         page.evaluate(axe)
         options = {"runOnly": {"type": "tag", "values": TAGS}, "iframes": False}
         found = page.evaluate("options => axe.run(document, options)", options)

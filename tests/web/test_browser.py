@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.services.chromiums import browsing
+from tests.services.chromiums import browsing, goto_styled
 from tests.web import escapes
 from tests.web.escapes import Listener
 from tests.web.served import HOSTILE, PID, Served, filled, serving
@@ -147,8 +147,7 @@ BROKEN = """() => [...document.querySelectorAll('thead th, .n, .t, time')].filte
 @pytest.mark.parametrize("width", [320, 390, 1280])
 def test_a_page_fits_its_width(browser: Any, hostile: Served, path: str, width: int) -> None:
     with opened(browser, viewport={"width": width, "height": 800}) as page:
-        page.goto(f"{hostile.pages}{path}", wait_until="domcontentloaded")
-        page.wait_for_function("() => document.querySelector('link[rel=stylesheet]').sheet")
+        goto_styled(page, f"{hostile.pages}{path}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.evaluate(BROKEN) == []
 
