@@ -40,6 +40,7 @@ LAFKA_HOST_FAILURES_MAX = 20  # failures in a row after which a host is set asid
 LAFKA_MACHINE_FAILURES_MAX = 5  # hosts in a row, none of which answers, for no reason of a site
 LAFKA_CRAWL_DELAY_MAX = 60.0  # seconds of Crawl-delay in a robots.txt that are honoured
 LAFKA_PROGRESS_INTERVAL = 30.0  # seconds between progress lines
+LAFKA_METRICS = ""  # 127.0.0.1:9410: where Prometheus asks
 LAFKA_SHUTDOWN_TIMEOUT = 30.0  # seconds from a signal to the end of the crawl, at the latest
 LAFKA_WAYBACK: list[str] = []  # WARCs, folders, indexes that answer in the network's place
 LAFKA_WAYBACK_TIME = None  # the captures nearest to it answer; None: the newest
@@ -141,7 +142,7 @@ ITEM_PIPELINES = {  # each for the spider that has its store
 }
 FEED_STORAGES = {"lafka": "lafka.runs.feed.OutcomeFeedStorage"}
 FEED_EXPORTERS = {"csv": "lafka.runs.feed.CsvExporter"}
-EXTENSIONS: dict[str, int] = {
+EXTENSIONS: dict[str, int | None] = {
     "lafka.politeness.HostDelays": 500,  # behind AutoThrottle, whose delays it raises
     "lafka.runs.reporting.RunReports": -100,  # before the feed is opened
     "lafka.runs.progress.TrailStats": 0,
@@ -149,6 +150,7 @@ EXTENSIONS: dict[str, int] = {
     "lafka.runs.progress.Progress": 0,
     "lafka.runs.progress.ContactCheck": 0,
     "lafka.runs.exits.LastItems": 0,
+    "lafka.runs.metrics.MetricsServer": None,  # on with LAFKA_METRICS
 }
 SCHEDULER_PRIORITY_QUEUE = "lafka.politeness.HostQueue"
 # scrapy.core.downloader.Downloader, in which hosts that drip take all places.

@@ -110,9 +110,14 @@ class Hosts:
 
     @property
     def parked_now(self) -> int:
-        """The number of hosts that have to wait at this moment."""
+        """The number of hosts that have to wait at this moment; any thread may ask."""
         now = self._clock()
-        return sum(until > now for until in self._parked.values())
+        return sum(until > now for until in tuple(self._parked.values()))
+
+    @property
+    def set_aside_now(self) -> int:
+        """The number of hosts that are set aside."""
+        return len(self._set_aside)
 
     def answered(self, slot: str) -> None:
         """An answer of any kind ends the row of failures."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 
-from tests.services import apart, chromiums, kafkas, npms, postgresqls
+from tests.services import apart, chromiums, kafkas, npms, postgresqls, promtools
 
 
 def main() -> None:
@@ -15,6 +16,8 @@ def main() -> None:
     missing = [] if postgresqls.program("postgres") else [f"PostgreSQL: {postgresqls.HOW}"]
     if not kafkas.java():
         missing.append(f"Java: {kafkas.HOW}")
+    if not shutil.which("promtool"):
+        missing.append(f"promtool: {promtools.HOW}")
     if not chromiums.program():
         missing.append(f"Chromium: {chromiums.HOW}")
     for sentence in missing:
