@@ -161,7 +161,7 @@ def test_workers_wait_for_a_gate_that_is_away_and_go_on_when_it_is_back(
     postgres: Postgres, tmp_path: Path
 ) -> None:
     with NotingServer(HOSTS[:3]) as site:
-        list_ = written(tmp_path / "list.tsv", site, dict.fromkeys(HOSTS[:3], 30))
+        list_ = written(tmp_path / "list.tsv", site, dict.fromkeys(HOSTS[:3], 24))
         url = postgres.url()
         begun = site.when_asked(6, *(site.at(host) for host in site.hosts))
         with (
@@ -179,7 +179,7 @@ def test_workers_wait_for_a_gate_that_is_away_and_go_on_when_it_is_back(
     assert site.impolite() == []
     for name in ("one", "two"):
         assert {line["outcome"] for line in outcomes(tmp_path / name)[0]} == {"fut"}
-        assert report(tmp_path / name)["lines"] == 90
+        assert report(tmp_path / name)["lines"] == 72
 
 
 def test_a_crawl_stops_without_its_gate_and_the_same_command_goes_on(
@@ -217,7 +217,7 @@ def test_a_worker_that_was_stopped_sends_nothing_when_it_wakes(
     postgres: Postgres, tmp_path: Path
 ) -> None:
     with NotingServer(HOSTS[:1]) as site:
-        list_ = written(tmp_path / "list.tsv", site, {HOSTS[0]: 40})
+        list_ = written(tmp_path / "list.tsv", site, {HOSTS[0]: 16})
         url = postgres.url()
         begun = site.when_asked(3, site.at(HOSTS[0]))
         with worker(tmp_path / "one", list_, url) as one:
@@ -227,7 +227,7 @@ def test_a_worker_that_was_stopped_sends_nothing_when_it_wakes(
                 first = site.workers()
                 until(lambda: site.workers() > first, two.process.pid)
                 seen = len(site.seen)
-                until(lambda: len(site.seen) > seen + 20, two.process.pid)
+                until(lambda: len(site.seen) > seen + 5, two.process.pid)
                 one.process.send_signal(signal.SIGCONT)
                 runs = [one.ended(), two.ended()]
     assert [run.code for run in runs] == [0, 0]
