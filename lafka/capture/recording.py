@@ -67,6 +67,10 @@ class BadCertificate(BadTls):
     """LAFKA_TLS_STRICT, and the server's certificate is not to be trusted; nothing was sent."""
 
 
+class ClaimLost(Exception):
+    """The host may be another worker's by now, so nothing was written: it is claimed again."""
+
+
 class UnaskedBytes(SiteError, DownloadFailedError):
     """More came on a kept connection than was asked for: whose answer it was is in doubt.
 
@@ -128,6 +132,7 @@ class Tap:
         self.head: AnswerHead | None = None
         self.beginning: Beginning | None = None
         self.halting = False
+        self.may_send: Callable[[], bool] | None = None
         self._over: Deferred[None] | None = None
         self._options = options
         self._clock = clock

@@ -24,6 +24,8 @@ from lafka.storage.threads import Keeping, Room
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from lafka.politeness.gate import Gate
+
 P = ParamSpec("P")
 T = TypeVar("T")
 W = TypeVar("W")
@@ -94,7 +96,8 @@ class Run:
     """One crawl: its ``name``, that no other has, and the ``root`` of the store it writes to.
 
     ``raw`` writes its raw log, below ``root``; ``pulling`` is what asks a gateway in place of the
-    web, None in most. *lock* is a descriptor of the store's own lock,
+    web, ``gate`` what keeps it from asking a host at the same time as another crawl, both None in
+    most. *lock* is a descriptor of the store's own lock,
     where it has one that a whole run holds; it is closed when the engine has stopped.
     """
 
@@ -103,6 +106,7 @@ class Run:
         self.root = root
         self.raw = raw
         self.pulling: Pulling | None = None
+        self.gate: Gate | None = None
         self._crawler = crawler
         self._lock = lock
 
@@ -131,6 +135,10 @@ class Run:
         folder, syncers = raw or root / "raw", settings.getint("LAFKA_WRITERS", 4)
         writer = RawWriter(folder, run_name(), options, syncers=syncers)
         run = cls(crawler, root, writer, lock)
+        if url := settings.get("LAFKA_GATE"):
+            from lafka.capture.gating import open_gate  # noqa: PLC0415
+
+            run.gate = open_gate(crawler, str(url))
         if gateway:
             most, spool_dir = settings.getint("LAFKA_MAX_PAYLOAD"), settings.get("LAFKA_SPOOL_DIR")
             client = GatewayClient(gateway, most=most, spool_dir=spool_dir)

@@ -26,7 +26,7 @@ from lafka.capture.client.answers import AnswerReader
 from lafka.capture.client.requests import Route, WireRequest
 from lafka.capture.client.routes import Routes, factory_of
 from lafka.capture.exchanges import Secured
-from lafka.capture.recording import Tap
+from lafka.capture.recording import ClaimLost, Tap
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -118,6 +118,10 @@ class Connection(Protocol):
 
     def ask(self, request: WireRequest, tap: Tap, again: Callable[[], None] | None) -> None:
         """Write *asked*; *again* asks once more should nothing come because this was closed."""
+        if tap.may_send is not None and not tap.may_send():
+            self.end()
+            tap.fail(ClaimLost())
+            return
         self._exchanges += 1
         self._tap, self._again = tap, again
         self._reader = AnswerReader(request.method)
