@@ -18,7 +18,6 @@ FORMAT = 1
 Line = Mapping[str, Any]
 """A line as it was read."""
 STORED = ("appearance", "change")
-EVENTS = (*STORED, "deletion", "visit", "miss", "withheld", "withdrawn", "end")
 
 
 class FirstLine(TypedDict):
@@ -67,6 +66,7 @@ class VersionLine(TypedDict):
     soft: NotRequired[bool]
     interval: NotRequired[int]
     recovered: NotRequired[bool]
+    derived: NotRequired[bool]
 
 
 class RefipoValues(TypedDict):
@@ -146,6 +146,13 @@ class EndLine(TypedDict):
     evidence: NotRequired[dict[str, int | str]]
 
 
+KINDS: dict[str, type] = {
+    **dict.fromkeys(STORED, VersionLine), "visit": VisitLine, "miss": MissLine,
+    "deletion": DeletionLine, "withheld": WithheldLine, "withdrawn": WithdrawnLine, "end": EndLine,
+}  # fmt: skip
+"""What ``e`` says -> the type of the line."""
+
+
 def first_line(
     kind: str, run: str, *, source: object = None, at: bool = False, tist: int = 0, **more: object
 ) -> dict[str, Any]:
@@ -162,7 +169,7 @@ def version(
 ) -> dict[str, Any]:
     """The line of a version of *length* bytes; its ``md5`` is that of *sums*, its key may differ.
 
-    *more* are keys of :class:`VersionLine`; None leaves ``held`` away.
+    *more* are keys of :class:`VersionLine`.
     """
     first = {"e": event, "id": obi, "md5": sums.md5, "sha256": sums.sha256, "length": length}
     return {**first, "found": found, **more, "text_sha256": sums.text_sha256}
@@ -188,9 +195,9 @@ def fault(line: object, place: int) -> str:
         if _is_text(line, "id", "md5", "sha256") and _is_number(line, "length", "found"):
             return ""
         return f"an {event} without its id, checksums, length or time"
-    if event not in EVENTS:
+    if event not in KINDS:
         return f"a line of no known kind: {str(event)[:50]!r}"
-    if event in ("deletion", "visit", "miss", "withdrawn") and not _is_text(line, "id"):
+    if "id" in KINDS[event].__annotations__ and not _is_text(line, "id"):
         return f"a {event} without an id"
     return ""
 
