@@ -20,8 +20,8 @@ from lafka.archec.serve.queries import incidences, the_id
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import Line, Withdrawals
 from lafka.errors import KeeperError, NotHeld
-from lafka.memento.holdings import Elsewhere, Held, HeldFile, History, Version, Withdrawn
 from lafka.payloads import MEDIA_TYPES, SNIFF, kind_of
+from lafka.urls.holdings import Elsewhere, Held, HeldFile, History, Version, Withdrawn
 
 _TEMPLATE = "text/plain"
 

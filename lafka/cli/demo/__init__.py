@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 
 from lafka.cli.base import attempt, check_args, settle
+from lafka.cli.demo.account import account, account_of_filesets
+from lafka.cli.demo.platforms import serving_platforms
+from lafka.cli.demo.repec import Example, Failed
+from lafka.cli.demo.site import list_of, serving
 from lafka.cli.verbs import Described
-from lafka.demo.account import account, account_of_filesets
-from lafka.demo.platforms import serving_platforms
-from lafka.demo.repec import Example, Failed
-from lafka.demo.site import list_of, serving
 from lafka.errors import BadArgument
 from lafka.filesets.archive.filesets import Filesets
 from lafka.papers.archive.archives import Archive
