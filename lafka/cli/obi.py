@@ -1,4 +1,7 @@
-"""``lafka tobi``, ``lafka obi`` and reports: RePEc data goes into the obi store, and comes out."""
+"""``lafka tobi``, ``lafka obi`` and reports: RePEc data goes into the obi store, and comes out.
+
+``lafka futlis`` prints the futlis of RePEc data, or of the store, as the list that a crawl takes.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,8 @@ from lafka.archec.gather.runs import Plan, empty_store, gather_tobis
 from lafka.archec.gather.sources import open_source
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.serve import queries as looking
+from lafka.archec.serve.futlis import FutliChoice, FutliList, tsv
+from lafka.archec.serve.store_futlis import StoreFutliList
 from lafka.archec.statistics import is_known
 from lafka.archec.store import tists
 from lafka.archec.store.folders import ObiStore
@@ -33,6 +38,7 @@ from lafka.storage.outputs import STDOUT, file_at, write_output
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
 
     from scrapy.settings import BaseSettings
 
@@ -306,3 +312,48 @@ def export_store(opts: Namespace, settings: BaseSettings) -> int:
     told = {"files": len(done.files), **dict(sorted(done.counts.items()))}
     print(json.dumps(told))
     return 1 if done.problems else 0
+
+
+class FutlisCommand(ArchiveCommand):
+    most_args = 1
+
+    def syntax(self) -> str:
+        return "DIR | -f TARBALL | --from-store [--archive CODE] [--series CODE] [-o FILE]"
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        super().add_options(parser)
+        add = parser.add_argument
+        add("-f", "--tarball", metavar="TARBALL", help="read this and no folder")
+        add("--from-store", action="store_true", help="read the templates of the obi store")
+        add("--at", metavar="TIME", help="with --from-store: as they stood at a tist or date")
+        add("--archive", metavar="CODE", help="of this archive only")
+        add("--series", metavar="CODE", help="of series with this code only")
+        add("--type", metavar="A,B", help="paper,article,chapter,book if not given")
+        add("--all-functions", action="store_true", help="appendices, data too")
+        add("-o", "--output", metavar="FILE", help="write to FILE, not to stdout")
+
+    def act(self, args: list[str], opts: Namespace) -> None:
+        if bool(args) + bool(opts.tarball) + opts.from_store != 1:
+            raise BadArgument(
+                "say where RePEc data is: a folder, a tarball by -f, or the store by --from-store"
+            )
+        with self._found(args, opts) as found:
+            write_output(opts.output or STDOUT, tsv(found))
+            for problem in found.problems:
+                print(problem, file=sys.stderr)
+            print(json.dumps(found.counts), file=sys.stderr)
+            self.exitcode = 0 if found.whole else 3
+
+    @contextmanager
+    def _found(self, args: list[str], opts: Namespace) -> Iterator[FutliList | StoreFutliList]:
+        choice = FutliChoice.of(opts)
+        if not opts.from_store:
+            if opts.at:
+                raise BadArgument("--at is for --from-store")
+            with FutliList(opts.tarball or args[0], choice) as found:
+                yield found
+            return
+        assert self.settings is not None
+        at, store = tists.parse(opts.at) if opts.at else None, the_store(self.settings)
+        with the_records(self.settings, store) as records:
+            yield StoreFutliList(store, records, choice, at)

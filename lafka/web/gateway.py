@@ -22,8 +22,16 @@ from starlette.types import Receive, Scope, Send
 
 from lafka.errors import BadArgument, KeeperError, NotHeld, OperatorError, printable
 from lafka.urls import addresses, memento
-from lafka.urls.addresses import Addresses, GatewayAddresses, GatewayRequest
-from lafka.urls.holdings import Elsewhere, HeldFile, History, Holdings, Withdrawn
+from lafka.urls.addresses import (
+    Addresses,
+    Elsewhere,
+    GatewayAddresses,
+    GatewayRequest,
+    HeldFile,
+    History,
+    Holdings,
+    Withdrawn,
+)
 from lafka.web import ranges
 
 NOT_KEPT = "not kept here"

@@ -21,7 +21,7 @@ from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import Line, Withdrawals
 from lafka.errors import KeeperError, NotHeld
 from lafka.payloads import MEDIA_TYPES, SNIFF, kind_of
-from lafka.urls.holdings import Elsewhere, Held, HeldFile, History, Version, Withdrawn
+from lafka.urls.addresses import Elsewhere, Held, HeldFile, History, Version, Withdrawn
 
 _TEMPLATE = "text/plain"
 
