@@ -173,4 +173,4 @@ def test_the_house_stays_small():
     ]
     assert len(SOURCES) <= 410
     assert len(small) <= 80
-    assert len(late) <= 36
+    assert len(late) <= 30

@@ -1,27 +1,20 @@
-"""``lafka futs`` and ``lafka outcomes``: what is held, and how each line ended, as tables.
-
-``lafka wacz PID... -o FILE`` packs papers as one WACZ, which any replay program opens.
-"""
+"""``lafka futs`` and ``lafka outcomes``: what is held, and how each line ended, as tables."""
 
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from lafka.cli import sheets
 from lafka.cli.base import ArchiveCommand
-from lafka.cli.choosing import chosen, named
+from lafka.cli.choosing import named
 from lafka.cli.fut import folder_at
 from lafka.errors import BadArgument
 from lafka.papers import Group, Outcome
 from lafka.papers import archive as parts
 from lafka.papers.archive.copy_out import put_text_into
-from lafka.papers.archive.index import package, pieces
 from lafka.runs.sources import meant
-from lafka.storage.outputs import file_at, opened_stream
-from lafka.warc.converting.packing import pack, stream
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -191,31 +184,3 @@ def _outcome_row(line: Ended) -> dict[str, Any]:
     futs = [fut.as_json() for fut in line.futs]
     told = {"outcome": str(line.outcome), "group": str(line.outcome.group)}
     return row | told | {"futs": futs, "candidates": list(line.candidates)}
-
-
-class WaczCommand(ArchiveCommand):
-    def syntax(self) -> str:
-        return "[PID...] [--list FILE] [--archive CODE] [--since T] -o FILE.wacz"
-
-    def add_options(self, parser: ArgumentParser) -> None:
-        super().add_options(parser)
-        parser.add_argument("-o", "--output", metavar="FILE", help="a new file; - for stdout")
-        parser.add_argument("--list", metavar="FILE", help="pids, the first column of its lines")
-        parser.add_argument("--archive", metavar="CODE", help="papers of this RePEc archive")
-        since = "papers with a fut of this time or later, 2026-11-20"
-        parser.add_argument("--since", metavar="T", help=since)
-        parser.add_argument("--title", default="", metavar="TEXT", help="what the whole is called")
-
-    def act(self, args: list[str], opts: Namespace) -> None:
-        if not opts.output:
-            raise BadArgument("say where to: -o FILE.wacz is missing")
-        archive = self.archive()
-        found = pieces(archive, chosen(archive, args, opts))
-        told = package(opts.title or "Papers of Lafka")
-        if path := file_at(opts.output):
-            packed = pack(found, path, told)
-        else:
-            with opened_stream(opts.output) as out:
-                packed = stream(found, out, told)
-        counts = f"{packed.warcs} papers, {packed.entries} captures, {packed.pages} pages"
-        print(counts, file=sys.stderr)
