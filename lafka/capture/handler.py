@@ -13,7 +13,7 @@ every byte on it belongs to one exchange, but for what comes after the end that 
 Scrapy gets only as much of a body as anyone reads from it; the exchange gets all.
 
 What an answer is, is :mod:`lafka.capture.client`'s; which addresses may be asked,
-:mod:`lafka.capture.failures`'s; what Scrapy's settings and signals say,
+:mod:`lafka.capture.guard`'s; what Scrapy's settings and signals say,
 :mod:`lafka.capture.request_options`'.
 """
 
@@ -22,12 +22,12 @@ from __future__ import annotations
 import errno
 import logging
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urldefrag, urlsplit
 
 from OpenSSL import SSL
@@ -38,17 +38,16 @@ from scrapy.exceptions import (
     ResponseDataLossError,
     StopDownload,
 )
-from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import CancelledError, FirstError
 from twisted.internet.error import ConnectError, ConnectionDone, ConnectionLost
-from twisted.python.failure import Failure
 
 from lafka.capture.addresses import is_allowed, literal, networks
 from lafka.capture.client.connections import Client
 from lafka.capture.client.requests import wire_request
 from lafka.capture.exchanges import Exchange, Spool, Truncated
-from lafka.capture.failures import AddressRefused, GuardedReactor
+from lafka.capture.guard import AddressRefused, GuardedReactor
+from lafka.capture.inflight import InFlight
 from lafka.capture.recording import HEAD_LIMIT, BadTls, HandshakeCut, ReadingLimits, Tap
 from lafka.capture.request_options import DownloadSettings, RequestOptions
 from lafka.capture.scrapy_private import (
@@ -58,9 +57,8 @@ from lafka.capture.scrapy_private import (
     make_response,
     wrap_twisted_exceptions,
 )
-from lafka.errors import BadHttp, BadUrl, Stopped
+from lafka.errors import BadHttp, BadUrl
 from lafka.politeness.failures import causes
-from lafka.storage.stopping import STOPPING
 from lafka.storage.threads import the_reactor
 from lafka.urls import LONGEST_URL
 
@@ -71,69 +69,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
-
-    from lafka.capture.recording import Tap
-
-
-AGAIN = 0.1
-"""Seconds until those are given up that have come to wait for their turn meanwhile."""
-
-
-class InFlight:
-    """The taps of one handler's downloads; once the crawl stops there are no new ones.
-
-    *grace*: seconds that a download which has begun may still take.
-    """
-
-    def __init__(self, crawler: Crawler | None = None, grace: float = 0.0) -> None:
-        self._crawler = crawler
-        self._grace = grace
-        self._taps: set[Tap] = set()
-        self._stops = False
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        grace = crawler.settings.getfloat("LAFKA_SHUTDOWN_TIMEOUT") / 2
-        in_flight = cls(crawler, grace)
-        crawler.signals.connect(in_flight.stop, signal=STOPPING)
-        return in_flight
-
-    def judge(self, url: str) -> None:
-        """``Stopped`` where nothing may be asked any more."""
-        if self._stops:
-            raise Stopped(f"{url}: not asked, for the crawl stops")
-
-    @contextmanager
-    def one(self, tap: Tap) -> Iterator[None]:
-        """While the download of *tap* goes on."""
-        self._taps.add(tap)
-        try:
-            yield
-        finally:
-            self._taps.discard(tap)
-
-    def stop(self) -> None:
-        self._stops = True
-        self._give_up()
-        call_later(self._grace, self._cut)
-
-    def _give_up(self) -> None:
-        """Those that wait for the delay of their host, which may be longer than we have."""
-        assert self._crawler is not None
-        engine = self._crawler.engine
-        if engine is None or not self._crawler.crawling:
-            return
-        for slot in list(engine.downloader.slots.values()):
-            while slot.queue:
-                request, deferred = slot.queue.popleft()
-                stopped = Stopped(f"{request.url}: not asked, for the crawl stops")
-                deferred.errback(Failure(stopped))  # type: ignore[no-untyped-call]
-        call_later(AGAIN, self._give_up)
-
-    def _cut(self) -> None:
-        for tap in list(self._taps):
-            tap.fail(Stopped(f"{tap.exchange.url}: cut, for the crawl stops"), "time")
-
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from scrapy.exceptions import (
 )
 from twisted.internet.error import TCPTimedOutError
 
-from lafka.capture.failures import AddressRefused
+from lafka.capture.guard import AddressRefused
 from lafka.capture.logged import LoggedExchange, LoggedHops
 from lafka.capture.recording import BadTls, BrokenCoding
 from lafka.errors import BadHttp, BadUrl, StorageTrouble, printable
