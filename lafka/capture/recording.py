@@ -25,9 +25,8 @@ from twisted.web.client import ResponseFailed, ResponseNeverReceived
 
 from lafka.capture import certificates
 from lafka.capture.client.answers import AnswerHead, AnswerReader, Beginning, Piece
-from lafka.capture.exchanges import Exchange, Secured, Truncated, without_secrets
+from lafka.capture.exchanges import BodySink, Exchange, Secured, Truncated, without_secrets
 from lafka.capture.request_options import Carrier, RequestOptions
-from lafka.capture.sinks import BodySink
 from lafka.errors import BadHttp, SiteError, StorageTrouble
 from lafka.warc.format.fields import Fields
 

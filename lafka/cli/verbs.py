@@ -89,7 +89,7 @@ VERBS = {
         ("lafka fut RePEc:abc:wpaper:1 -o paper.pdf", "lafka fut --all --into papers"),
     ),
     "futlis": Verb(
-        "futlis",
+        "obi",
         "Print the futlis of RePEc data, or of an obi store, as a list for a crawl",
         ("lafka futlis RePEc -o list.tsv", "lafka futlis --from-store --archive nbr -o nbr.tsv"),
     ),
@@ -222,7 +222,7 @@ VERBS = {
         ("lafka verify", "lafka verify RePEc:abc:wpaper:1 --quick"),
     ),
     "wacz": Verb(
-        "wacz",
+        "merge",
         "Pack papers into a WACZ file, with an index and a page for each fut and splap",
         ("lafka wacz RePEc:abc:wpaper:1 -o paper.wacz", "lafka wacz --archive abc -o abc.wacz"),
     ),

@@ -21,8 +21,8 @@ from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import Withdrawals
 from lafka.archec.store.lines import Line
 from lafka.errors import KeeperError, NotHeld
-from lafka.memento.holdings import Elsewhere, Held, HeldFile, History, Version, Withdrawn
 from lafka.payloads import MEDIA_TYPES, SNIFF, kind_of
+from lafka.urls.addresses import Elsewhere, Held, HeldFile, History, Version, Withdrawn
 
 _TEMPLATE = "text/plain"
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from lafka.archec.store.lines import Line, fault
 from lafka.errors import BadJournal, StorageTrouble, TornJournal
-from lafka.storage.chains import LENGTH, NO_CHAIN, chained_lines, is_next, split_chain
+from lafka.storage.drafts import LENGTH, NO_CHAIN, chained_lines, is_next, split_chain
 from lafka.storage.folders import DRAFT, sync_folder
 from lafka.storage.locks import lock_file
 from lafka.warc.format.sources import write_all
