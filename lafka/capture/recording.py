@@ -71,7 +71,7 @@ class ClaimLost(Exception):
 
 
 class UnaskedBytes(SiteError, DownloadFailedError):
-    """More came on a kept connection than was asked for: whose answer it was is in doubt.
+    """More came than was asked for, or before it was: whose answer it is is in doubt.
 
     Raised by the download handler. Retried, on a connection that carries this request alone.
     """
@@ -194,11 +194,15 @@ class Tap:
             return Secured(protocol="", cipher="", certificate=())
         exchange.secured = secured
         if self.tls_strict and secured.certificate != certificates.OK:
-            exchange.started = None
-            self._written.clear()
             faults = ", ".join(secured.certificate)
-            self.fail(BadCertificate(f"{exchange.url}: not to be trusted: {faults}"))
+            self.refuse(BadCertificate(f"{exchange.url}: not to be trusted: {faults}"))
         return secured
+
+    def refuse(self, error: Exception) -> None:
+        """End the download with *error* before its request, which waits, has left."""
+        self.exchange.started = None
+        self._written.clear()
+        self.fail(error)
 
     def wrote(self, data: bytes) -> None:
         self._written.append(data)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
+    from lafka.politeness.gate import Gate
+
 
 def warc_settings(settings: BaseSettings) -> dict[str, Any]:
     """The values of a scrapy-warcio settings file, none where no setting names one."""
@@ -93,8 +95,6 @@ class Pulling:
     def close(self) -> None:
         self._threads.stop()
 
-
-    from lafka.politeness.gate import Gate
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -89,7 +89,7 @@ VERBS = {
         ("lafka fut RePEc:abc:wpaper:1 -o paper.pdf", "lafka fut --all --into papers"),
     ),
     "futlis": Verb(
-        "obi",
+        "futlis",
         "Print the futlis of RePEc data, or of an obi store, as a list for a crawl",
         ("lafka futlis RePEc -o list.tsv", "lafka futlis --from-store --archive nbr -o nbr.tsv"),
     ),
