@@ -81,6 +81,10 @@ def check_crawl(settings: BaseSettings | None, args: list[str], given: dict[str,
     if hasattr(spider, "check"):
         if settings.get("LAFKA_METRICS"):
             _check_metrics(settings)
+        if url := settings.get("LAFKA_GATE"):
+            from lafka.capture.gating import check_gate  # noqa: PLC0415
+
+            check_gate(str(url))
         spider.check(settings, given)
         tell_archive(settings, getattr(spider, "store_setting", "LAFKA_ARCHIVE"))
 
