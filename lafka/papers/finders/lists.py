@@ -44,9 +44,9 @@ _PART = re.compile(
 )
 # What pages of a paper say beside its title.
 _DESCRIBED = re.compile(
-    r"\babstract|zusammenfassung|résumé|resum[eo]n?\b|riassunto|аннотаци|реферат|streszczenie"
+    r"\babstracts?\b|zusammenfassung|résumé|resum[eo]n?\b|riassunto|аннотаци|реферат|streszczenie"
     r"|\böz(?:et)?\b|چکیده|要旨|概要|摘要|초록|الملخص|\bkey ?words|mots[- ]cl|palabras clave"
-    r"|palavras|ключевые|\bjel\b|\bdoi\b|\b10\.\d{4,}/|\bhdl\b|\bis[sb]n\b|working paper"
+    r"|palavras|ключевые|\bjel\b|\bdoi\b|\b10\.\d{4,}/|\bhdl\b|working paper"
     r"|discussion paper|staff report|(?:arbeits|diskussions)papier|documentos? de trabajo"
     r"|documents? de travail|temi di discussione|pre-?print|препринт|серия|ワーキングペーパー"
     r"|\bthesis\b|dissertation|\bforthcoming\b|\bpp\. ?\d|job market paper|\bcit(?:e|ation)\b"

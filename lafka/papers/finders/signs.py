@@ -37,7 +37,7 @@ NO_FILE = AGAINST | SUPPLEMENT | BESIDE | {
 }  # fmt: skip
 """What speaks against it that the only file of a page is its paper."""
 _WHOLE = frozenset({"says-full-text", "says-cjk-full-text", "title-as-text"})
-_OF_POST = frozenset({"says-version", "says-full-text", "says-number"})  # news of a paper
+_OF_POST = frozenset({"says-version", "says-full-text", "says-number"})  # said of a paper alone
 _OF_PLACE = frozenset({"own-number", "own-address"})  # where the page is, not what it is about
 
 
@@ -58,7 +58,7 @@ def is_own(candidate: Candidate, kind: str) -> bool:
         return True
     if candidate.found_by.startswith(PLATFORM):
         return True
-    signs = OWN | TITLED | (_OF_POST if kind == "post" else frozenset())
+    signs = OWN | TITLED | (_OF_POST if kind in ("post", "not clear") else frozenset())
     if kind in ("submission", "dataset", "issue", "list"):
         signs -= _OF_PLACE
     return not signs.isdisjoint(candidate.reasons)
