@@ -1,4 +1,4 @@
-"""The kind of a page: only a page of one paper may give a fut that shows no sign of its own."""
+"""The kind of a page: only one that shows that it is of a paper may give a fut without a sign."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lafka.papers.candidates import Candidate
 from lafka.papers.finders import urls
 from lafka.papers.finders.ends import PageVerdict
 from lafka.papers.finders.identity import key
-from lafka.papers.finders.lists import ONE_OF_MANY, describes_a_paper
+from lafka.papers.finders.lists import ONE_OF_MANY, describes_a_paper, has_authors
 from lafka.papers.finders.pages import MAX_TEXT, TITLE_METAS, Page, text_of, without_owner
 
 
@@ -145,7 +145,8 @@ def _is_of_paper(page: Page) -> bool:
     """Return whether *page* shows that it is of one paper: by what it says, or by its address."""
     address = urls.path_and_query(page.url)
     numbered = address.rpartition("/")[2].isdigit() and _DIGITAL_COMMONS in page.source
-    return numbered or describes_a_paper(page) or _PAPER_ADDRESS.search(address) is not None
+    named = _PAPER_ADDRESS.search(address) is not None
+    return named or numbered or describes_a_paper(page) or has_authors(page)
 
 
 def titles_of(page: Page, kind: PageKind) -> tuple[str, ...]:

@@ -53,6 +53,10 @@ _DESCRIBED = re.compile(
     r"|(?:accepted|published|submitted) version|\breferences\b",
     re.IGNORECASE,
 )
+_AUTHORS = re.compile(
+    r"\b(?:[Bb]y|[Pp]ar|[Pp]or|[Vv]on|[Dd]oor|[Aa]uth?or\w{0,2}:|[Aa]uteurs?:|[Аа]втор\w{0,2}:)"
+    r" [^\W\d_a-zà-ÿа-я][\w.'’-]* (?:\w\. )?[^\W\d_a-zà-ÿа-я][\w'’-]+"
+)
 _PAPER_METAS = (
     "citation_title", "citation_author", "citation_authors", "citation_doi", "eprints.title",
     "bepress_citation_title", "dc.creator", "dc.title", "prism.doi",
@@ -62,6 +66,11 @@ _PAPER_METAS = (
 def describes_a_paper(page: Page) -> bool:
     """Return whether *page* says of a paper what landing pages say: an abstract, its series."""
     return bool(page.meta(*_PAPER_METAS)) or _DESCRIBED.search(page.visible) is not None
+
+
+def has_authors(page: Page) -> bool:
+    """Return whether *page* names authors, as ``by Ada Quill``."""
+    return _AUTHORS.search(page.visible) is not None
 
 
 def told_apart(page: Page, found: Sequence[tuple[Candidate, Element]]) -> dict[int, Candidate]:

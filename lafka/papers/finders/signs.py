@@ -52,12 +52,14 @@ def is_own(candidate: Candidate, kind: str) -> bool:
     """Return whether *candidate* has a sign of the paper's own, on a page of *kind* about others.
 
     The address of a page on submission, of a dataset, issue or list is nothing that its paper
-    shares.
+    shares. Where the kind is not clear, a file with another name than the paper's has no sign.
     """
     if candidate.found_by in NAMED - {"link", "frame", "viewer"}:
         return True
     if candidate.found_by.startswith(PLATFORM):
         return True
+    if kind == "not clear" and "names-another" in candidate.reasons:
+        return False
     signs = OWN | TITLED | (_OF_POST if kind in ("post", "not clear") else frozenset())
     if kind in ("submission", "dataset", "issue", "list"):
         signs -= _OF_PLACE
