@@ -20,7 +20,7 @@ from typing import Any, Self
 from lafka.jobs.kafka import BrokerTrouble, Message, library, quiet
 
 _POLL = 0.5  # seconds
-_ANSWER = 5  # seconds in which a broker says where a partition ends
+_ANSWER = 2  # seconds in which a broker says where a partition ends
 _PIECE = 2_000
 
 
