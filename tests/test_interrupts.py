@@ -67,6 +67,33 @@ def test_a_tick_of_ctrl_c_is_one_line(root: Path, verb: str, to_all: bool) -> No
     assert out.count(b"\n") == (verb == "verify")  # the problem found before: that is no file
 
 
+INTERRUPTED_AT_ONCE = """
+import os, signal
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from lafka.witness.processes import WorkerProcesses
+signal.signal(signal.SIGINT, signal.default_int_handler)
+os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGINT))
+with WorkerProcesses(2, get_context("fork")) as pool:
+    try:
+        pool.submit(pow, 2, 2).result()
+    except BrokenProcessPool:
+        print("ended")
+os.kill(os.getpid(), signal.SIGINT)
+"""
+
+
+def test_a_worker_that_is_interrupted_as_it_begins_says_nothing() -> None:
+    """Ctrl-C came before the worker knew what to do at it; in this process it is what it was."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_AT_ONCE], cwd=ROOT, capture_output=True, check=False,
+        text=True,
+    )  # fmt: skip
+    assert done.stdout == "ended\n"
+    assert done.stderr.splitlines()[-1] == "KeyboardInterrupt"
+    assert "Process" not in done.stderr
+
+
 def interrupted() -> None:
     raise KeyboardInterrupt
 

@@ -6,7 +6,6 @@ import os
 import sys
 from collections import Counter, deque
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -26,6 +25,7 @@ from lafka.papers.archive.merging import (
 )
 from lafka.runs.merging import merge_runs
 from lafka.runs.terminals import program
+from lafka.witness.processes import WorkerProcesses
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -114,7 +114,7 @@ def _merged(
     if jobs == 1:
         yield from chain.from_iterable(map(work, some))
     else:
-        with ProcessPoolExecutor(jobs) as pool:
+        with WorkerProcesses(jobs) as pool:
             coming_back = deque(pool.submit(work, part) for part in islice(some, 2 * jobs))
             while coming_back:
                 yield from coming_back.popleft().result()

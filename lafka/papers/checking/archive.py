@@ -6,11 +6,10 @@ import json
 import os
 import re
 from collections import deque
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from signal import SIG_DFL, SIGINT, signal
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from lafka.papers.checking.feeds import verify_feeds
 from lafka.papers.checking.paper import FORMAT, PaperCheck
 from lafka.pids import SCHEMES, Pid, Scheme
 from lafka.witness.problems import problem
+from lafka.witness.processes import WorkerProcesses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -99,10 +99,7 @@ class Verifier:
         # Hashing lets go of the interpreter, so that threads keep two cores busy.
         yield from self._share_out(first, lambda: ThreadPoolExecutor(_THREADS), quick=quick)
         yield from self._share_out(
-            batches,
-            # A child that is interrupted ends without a word: its parent says it.
-            lambda: ProcessPoolExecutor(self._workers, get_context(way), signal, (SIGINT, SIG_DFL)),
-            quick=quick,
+            batches, lambda: WorkerProcesses(self._workers, get_context(way)), quick=quick
         )
 
     def verify_around(self) -> Iterator[FileProblem]:
