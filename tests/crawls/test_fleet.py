@@ -92,7 +92,7 @@ def test_a_list_put_twice_is_done_by_one_worker_and_then_nobody_is_asked(
     assert after["outcomes"] == {"fut": 28, "bad-url": 1, "bad-pid": 1}
     assert report(tmp_path / "one")["done"]
     check(tmp_path / "one")
-    asked = Counter(seen.path for seen in site.seen if seen.path != "/robots.txt")
+    asked = Counter(seen.target for seen in site.seen if seen.target != "/robots.txt")
     assert set(asked.values()) == {1}
     site.forget()
     with worker(tmp_path / "two", url) as going:
