@@ -79,6 +79,10 @@ def check_crawl(settings: BaseSettings | None, args: list[str], given: dict[str,
         print(*spider.check_lines(settings, given), sep="\n", flush=True)
         raise SystemExit(0)
     if hasattr(spider, "check"):
+        if url := settings.get("LAFKA_GATE"):
+            from lafka.capture.gating import check_gate  # noqa: PLC0415
+
+            check_gate(str(url))
         spider.check(settings, given)
         tell_archive(settings, getattr(spider, "store_setting", "LAFKA_ARCHIVE"))
 

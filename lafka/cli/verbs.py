@@ -230,7 +230,7 @@ VERBS = {
         ("lafka verify", "lafka verify RePEc:abc:wpaper:1 --quick"),
     ),
     "wacz": Verb(
-        "wacz",
+        "merge",
         "Pack papers into a WACZ file, with an index and a page for each fut and splap",
         ("lafka wacz RePEc:abc:wpaper:1 -o paper.wacz", "lafka wacz --archive abc -o abc.wacz"),
     ),

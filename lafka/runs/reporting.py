@@ -51,7 +51,7 @@ LISTS = ("EXTENSIONS", "DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES")
 """Settings of components; one that is off may be left out, and out of Scrapy's own list, too."""
 UNTOLD = frozenset(("FEEDS", *(f"{name}_BASE" for name in LISTS)))
 """Ours is in the first always, and the URIs of others can hold passwords."""
-_SECRET = re.compile(r"PASS|SECRET|TOKEN|KEY|CREDENTIAL|AUTH(?!ORITY)")
+_SECRET = re.compile(r"PASS|SECRET|TOKEN|KEY|CREDENTIAL|AUTH(?!ORITY)|^LAFKA_GATE$")
 _USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
 
 

@@ -212,6 +212,7 @@ _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_MIN_RATE": _rate,
     "LAFKA_RETRY_AFTER_MAX": _seconds,
     "LAFKA_CRAWL_DELAY_MAX": _seconds,
+    "LAFKA_GATE_PATIENCE": _seconds,
     "LAFKA_PROGRESS_INTERVAL": _seconds,
     "LAFKA_SHUTDOWN_TIMEOUT": _seconds,
     "LAFKA_LOSS_SHARE": _share,

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 ALONE = (
     "Each host of the list is asked by one shard alone, but a redirect may lead to a host that"
-    " another shard asks at the same time"
+    " another shard asks at the same time; with LAFKA_GATE they take turns there"
 )
 KAFKA_LOST = "kafka-lost"
 """Finish reason of a crawl whose brokers were away for too long, or refuse it."""
@@ -119,7 +119,7 @@ class FutliSpider(RoadSpider[Line]):
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.arguments = arguments
         spider.archive = arguments.archive()
-        if arguments.shard and arguments.shard.count > 1:
+        if arguments.shard and arguments.shard.count > 1 and not settings.get("LAFKA_GATE"):
             logger.warning(ALONE)
         if settings.get("LOG_FILE"):
             logger.info(archive_line(settings))

@@ -54,6 +54,12 @@ def test_what_reads_works(line: tuple[str, ...], store: Path) -> None:
         assert done.stdout == pdf(PID)
 
 
+def test_the_proof_of_an_obi_store_needs_no_locks() -> None:
+    script = WITHOUT.partition("from lafka")[0] + "import lafka.archec.checking.facts"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_what_writes_says_in_a_sentence_that_it_cannot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import lafka
-from lafka.demo.site import DemoAnswer, pdf, serving
+from lafka.cli.demo.site import DemoAnswer, pdf, serving
 from lafka.runs.terminals import program
 
 HANDLE = "RePEc:dem:wpaper:1"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lafka.errors import BadWarc
-from lafka.keeping.contents import Contents, chained
+from lafka.storage.keeping.contents import Contents, chained
 from lafka.warc.format.base import WARC_FIELDS
 from lafka.warc.format.records import (
     HTTP_RESPONSE,

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from lafka.demo.site import listening
+from lafka.cli.demo.site import listening
 
 README = b"What the tables hold, and how they were made.\n"
 TABLE = b"year,value\n" + b"".join(b"%d,%d\n" % (year, year % 7) for year in range(1900, 2026))

@@ -1,6 +1,8 @@
 """Judge whether a URL can be asked for as it stands: one table for lists and for links.
 
-What it says is told to users as the reason of ``bad-url`` (docs/reference.md).
+What it says is told to users as the reason of ``bad-url`` (docs/reference.md). ``memento`` has the
+datetimes and link headers of RFC 7089, ``addresses`` where a gateway has what of a URL,
+and what a gateway serves from. No file, no socket, no clock is touched here.
 """
 
 from __future__ import annotations

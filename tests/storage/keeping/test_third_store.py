@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from lafka.errors import BadSuwaf, BadWarc, ShortWarc
-from lafka.keeping.contents import Contents, Scanner
-from lafka.keeping.groups import RecordGroup
-from lafka.keeping.stores import SummarisedWarc
+from lafka.storage.keeping.contents import Contents, Scanner
+from lafka.storage.keeping.groups import RecordGroup
+from lafka.storage.keeping.stores import SummarisedWarc
 from lafka.storage.locks import Lock, locking
 from lafka.storage.steps import Steps, done
 from lafka.warc.format.records import Record

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import ClassVar, Generic
 
 from lafka.errors import BadSuwaf, BadWarc, ShortWarc, StorageTrouble, TornWarc
-from lafka.keeping.contents import ContentsT, Scanner
-from lafka.keeping.groups import RecordGroup
 from lafka.storage import drafts
 from lafka.storage.folders import DRAFT, free_name, making_folders
+from lafka.storage.keeping.contents import ContentsT, Scanner
+from lafka.storage.keeping.groups import RecordGroup
 from lafka.storage.locks import Lock
 from lafka.storage.steps import DataSync, FolderSync, LongStep, Steps, done
 from lafka.warc.format.sources import FileSource
