@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 from html import unescape
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -15,15 +16,25 @@ from hypothesis import strategies as st
 
 from lafka.web import comparison
 from lafka.web.comparison import Comparer, Uncompared, compared, sentences
+from tests.services.chromiums import browsing, goto_styled
 from tests.sites.made_pdfs import Leaf, Text, made
 from tests.stores import PID, START, Store, pdf
 from tests.web.served import Served, serving
+from tests.web.test_axe import violations
+from tests.web.test_browser import BROKEN
 
 pytest.importorskip("pypdfium2")
 SCAN = "RePEc:abc:wpaper:scan"
 HELD = "RePEc:wit:wpaper:1"
-OLD = ("Wages are <b>low</b>. Nobody knows why & how.", "They fell by 3 percent. The end is here.")
-NEW = ("Wages are <b>low</b>. Nobody knows why & how.", "They fell by 4 percent. The end is here.")
+LONG = "Donaudampfschifffahrtselektrizitaetenhauptbetriebswerkbauunterbeamtengesellschaften"
+OLD = (
+    "Wages are <b>low</b>. Nobody knows why & how.",
+    f"{LONG} fell by 3 percent. The end is here.",
+)
+NEW = (
+    "Wages are <b>low</b>. Nobody knows why & how.",
+    f"{LONG} fell by 4 percent. The end is here.",
+)
 
 
 def paper(*lines: str) -> bytes:
@@ -60,10 +71,35 @@ def test_the_form_of_a_paper_leads_to_what_changed(two: Served) -> None:
     assert page.status_code == 200
     assert re.findall("<(del|ins)>(3|4)</", page.text) == [("del", "3"), ("ins", "4")]
     shown = unescape(re.sub("<[^>]+>", "", page.text))
-    assert "Nobody knows why & how. They fell by 3 4 percent. The end is here." in shown
+    assert f"Nobody knows why & how. {LONG} fell by 3 4 percent. The end is here." in shown
     assert "1 sentence is the same." in shown
     assert "<b>" not in page.text
     assert "script" not in page.headers["Content-Security-Policy"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with browsing() as made:
+        yield made
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_a_reader_compares_on_a_screen_of(browser: Any, two: Served, width: int) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    try:
+        goto_styled(page, f"{two.pages}/papers/{quote(PID, safe='')}")
+        page.get_by_role("button", name="Compare").click()
+        page.wait_for_url("**/compare?*")
+        assert page.locator("del", has_text="3").count() == 1
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(BROKEN) == []
+    finally:
+        page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_wrong(browser: Any, two: Served, scheme: str) -> None:
+    assert violations(browser, by_form(two, PID), scheme) == []
 
 
 def test_where_there_is_no_text_a_sentence_says_so(two: Served) -> None:
