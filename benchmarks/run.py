@@ -35,6 +35,7 @@ MODULES = {
     "index": "benchmarks.indexing",
     "web": "benchmarks.web",
     "gateway": "benchmarks.gateway",
+    "gate": "benchmarks.gate",
     "corpus": "benchmarks.corpus",
     "wacz": "benchmarks.wacz",
 }

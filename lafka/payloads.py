@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from lafka.errors import BadHttp
 from lafka.warc.format import http
@@ -348,11 +349,7 @@ def identified_type(facts: Payload) -> str:
         return MEDIA_TYPES[facts.kind]
     if not facts.prefix:
         return ""
-    # pylibmagic brings libmagic for python-magic; it has to be imported first.
-    import pylibmagic  # noqa: F401, PLC0415
-
-    import magic  # noqa: PLC0415  isort: skip
-
+    magic = libmagic()
     try:
         media_type = str(magic.from_buffer(facts.prefix, mime=True))
     except magic.MagicException:
@@ -360,3 +357,12 @@ def identified_type(facts: Payload) -> str:
     if media_type == MEDIA_TYPES[Kind.PDF]:
         return ""  # libmagic takes less than a header for one
     return media_type if _MEDIA_TYPE.fullmatch(media_type) else ""
+
+
+def libmagic() -> Any:
+    """Return the module ``magic``, python-magic, with the libmagic that pylibmagic brings."""
+    import pylibmagic  # noqa: F401, PLC0415  first, so that python-magic finds it
+
+    import magic  # noqa: PLC0415  isort: skip
+
+    return magic

@@ -38,8 +38,11 @@ LAFKA_ALLOWED_NETWORKS: list[str] = []  # beyond the public ones; ["127.0.0.0/8"
 LAFKA_RETRY_AFTER_MAX = 3600.0  # seconds a host can ask us to wait
 LAFKA_HOST_FAILURES_MAX = 20  # failures in a row after which a host is set aside for the run
 LAFKA_MACHINE_FAILURES_MAX = 5  # hosts in a row, none of which answers, for no reason of a site
+LAFKA_GATE = None  # postgresql://HOST/NAME: what keeps crawls from asking one host side by side
+LAFKA_GATE_PATIENCE = 60.0  # seconds without it after which the crawl stops
 LAFKA_CRAWL_DELAY_MAX = 60.0  # seconds of Crawl-delay in a robots.txt that are honoured
 LAFKA_PROGRESS_INTERVAL = 30.0  # seconds between progress lines
+LAFKA_METRICS = ""  # 127.0.0.1:9410: where Prometheus asks
 LAFKA_SHUTDOWN_TIMEOUT = 30.0  # seconds from a signal to the end of the crawl, at the latest
 LAFKA_WAYBACK: list[str] = []  # WARCs, folders, indexes that answer in the network's place
 LAFKA_WAYBACK_TIME = None  # the captures nearest to it answer; None: the newest
@@ -51,6 +54,8 @@ LAFKA_DATABASE = None  # results of filesets: ingest.sqlite in the archive; a pa
 LAFKA_KAFKA = None  # a file of librdkafka's properties: TLS, SASL
 LAFKA_KAFKA_PREFIX = "sandcrawler"  # of topics and groups
 LAFKA_KAFKA_ENV = "dev"
+LAFKA_WORKER = None  # a fleet's name for this worker; None: host name and the archive's folder
+LAFKA_FLEET_PATIENCE = 600.0  # seconds without Kafka after which a fleet's crawl stops
 LAFKA_KAFKA_WINDOW = 100  # requests of a topic that are begun or wait
 LAFKA_LOSS_SHARE = 0.2  # of an archive's tobis; if more are gone at once, that is not believed yet
 LAFKA_LOSS_DAYS = 30  # days after which it is
@@ -141,7 +146,7 @@ ITEM_PIPELINES = {  # each for the spider that has its store
 }
 FEED_STORAGES = {"lafka": "lafka.runs.feed.OutcomeFeedStorage"}
 FEED_EXPORTERS = {"csv": "lafka.runs.feed.CsvExporter"}
-EXTENSIONS: dict[str, int] = {
+EXTENSIONS: dict[str, int | None] = {
     "lafka.politeness.HostDelays": 500,  # behind AutoThrottle, whose delays it raises
     "lafka.runs.reporting.RunReports": -100,  # before the feed is opened
     "lafka.runs.progress.TrailStats": 0,
@@ -149,6 +154,7 @@ EXTENSIONS: dict[str, int] = {
     "lafka.runs.progress.Progress": 0,
     "lafka.runs.progress.ContactCheck": 0,
     "lafka.runs.exits.LastItems": 0,
+    "lafka.runs.metrics.MetricsServer": None,  # on with LAFKA_METRICS
 }
 SCHEDULER_PRIORITY_QUEUE = "lafka.politeness.HostQueue"
 # scrapy.core.downloader.Downloader, in which hosts that drip take all places.

@@ -18,7 +18,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from lafka.demo.site import PAPERS, list_of, pdf, serving
+from lafka.cli.demo.site import PAPERS, list_of, pdf, serving
 from lafka.papers.archive.archives import Archive
 from tests import starts
 from tests.stores import PID as STORED

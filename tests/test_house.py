@@ -32,9 +32,9 @@ def test_each_module_with_code_says_what_it_is():
 
 
 def test_commands_are_short():
-    for path in (ROOT / "lafka" / "cli").glob("*.py"):
+    for path in (ROOT / "lafka" / "cli").rglob("*.py"):
         for node in parsed(path).body:
-            if isinstance(node, ast.ClassDef):
+            if isinstance(node, ast.ClassDef) and node.name.endswith("Command"):
                 assert node.end_lineno - node.lineno < 75, f"{path.name}: {node.name}"
 
 
@@ -158,3 +158,19 @@ def test_ci_runs_each_python_that_is_named():
     ci = (ROOT / ".github/workflows/ci.yml").read_text()
     assert named == re.findall(r'"(3\.\d+)"', ci)
     assert "- run: .ci/run" in ci
+
+
+def test_the_house_stays_small():
+    """Limits of the second drawing, 360 and 80, are lower yet; these come down with the house."""
+    small = [path for path in SOURCES if path.read_bytes().count(b"\n") < 80]
+    late = [
+        node
+        for path in SOURCES
+        for function in ast.walk(parsed(path))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    assert len(SOURCES) <= 412
+    assert len(small) <= 80
+    assert len(late) <= 31

@@ -33,6 +33,7 @@ NOT_RUN = {
     r"pip install |python3 -m venv ": "it asks a registry of packages; tests/cli/test_entry.py",
     r"datasette/bin/datasette ": "the program of that environment; tests/index/test_datasette.py",
     r"createdb |lafka persist .*postgresql:": "PostgreSQL; tests/filesets/test_persist.py",
+    r"lafka crawl futli .*postgresql:": "PostgreSQL; tests/jobs/test_gated_crawls.py",
     r"lafka topics ": "Kafka; tests/jobs/test_kafka.py",
     r"lafka crawl fileset -a input=kafka:": "Kafka; tests/filesets/crawls/test_topics.py",
     r"rsync .* backup:": "another server; tests/archec/test_moving.py",

@@ -26,7 +26,7 @@ import pytest
 
 from lafka.archec.checking import check_store
 from lafka.archec.records import Kind
-from lafka.demo import site
+from lafka.cli.demo import site
 from lafka.papers.checking import Verifier
 from lafka.runs.reports import Report
 from lafka.runs.signals import BROKEN_OFF, STOPPED

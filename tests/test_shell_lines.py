@@ -67,11 +67,12 @@ def shell(tmp_path_factory: pytest.TempPathFactory, programs: Path) -> Iterator[
         yield shell
 
 
-@pytest.mark.parametrize(("page", "line"), [(page, line) for page in PAGES for line in lines(page)])
-def test_a_shell_line_does_what_it_says(page: str, line: str, shell: Shell) -> None:
-    done = shell(line)
-    assert done.returncode == MAY_FAIL.get(line, 0), done.stderr
-    assert "Traceback" not in done.stderr
+@pytest.mark.parametrize("page", PAGES)
+def test_the_shell_lines_do_what_they_say_one_after_the_other(page: str, shell: Shell) -> None:
+    for line in lines(page):
+        done = shell(line)
+        assert done.returncode == MAY_FAIL.get(line, 0), f"{line}\n{done.stderr}"
+        assert "Traceback" not in done.stderr, line
 
 
 def test_each_exception_is_of_a_line_that_is_there() -> None:

@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT))
 
-from lafka.demo.site import list_of, serving  # noqa: E402  after the path
+from lafka.cli.demo.site import list_of, serving  # noqa: E402  after the path
 from lafka.runs.terminals import ERASE  # noqa: E402
 
 WRONG = (

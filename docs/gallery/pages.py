@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT))
 
-from lafka.demo.site import list_of, serving  # noqa: E402  after the path
+from lafka.cli.demo.site import list_of, serving  # noqa: E402  after the path
 from tests.services.chromiums import browsing  # noqa: E402
 
 PAPER = "/papers/RePEc%3Adem%3Awpaper%3Atagged"

@@ -1,10 +1,10 @@
 """Record exchanges as the wire carried them, byte for byte; knows no paper.
 
 ``handler`` downloads by a client of our own (``client``, ``recording``, ``request_options``), from
-allowed addresses alone (``guard``, ``addresses``, ``resolving``), into an exchange (``exchanges``);
-``middlewares`` hands it to the raw log of the ``run`` (``rawlog``, ``rawfiles``, ``config``), and
-leaves what the crawl needs of it, small and picklable (``logged``). What killed runs left is found
-by ``leftovers``; ``replay`` lets WARCs answer in the network's place.
+allowed addresses alone (``guard``, ``addresses``, ``resolving``), into an exchange
+(``exchanges``); ``middlewares`` hands it to the raw log of the ``run`` (``rawlog``, ``rawfiles``),
+and leaves what the crawl needs of it, small and picklable (``logged``). What killed runs left is
+found by ``leftovers``; ``replay`` lets WARCs answer in the network's place.
 """
 
 from importlib import import_module

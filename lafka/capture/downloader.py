@@ -13,6 +13,7 @@ from scrapy.utils.asyncio import CallLaterResult, call_later
 
 from lafka.capture.handler import EXCHANGE_KEY
 from lafka.politeness.host_speed import BESIDE, HostSpeeds
+from lafka.politeness.hosts import gate_of
 from lafka.politeness.queue import wake
 from lafka.storage.keeper import FILES_OF_A_COMMIT, FILES_OF_A_CRAWL, batch_max
 from lafka.storage.limits import open_files_max
@@ -48,6 +49,7 @@ class SharedDownloader(Downloader):
             received=_received,
         )
         self._next_look: CallLaterResult | None = None
+        self._gate = gate_of(crawler)
         crawler.signals.connect(self._answered, signals.response_downloaded)
 
     def fetch(self, request: Request, spider: Any = None) -> Deferred[Response | Request]:  # noqa: ARG002
@@ -70,6 +72,8 @@ class SharedDownloader(Downloader):
 
     def _ended(self, result: Any, request: Request) -> Any:
         self.speeds.ended(request)
+        if self._gate is not None:  # here, for by now the host is parked that asked for it
+            self._gate.end(request)
         return result
 
     def _answered(self, request: Request) -> None:

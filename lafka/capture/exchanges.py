@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, Protocol
 
 from lafka.errors import StorageTrouble
 from lafka.payloads import pdf_start
 from lafka.warc.format import codings
+from lafka.warc.format.fields import Fields
+
+
+class BodySink(Protocol):
+    """What takes a body, transfer coding undone; all of it is called in the reactor's thread."""
+
+    def wants(self, status: int, fields: Fields) -> bool:
+        """Return whether the body behind this head is to come here; else it goes the usual way."""
+
+    def begin(self, pause: Callable[[], object], resume: Callable[[], object]) -> None:
+        """The body begins: *pause* and *resume* stop and go on reading, in this thread."""
+
+    def receive(self, data: bytes) -> None:
+        """More of it; ``StorageTrouble`` where it cannot be kept."""
+
 
 IN_MEMORY = 1280 * 1024
 """A spool of more bytes than this lies on the disk: most futs are smaller, and copied once less."""

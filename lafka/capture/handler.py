@@ -26,7 +26,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urldefrag, urlsplit
 
@@ -48,7 +50,14 @@ from lafka.capture.client.requests import wire_request
 from lafka.capture.exchanges import Exchange, Spool, Truncated
 from lafka.capture.guard import AddressRefused, GuardedReactor
 from lafka.capture.inflight import InFlight
-from lafka.capture.recording import HEAD_LIMIT, BadTls, HandshakeCut, ReadingLimits, Tap
+from lafka.capture.recording import (
+    HEAD_LIMIT,
+    BadTls,
+    ClaimLost,
+    HandshakeCut,
+    ReadingLimits,
+    Tap,
+)
 from lafka.capture.request_options import DownloadSettings, RequestOptions
 from lafka.capture.scrapy_private import (
     get_dataloss_msg,
@@ -59,7 +68,8 @@ from lafka.capture.scrapy_private import (
 )
 from lafka.errors import BadHttp, BadUrl
 from lafka.politeness.failures import causes
-from lafka.storage.threads import the_reactor
+from lafka.politeness.hosts import gate_of
+from lafka.storage.threads import awaited, the_reactor
 from lafka.urls import LONGEST_URL
 
 if TYPE_CHECKING:
@@ -69,6 +79,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
+
+    from lafka.politeness.gate import Gate
 
 logger = logging.getLogger(__name__)
 
@@ -83,6 +95,8 @@ SINK_KEY = "lafka_sink"
 GROUP_KEY = "lafka_group"
 """Key of ``request.meta``: requests with equal values may use one connection, one after the other;
 without it a request has a connection of its own."""
+SLOT_KEY = "download_slot"
+"""Key of ``request.meta``: Scrapy's downloader notes there in which slot a request goes."""
 CLOSING = 1.0
 """Seconds that kept connections may take to be closed at the end."""
 TIMEOUT = 10.0
@@ -136,6 +150,8 @@ class ExactDownloadHandler:
             kept=settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"),
         )
         self._told_of_loss = False
+        self._crawler = crawler
+        self._gate = gate_of(crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ExactDownloadHandler:
@@ -150,6 +166,26 @@ class ExactDownloadHandler:
             timer.cancel()
 
     async def download_request(self, request: Request) -> Response:
+        while self._gate is not None:
+            await self._pass(request, self._gate)
+            try:
+                return await self._download(request)
+            except ClaimLost:
+                self._gate.end(request)
+                request.meta.pop(EXCHANGE_KEY).response.close()
+        return await self._download(request)
+
+    async def _pass(self, request: Request, gate: Gate) -> None:
+        """Come back when the host is ours; its delay counts from then. ``Stopped``."""
+        self._in_flight.judge(request.url)
+        assert self._crawler.engine is not None
+        slots, key = self._crawler.engine.downloader.slots, request.meta[SLOT_KEY]
+        while not gate.begin(key, request):
+            await awaited(gate.turn(key))
+            if slot := slots.get(key):
+                slot.lastseen = monotonic()
+
+    async def _download(self, request: Request) -> Response:
         self._in_flight.judge(request.url)
         url = urldefrag(request.url)[0]
         exchange = Exchange(
@@ -171,6 +207,8 @@ class ExactDownloadHandler:
             whole=self.whole,
             options=options,
         )
+        if self._gate is not None:
+            tap.may_send = partial(self._gate.is_fresh, request.meta[SLOT_KEY])
         try:
             with self._in_flight.one(tap), wrap_twisted_exceptions():
                 await self._exchange(request, tap)

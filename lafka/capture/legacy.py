@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from lafka.capture.pulled import Pulled
-    from lafka.capture.pulling import Pulling
+    from lafka.capture.run import Pulling
 
 PAST_KEY = "lafka_past"
 """Key of ``request.meta``: the aware time whose memento is wanted, of whoever makes the request."""

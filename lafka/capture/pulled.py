@@ -1,6 +1,6 @@
 """Mementos pulled from a gateway: what was kept of a URL at a time.
 
-The gateway is the one address that is asked, by the addresses of ``lafka.memento.addresses``; what
+The gateway is the one address that is asked, by the addresses of ``lafka.urls.addresses``; what
 leads away from it is trouble. What comes is no exchange with a site: there is no HTTP to record.
 """
 
@@ -20,9 +20,8 @@ from urllib.parse import urlsplit
 
 from lafka.capture.exchanges import Spool
 from lafka.errors import BadArgument, BadHttp, SiteError
-from lafka.memento import addresses
-from lafka.memento import values as memento
-from lafka.memento.addresses import Addresses, GatewayAddresses
+from lafka.urls import addresses, memento
+from lafka.urls.addresses import Addresses, GatewayAddresses
 
 NOT_KEPT = "not in the ArchEc store"
 TIMEOUT = 60.0

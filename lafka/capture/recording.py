@@ -25,9 +25,8 @@ from twisted.web.client import ResponseFailed, ResponseNeverReceived
 
 from lafka.capture import certificates
 from lafka.capture.client.answers import AnswerHead, AnswerReader, Beginning, Piece
-from lafka.capture.exchanges import Exchange, Secured, Truncated, without_secrets
+from lafka.capture.exchanges import BodySink, Exchange, Secured, Truncated, without_secrets
 from lafka.capture.request_options import Carrier, RequestOptions
-from lafka.capture.sinks import BodySink
 from lafka.errors import BadHttp, SiteError, StorageTrouble
 from lafka.warc.format.fields import Fields
 
@@ -67,8 +66,12 @@ class BadCertificate(BadTls):
     """LAFKA_TLS_STRICT, and the server's certificate is not to be trusted; nothing was sent."""
 
 
+class ClaimLost(Exception):
+    """The host may be another worker's by now, so nothing was written: it is claimed again."""
+
+
 class UnaskedBytes(SiteError, DownloadFailedError):
-    """More came on a kept connection than was asked for: whose answer it was is in doubt.
+    """More came than was asked for, or before it was: whose answer it is is in doubt.
 
     Raised by the download handler. Retried, on a connection that carries this request alone.
     """
@@ -128,6 +131,7 @@ class Tap:
         self.head: AnswerHead | None = None
         self.beginning: Beginning | None = None
         self.halting = False
+        self.may_send: Callable[[], bool] | None = None
         self._over: Deferred[None] | None = None
         self._options = options
         self._clock = clock
@@ -190,11 +194,15 @@ class Tap:
             return Secured(protocol="", cipher="", certificate=())
         exchange.secured = secured
         if self.tls_strict and secured.certificate != certificates.OK:
-            exchange.started = None
-            self._written.clear()
             faults = ", ".join(secured.certificate)
-            self.fail(BadCertificate(f"{exchange.url}: not to be trusted: {faults}"))
+            self.refuse(BadCertificate(f"{exchange.url}: not to be trusted: {faults}"))
         return secured
+
+    def refuse(self, error: Exception) -> None:
+        """End the download with *error* before its request, which waits, has left."""
+        self.exchange.started = None
+        self._written.clear()
+        self.fail(error)
 
     def wrote(self, data: bytes) -> None:
         self._written.append(data)

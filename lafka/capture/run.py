@@ -1,9 +1,15 @@
-"""A Run: the name of one crawl, where it writes, and its raw log; made once, handed to all."""
+"""A Run: the name of one crawl, where it writes, and its raw log; made once, handed to all.
+
+With it stand what configures the raw log, Lafka's settings over scrapy-warcio's settings file, and
+the gateway of a crawl that pulls.
+"""
 
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Hashable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -12,17 +18,83 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 import lafka
-from lafka.capture.config import raw_config, run_name
-from lafka.capture.pulled import GatewayClient
-from lafka.capture.pulling import Pulling
+from lafka.capture.pulled import GatewayAway, GatewayClient, Pulled
+from lafka.capture.rawfiles import load_settings
 from lafka.capture.rawlog import RawLog
-from lafka.errors import StorageTrouble
+from lafka.errors import Stopped, StorageTrouble
 from lafka.storage.steps import Steps
-from lafka.storage.stopping import note_storage_trouble, storage
-from lafka.storage.threads import Keeping, Room
+from lafka.storage.stopping import note_storage_trouble, stop_for, storage
+from lafka.storage.threads import Keeping, Room, Threads
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+    from lafka.politeness.gate import Gate
+
+
+def warc_settings(settings: BaseSettings) -> dict[str, Any]:
+    """The values of a scrapy-warcio settings file, none where no setting names one."""
+    path = settings.get("LAFKA_WARC_SETTINGS") or os.environ.get("SCRAPY_WARCIO_SETTINGS")
+    return load_settings(path) if path else {}
+
+
+def raw_config(settings: BaseSettings) -> dict[str, Any]:
+    """Return what goes into the raw WARCs' warcinfo: a scrapy-warcio settings file over our
+    defaults.
+    """
+    defaults = {
+        "operator": settings.get("LAFKA_CONTACT") or "",
+        "collection": settings.get("LAFKA_COLLECTION") or "",
+        "robots": "obey" if settings.getbool("ROBOTSTXT_OBEY") else "ignore",
+        "max_warc_size": settings.getint("LAFKA_RAW_SIZE"),
+    }
+    # The user agent is what is sent, whatever the file says.
+    return {**defaults, **warc_settings(settings), "user_agent": settings.get("USER_AGENT")}
+
+
+def run_name() -> str:
+    """A name for this run that no other has: UTC time, host, process."""
+    host = "".join(c for c in socket.gethostname().partition(".")[0] if c.isalnum() or c == "-")
+    time = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
+    return f"{time}-{host or 'host'}-{os.getpid()}"
+
+
+GATEWAY_AWAY = "gateway-away"
+"""Finish reason of a crawl whose gateway went away."""
+_AT_ONCE = 4
+
+
+class Pulling:
+    """What *crawler* pulls from: the gateway at ``base``."""
+
+    def __init__(self, crawler: Crawler, client: GatewayClient) -> None:
+        self.base = client.base
+        self._crawler = crawler
+        self._client = client
+        self._threads = Threads("lafka-pulling", _AT_ONCE)
+
+    async def times(self, url: str) -> list[datetime]:
+        """As the client's; ``Stopped`` where the gateway is away, and the crawl stops."""
+        try:
+            return await self._threads.run(self._client.times, url)
+        except GatewayAway as error:
+            raise self._stop(error) from error
+
+    async def pull(self, url: str, time: datetime) -> Pulled:
+        """As the client's; ``Stopped`` where the gateway is away, and the crawl stops."""
+        try:
+            return await self._threads.run(self._client.pull, url, time)
+        except GatewayAway as error:
+            raise self._stop(error) from error
+
+    def _stop(self, error: GatewayAway) -> Stopped:
+        stop_for(self._crawler, GATEWAY_AWAY, f"The gateway stopped the crawl: {error}")
+        return Stopped(str(error))
+
+    def close(self) -> None:
+        self._threads.stop()
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -94,7 +166,8 @@ class Run:
     """One crawl: its ``name``, that no other has, and the ``root`` of the store it writes to.
 
     ``raw`` writes its raw log, below ``root``; ``pulling`` is what asks a gateway in place of the
-    web, None in most. *lock* is a descriptor of the store's own lock,
+    web, ``gate`` what keeps it from asking a host at the same time as another crawl, both None in
+    most. *lock* is a descriptor of the store's own lock,
     where it has one that a whole run holds; it is closed when the engine has stopped.
     """
 
@@ -103,6 +176,7 @@ class Run:
         self.root = root
         self.raw = raw
         self.pulling: Pulling | None = None
+        self.gate: Gate | None = None
         self._crawler = crawler
         self._lock = lock
 
@@ -131,6 +205,10 @@ class Run:
         folder, syncers = raw or root / "raw", settings.getint("LAFKA_WRITERS", 4)
         writer = RawWriter(folder, run_name(), options, syncers=syncers)
         run = cls(crawler, root, writer, lock)
+        if url := settings.get("LAFKA_GATE"):
+            from lafka.capture.gating import open_gate  # noqa: PLC0415
+
+            run.gate = open_gate(crawler, str(url))
         if gateway:
             most, spool_dir = settings.getint("LAFKA_MAX_PAYLOAD"), settings.get("LAFKA_SPOOL_DIR")
             client = GatewayClient(gateway, most=most, spool_dir=spool_dir)

@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, TextIO
 
+from lafka import papers
 from lafka.cli.plain import PlainCommand
 from lafka.cli.verbs import told
 from lafka.errors import BadArgument, KeeperError, LafkaError, StorageTrouble, WarcError
-from lafka.papers.archive.archives import Archive
 from lafka.runs import sources
 from lafka.runs.sources import archive_line, meant
 from lafka.runs.terminals import program
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from scrapy.settings import BaseSettings
+
+    from lafka.papers import Archive
 
 
 INTERRUPTED = 130
@@ -151,7 +153,8 @@ class ArchiveCommand(PlainCommand):
     def archive(self) -> Archive:
         """The archive that LAFKA_ARCHIVE names; ``BadArchive``."""
         assert self.settings is not None
-        return Archive(self.settings["LAFKA_ARCHIVE"], self.settings["LAFKA_COLLECTION"] or None)
+        collection = self.settings["LAFKA_COLLECTION"] or None
+        return papers.Archive(self.settings["LAFKA_ARCHIVE"], collection)
 
     def the_pid(self, args: list[str]) -> str:
         """The one pid among *args*; ``BadArgument`` where there is none."""

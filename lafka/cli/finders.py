@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from scrapy import Spider, commands
 
@@ -11,9 +11,8 @@ from lafka.cli.base import attempt, check_args, json_line, refused, settle
 from lafka.cli.verbs import Described
 from lafka.errors import BadArgument, LafkaError, WarcError
 from lafka.papers import Archive
-
-if TYPE_CHECKING:
-    from lafka.papers.finders import Page
+from lafka.papers.crawling import labelled as sets
+from lafka.papers.finders import Page, describe, look
 
 
 class PageSpider(Spider):
@@ -28,8 +27,6 @@ class PageSpider(Spider):
         settings["ITEM_PIPELINES"] = {}
 
     def parse(self, response: Any) -> None:
-        from lafka.papers.finders import Page  # noqa: PLC0415
-
         kind, links = response.headers.get("Content-Type", b""), response.headers.getlist("Link")
         links = tuple(v.decode("latin-1") for v in links)
         self.pages.append(Page(response.url, response.body, kind.decode("latin-1"), links))
@@ -52,8 +49,6 @@ class FindersCommand(Described, commands.ScrapyCommand):
         parser.add_argument("--pages", type=Path, help="... and the pages into this new folder")
 
     def run(self, args: list[str], opts: Any) -> None:
-        from lafka.papers.finders import describe, look  # noqa: PLC0415
-
         if opts.from_archive:
             self.exitcode = attempt("finders", lambda: self._from_archive(args, opts))
             return
@@ -73,8 +68,6 @@ class FindersCommand(Described, commands.ScrapyCommand):
             raise SystemExit(refused("finders", BadArgument(str(error)))) from None
 
     def _from_archive(self, args: list[str], opts: Any) -> None:
-        from lafka.papers.crawling import labelled as sets  # noqa: PLC0415
-
         check_args(args, 0)
         settle(self.settings, "finders")
         archive = Archive(self.settings["LAFKA_ARCHIVE"])  # type: ignore[index]
@@ -90,8 +83,6 @@ class FindersCommand(Described, commands.ScrapyCommand):
             print(json_line(line))
 
     def _page(self, given: str, url: str) -> Page:
-        from lafka.papers.finders import Page  # noqa: PLC0415
-
         if given.startswith(("http://", "https://")):
             self.crawler_process.crawl(PageSpider, start_urls=[given])  # type: ignore[union-attr]
             self.crawler_process.start()  # type: ignore[union-attr]

@@ -79,8 +79,26 @@ def check_crawl(settings: BaseSettings | None, args: list[str], given: dict[str,
         print(*spider.check_lines(settings, given), sep="\n", flush=True)
         raise SystemExit(0)
     if hasattr(spider, "check"):
+        if settings.get("LAFKA_METRICS"):
+            _check_metrics(settings)
+        if url := settings.get("LAFKA_GATE"):
+            from lafka.capture.gating import check_gate  # noqa: PLC0415
+
+            check_gate(str(url))
         spider.check(settings, given)
         tell_archive(settings, getattr(spider, "store_setting", "LAFKA_ARCHIVE"))
+
+
+def _check_metrics(settings: BaseSettings) -> None:
+    from lafka.runs.validation import metrics_address  # noqa: PLC0415
+
+    address = metrics_address(settings)
+    try:
+        from lafka.runs.metrics import check_port  # noqa: PLC0415
+    except ModuleNotFoundError:
+        sentence = "LAFKA_METRICS needs prometheus-client: pip install 'lafka[metrics]'"
+        raise BadArgument(sentence) from None
+    check_port(*address)
 
 
 def _asked(text: str) -> bool:

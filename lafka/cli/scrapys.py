@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
 from scrapy.commands import bench, fetch, parse, settings, shell
+from scrapy.utils.url import guess_scheme
+from w3lib.url import file_uri_to_path
 
 from lafka.cli.base import attempt, check_args, settle
 from lafka.cli.verbs import Described
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 
+FILE_HANDLER = "scrapy.core.downloader.handlers.file.FileDownloadHandler"
+NO_LOG = "; the log, without --nolog, says why"
 LOOPBACK = ["127.0.0.0/8", "::1/128"]
 """Where the server of ``lafka bench`` listens."""
 
@@ -69,6 +75,26 @@ class ShellCommand(shell.Command):
     def process_options(self, args: list[str], opts: Namespace) -> None:
         super().process_options(args, opts)
         ready(self.settings, "shell")
+        assert self.settings is not None
+        if args and (url := guess_scheme(args[0])).startswith("file:"):  # no crawl reads ours
+            if attempt("shell", lambda: _refuse_no_file(Path(file_uri_to_path(url)))):
+                raise SystemExit(2)
+            handlers = self.settings.getdict("DOWNLOAD_HANDLERS") | {"file": FILE_HANDLER}
+            own = {"DOWNLOAD_HANDLERS": handlers, "ROBOTSTXT_OBEY": False}
+            self.settings.setdict(own, priority="cmdline")
+        self.code = opts.code or ""
+
+    def update_vars(self, vars: dict[str, Any]) -> None:  # noqa: A002
+        request, response = vars["request"], vars["response"]
+        if request is not None and response is None and "response" in self.code:
+            why = "" if self.settings and self.settings.getbool("LOG_ENABLED") else NO_LOG
+            print(f"lafka shell: {request.url} gave no response{why}", file=sys.stderr)
+            raise SystemExit(2)
+
+
+def _refuse_no_file(path: Path) -> None:
+    if not path.is_file():
+        raise BadArgument(f"{path} is no file")
 
 
 class CandidateSpider(Spider):

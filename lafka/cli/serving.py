@@ -22,7 +22,7 @@ from lafka.web.site import Site
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lafka.memento.holdings import Holdings
+    from lafka.urls.addresses import Holdings
     from lafka.web.serving import Where
     from lafka.web.site import Origins
 

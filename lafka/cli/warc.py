@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -305,8 +306,8 @@ def _recompress(opts: Namespace) -> int:
     return report(done.problems, printed=opts.problems)
 
 
-def _add_to_arc2warc(parser: ArgumentParser) -> None:
-    parser.add_argument("path", metavar="FILE", help="ARC, plain or compressed")
+def _add_to_conversion(parser: ArgumentParser, *, file: str) -> None:
+    parser.add_argument("path", metavar="FILE", help=f"{file}, plain or compressed")
     parser.add_argument(
         "target", nargs="?", metavar="TARGET", help="compressed if it ends with .gz; beside FILE"
     )
@@ -318,14 +319,6 @@ def _arc2warc(opts: Namespace) -> int:
     if kind_of(path) != "arc":
         raise BadArgument(f"{path}: not an ARC file")
     return account(arc2warc(path, opts.target), printed=opts.problems)
-
-
-def _add_to_warc2arc(parser: ArgumentParser) -> None:
-    parser.add_argument("path", metavar="FILE", help="WARC, plain or compressed")
-    parser.add_argument(
-        "target", nargs="?", metavar="TARGET", help="compressed if it ends with .gz; beside FILE"
-    )
-    parser.add_argument("--problems", action="store_true", help="lines for what is wrong with FILE")
 
 
 def _warc2arc(opts: Namespace) -> int:
@@ -405,13 +398,13 @@ VERBS = {
     "arc2warc": GroupVerb(
         "convert ARC to WARC; a JSON line says what came of it",
         ("lafka warc arc2warc old.arc.gz new.warc.gz",),
-        _add_to_arc2warc,
+        partial(_add_to_conversion, file="ARC"),
         _arc2warc,
     ),
     "warc2arc": GroupVerb(
         "convert WARC to ARC; a JSON line says what came of it",
         ("lafka warc warc2arc a.warc.gz a.arc.gz",),
-        _add_to_warc2arc,
+        partial(_add_to_conversion, file="WARC"),
         _warc2arc,
     ),
 }

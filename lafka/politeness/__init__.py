@@ -4,7 +4,8 @@
 aside; ``queue`` is the scheduler's queue, in which waiting hosts take no places; ``redirects``
 moves each hop to its own host's slot and names loops; ``delays`` keeps a host's own delay;
 ``cookies`` keeps one jar a trail; ``canary`` tells a machine without network from dead hosts. They
-meet in ``hosts`` (who is parked, who is set aside) and judge nothing about papers.
+meet in ``hosts`` (who is parked, who is set aside) and judge nothing about papers. ``gate``, with
+``courier`` and ``claims``, keeps crawls from asking a host side by side, where one is set.
 """
 
 from lafka.politeness.cookies import TrailCookiesMiddleware

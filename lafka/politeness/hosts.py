@@ -15,6 +15,8 @@ from lafka.errors import printable
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from lafka.politeness.gate import Gate
+
 
 class HostDelays:
     """Keeps the delay of a slot from falling below the one that DOWNLOAD_SLOTS gives it.
@@ -44,6 +46,13 @@ class HostDelays:
             slot.delay = max(slot.delay, float(least))
 
 
+def gate_of(crawler: Crawler) -> Gate | None:
+    """The gate of the run that the spider of *crawler* has begun, None in most crawls."""
+    run = getattr(getattr(crawler, "spider", None), "run", None)
+    gate: Gate | None = getattr(run, "gate", None)
+    return gate
+
+
 NAMED_MAX = 1000
 """Hosts of a kind that are named in the run's report; others are only counted."""
 
@@ -64,10 +73,11 @@ class Hosts:
     """Parked and failing hosts, by the name of their download slot.
 
     ``failures_max`` failures in a row set a host aside for the run; 0 never does. ``clock`` gives
-    seconds, monotonic.
+    seconds, monotonic. ``gate``: what tells other workers who is parked, and tells us.
     """
 
     def __init__(self, *, failures_max: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.gate: Gate | None = None
         self._failures_max = failures_max
         self._clock = clock
         self._parked: dict[str, float] = {}
@@ -84,7 +94,21 @@ class Hosts:
             return False
         self._parked[slot] = until
         self._note_parking(slot, seconds, why)
+        if self.gate is not None:
+            self.gate.park(slot, seconds, why)
         return True
+
+    def take_gate(self, gate: Gate | None) -> None:
+        """Tell *gate* of hosts that are parked, and park those that another worker has parked."""
+        self.gate = gate
+        if gate is not None:
+            gate.on_parked = self._parked_by_another
+
+    def _parked_by_another(self, slot: str, seconds: float, why: str) -> None:
+        until = self._clock() + seconds
+        if until > self._parked.get(slot, 0.0) + 1:  # else it is our own
+            self._parked[slot] = until
+            self._note_parking(slot, seconds, why)
 
     def _note_parking(self, slot: str, seconds: float, why: str) -> None:
         until = datetime.now(UTC) + timedelta(seconds=seconds)
@@ -110,9 +134,14 @@ class Hosts:
 
     @property
     def parked_now(self) -> int:
-        """The number of hosts that have to wait at this moment."""
+        """The number of hosts that have to wait at this moment; any thread may ask."""
         now = self._clock()
-        return sum(until > now for until in self._parked.values())
+        return sum(until > now for until in tuple(self._parked.values()))
+
+    @property
+    def set_aside_now(self) -> int:
+        """The number of hosts that are set aside."""
+        return len(self._set_aside)
 
     def answered(self, slot: str) -> None:
         """An answer of any kind ends the row of failures."""

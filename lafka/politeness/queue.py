@@ -19,7 +19,7 @@ from scrapy.pqueues import (
 from scrapy.utils.asyncio import CallLaterResult, call_later
 
 from lafka.politeness.host_speed import HostSpeed, HostSpeeds
-from lafka.politeness.hosts import Hosts
+from lafka.politeness.hosts import Hosts, gate_of
 from lafka.politeness.retries import RetryAfterMiddleware
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ class HostQueue(DownloaderAwarePriorityQueue):
     same however many slots wait: one that cannot go is looked at again when something changes.
 
     Hosts that are new, or that keep us waiting, have a share of the places where the downloader
-    has ``speeds`` (HostSpeeds); beyond it they wait, in turn.
+    has ``speeds`` (HostSpeeds); beyond it they wait, in turn. Where the run has a gate, a slot
+    waits until its host is ours.
     """
 
     def __init__(
@@ -84,6 +85,9 @@ class HostQueue(DownloaderAwarePriorityQueue):
         self._sent: dict[Request, str] = {}
         self._sending: Counter[str] = Counter()
         self._wake_up: tuple[float, CallLaterResult] | None = None
+        self._gate = gate_of(crawler)
+        if self._gate is not None:
+            self._gate.queues.append(self)
         for slot in self.pqueues:
             self._offer(slot)
         # Scrapy's scheduler closes its disk queue only.
@@ -107,7 +111,7 @@ class HostQueue(DownloaderAwarePriorityQueue):
             if wait > 0:
                 self._hold(slot, wait)
                 continue
-            if self._is_crowded(slot):
+            if self._is_crowded(slot) or self._is_gated(slot):
                 continue
             request = self._pop_from(slot)
             if request is not None:
@@ -184,6 +188,30 @@ class HostQueue(DownloaderAwarePriorityQueue):
         self._crowded_as[slot] = speed
         self._held.add(slot)
         return True
+
+    def _is_gated(self, slot: str) -> bool:
+        """Return whether another worker may have that host; it waits for :meth:`gate_changed`."""
+        if self._gate is None or self._hosts.set_aside(slot) is not None:
+            return False
+        if self._gate.wait(slot) <= 0:
+            return False
+        self._held.add(slot)
+        return True
+
+    def gate_changed(self, slots: Iterable[str]) -> None:
+        for slot in slots:
+            self._held.discard(slot)
+            if slot in self.pqueues:
+                self._offer(slot)
+        wake(self.crawler)
+
+    def has(self, slot: str) -> bool:
+        """Return whether requests of *slot* wait here."""
+        return slot in self.pqueues
+
+    def is_sending(self, slot: str) -> bool:
+        """Return whether requests of *slot* went from here and are not known to be over."""
+        return slot in self._sending
 
     def _let_rise(self, slot: str) -> None:
         """Let a slot go that waits for a share, and has another speed by now."""

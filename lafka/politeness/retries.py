@@ -20,7 +20,7 @@ from lafka.politeness.failures import (
     not_the_sites,
     without_frames,
 )
-from lafka.politeness.hosts import Hosts
+from lafka.politeness.hosts import Hosts, gate_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -106,6 +106,7 @@ class RetryAfterMiddleware(RetryMiddleware):
         settings = crawler.settings
         middleware.wait_max = settings.getfloat("LAFKA_RETRY_AFTER_MAX", 3600)
         middleware.hosts = Hosts(failures_max=settings.getint("LAFKA_HOST_FAILURES_MAX", 20))
+        middleware.hosts.take_gate(gate_of(crawler))
         crawler.signals.connect(middleware.response_downloaded, signals.response_downloaded)
         return middleware
 

@@ -23,7 +23,7 @@ from scrapy.settings import BaseSettings
 from lafka.capture.run import Run
 from lafka.errors import StorageTrouble
 from lafka.runs.reporting import RunReports
-from lafka.storage.chains import NO_CHAIN, chained_lines, split_chain
+from lafka.storage.drafts import NO_CHAIN, chained_lines, split_chain
 from lafka.storage.folders import make_folders, sync_folder
 from lafka.storage.outputs import csv_cell
 from lafka.storage.stopping import close_for_storage, note_storage_trouble

@@ -15,8 +15,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
-from lafka.politeness import RetryAfterMiddleware
-from lafka.runs.progress import ENDED_ASIDE, PAPERS, Aim, ended_as, is_new_fut
+from lafka.runs.progress import ENDED_ASIDE, PAPERS, Aim, ended_as, host_states, is_new_fut
 from lafka.runs.terminals import Terminal
 
 if TYPE_CHECKING:
@@ -135,8 +134,7 @@ class LiveLine:
         crawler, done = self._crawler, self._outcomes.total()
         aim = Aim.of(crawler.spider)
         feeder = getattr(crawler.spider, "feeder", None)
-        retries = crawler.get_downloader_middleware(RetryAfterMiddleware)
-        active = crawler.engine.downloader.active if crawler.engine else ()
+        hosts = host_states(crawler)
         return Moment(
             done=done,
             total=getattr(feeder, "total", None),
@@ -145,9 +143,9 @@ class LiveLine:
             aim=aim,
             groups=self._groups(),
             size=self._size,
-            busy=len({request.meta.get("download_slot") for request in active}),
-            waiting=getattr(feeder, "waiting_hosts", 0),
-            parked=retries.hosts.parked_now if retries else 0,
+            busy=hosts["busy"],
+            waiting=hosts["waiting"],
+            parked=hosts["parked"],
             rate=self._rate(now, done),
         )
 

@@ -16,6 +16,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
+from lafka.politeness import RetryAfterMiddleware
 from lafka.runs.terminals import Terminal
 
 if TYPE_CHECKING:
@@ -75,8 +76,8 @@ def progress_line(
 
 
 class TrailStats:
-    """Counts items as they come out: ``lafka/trails/<outcome>``, ``lafka/futs/new``,
-    ``lafka/requests``.
+    """Counts items as they come out: ``lafka/trails/<outcome>``, ``lafka/futs/new`` and
+    ``bytes``, ``lafka/requests``.
     """
 
     def __init__(self, stats: StatsCollector) -> None:
@@ -91,7 +92,7 @@ class TrailStats:
 
     def ended_aside(self, outcome: str, count: int) -> None:
         self.stats.inc_value(f"lafka/trails/{outcome}", count)
-        for name in ("lafka/futs/new", "lafka/requests"):
+        for name in ("lafka/futs/new", "lafka/futs/bytes", "lafka/requests"):
             self.stats.inc_value(name, 0)
 
     def item_scraped(self, item: Any) -> None:
@@ -101,8 +102,22 @@ class TrailStats:
         fields = ItemAdapter(item)
         self.stats.inc_value(f"lafka/trails/{outcome}")
         if "futs" in fields:
-            self.stats.inc_value("lafka/futs/new", sum(is_new_fut(f) for f in fields["futs"]))
+            new = [fut.get("length", 0) for fut in fields["futs"] if is_new_fut(fut)]
+            self.stats.inc_value("lafka/futs/new", len(new))
+            self.stats.inc_value("lafka/futs/bytes", sum(new))
         self.stats.inc_value("lafka/requests", fields["requests"])
+
+
+def host_states(crawler: Crawler) -> dict[str, int]:
+    """Return how many hosts are busy, wait, are parked, were set aside; any thread may ask."""
+    retries = crawler.get_downloader_middleware(RetryAfterMiddleware)
+    active = tuple(crawler.engine.downloader.active) if crawler.engine else ()
+    return {
+        "busy": len({request.meta.get("download_slot") for request in active}),
+        "waiting": getattr(getattr(crawler.spider, "feeder", None), "waiting_hosts", 0),
+        "parked": retries.hosts.parked_now if retries else 0,
+        "set_aside": retries.hosts.set_aside_now if retries else 0,
+    }
 
 
 def outcome_of(item: Any) -> str | None:

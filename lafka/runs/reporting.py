@@ -51,7 +51,7 @@ LISTS = ("EXTENSIONS", "DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES")
 """Settings of components; one that is off may be left out, and out of Scrapy's own list, too."""
 UNTOLD = frozenset(("FEEDS", *(f"{name}_BASE" for name in LISTS)))
 """Ours is in the first always, and the URIs of others can hold passwords."""
-_SECRET = re.compile(r"PASS|SECRET|TOKEN|KEY|CREDENTIAL|AUTH(?!ORITY)")
+_SECRET = re.compile(r"PASS|SECRET|TOKEN|KEY|CREDENTIAL|AUTH(?!ORITY)|^LAFKA_GATE$")
 _USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
 
 
@@ -174,7 +174,7 @@ class RunReports:
         troubles = [str(t) for t in map(stats.get_value, _TROUBLES) if t]
         told = self.tally.as_json()
         of = self._fields.get("list")
-        all_told = of is None or (of["whole"] and told["lines"] == of["lines"])
+        all_told = of is None or (of["whole"] and of["lines"] in (None, told["lines"]))
         return {
             "finished": dates.to_seconds(datetime.now(UTC)),
             "reason": self._reason,

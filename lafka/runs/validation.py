@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -195,6 +196,24 @@ def _warc_settings(settings: BaseSettings, name: str) -> None:
         load_settings(settings[name])
 
 
+def metrics_address(settings: BaseSettings, name: str = "LAFKA_METRICS") -> tuple[str, int]:
+    """Return address and port of the setting *name*; ``BadArgument`` where it is set to neither."""
+    text = str(settings.get(name) or "")
+    host, _, port = text.rpartition(":")
+    try:
+        address, number = str(ip_address(host.strip("[]"))), int(port)
+        if re.fullmatch(r"\d{1,5}", port) and number < 65_536:
+            return address, number
+    except ValueError:
+        pass
+    raise BadArgument(f"{name}={text!r} is no address as 127.0.0.1:9410")
+
+
+def _metrics(settings: BaseSettings, name: str) -> None:
+    if settings.get(name):
+        metrics_address(settings, name)
+
+
 def _folder(settings: BaseSettings, name: str) -> None:
     if settings.get(name) and not Path(settings[name]).is_dir():
         raise BadArgument(f"{name}={settings[name]!r} is no folder")
@@ -212,7 +231,9 @@ _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_MIN_RATE": _rate,
     "LAFKA_RETRY_AFTER_MAX": _seconds,
     "LAFKA_CRAWL_DELAY_MAX": _seconds,
+    "LAFKA_GATE_PATIENCE": _seconds,
     "LAFKA_PROGRESS_INTERVAL": _seconds,
+    "LAFKA_METRICS": _metrics,
     "LAFKA_SHUTDOWN_TIMEOUT": _seconds,
     "LAFKA_LOSS_SHARE": _share,
     "LAFKA_LOSS_DAYS": _days,
@@ -242,6 +263,7 @@ _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_FILESET_TRIES": positive,
     "LAFKA_FILESETS_MAX": positive,
     "LAFKA_KAFKA_WINDOW": positive,
+    "LAFKA_FLEET_PATIENCE": _seconds,
     "LAFKA_FILESET_LATEST": _truth,
     "LAFKA_FILESET_PARTIAL": _truth,
     "LAFKA_FILESET_RESTRICTED": _truth,

@@ -12,7 +12,7 @@ from scrapy.spiderloader import SpiderLoader
 from scrapy.utils.spider import iter_spider_classes
 
 import lafka
-from lafka.capture.config import warc_settings
+from lafka.capture.run import warc_settings
 from lafka.errors import BadArgument, printable
 
 if TYPE_CHECKING:

@@ -55,15 +55,22 @@ OFF = {
 with them: a start shall not wait for these. Scrapy imports what a setting has as None, too, so they
 are taken out of the list of its own."""
 
+METRICS = "lafka.runs.metrics.MetricsServer"
 MIDDLEWARES = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES")
 
 logger = logging.getLogger(__name__)
 
 
 def leave_off(settings: BaseSettings) -> None:
-    """Let nothing be imported that is off: of ``OFF``, and middlewares that are ``None``."""
+    """Let nothing be imported that is off: of ``OFF``, metrics, middlewares that are ``None``."""
     off = {path for name, path in OFF.items() if not settings.getbool(name)}
     _without(settings, "EXTENSIONS_BASE", off)
+    if settings.get("LAFKA_METRICS"):
+        parts = {path: order for path, order in settings["EXTENSIONS"].items() if path != METRICS}
+        priority = max(settings.getpriority("EXTENSIONS") or 0, SETTINGS_PRIORITIES["spider"])
+        settings.set("EXTENSIONS", parts | {METRICS: 0}, priority=priority)
+    else:
+        _without(settings, "EXTENSIONS", {METRICS})
     for name in MIDDLEWARES:
         off = {path for path, order in settings[name].items() if order is None}
         _without(settings, f"{name}_BASE", off)
@@ -145,6 +152,11 @@ class RoadSpider(Spider, Generic[AnyLine]):
         of a run").
         """
 
+    @property
+    def room(self) -> int:
+        """How many lines may be begun at the next turn."""
+        return _BATCH
+
     def cut_slow(self) -> None:
         """The crawl stops: break off what would take long."""
 
@@ -161,7 +173,7 @@ class RoadSpider(Spider, Generic[AnyLine]):
             self._give_places(feeder)
             loading = asyncio.ensure_future(self._load(feeder))
             while not feeder.exhausted:
-                lines = self.places.take(_BATCH)
+                lines = self.places.take(self.room)
                 for started in await self.started(lines) if lines else ():
                     if self.stops:
                         return  # the next run begins with them; the list is not waited for

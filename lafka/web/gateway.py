@@ -21,10 +21,17 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from lafka.errors import BadArgument, KeeperError, NotHeld, OperatorError, printable
-from lafka.memento import addresses
-from lafka.memento import values as memento
-from lafka.memento.addresses import Addresses, GatewayAddresses, GatewayRequest
-from lafka.memento.holdings import Elsewhere, HeldFile, History, Holdings, Withdrawn
+from lafka.urls import addresses, memento
+from lafka.urls.addresses import (
+    Addresses,
+    Elsewhere,
+    GatewayAddresses,
+    GatewayRequest,
+    HeldFile,
+    History,
+    Holdings,
+    Withdrawn,
+)
 from lafka.web import ranges
 
 NOT_KEPT = "not kept here"

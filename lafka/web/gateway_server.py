@@ -10,7 +10,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from lafka.errors import BadArgument
-from lafka.memento.holdings import Holdings
+from lafka.urls.addresses import Holdings
 from lafka.web.connections import PatientProtocol
 from lafka.web.gateway import Gateway
 

@@ -21,8 +21,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from lafka.errors import BadPid, NotHeld
-from lafka.memento.values import http_date
 from lafka.papers import Fut, Pid, package
+from lafka.urls.memento import http_date
 from lafka.warc.converting.packing import stream
 from lafka.warc.format.dates import WarcDate
 from lafka.web import ranges

@@ -21,9 +21,9 @@ from urllib.parse import urldefrag, urlsplit
 from w3lib.url import safe_url_string
 
 from lafka.errors import BadArgument, BadList, BadUrl, KeeperError, NotHeld
-from lafka.memento.holdings import HeldFile, History, Version
 from lafka.payloads import MEDIA_TYPES, SNIFF, kind_of
 from lafka.urls import check_url
+from lafka.urls.addresses import HeldFile, History, Version
 
 FIRST = int(datetime(1991, 1, 1, tzinfo=UTC).timestamp())
 """Before it there was no web."""

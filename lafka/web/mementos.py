@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lafka.errors import BadArgument, NotHeld
-from lafka.memento import values as memento
-from lafka.memento.values import Memento, Original, TimeMapPage
+from lafka.urls import memento
+from lafka.urls.memento import Memento, Original, TimeMapPage
 from lafka.web.captures import Captured, Captures, padded
 from lafka.web.site import Site
 from lafka.web.splaps import handed_on

@@ -19,7 +19,7 @@ from lafka.errors import NotHeld
 from lafka.index import tables
 from lafka.index.rows import STATES
 from lafka.index.search import COUNTED, MARKS, FoundPaper, Question, search
-from lafka.memento.values import link
+from lafka.urls.memento import link
 from lafka.web import telling
 from lafka.web.answers import SANDBOX, for_pages
 from lafka.web.comparison import Comparer

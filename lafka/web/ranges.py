@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from lafka.memento.values import read_http_date
+from lafka.urls.memento import read_http_date
 
 _RANGE = re.compile(r"bytes[ \t]*=[ \t]*([0-9]*)-([0-9]*)[ \t]*", re.IGNORECASE)
 _TAG = re.compile(r'(W/)?("[\x21\x23-\x7e\x80-\xff]*")')

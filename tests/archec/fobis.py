@@ -6,12 +6,13 @@ from lafka.archec.gather.gathering import Gathering, Stored
 from lafka.archec.records import Kind
 from lafka.archec.store import texts
 from lafka.archec.store.folders import ObiStore
+from lafka.archec.store.lines import first_line, version
 from lafka.payloads import SNIFF, kind_of
 from lafka.payloads import Kind as PayloadKind
 from lafka.warc.format import dates
 from tests.archec.stores import Home
 
-HEAD = {"kind": "fobi", "source": "tests", "run": "tests", "software": "tests"}
+HEAD = first_line("fobi", "tests", source="tests")
 
 
 def gather(
@@ -40,15 +41,10 @@ def _stored(records: object, url: str, data: bytes, tist: int, way: tuple[str, .
     kind = kind_of(data[:SNIFF])
     known = records.history(url)  # type: ignore[attr-defined]
     event = "change" if known and known.versions and not known.lost else "appearance"
-    line = {
-        "e": event,
-        "id": url,
-        "found": (known and known.found) or tist,
-        "time": dates.to_seconds(dates.parse("2012-11-09T17:13:50Z")),
-        "way": list(way),
-        "status": 200,
-        "kind": str(kind),
-        "mime": "x/y",
-    }
     sums = texts.of_file(data, is_page=kind is PayloadKind.HTML)
-    return Stored(data=data, mtime=tist, checksums=sums, line=line)
+    time = dates.to_seconds(dates.parse("2012-11-09T17:13:50Z"))
+    line = version(
+        event, url, sums, length=len(data), found=(known and known.found) or tist, time=time,
+        way=list(way), status=200, kind=str(kind), mime="x/y",
+    )  # fmt: skip
+    return Stored(data=data, mtime=tist, line=line)

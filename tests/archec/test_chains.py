@@ -18,7 +18,7 @@ from lafka.archec.records.sqlite import NAME
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import Journal, read, seals
 from lafka.errors import BadJournal
-from lafka.storage.chains import NO_CHAIN, chained_lines, split_chain
+from lafka.storage.drafts import NO_CHAIN, chained_lines, split_chain
 from tests.archec.stores import DAY, START, Home, template, unchain
 from tests.archec.test_damage import rebuild, rebuild_from_files
 

@@ -35,8 +35,7 @@ from lafka.archec.records.opening import open_records
 from lafka.archec.serve.holdings import StoreHoldings
 from lafka.archec.store.folders import ObiStore
 from lafka.errors import KeeperError, NotHeld
-from lafka.memento.addresses import LONGEST
-from lafka.memento.holdings import Elsewhere, HeldFile, Withdrawn
+from lafka.urls.addresses import LONGEST, Elsewhere, HeldFile, Withdrawn
 from lafka.web import gateway as app
 from lafka.web import gateway_server as gateways
 from lafka.web.connections import PatientProtocol

@@ -19,7 +19,7 @@ from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import kept_aside
 from lafka.archec.store.salvage import salvaged
 from lafka.errors import BadJournal
-from lafka.storage.chains import NO_CHAIN, chained_lines
+from lafka.storage.drafts import NO_CHAIN, chained_lines
 from tests.archec.fobis import gather
 from tests.archec.stores import DAY, START, Home, template, unchain
 from tests.archec.test_commands import Operator

@@ -13,6 +13,7 @@ from lafka.archec.gather.gathering import Gathering, Stored
 from lafka.archec.records import Kind
 from lafka.archec.store import texts
 from lafka.archec.store.folders import ObiStore
+from lafka.archec.store.lines import first_line, version
 from lafka.errors import StorageTrouble
 from tests.archec.stores import START, Home, template
 
@@ -121,13 +122,13 @@ def test_a_sync_that_fails_undoes_its_group_and_the_one_behind_it(small, monkeyp
 def test_a_content_on_its_way_to_the_disk_is_held_and_linked_to(tmp_path):
     store, data = ObiStore.create(tmp_path / "store"), b"%PDF-1.4"
     ids = [f"http://x.example/{n}.pdf" for n in range(3)]
-    head = {"kind": "fobi", "source": None, "at": False, "run": "r", "software": "x"}
+    head = first_line("fobi", "r")
     with Home(tmp_path).records(store) as records:
         made = Gathering.begin(store, records, Kind.FOBI, head, not_before=START)
         for obi in ids:
             sums = texts.of_file(data, is_page=False)
-            line = {"e": "appearance", "id": obi, "found": START, "way": [obi], "status": 200}
-            made.put(Stored(data=data, mtime=START, checksums=sums, line=line))
+            line = version("appearance", obi, sums, length=8, found=START, way=[obi], status=200)
+            made.put(Stored(data=data, mtime=START, line=line))
             made.begin_commit()
         made.end(seconds=0.0)
     assert [store.read(START, obi) for obi in ids] == [data] * 3

@@ -19,7 +19,7 @@ from lafka.archec.serve.holdings import StoreHoldings
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import Withdrawals
 from lafka.errors import BadArgument, NotHeld
-from lafka.memento.holdings import HeldFile, Withdrawn
+from lafka.urls.addresses import HeldFile, Withdrawn
 from tests.archec.fobis import gather
 from tests.archec.stores import DAY, START, Home, objects, template, walked
 from tests.archec.test_commands import Operator

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lafka.capture.config import run_name
 from lafka.capture.leftovers import RUN, leftovers
+from lafka.capture.run import run_name
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.recovery import Recovery, recover
 from tests.stores import Store, cuts, pdf, quick_folder, run_named

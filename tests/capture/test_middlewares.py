@@ -17,12 +17,11 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
-from lafka.capture.config import raw_config, run_name
 from lafka.capture.exchanges import Exchange
 from lafka.capture.handler import EXCHANGE_KEY
 from lafka.capture.logged import LoggedExchange, LoggedHops, Span
 from lafka.capture.middlewares import PAGE_MAX, ContentCodingMiddleware, RawWarcMiddleware
-from lafka.capture.run import Run
+from lafka.capture.run import Run, raw_config, run_name
 from lafka.errors import StorageTrouble
 from lafka.papers.crawling.captures import capture_of
 from lafka.papers.lists.futlis import Futli

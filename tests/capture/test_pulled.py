@@ -15,14 +15,14 @@ from lafka.capture.exchanges import Spool
 from lafka.capture.logged import LoggedHops
 from lafka.capture.pulled import GatewayAway, GatewayClient, NotKept, Pulled, TakenDown
 from lafka.errors import BadArgument, BadHttp
-from lafka.memento.addresses import escaped
-from lafka.memento.values import http_date
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.recovery import end_of, recover
 from lafka.papers.checking import Verifier
 from lafka.papers.crawling.captures import capture_of
 from lafka.papers.walk import Past, Trail
 from lafka.payloads import Kind, inspect_entity
+from lafka.urls.addresses import escaped
+from lafka.urls.memento import http_date
 from lafka.warc.format.sources import MemorySource
 from tests.sites.gateways import Answer, odd
 from tests.stores import FUTLI, PID, Store, page, pdf

@@ -34,7 +34,7 @@ def test_a_private_name_takes_what_it_is_given(name: str) -> None:
 
 
 def test_no_other_module_reaches_a_private_name() -> None:
-    """Of modules and of names; ``lafka.runs.logs`` has a logger's name, which is a string."""
+    """Of modules and of names; ``lafka.runs.exits`` has a logger's name, which is a string."""
     for path in ROOT.rglob("*.py"):
         if path.name == "scrapy_private.py":
             continue

@@ -16,7 +16,7 @@ import pytest
 import scrapy
 
 import lafka
-from lafka.demo.site import list_of, pdf, serving
+from lafka.cli.demo.site import list_of, pdf, serving
 
 ROOT = Path(__file__).parents[2]
 PID = "RePEc:dem:wpaper:tagged"

@@ -99,3 +99,22 @@ def test_the_user_agent_is_lafkas(program: str) -> None:
     assert called(program, "settings", "--get", "USER_AGENT") == [told]
     own = called(program, "settings", "--get", "USER_AGENT", "-s", "USER_AGENT=mine")
     assert own == ["mine"]
+
+
+def test_a_shell_reads_a_file_of_ours(tmp_path: Path) -> None:
+    path = tmp_path / "a page.html"
+    path.write_text("<title>A page</title>")
+    code = "response.css('title::text').get()"
+    assert called("lafka", "shell", "--nolog", str(path), "-c", code) == ["A page"]
+
+
+def test_a_shell_without_a_response_says_so_in_a_sentence(tmp_path: Path) -> None:
+    refused = done("lafka", "shell", "--nolog", "http://127.0.0.1:9/", "-c", "response.url",
+                   allowed="127.9.9.0/24")  # fmt: skip
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == (
+        "lafka shell: http://127.0.0.1:9/ gave no response; the log, without --nolog, says why\n"
+    )
+    missing = tmp_path / "missing.html"
+    gone = done("lafka", "shell", "--nolog", str(missing), "-c", "response.url")
+    assert (gone.returncode, gone.stderr.strip()) == (2, f"lafka shell: {missing} is no file")

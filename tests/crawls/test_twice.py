@@ -16,9 +16,10 @@ from typing import Any, Literal
 
 import pytest
 
+from tests.crawls.early import GREETED
 from tests.crawls.running import Run, check, crawl, futs, outcomes
 from tests.sites.papers import as_pdf, meta, page, pdf
-from tests.sites.raw_bytes import server_context
+from tests.sites.raw_bytes import Answer, RawSite, server_context
 from tests.sites.server import Server, _parsed, chunked, redirect, reply
 
 PAPERS = 6
@@ -219,3 +220,50 @@ def test_each_paper_gets_its_own(crawled: Crawled) -> None:
         != ("not-found" if kind.first == "missing" and not n % 2 else "fut")
     ]
     assert wrong == []
+
+
+class EarlySite(RawSite):
+    """Says a foreign PDF on two of its connections before it is asked.
+
+    Over TLS 1.2 it comes in one piece with the end of the handshake.
+    """
+
+    def _serve(self, connection: socket.socket, number: int) -> None:
+        if number not in GREETED:
+            super()._serve(connection, number)
+            return
+        foreign = as_pdf(pdf("foreign")).data
+        if not self._tls:
+            connection.sendall(foreign)
+            return
+        came, leaving = ssl.MemoryBIO(), ssl.MemoryBIO()
+        assert self._context is not None
+        tls = self._context.wrap_bio(came, leaving, server_side=True)
+        while True:
+            try:
+                tls.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                connection.sendall(leaving.read())
+                came.write(connection.recv(65536))
+        tls.write(foreign)
+        connection.sendall(leaving.read())
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_what_a_server_says_before_it_is_asked_is_nobodys_answer(tls: bool, tmp_path: Path) -> None:
+    context = server_context(tmp_path)
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    own = {f"/{n}.pdf": pdf(f"own {n}") for n in range(3)}
+    answers = {path: Answer(parts=(as_pdf(data).data,)) for path, data in own.items()}
+    answers["/robots.txt"] = Answer(parts=(reply(b"").data,))
+    with EarlySite(answers, context=context, tls=tls) as site:
+        lines = "".join(f"RePEc:tst:early:{n}\t{site.url}/{n}.pdf\n" for n in range(3))
+        (tmp_path / "list.tsv").write_text(lines)
+        run = crawl(tmp_path / "archive", tmp_path / "list.tsv", DOWNLOAD_DELAY=0,
+                    SPIDER_MODULES="tests.crawls.early")  # fmt: skip
+    assert run.code == 0, run.log[-3000:]
+    found = {url.removeprefix(site.url): data for _, url, data in futs(tmp_path / "archive")}
+    assert found == own
+    assert len(site.requests) == 4
+    assert site.connections == 4 + len(GREETED)

@@ -30,7 +30,7 @@ HOMES = {"drafts", "locks"}
 """Names of the modules by which the others write and lock."""
 WINGS = {"archec", "filesets", "index"}
 """Rooms with stores of their own; those of archec have scenarios of their own."""
-SHARED = {"filesets": "keeping"}
+SHARED = {"filesets": "storage/keeping"}
 """Wings whose store stands on a room of the main road's, and that room."""
 # A file that an operator names: the same command writes it again.
 _ASKED = {"cli", "reports", "outputs.py"}
@@ -177,6 +177,8 @@ def _wing(site: Site) -> str:
 
 def _room(site: Site) -> str:
     place = Path((site.by or site).file).relative_to(ROOT / "lafka")
+    if place.parent.as_posix() in SHARED.values():
+        return place.parent.as_posix()
     return place.name if place.name in _ASKED else place.parts[0]
 
 

@@ -38,8 +38,8 @@ WIRE = ("tests/capture", "tests/crawls/test_road.py", "tests/crawls/test_ends.py
 QUEUE = ("tests/politeness/test_places.py", "tests/papers/lists/test_feeder.py",
          "tests/crawls/test_hosts.py", "tests/crawls/test_input.py")  # fmt: skip
 MODULES = {
-    "storage/keeper.py": ("tests/storage/test_keeper.py", "tests/keeping", *STORE),
-    "storage/steps.py": ("tests/storage/test_keeper.py", "tests/keeping", *STORE),
+    "storage/keeper.py": ("tests/storage/test_keeper.py", "tests/storage/keeping", *STORE),
+    "storage/steps.py": ("tests/storage/test_keeper.py", "tests/storage/keeping", *STORE),
     "papers/archive/paperwarc.py": STORE,
     "papers/archive/contents.py": STORE,
     "papers/archive/recovery.py": STORE,

@@ -58,7 +58,7 @@ class Judge(ABC):
         name = name_of(tree) + repr(sorted(json.dumps(line) for line in told)).encode()
         if name not in self.judged:
             root = self.folder / "cut"
-            root.mkdir()
+            root.mkdir(parents=True)  # what a test of the same file cleaned away
             try:
                 put(tree, root)
                 self.judged[name] = list(self.troubles(root / "archive", told, ended))

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.errors import BadArgument
-from lafka.memento import addresses
-from lafka.memento.addresses import Addresses, GatewayAddresses, GatewayRequest
+from lafka.urls import addresses
+from lafka.urls.addresses import Addresses, GatewayAddresses, GatewayRequest
 from lafka.web import ranges
 
 BASE = "http://127.0.0.1:8732"

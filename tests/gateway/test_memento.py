@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.memento import values as memento
-from lafka.memento.values import LINK_FORMAT, PAGE, Memento, Original, TimeMapPage
+from lafka.urls import memento
+from lafka.urls.memento import LINK_FORMAT, PAGE, Memento, Original, TimeMapPage
 from tests.gateway.linkformat import by_rel, links
 
 START = datetime(2012, 11, 9, 17, 13, 50, tzinfo=UTC)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from lafka.demo.site import PAPERS, list_of, serving
+from lafka.cli.demo.site import PAPERS, list_of, serving
 from tests import starts
 
 ROOT = Path(__file__).parents[2]

@@ -90,7 +90,7 @@ class RawSite:
 
     def _serve_quietly(self, connection: socket.socket, number: int) -> None:
         try:
-            self._serve(self._secured(connection) if self._tls else connection, number)
+            self._serve(connection, number)
         except OSError:
             connection.close()
 
@@ -99,6 +99,8 @@ class RawSite:
         return self._context.wrap_socket(connection, server_side=True)
 
     def _serve(self, connection: socket.socket, number: int) -> None:
+        if self._tls:
+            connection = self._secured(connection)
         served = 0
         while request := _read_request(connection):
             method, target = request.split(b" ", 2)[:2]

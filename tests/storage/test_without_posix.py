@@ -12,6 +12,7 @@ import pytest
 from lafka.errors import NoLocks
 from lafka.storage import steps
 from lafka.storage.locks import lock_file
+from tests.archec.stores import Home, template
 from tests.stores import Store, pdf
 
 PID = "RePEc:abc:wpaper:1"
@@ -52,6 +53,14 @@ def test_what_reads_works(line: tuple[str, ...], store: Path) -> None:
     assert b"Traceback" not in done.stderr
     if line[0] == "fut":
         assert done.stdout == pdf(PID)
+
+
+def test_the_proof_of_an_obi_store_needs_no_locks(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.put({"abc/wpaper/1.rdf": template(1)})
+    home.tobi()
+    done = called(tmp_path, "archec", "check", "-s", f"LAFKA_OBJECT_STORE={home.archive}")
+    assert (done.returncode, done.stdout) == (0, b""), done.stderr
 
 
 def test_what_writes_says_in_a_sentence_that_it_cannot(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import mmap
@@ -15,6 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from lafka.witness.problems import StoreProblem
+
+try:
+    import fcntl
+except ImportError:  # Windows, where nothing can write, so nothing is locked
+    fcntl = None  # type: ignore[assignment]
 
 UNRESERVED = set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _UPPER = set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -321,6 +325,8 @@ def _lines_with(data: mmap.mmap, wanted: Sequence[bytes]) -> Iterator[tuple[int,
 
 def is_locked(path: Path) -> bool:
     """Return whether a process holds the lock of *path*."""
+    if fcntl is None:
+        return False
     with path.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

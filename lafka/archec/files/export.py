@@ -24,7 +24,8 @@ from lafka.archec.records import Kind, Records, in_batches
 from lafka.archec.redif.uris import normalise
 from lafka.archec.store import evidence, tists
 from lafka.archec.store.folders import ObiStore
-from lafka.archec.store.journals import STORED, Line, Withdrawals, head, whole
+from lafka.archec.store.journals import Withdrawals, head, whole
+from lafka.archec.store.lines import STORED, Line
 from lafka.errors import BadUrl, BadWarc, KeeperError, NotHeld
 from lafka.payloads import MEDIA_TYPES, SNIFF, kind_of
 from lafka.warc.format.fields import Fields

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import lafka
 from lafka.archec.files.fobis import (
     FobiAnswer,
     Incidence,
@@ -20,12 +19,13 @@ from lafka.archec.files.fobis import (
     visit_line,
     way_of,
 )
-from lafka.archec.gather.gathering import AGE_MAX, OBIS_MAX, Gathering, Stored
+from lafka.archec.gather.gathering import AGE_MAX, OBIS_MAX, Gathering, Stored, held_values
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.records import Content, Kind, Last, Obi, Records
 from lafka.archec.records.folding import RefreshRule
 from lafka.archec.store.evidence import Entity, Evidence, Witness, sealed
 from lafka.archec.store.folders import ObiStore
+from lafka.archec.store.lines import first_line, version
 from lafka.archec.store.texts import HTML_TEXT
 from lafka.capture.logged import LoggedExchange
 from lafka.capture.verdicts import Verdict, judge
@@ -127,8 +127,7 @@ class FobiKeeper:
         self._store, self._records = store, records
         self._rule, self._clocks = rules.rule, rules.clocks
         self._judge_page = rules.judge_page
-        self._head = {"kind": str(Kind.FOBI), "source": None, "at": False, "run": run,
-                      "software": f"Lafka {lafka.__version__}"}  # fmt: skip
+        self._head = first_line(Kind.FOBI, run)
         self._more = {"recovered": True} if recovers else {}
         self._gathering: FobiGathering | None = None
         self._began = 0.0
@@ -297,7 +296,8 @@ class FobiKeeper:
             if is_page:
                 answer = replace(answer, text=HTML_TEXT)
             mtime = int(exchanges[-1].time.timestamp())
-            stored = Stored(data=entity, mtime=mtime, checksums=sums, line={})
+            line = version("appearance", answer.way[-1], sums, length=entity.size, found=0)
+            stored = Stored(data=entity, mtime=mtime, line=line)  # and what becomes of it
             return self._seen(answer, sums.text_sha256, stored, exchanges)
 
     def _seen(
@@ -347,7 +347,7 @@ class FobiKeeper:
             held = self._content(lasts.get(bar))
             assert held is not None  # its text is the last one's
             return held
-        return self._now.put(replace(content, line=lines[bar]))
+        return self._now.put(replace(content, line={**content.line, **lines[bar]}))
 
     def _link(self, answer: FobiAnswer, lines: Mapping[str, dict[str, Any]], held: Content) -> None:
         place = (held.tist, held.id)
@@ -362,10 +362,7 @@ class FobiKeeper:
 
 
 def _held_line(line: Mapping[str, Any], held: Content) -> dict[str, Any]:
-    first = {name: line[name] for name in ("e", "id")}
-    own = {"md5": held.md5, "sha256": held.sha256, "length": held.length}
-    more = {"held": [held.tist, held.id], "text_sha256": held.text_sha256}
-    return {**first, **own, **line, **more}
+    return {**line, **held_values(held)}
 
 
 def _outcome(last: LoggedExchange) -> tuple[str, str]:

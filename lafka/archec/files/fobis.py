@@ -23,6 +23,7 @@ from lafka.archec.records.folding import RefreshRule, why_lost
 from lafka.archec.redif import uris
 from lafka.archec.redif.handles import Handle
 from lafka.archec.store.folders import LINKS_MAX, ObiFile, ObiStore
+from lafka.archec.store.lines import DeletionLine, MissLine, VisitLine
 from lafka.errors import BadUrl, KeeperError, LafkaError
 
 PDF = "pdf"
@@ -151,18 +152,14 @@ def was_pdf(obi: Obi) -> bool:
 
 def visit_line(answer: FobiAnswer, uri: str, obi: Obi, rule: RefreshRule) -> dict[str, Any]:
     """The line of *uri*, on the way of *answer*, with the content that it had."""
-    values = {
-        "e": str(Incidence.VISIT),
-        "id": uri,
-        "time": answer.time,
-        "way": list(answer.way),
-        "status": answer.status,
-        "interval": rule.of_same(obi),
-    }
+    line = VisitLine(
+        e="visit", id=uri, time=answer.time, way=list(answer.way), status=answer.status,
+        interval=rule.of_same(obi),
+    )  # fmt: skip
     both = {"etag": answer.etag, "modified": answer.modified}
     if answer.status == 304:  # it says what of its head has changed (RFC 9110, 15.4.5)
         both = {name: value for name, value in both.items() if value is not None}
-    return values | both
+    return {**line, **both}
 
 
 def lines_of_miss(
@@ -178,10 +175,10 @@ def lines_of_miss(
     gone = [obis[uri] for uri in lost if uri in obis and why_lost(obis[uri], answer.miss, tist)]
     for obi in gone:
         reason = why or why_lost(obi, answer.miss, tist)
-        yield {"e": str(Incidence.DELETION), "id": obi.id, "why": reason, "time": answer.time}
+        yield {**DeletionLine(e="deletion", id=obi.id, why=reason, time=answer.time)}
     if not why:
-        line = {"e": "miss", "id": answer.uri, "time": answer.time, "outcome": answer.miss}
-        yield line | ({"error": answer.error} if answer.error else {})
+        line = MissLine(e="miss", id=answer.uri, time=answer.time, outcome=answer.miss)
+        yield {**line, "error": answer.error} if answer.error else {**line}
 
 
 def links(

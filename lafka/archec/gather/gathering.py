@@ -16,11 +16,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
-from lafka.archec.records import Content, Kind, Records
+from lafka.archec.records import Content, Kind, Records, content_of
 from lafka.archec.store import tists
 from lafka.archec.store.folders import ObiFile, ObiStore
-from lafka.archec.store.journals import Journal, Line
-from lafka.archec.store.texts import Checksums
+from lafka.archec.store.journals import Journal
+from lafka.archec.store.lines import Line, end
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.storage.folders import DRAFT, make_folders, sync_folder
 from lafka.warc.format.sources import write_all
@@ -104,18 +104,13 @@ class LargeBytes(Protocol):
 class Stored:
     """An obi to be stored: its bytes, the mtime of their file, and its line of the journal.
 
-    ``line`` has ``e``, ``id``, ``found`` and what else its kind has; checksums and ``held`` are
-    added when it is stored.
+    ``line`` is a :func:`~lafka.archec.store.lines.version`; that the store holds its content
+    already is found out when it is stored.
     """
 
     data: bytes | LargeBytes
     mtime: int
-    checksums: Checksums
     line: Line
-
-    @property
-    def length(self) -> int:
-        return len(self.data) if isinstance(self.data, bytes) else self.data.size
 
     def write(self, fd: int) -> None:
         for piece in [self.data] if isinstance(self.data, bytes) else self.data.chunks():
@@ -204,18 +199,16 @@ class Gathering:
 
         ``StorageTrouble``, and then the group is undone.
         """
-        sums = obi.checksums
-        held, key = self._held(sums)
-        # In the order in which docs/archec.md has them.
-        line = {"e": obi.line["e"], "id": obi.line["id"], "md5": key, "sha256": sums.sha256,
-                "length": obi.length, **obi.line, "text_sha256": sums.text_sha256}  # fmt: skip
+        held, key = self._held(obi.line["md5"], obi.line["text_sha256"])
+        line = {**obi.line, "md5": key}
         place = self._place_of(line["id"])
         if held is None:
             self._guarded(lambda: self._draft(obi, place))
-            content = self._remember(line)
+            content = content_of(self._kind, self.tist, line)
+            self._group.contents.setdefault(content.md5[:32], []).append(content)
         else:
             content = held
-            line |= {"held": [held.tist, held.id], "sha256": held.sha256, "length": held.length}
+            line |= held_values(held)
             self._group.links.append((place, self._store.link(self.tist, (held.tist, held.id))))
         self._group.lines.append(line)
         self.stored += 1
@@ -235,42 +228,29 @@ class Gathering:
     def _place_of(self, obi: str) -> str:
         return f"{self._folder}/{self._store.names.file_name(obi)}"
 
-    def _held(self, checksums: Checksums) -> tuple[Content | None, str]:
+    def _held(self, md5: str, text_sha256: str) -> tuple[Content | None, str]:
         """The content with the same text that the store holds, and the key of this one."""
-        of_store = self._held_now.get(checksums.md5)
+        of_store = self._held_now.get(md5)
         if of_store is None:
-            of_store = self._records.held(self._kind, checksums.md5)
+            of_store = self._records.held(self._kind, md5)
         found = [*of_store]
         known = {content.md5 for content in found}
         of_groups = [
             content
             for group in (self._begun, self._group)
             if group
-            for content in group.contents.get(checksums.md5, ())
+            for content in group.contents.get(md5, ())
         ]
         found += [content for content in of_groups if content.md5 not in known]
         for content in found:
-            if content.text_sha256 == checksums.text_sha256:
+            if content.text_sha256 == text_sha256:
                 there = content in of_groups or self._is_there(content)
                 return (content if there else None), content.md5
-        return None, f"{checksums.md5}-{len(found) + 1}" if found else checksums.md5
+        return None, f"{md5}-{len(found) + 1}" if found else md5
 
     def _is_there(self, content: Content) -> bool:
         """Return whether its file is: where somebody took it away, it is stored anew."""
         return self._store.path(content.tist, content.id).is_file()
-
-    def _remember(self, line: Line) -> Content:
-        content = Content(
-            kind=self._kind,
-            md5=line["md5"],
-            tist=self.tist,
-            id=line["id"],
-            sha256=line["sha256"],
-            text_sha256=line["text_sha256"],
-            length=line["length"],
-        )
-        self._group.contents.setdefault(content.md5[:32], []).append(content)
-        return content
 
     def _draft(self, obi: Stored, place: str) -> None:
         if not self._drafts:
@@ -383,7 +363,7 @@ class Gathering:
     def end(self, *, seconds: float, **more: Any) -> None:
         """Store what waits and close the journal with its last line."""
         self.commit()
-        self.note({"e": "end", "counts": dict(self.counts), "seconds": round(seconds, 3), **more})
+        self.note(end(self.counts, seconds, **more))
         self.commit()
         self.close()
 
@@ -391,6 +371,12 @@ class Gathering:
         """Let go of the journal; without an ``end`` it is that of a killed gathering."""
         self._undo()
         self._journal.close()
+
+
+def held_values(held: Content) -> dict[str, Any]:
+    """The keys of the line of an obi whose content the store has as *held*."""
+    return {"md5": held.md5, "sha256": held.sha256, "length": held.length,
+            "held": [held.tist, held.id], "text_sha256": held.text_sha256}  # fmt: skip
 
 
 def _taken(store: ObiStore, tist: int, head: Mapping[str, Any]) -> Journal | None:
@@ -404,5 +390,5 @@ def _taken(store: ObiStore, tist: int, head: Mapping[str, Any]) -> Journal | Non
 
 
 def _head(head: Mapping[str, Any], tist: int) -> dict[str, Any]:
-    """The first line of a journal, its keys in the order of docs/archec.md."""
-    return {"format": 1, "gathering": tist, **head}
+    """The first line *head* of the journal of *tist*."""
+    return {**head, "gathering": tist}

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from lafka.archec.gather.sources import RedifSource, SourceFile, below_root
 from lafka.archec.records import GatheringRecord, Kind, Records, in_batches
 from lafka.archec.store.folders import ObiStore
-from lafka.archec.store.journals import STORED, whole
+from lafka.archec.store.journals import whole
+from lafka.archec.store.lines import STORED, DeletionLine, WithheldLine
 
 _ASKED = 1000
 _OF_ALL = "all"
@@ -98,7 +98,7 @@ class LossCheck:
         self._barren: set[str] = set()  # archives: what they lack may stand in a file without any
         self._cut: set[str] = set()  # the same, in one that is cut, or a folder that is gone
 
-    def lines(self) -> Iterator[dict[str, Any]]:
+    def lines(self) -> Iterator[WithheldLine | DeletionLine]:
         """Journal lines: deletions that are believed, and how many of which archive are not.
 
         ``BadJournal``, ``StorageTrouble``.
@@ -121,11 +121,11 @@ class LossCheck:
                 continue
             elif self._is_too_much(code, gone[code], there[code], waited.get(code, 0)):
                 self.withheld[code] = gone[code]
-                yield {"e": "withheld", "archive": code, "count": gone[code]}
+                yield WithheldLine(e="withheld", archive=code, count=gone[code])
             else:
                 believed.add(code)
                 if code in waiting:  # what was withheld is over
-                    yield {"e": "withheld", "archive": code, "count": 0}
+                    yield WithheldLine(e="withheld", archive=code, count=0)
         if any(gone[code] for code in believed):
             yield from self._deletions(believed)
 
@@ -186,10 +186,10 @@ class LossCheck:
         folders = {name.rpartition("/")[0] for name in (path, below_root(path))}
         return bool(folders & self._proofs.folders)
 
-    def _deletions(self, believed: set[str]) -> Iterator[dict[str, Any]]:
+    def _deletions(self, believed: set[str]) -> Iterator[DeletionLine]:
         for obi, number, archive in self._records.present(Kind.TOBI):
             if archive in believed and not self._was_seen(number):
-                yield {"e": "deletion", "id": obi, "why": "gone from the data"}
+                yield DeletionLine(e="deletion", id=obi, why="gone from the data")
 
 
 def _last_files(

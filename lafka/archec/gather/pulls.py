@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import lafka
 from lafka.archec.gather.gathering import GROUP, OBIS_MAX, Gathering, Stored
-from lafka.archec.gather.recovery import event_of
+from lafka.archec.gather.recovery import event_of, found_of
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.records import Kind, Records
 from lafka.archec.redif import uris
 from lafka.archec.store import texts, tists
 from lafka.archec.store.folders import ObiStore
+from lafka.archec.store.lines import VisitLine, first_line, version
 from lafka.errors import BadUrl, KeeperError, NotHeld
 from lafka.payloads import SNIFF, kind_of
 from lafka.payloads import Kind as PayloadKind
@@ -70,8 +70,7 @@ def pull(
     recovered. ``StorageTrouble``, ``RecordsAway``: the same command goes on.
     """
     report = PullReport()
-    head = {"kind": str(Kind.FOBI), "source": {"archive": source}, "at": False, "run": run,
-            "software": f"Lafka {lafka.__version__}"}  # fmt: skip
+    head = first_line(Kind.FOBI, run, source={"archive": source})
     for wanted in _rounds(_wanted(records, offers, report)):
         _Round(store, records, head, clocks, report).take(wanted)
     return report
@@ -141,16 +140,17 @@ class _Round:
         gathering = self._ready(one)
         kind = kind_of(data[:SNIFF])
         sums = texts.of_file(data, is_page=kind is PayloadKind.HTML)
-        told = {"time": f"{one.offer.time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
-                "way": list(one.way), "status": 200}  # fmt: skip
+        time, way = f"{one.offer.time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}", list(one.way)
         for uri in reversed(one.way):  # who answered first: the others lead to it
             obi, last = self._records.history(uri), self._records.last(Kind.FOBI, uri)
             if obi and obi.lost is None and last and last.text_sha256 == sums.text_sha256:
-                gathering.note({"e": "visit", "id": uri, **told})
+                gathering.note(VisitLine(e="visit", id=uri, time=time, way=way, status=200))
                 continue
-            found = obi.found if obi and obi.found is not None else gathering.tist
-            line = {"e": event_of(last), "id": uri, "found": found, **told, "kind": str(kind)}
-            gathering.put(Stored(data=data, mtime=one.tist, checksums=sums, line=line))
+            line = version(
+                event_of(last), uri, sums, length=len(data), found=found_of(obi, gathering.tist),
+                time=time, way=way, status=200, kind=str(kind),
+            )  # fmt: skip
+            gathering.put(Stored(data=data, mtime=one.tist, line=line))
             self._stored.add(uri)
         self._bytes += len(data)
 

@@ -16,22 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import lafka
 from lafka.archec.gather.found_templates import read_tobi
-from lafka.archec.records import Kind, Last, Records
+from lafka.archec.records import Kind, Last, Obi, Records
 from lafka.archec.records.opening import apply_journal, catch_up, prove_all
 from lafka.archec.store import evidence, texts, tists
 from lafka.archec.store.folders import ObiStore, shards
-from lafka.archec.store.journals import (
-    STORED,
-    Journal,
-    Line,
-    draft_of,
-    head,
-    kept_aside,
-    missing,
-    read,
-)  # fmt: skip
+from lafka.archec.store.journals import Journal, draft_of, head, kept_aside, missing, read
+from lafka.archec.store.lines import STORED, Line, end, first_line, version
 from lafka.archec.store.salvage import salvaged
 from lafka.errors import BadStore, KeeperError, StorageTrouble, TornJournal
 from lafka.payloads import SNIFF, kind_of
@@ -79,18 +70,14 @@ def _derived(store: ObiStore, records: Records, tist: int, instead: str | None) 
         line | ({"derived": True} if kept else {})
         for line in _lines(store, records, tist, told, strange.append)
     ]
-    counts = dict(Counter(line["e"] for line in lines))
+    counts = Counter(line["e"] for line in lines)
     has_fobis = any(Kind.of(line.get("id", "")) is Kind.FOBI for line in lines)
     is_of_fobis = has_fobis or evidence.path_of(store, tist).exists()
-    head = {
-        "format": 1, "gathering": tist, "source": None, "at": False, "run": f"derived-{tist}",
-        "kind": str(Kind.FOBI if is_of_fobis else Kind.TOBI),
-        "software": f"Lafka {lafka.__version__}", "derived": True,
-    }  # fmt: skip
-    end: dict[str, Any] = {"e": "end", "counts": counts, "seconds": 0.0}
-    end |= {"instead": instead} if instead else {}
+    kind = Kind.FOBI if is_of_fobis else Kind.TOBI
+    first = first_line(kind, f"derived-{tist}", tist=tist, derived=True)
+    last = end(counts, 0.0, **({"instead": instead} if instead else {}))
     try:
-        Journal.begin(store.journal(tist), head, [*lines, end]).close()
+        Journal.begin(store.journal(tist), first, [*lines, last]).close()
     except OSError as error:
         raise StorageTrouble(store.journal(tist), error) from error
     return Derived(tist=tist, obis=len(lines), strange=tuple(strange))
@@ -110,14 +97,11 @@ def _lines(
     for name in sorted({*names} - told):
         path = folder / name
         obi = _id(store, path)
-        line = _line(store, path, obi, tist) if obi else None
+        line = _line(store, records, path, obi, tist) if obi else None
         if obi is None or line is None:
             strange(str(path))
             continue
-        last = records.last(Kind.of(obi), obi)
-        sums = {"e": event_of(last), "id": obi}
-        found = {"found": last.found} if last and last.found is not None else {}
-        yield {**sums, **line, **found}
+        yield line
 
 
 def _id(store: ObiStore, path: Path) -> str | None:
@@ -130,10 +114,10 @@ def _id(store: ObiStore, path: Path) -> str | None:
     return obi
 
 
-def _line(store: ObiStore, path: Path, obi: str, tist: int) -> dict[str, Any] | None:
-    """Return what a journal line says of the file or link *path*; None where it leads to
-    no file.
-    """
+def _line(
+    store: ObiStore, records: Records, path: Path, obi: str, tist: int
+) -> dict[str, Any] | None:
+    """Return the line of the file or link *path*; None where it leads to no file."""
     held: dict[str, Any] = {}
     place = path
     if path.is_symlink():
@@ -152,16 +136,17 @@ def _line(store: ObiStore, path: Path, obi: str, tist: int) -> dict[str, Any] | 
     payload = kind_of(data[:SNIFF]) if kind is Kind.FOBI else None
     is_page = payload is PayloadKind.HTML and len(data) <= texts.PAGE_MAX
     sums = texts.of_file(data, is_page=is_page) if payload else texts.of_template(data)
-    values = {"md5": sums.md5, "sha256": sums.sha256, "length": len(data)}
-    mtime = int(place.stat().st_mtime)
+    mtime, found = int(place.stat().st_mtime), tist
     if payload:
-        own: dict[str, Any] = {"found": tist, "kind": str(payload)}
-        own |= {"text": texts.HTML_TEXT} if is_page else {}
+        own = {"kind": str(payload)} | ({"text": texts.HTML_TEXT} if is_page else {})
     else:
         told = read_tobi(data) or {}
-        own = {"found": mtime if tists.FIRST <= mtime <= tist else tist}
-        own |= {name: told[name] for name in ("type", "encoding", "refipos") if name in told}
-    return {**values, **own, **held, "text_sha256": sums.text_sha256}
+        found = mtime if tists.FIRST <= mtime <= tist else tist
+        own = {name: told[name] for name in ("type", "encoding", "refipos") if name in told}
+    last = records.last(kind, obi)
+    return version(
+        event_of(last), obi, sums, length=len(data), found=found_of(last, found), **own, **held
+    )
 
 
 def adopted(root: Path | str) -> ObiStore:
@@ -284,13 +269,13 @@ def _rolled(
     line = read_tobi(data)
     if line is None or store.names.file_name(line["id"]) != path.name:
         return None
-    sums = texts.of_template(data)
-    last = records.last(Kind.TOBI, line["id"])
-    first = {"e": event_of(last), "id": line["id"], "md5": _key(records, Kind.TOBI, sums)}
-    own = {"sha256": sums.sha256, "length": len(data), "found": int(path.stat().st_mtime)}
-    if last and last.found is not None:
-        own["found"] = last.found
-    return {**first, **own, **line, "text_sha256": sums.text_sha256, "recovered": True}
+    sums, obi = texts.of_template(data), line.pop("id")
+    last, mtime = records.last(Kind.TOBI, obi), int(path.stat().st_mtime)
+    told = version(
+        event_of(last), obi, sums, length=len(data), found=found_of(last, mtime), **line,
+        recovered=True,
+    )  # fmt: skip
+    return told | {"md5": _key(records, Kind.TOBI, sums)}
 
 
 def _rolled_fobi(records: Records, path: Path, obi: str, tist: int) -> dict[str, Any]:
@@ -305,18 +290,23 @@ def _rolled_fobi(records: Records, path: Path, obi: str, tist: int) -> dict[str,
         else:
             sums, _ = texts.of_pieces(iter(lambda: file.read(CHUNK), b""))
     last = records.last(Kind.FOBI, obi)
-    found = last.found if last and last.found is not None else tist
-    first = {"e": event_of(last), "id": obi, "md5": _key(records, Kind.FOBI, sums)}
-    own = {"sha256": sums.sha256, "length": state.st_size, "found": found}
     time = f"{tists.to_time(int(state.st_mtime)):%Y-%m-%dT%H:%M:%SZ}"
-    told = {"time": time, "way": [obi], "status": 200, "kind": str(kind)}
     text = {"text": texts.HTML_TEXT} if is_page else {}
-    return {**first, **own, **told, **text, "text_sha256": sums.text_sha256, "recovered": True}
+    told = version(
+        event_of(last), obi, sums, length=state.st_size, found=found_of(last, tist), time=time,
+        way=[obi], status=200, kind=str(kind), **text, recovered=True,
+    )  # fmt: skip
+    return told | {"md5": _key(records, Kind.FOBI, sums)}
 
 
 def event_of(last: Last | None) -> str:
     """Return what the sight of an obi is whose text is not the last one."""
     return "change" if last and last.noted is not None and last.lost is None else "appearance"
+
+
+def found_of(last: Last | Obi | None, first: int) -> int:
+    """The tist found of an obi: that of the version *last*, else *first*."""
+    return last.found if last and last.found is not None else first
 
 
 def _key(records: Records, kind: Kind, sums: texts.Checksums) -> str:
@@ -331,7 +321,7 @@ def _close(
 ) -> None:  # fmt: skip
     """End *journal*, which has *lines*, with those *rolled* forward; *more* is for its end."""
     counts = Counter(line["e"] for line in (*lines[1:], *rolled))
-    added = [*rolled, {"e": "end", "counts": dict(counts), "seconds": 0.0, **more}]
+    added = [*rolled, end(counts, **more)]
     try:
         journal.append(added)
     except OSError as error:

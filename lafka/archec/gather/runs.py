@@ -16,7 +16,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import lafka
 from lafka.archec.gather.found_templates import read_tobi
 from lafka.archec.gather.gathering import Gathering, Stored
 from lafka.archec.gather.loss_rules import LossCheck, LossRule
@@ -24,11 +23,11 @@ from lafka.archec.gather.recovery import RecoveredGathering, Unlisted, recover
 from lafka.archec.gather.sources import RedifSource
 from lafka.archec.gather.tobis import Clocks, TobiRun
 from lafka.archec.gather.unchanged_files import Passing
-from lafka.archec.records import Content, DataProblem, Kind, Records
+from lafka.archec.records import Content, DataProblem, Kind, Records, content_of
 from lafka.archec.records.opening import open_records, rarely_collected
 from lafka.archec.redif.vocabulary import Problem
 from lafka.archec.store.folders import ObiStore
-from lafka.archec.store.journals import Line
+from lafka.archec.store.lines import Line, first_line
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.warc.format.sources import CHUNK
 
@@ -60,11 +59,7 @@ class Rehearsal(Gathering):
     def put(self, obi: Stored) -> Content:
         self.note(obi.line)
         self.stored += 1
-        sums, obi_id = obi.checksums, obi.line["id"]
-        return Content(
-            kind=Kind.of(obi_id), md5=sums.md5, tist=self.tist, id=obi_id, sha256=sums.sha256,
-            text_sha256=sums.text_sha256, length=obi.length,
-        )  # fmt: skip
+        return content_of(Kind.of(obi.line["id"]), self.tist, obi.line)
 
     def note(self, line: Line) -> None:
         self.counts[line["e"]] += 1
@@ -186,13 +181,8 @@ def _tist(last: int, plan: Plan, report: TobiReport) -> int:
 
 def _head(store: ObiStore, source: RedifSource, plan: Plan, run: str) -> dict[str, Any]:
     """Return what the first line of each journal of this run says."""
-    return {
-        "kind": str(Kind.TOBI),
-        "source": {} if plan.dry else told_source(source, store),
-        "at": plan.at is not None,
-        "run": run,
-        "software": f"Lafka {lafka.__version__}",
-    }
+    told = {} if plan.dry else told_source(source, store)
+    return first_line(Kind.TOBI, run, source=told, at=plan.at is not None)
 
 
 def _beginner(

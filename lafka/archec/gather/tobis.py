@@ -17,12 +17,13 @@ from typing import IO, NamedTuple
 from lafka.archec.gather.found_templates import Sighting, sightings
 from lafka.archec.gather.gathering import AGE_MAX, GROUP, OBIS_MAX, Gathering, Stored
 from lafka.archec.gather.loss_rules import LossCheck
-from lafka.archec.gather.recovery import event_of
+from lafka.archec.gather.recovery import event_of, found_of
 from lafka.archec.gather.sources import RedifSource
 from lafka.archec.gather.unchanged_files import NotedRow, Passage, Passing, unpickled
 from lafka.archec.records import Kind, Last, Records
 from lafka.archec.redif.vocabulary import Problem
 from lafka.archec.store import texts
+from lafka.archec.store.lines import version
 
 BATCH = 1024
 """Tobis that are looked up in the records together."""
@@ -277,13 +278,13 @@ class TobiRun:
         if not is_dated:
             self.counts["late"] += 1
         mtime = sighting.modified if is_dated else tist
-        found = last.found if last and last.found is not None else mtime
-        head = {"e": event_of(last), "id": sighting.id, "found": found}
         if not self._gathering.waiting:
             self._put_at = self._clocks.monotonic()
-        line = {**head, **sighting.line_values()}
-        stored = Stored(data=sighting.data, mtime=mtime, checksums=sums, line=line)
-        self._gathering.put(stored)
+        line = version(
+            event_of(last), sighting.id, sums, length=len(sighting.data),
+            found=found_of(last, mtime), **sighting.line_values(),
+        )  # fmt: skip
+        self._gathering.put(Stored(data=sighting.data, mtime=mtime, line=line))
 
     def _roll(self) -> None:
         """Go on in the next gathering: one folder holds so many names and no more."""

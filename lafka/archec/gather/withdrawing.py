@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import lafka
 from lafka.archec.gather.gathering import Gathering
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.records import Kind, Records
 from lafka.archec.records.opening import catch_up
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import WITHDRAW, Withdrawals
+from lafka.archec.store.lines import WithdrawnLine, first_line
 from lafka.errors import BadArgument, NotHeld
 
 
@@ -48,13 +48,12 @@ def withdraw(
         raise BadArgument(f"{obi}: what was noted at {tist} is taken down already")
     place = store.find(tist, obi)
     kind = known.kind
-    head = {"kind": str(kind), "source": WITHDRAW, "at": False, "run": run,
-            "software": f"Lafka {lafka.__version__}"}  # fmt: skip
+    head = first_line(kind, run, source=WITHDRAW)
     last = max((one.tist for one in records.gatherings() if one.kind == kind), default=0)
     began = clocks.monotonic()
     gathering = Gathering.begin(store, records, kind, head, not_before=max(clocks.now(), last + 1))
     try:
-        gathering.note({"e": "withdrawn", "id": obi, "tist": tist, "why": why.strip()})
+        gathering.note(WithdrawnLine(e="withdrawn", id=obi, tist=tist, why=why.strip()))
         gathering.end(seconds=clocks.monotonic() - began)
     finally:
         gathering.close()

@@ -14,7 +14,7 @@ from functools import wraps
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
-from lafka.archec.store.journals import Line
+from lafka.archec.store.lines import Line
 
 VERSION = 1
 """Of the schema; a database of another version is refused, and made again by ``rebuild``."""
@@ -113,6 +113,14 @@ class Content:
     sha256: str
     text_sha256: str
     length: int
+
+
+def content_of(kind: Kind, tist: int, line: Line) -> Content:
+    """The content whose file came with the version that *line* of the journal *tist* has."""
+    return Content(
+        kind=kind, md5=line["md5"], tist=tist, id=line["id"], sha256=line["sha256"],
+        text_sha256=line.get("text_sha256") or line["sha256"], length=line["length"],
+    )  # fmt: skip
 
 
 @dataclass(slots=True, kw_only=True)  # not frozen, as Content

@@ -8,8 +8,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from lafka.archec.records import Content, GatheringRecord, Kind, Known, Obi, Refipo, State
-from lafka.archec.store.journals import STORED, Line
+from lafka.archec.records import (
+    Content,
+    GatheringRecord,
+    Kind,
+    Known,
+    Obi,
+    Refipo,
+    State,
+    content_of,
+)
+from lafka.archec.store.lines import STORED, Line
 
 if TYPE_CHECKING:
     from lafka.archec.records import Obi
@@ -209,15 +218,8 @@ def _answered(line: Line) -> str | None:
 def _place(changes: Changes, obi: Obi, line: Line) -> None:
     """The place of the content: here, unless it is a symlink to where it lay before."""
     if not line.get("held"):
-        changes.contents[obi.kind, line["md5"]] = Content(
-            kind=obi.kind,
-            md5=line["md5"],
-            tist=changes.gathering.tist,
-            id=obi.id,
-            sha256=line["sha256"],
-            text_sha256=line.get("text_sha256") or line["sha256"],
-            length=line["length"],
-        )
+        content = content_of(obi.kind, changes.gathering.tist, line)
+        changes.contents[obi.kind, content.md5] = content
 
 
 def _point(changes: Changes, obi: Obi, line: Line, known: Known) -> None:

@@ -53,7 +53,7 @@ from lafka.archec.records.documents import (
     write,
 )
 from lafka.archec.records.folding import Changes, fold, ids, opened
-from lafka.archec.store.journals import Line
+from lafka.archec.store.lines import Line
 from lafka.errors import BadArgument, BadStore, RecordsAway
 
 _ASKED = 1000

@@ -56,7 +56,7 @@ from lafka.archec.records.tables import (
     row_of_pointed,
     row_of_refipo,
 )
-from lafka.archec.store.journals import Line
+from lafka.archec.store.lines import Line
 from lafka.errors import BadStore, RecordsAway
 
 NAME = "records.sqlite"

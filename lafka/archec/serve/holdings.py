@@ -18,10 +18,11 @@ from lafka.archec.records import Kind, Obi, Records, State
 from lafka.archec.records.sqlite import NAME
 from lafka.archec.serve.queries import incidences, the_id
 from lafka.archec.store.folders import ObiStore
-from lafka.archec.store.journals import Line, Withdrawals
+from lafka.archec.store.journals import Withdrawals
+from lafka.archec.store.lines import Line
 from lafka.errors import KeeperError, NotHeld
-from lafka.memento.holdings import Elsewhere, Held, HeldFile, History, Version, Withdrawn
 from lafka.payloads import MEDIA_TYPES, SNIFF, kind_of
+from lafka.urls.addresses import Elsewhere, Held, HeldFile, History, Version, Withdrawn
 
 _TEMPLATE = "text/plain"
 

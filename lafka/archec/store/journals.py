@@ -15,14 +15,15 @@ import json
 import os
 import re
 import time
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from lafka.archec.store.lines import Line, fault
 from lafka.errors import BadJournal, StorageTrouble, TornJournal
-from lafka.storage.chains import LENGTH, NO_CHAIN, chained_lines, is_next, split_chain
+from lafka.storage.drafts import LENGTH, NO_CHAIN, chained_lines, is_next, split_chain
 from lafka.storage.folders import DRAFT, sync_folder
 from lafka.storage.locks import lock_file
 from lafka.warc.format.sources import write_all
@@ -31,11 +32,6 @@ from lafka.warc.writing.names import rename_new
 if TYPE_CHECKING:
     from lafka.archec.store.folders import ObiStore
 
-FORMAT = 1
-Line = Mapping[str, Any]
-"""An object of a journal: the first has ``gathering``, each other one ``e``, what it tells."""
-STORED = ("appearance", "change")
-EVENTS = (*STORED, "deletion", "visit", "miss", "withheld", "withdrawn", "end")
 WITHDRAW = "withdraw"
 """The source that the first line of a journal of withdrawals names."""
 _SETTLED = 2 * 10**9
@@ -201,7 +197,7 @@ def _parsed(text: bytes, data: bytes, place: int, path: Path) -> Line:
         line = _decoded(text)
     except (ValueError, RecursionError):
         raise _damage(path, place, "a line that is not JSON") from None
-    if reason := _fault(line, place):
+    if reason := fault(line, place):
         raise _damage(path, place, reason)
     assert isinstance(line, dict)
     return line
@@ -240,41 +236,6 @@ def _decoded(data: bytes) -> object:
     except ValueError:  # blanks before it, which we do not write
         line, end = None, 0
     return line if text[end:] in ("", "\n") else json.loads(text)
-
-
-def _fault(line: object, place: int) -> str:
-    if not isinstance(line, dict):
-        return "a line that is no object"
-    if not place:
-        if line.get("format") != FORMAT:
-            return f"a journal of another format, not of format {FORMAT}"
-        if not isinstance(line.get("after", {}), dict):
-            return "a first line that does not say what was before it"
-        return "" if isinstance(line.get("gathering"), int) else "a first line without a tist"
-    event = line.get("e")
-    if event in STORED:
-        if _is_text(line, "id", "md5", "sha256") and _is_number(line, "length", "found"):
-            return ""
-        return f"an {event} without its id, checksums, length or time"
-    if event not in EVENTS:
-        return f"a line of no known kind: {str(event)[:50]!r}"
-    if event in ("deletion", "visit", "miss", "withdrawn") and not _is_text(line, "id"):
-        return f"a {event} without an id"
-    return ""
-
-
-def _is_text(line: Line, *keys: str) -> bool:
-    for key in keys:  # noqa: SIM110 - of each line of all journals, four times as fast
-        if not isinstance(line.get(key), str):
-            return False
-    return True
-
-
-def _is_number(line: Line, *keys: str) -> bool:
-    for key in keys:  # noqa: SIM110 - as above
-        if not isinstance(line.get(key), int):
-            return False
-    return True
 
 
 def head(path: Path) -> Line:

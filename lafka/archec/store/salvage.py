@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from lafka.storage.chains import LENGTH, NO_CHAIN, chained_lines, is_next, split_chain
+from lafka.storage.drafts import LENGTH, NO_CHAIN, chained_lines, is_next, split_chain
 
 _LONGEST = 1536
 """Bytes of a line in which a damaged byte is looked for: it takes a second by then."""

@@ -8,6 +8,7 @@ group's connection carries no other's, and who sends more than was asked for has
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property, partial
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import count
@@ -15,6 +16,7 @@ from select import POLLIN, poll
 from socket import AF_INET, MSG_DONTWAIT, MSG_PEEK, SOCK_STREAM, fromfd
 from typing import TYPE_CHECKING, Any
 
+from OpenSSL import SSL
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.interfaces import IHandshakeListener, ITCPTransport
 from twisted.internet.protocol import Protocol, connectionDone
@@ -26,13 +28,14 @@ from lafka.capture.client.answers import AnswerReader
 from lafka.capture.client.requests import Route, WireRequest
 from lafka.capture.client.routes import Routes, factory_of
 from lafka.capture.exchanges import Secured
-from lafka.capture.recording import Tap
+from lafka.capture.recording import ClaimLost, Tap, UnaskedBytes
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
 IDLE = 240.0
 """Seconds that a connection is kept for the next request, as in Twisted's own pool."""
+EARLY = "bytes came before the request was sent"
 _NUMBERS = count(1)
 
 
@@ -64,7 +67,7 @@ class Client:
         endpoint = self._routes.endpoint(route, timeout)
         connecting = endpoint.connect(factory_of(lambda: Connection(pool, route, group)))
         tap.wait_for(connecting)
-        connecting.addCallback(lambda new: new.ask(request, tap, None))
+        connecting.addCallback(lambda new: new.ask_first(request, tap))
         connecting.addErrback(tap.unreachable)
 
     def close(self) -> Deferred[Any]:
@@ -113,11 +116,30 @@ class Connection(Protocol):
             self.transport.setTcpNoDelay(True)
 
     def handshakeCompleted(self) -> None:  # noqa: N802
-        if self._tap is not None:
-            self._secured = self._tap.secure(self.transport.getHandle())
+        tap, tls = self._tap, self.transport.getHandle()
+        if tap is None:
+            return
+        self._secured = tap.secure(tls)
+        if self._tap is tap:  # it trusts the certificate; the request waits to be written
+            with suppress(SSL.Error):  # nothing has come, or it is broken and tells so by itself
+                tls.recv(1, MSG_PEEK)
+                self._pool.distrust(self.route)
+                tap.refuse(UnaskedBytes(f"{tap.exchange.url}: {EARLY}"))
+
+    def ask_first(self, request: WireRequest, tap: Tap) -> None:
+        """Ask on this new connection. Raises ``UnaskedBytes`` where bytes have come before."""
+        if not self.route.secure and self.has_unread():
+            self._pool.distrust(self.route)
+            self.abort()
+            raise UnaskedBytes(f"{tap.exchange.url}: {EARLY}")
+        self.ask(request, tap, None)
 
     def ask(self, request: WireRequest, tap: Tap, again: Callable[[], None] | None) -> None:
         """Write *asked*; *again* asks once more should nothing come because this was closed."""
+        if tap.may_send is not None and not tap.may_send():
+            self.end()
+            tap.fail(ClaimLost())
+            return
         self._exchanges += 1
         self._tap, self._again = tap, again
         self._reader = AnswerReader(request.method)

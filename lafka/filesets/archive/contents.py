@@ -20,8 +20,8 @@ from lafka.filesets.model.asks import Ask, Fetch, FetchBundle
 from lafka.filesets.model.messages import IngestRequest
 from lafka.filesets.model.summaries import FilesetSummary, FilesetVersion, Splap, SummaryFile
 from lafka.filesets.model.types import FilesetPlatformItem, IngestStrategy
-from lafka.keeping.contents import Contents, Scanner
 from lafka.payloads import inspect
+from lafka.storage.keeping.contents import Contents, Scanner
 from lafka.warc.format import http
 from lafka.warc.format.fields import one_line
 from lafka.warc.format.records import Record

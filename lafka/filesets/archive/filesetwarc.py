@@ -23,8 +23,14 @@ from lafka.filesets.archive.contents import (
     place_of,
 )
 from lafka.filesets.model.summaries import FilesetSummary
-from lafka.keeping.groups import Conversion, OriginalRecord, PlannedRecord, RecordGroup, derived_id
-from lafka.keeping.stores import SummarisedWarc
+from lafka.storage.keeping.groups import (
+    Conversion,
+    OriginalRecord,
+    PlannedRecord,
+    RecordGroup,
+    derived_id,
+)
+from lafka.storage.keeping.stores import SummarisedWarc
 from lafka.storage.locks import Lock, tried
 from lafka.storage.steps import Steps, done
 from lafka.warc.format import http

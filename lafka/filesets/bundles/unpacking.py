@@ -30,6 +30,7 @@ from lafka.errors import LafkaError, printable
 from lafka.filesets.model.bundles import BundleContents, BundleLimits, Member
 from lafka.filesets.model.manifests import Digester, FileFacts
 from lafka.filesets.model.types import OTHER_DIGESTS
+from lafka.payloads import libmagic
 
 _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 _XML = ("application/xml", "text/xml")
@@ -50,11 +51,7 @@ class Sniffer:
         """
         if not prefix:
             return ""
-        # pylibmagic brings libmagic for python-magic; it has to be imported first.
-        import pylibmagic  # noqa: F401, PLC0415
-
-        import magic  # noqa: PLC0415  isort: skip
-
+        magic = libmagic()
         try:
             self._magic = self._magic or magic.Magic(mime=True)
             media_type = str(self._magic.from_buffer(prefix))

@@ -34,6 +34,7 @@ _QUICK = (
     " WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals)"
 )
 """Manifests are compressed by LZ4 where the server has it: its own way takes it longer."""
+_ACCOUNT = re.compile(r'\b(user|role) "[^"]*"')
 _PASSWORD = re.compile(r"(://[^:@/]*):[^@/]*@|\b(password=)[^&\s]*")
 
 
@@ -113,6 +114,40 @@ class PostgresDatabase:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class Server:
+    """The server at *url* as one connects to it; no sentence has its user or password.
+
+    ``BadArgument`` where psycopg is missing, or *url* is none of PostgreSQL's.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._psycopg = _library()
+        self._url = url
+        self.error: type[Exception] = self._psycopg.Error
+        try:
+            said = self._psycopg.conninfo.conninfo_to_dict(url)
+        except self._psycopg.Error:  # its sentence may have the password
+            raise BadArgument("no URL that PostgreSQL's library can read") from None
+        names = "user", "password", "sslpassword"
+        self._secrets = [str(said[name]) for name in names if said.get(name)]
+        port = f":{said['port']}" if said.get("port") else ""
+        self._name = f"postgresql://{said.get('host') or ''}{port}/{said.get('dbname') or ''}"
+
+    def connect(self) -> psycopg.Connection[Any]:
+        """A connection on which each statement is a transaction; raises ``error``."""
+        connection: psycopg.Connection[Any] = self._psycopg.connect(
+            self._url, connect_timeout=_CONNECT, application_name="lafka", autocommit=True
+        )
+        return connection
+
+    def sentence(self, error: Exception) -> str:
+        """*error* in a sentence that names the server."""
+        text = _ACCOUNT.sub(r'\1 "..."', " ".join(str(error).split()))
+        for secret in self._secrets:
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "...", text)
+        return f"{self._name}: {text}"
 
 
 def _library() -> Any:

@@ -14,12 +14,12 @@ from pathlib import Path
 
 from lafka.capture.rawlog import UNENDED
 from lafka.errors import BadHttp, BadWarc
-from lafka.keeping.contents import Contents, Scanner
-from lafka.keeping.groups import OriginalRecord
 from lafka.papers.archive.suwafs import Fut, Suwaf
 from lafka.papers.origins import FUTLI, FUTLI_ITSELF, PAPER_ID, Origin
 from lafka.payloads import SNIFF, Kind, Payload, inspect, kind_of, pdf_start
 from lafka.pids import Pid
+from lafka.storage.keeping.contents import Contents, Scanner
+from lafka.storage.keeping.groups import OriginalRecord
 from lafka.warc.format import dates, http
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import sha256_of

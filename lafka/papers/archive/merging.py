@@ -15,13 +15,13 @@ from itertools import islice
 from pathlib import Path
 
 from lafka.errors import BadSuwaf, BadWarc, LafkaError, NotHeld, StorageTrouble
-from lafka.keeping.contents import NO_CHAIN, chained
-from lafka.keeping.groups import OriginalRecord, RecordGroup
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.contents import PaperScanner
 from lafka.papers.archive.paperwarc import OF_THE_VISIT, PaperWarc, working
 from lafka.papers.archive.suwafs import Suwaf
 from lafka.storage.keeper import Commit, all_done
+from lafka.storage.keeping.contents import NO_CHAIN, chained
+from lafka.storage.keeping.groups import OriginalRecord, RecordGroup
 from lafka.storage.steps import Steps
 from lafka.warc.errors import WarcError
 from lafka.warc.format import http

@@ -17,8 +17,6 @@ from typing import TypeVar
 
 from lafka.capture.rawlog import CONNECTION, PULLED
 from lafka.errors import BadPid, BadWarc, KeeperError, StorageTrouble
-from lafka.keeping.groups import Conversion, RecordGroup
-from lafka.keeping.stores import SummarisedWarc
 from lafka.papers.archive.cache import PaperCache
 from lafka.papers.archive.contents import (
     CodedFut,
@@ -34,6 +32,8 @@ from lafka.papers.archive.contents import (
 from lafka.papers.archive.suwafs import Fut, Suwaf
 from lafka.papers.walk import Capture
 from lafka.pids import Pid, Scheme
+from lafka.storage.keeping.groups import Conversion, RecordGroup
+from lafka.storage.keeping.stores import SummarisedWarc
 from lafka.storage.locks import Lock, held, locking
 from lafka.storage.steps import Steps, done
 from lafka.warc.format.fields import one_line

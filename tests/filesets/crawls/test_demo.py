@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from lafka.demo.platforms import PLATFORMS, TABLE
+from lafka.cli.demo.platforms import PLATFORMS, TABLE
 from tests import starts
 from tests.crawls.running import ROOT
 

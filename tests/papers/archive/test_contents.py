@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from lafka.errors import BadWarc, TornWarc
-from lafka.keeping.contents import chained
 from lafka.papers.archive.contents import PaperContents, PaperScanner, paper_ids
+from lafka.storage.keeping.contents import chained
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import Record, start, uuid_urn
 from lafka.warc.reading.framing import begins_record

@@ -23,7 +23,7 @@ from lafka.papers.lists.futlis import Futli, Line
 from lafka.papers.lists.listfiles import Excludes, read
 from lafka.pids import SCHEMES, Pid
 from lafka.runs.reports import Tally
-from lafka.storage.chains import NO_CHAIN, chained_lines
+from lafka.storage.drafts import NO_CHAIN, chained_lines
 from tests.stores import FUTLI, PID, START, Store, page, pdf
 
 NOW = "2026-11-22T10:11:12Z"

@@ -19,6 +19,7 @@ from lafka.papers.crawling.pages import PageReaders, PageReading
 from lafka.papers.finders import Page
 from lafka.papers.outcomes import Outcome
 from lafka.pids import SCHEMES
+from lafka.storage import children
 from lafka.storage.children import ChildDied
 from tests import suites
 
@@ -70,6 +71,7 @@ def troubled(monkeypatch: pytest.MonkeyPatch) -> Iterator[PageReaders]:
     """Pages whose reader some of them stop."""
     monkeypatch.setattr(parsing, "MODULE", "tests.sites.parsers")
     monkeypatch.setattr(parsing, "CPU_SECONDS", 1)
+    monkeypatch.setattr(children, "PATIENCE", 500)  # a busy machine gives it a second late
     made = PageReaders(links_max=5)
     yield made
     made.stop()

@@ -1,0 +1,88 @@
+"""The gate of a run: connected as LAFKA_GATE says, looked at in its loop, closed at its end.
+
+Imported where LAFKA_GATE is set alone.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+from scrapy.utils.asyncio import create_looping_call
+
+from lafka.errors import BadArgument
+from lafka.jobs.database.postgresql import Server
+from lafka.politeness.claims import GateAway, SqlClaims
+from lafka.politeness.gate import LOST, TICK, Gate
+from lafka.storage.stopping import STOPPING, stop_for
+from lafka.storage.threads import the_reactor
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+
+SCHEMES = ("postgresql://", "postgres://")
+
+
+def _claims(url: str) -> SqlClaims:
+    if not url.startswith(SCHEMES):
+        raise BadArgument("LAFKA_GATE has to be a URL that begins with postgresql://")
+    worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex}"
+    try:
+        return SqlClaims(Server(url), worker)
+    except BadArgument as error:
+        raise BadArgument(f"LAFKA_GATE: {error}") from None
+
+
+def check_gate(url: str) -> None:
+    """Raise ``BadArgument`` where the gate at *url* does not answer or cannot be written to."""
+    claims = _claims(url)
+    try:
+        claims.claim([])
+        claims.leave()
+    except GateAway as error:
+        raise BadArgument(f"LAFKA_GATE cannot be used: {error}") from None
+
+
+def open_gate(crawler: Crawler, url: str) -> Gate:
+    """The gate at *url*, for as long as the spider of *crawler* is open; ``BadArgument``."""
+    check_gate(url)
+
+    def delay_left(host: str) -> float:
+        slot = crawler.engine.downloader.slots.get(host) if crawler.engine else None
+        return slot.lastseen + slot.delay - monotonic() if slot else 0.0
+
+    def call(work: Callable[[], object]) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody asks any more
+            the_reactor().callFromThread(work)
+
+    gate = Gate(
+        _claims(url),
+        delay_left=delay_left,
+        call=call,
+        on_lost=lambda sentence: stop_for(crawler, LOST, sentence),
+        patience=crawler.settings.getfloat("LAFKA_GATE_PATIENCE"),
+    )
+    looks = create_looping_call(gate.look)
+
+    def opened() -> None:
+        looks.start(TICK, now=False)
+
+    def closed() -> None:
+        if looks.running:
+            looks.stop()
+        gate.close()
+        assert crawler.stats is not None
+        for name, count in gate.counts.items():
+            crawler.stats.set_value(f"lafka/gate/{name}", count)
+
+    crawler.signals.connect(opened, signals.spider_opened, weak=False)
+    crawler.signals.connect(closed, signals.spider_closed, weak=False)
+    crawler.signals.connect(gate.stop, STOPPING)
+    return gate

@@ -1,1 +1,0 @@
-"""The examples: small sites on loopback, a list that leads to one, RePEc data that leads to one."""

@@ -1,0 +1,339 @@
+"""The gate: a host is asked by one worker at a time, over all workers that share a table.
+
+A claim is a worker's on a host, for a turn; under it the worker's own slot rules as alone. What the
+crawl asks is answered from memory, and what that takes is asked beside::
+
+    HostQueue, handler, Hosts  ->  Gate (the crawl's thread)  ->  Courier (its own)  ->  Claims
+
+A request is sent only under a claim that was confirmed under ``FRESH`` seconds ago, so a worker
+that was stopped sends nothing on waking before it has asked again. No Scrapy in here.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import random
+import time
+from collections.abc import Callable, Hashable, Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from lafka.errors import Stopped
+from lafka.politeness.claims import LEASE, Claims, Refusal
+from lafka.politeness.courier import FRESH, Batch, Courier, Reply
+
+LOST = "gate-lost"
+"""Finish reason of a crawl whose gate was away for longer than its patience."""
+RENEW = 2.0
+"""Seconds after which a claim is confirmed again, so that it stays fresh."""
+TURN = 5.0
+"""Seconds after which a host goes to another worker that wants it."""
+UNUSED = 1.0
+"""Seconds after which a claim is given back that nobody here has a use for."""
+WANTED = 0.25
+"""The same, where another worker wants the host."""
+AGAIN = 0.5
+"""Seconds, at most, until who was refused asks again."""
+TICK = 0.25
+"""Seconds between two looks at the claims that are had: see :meth:`Gate.look`."""
+
+
+class Queue(Protocol):
+    """What waits here for its host to be ours."""
+
+    def has(self, host: str) -> bool:
+        """Return whether requests to *host* wait."""
+
+    def is_sending(self, host: str) -> bool:
+        """Return whether requests to *host* were handed out and are not over."""
+
+    def gate_changed(self, hosts: Iterable[str]) -> None:
+        """Ask again about *hosts*."""
+
+
+@dataclass(slots=True)
+class _Host:
+    """A host that is ours, or asked for; times are of the gate's clock."""
+
+    since: float = math.inf  # when it became ours; infinite while it is not
+    confirmed: float = -math.inf  # when that was last asked, and so
+    used: float = -math.inf  # when a request to it last ended
+    on_wire: int = 0
+    wanted: bool = False  # by another worker
+    parked: bool = False
+    asked: float = math.inf  # when we asked for it; infinite where we do not
+    barred: float = -math.inf  # until when another may take it that wants it
+    queued: bool = False  # a queue waits to be told
+    waiting: list[Future[None]] = field(default_factory=list)
+
+    @property
+    def is_ours(self) -> bool:
+        return self.since < math.inf
+
+    @property
+    def is_idle(self) -> bool:
+        return not (self.is_ours or self.on_wire or self.asked < math.inf)
+
+
+class Gate:
+    """The hosts that this worker may ask. For the crawl's thread alone.
+
+    *delay_left* gives the seconds until a host's delay is over, *call* has a function called in the
+    crawl's thread, *on_lost* is called once with a sentence where the gate is away for *patience*
+    seconds, ``on_parked`` with host, seconds and reason where another worker has parked a host.
+    *clock*: seconds, monotonic.
+    """
+
+    def __init__(
+        self,
+        claims: Claims,
+        *,
+        delay_left: Callable[[str], float],
+        call: Callable[[Callable[[], object]], object],
+        on_lost: Callable[[str], object],
+        patience: float = 60.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.queues: list[Queue] = []
+        self.on_parked: Callable[[str, float, str], object] = lambda *_: None
+        self.counts = {"claims": 0, "refused": 0, "lost": 0}
+        self.waited = 0.0
+        """Seconds, in all, from asking for a host to its being ours."""
+        self._delay_left = delay_left
+        self._on_lost = on_lost
+        self._patience = patience
+        self._clock = clock
+        self._courier = Courier(claims, lambda reply: call(lambda: self._replied(reply)), clock)
+        self._hosts: dict[str, _Host] = {}
+        self._due: list[tuple[float, str]] = []  # heap: when to ask for whom
+        self._sent: dict[Hashable, str] = {}
+        self._stopped = False
+
+    # What the crawl asks ------------------------------------------------------------------
+
+    @property
+    def held(self) -> int:
+        """The number of hosts that are ours."""
+        return sum(host.is_ours for host in self._hosts.values())
+
+    def wait(self, host: str) -> float:
+        """0 where *host* is ours; else infinite: the queue is told when to ask again."""
+        if self.may_send(host):
+            return 0.0
+        state = self._hosts.setdefault(host, _Host())
+        state.queued = True
+        self._ask(host, state)
+        return math.inf
+
+    def may_send(self, host: str) -> bool:
+        """Return whether a request to *host* may go at this moment."""
+        state = self._hosts.get(host)
+        if state is None or self._stopped or self._yields(state):
+            return False
+        return self.is_fresh(host)
+
+    def is_fresh(self, host: str) -> bool:
+        """Return whether *host* is known to be ours: what was begun may be written."""
+        state = self._hosts.get(host)
+        return state is not None and self._clock() - state.confirmed < FRESH
+
+    def begin(self, host: str, request: Hashable) -> bool:
+        """Note that *request* goes to *host* now; False where it may not."""
+        if not self.may_send(host):
+            return False
+        self._sent[request] = host
+        self._hosts[host].on_wire += 1
+        return True
+
+    def end(self, request: Hashable) -> None:
+        """*request* is over; nothing for one that was not begun."""
+        host = self._sent.pop(request, None)
+        state = None if host is None else self._hosts.get(host)
+        if state is not None:
+            state.on_wire -= 1
+            state.used = self._clock()
+            self._forget(str(host), state)
+
+    def turn(self, host: str) -> Future[None]:
+        """Done when *host* may be ours: then it has to be begun at once. ``Stopped``."""
+        turn: Future[None] = Future()
+        if self._stopped:
+            turn.set_exception(Stopped(f"{host}: not asked, for the crawl stops"))
+        else:
+            state = self._hosts.setdefault(host, _Host())
+            state.waiting.append(turn)
+            self._ask(host, state)
+        return turn
+
+    def park(self, host: str, seconds: float, why: str) -> None:
+        """Let no worker ask *host* for *seconds*."""
+        self._courier.put(lambda batch: batch.park.__setitem__(host, (seconds, why)))
+        if state := self._hosts.get(host):
+            state.parked = True
+
+    def stop(self) -> None:
+        """The crawl stops: nothing is sent any more; what is on the wire keeps its claim."""
+        self._stopped = True
+        for host, state in self._hosts.items():
+            waiting, state.waiting = state.waiting, []
+            for turn in waiting:
+                turn.set_exception(Stopped(f"{host}: not asked, for the crawl stops"))
+
+    def close(self) -> None:
+        """Give all claims back."""
+        self.stop()
+        ours = (host for host, state in self._hosts.items() if state.is_ours)
+        self._courier.close({host: self._delay(host) for host in ours})
+
+    # What is done about it ----------------------------------------------------------------
+
+    def look(self) -> None:
+        """Renew claims, give them back, and ask for what is due; called every ``TICK``."""
+        now = self._clock()
+        if self._courier.look(self._patience) and not self._stopped:
+            self.stop()
+            self._on_lost(f"The gate was away for {self._patience:g} s: {self._courier.trouble}")
+        renewed = {}
+        for host, state in list(self._hosts.items()):
+            if not state.is_ours:
+                continue
+            if self._is_over(host, state, now):
+                self._give_back(host, state, now)
+            elif now - state.confirmed >= RENEW:
+                renewed[host] = LEASE + self._delay(host)
+        if renewed:
+            self._courier.put(lambda batch: batch.renew.update(renewed))
+        self._ask_due(now)
+
+    def _delay(self, host: str) -> float:
+        return max(0.0, self._delay_left(host))
+
+    def _yields(self, state: _Host) -> bool:
+        """Return whether nothing new is begun under the claim, for another wants the host."""
+        return state.parked or (state.wanted and self._clock() - state.since >= TURN)
+
+    def _is_over(self, host: str, state: _Host, now: float) -> bool:
+        """Return whether the claim is given back: its turn is over, or nobody here uses it."""
+        if state.on_wire:
+            return False
+        if self._yields(state):
+            return True
+        if state.waiting or any(queue.is_sending(host) for queue in self.queues):
+            return False
+        idle = now - max(state.since, state.used)
+        if state.used >= state.since and any(queue.has(host) for queue in self.queues):
+            return False
+        return idle >= (WANTED if state.wanted and state.used >= state.since else UNUSED)
+
+    def _give_back(self, host: str, state: _Host, now: float) -> None:
+        delay = self._delay(host)
+        if state.wanted:
+            state.barred = now + max(delay, AGAIN) * (1 + random.random() / 10)  # noqa: S311
+
+        def change(batch: Batch) -> None:
+            batch.renew.pop(host, None)
+            batch.release[host] = delay
+
+        self._courier.put(change)
+        state.since, state.confirmed = math.inf, -math.inf
+        state.wanted = state.parked = False
+        self._ask_if_needed(host, state)
+
+    def _ask_if_needed(self, host: str, state: _Host) -> None:
+        if state.queued or state.waiting:
+            self._ask(host, state)
+        elif state.barred > self._clock():
+            heapq.heappush(self._due, (state.barred, host))
+        else:
+            self._forget(host, state)
+
+    def _forget(self, host: str, state: _Host) -> None:
+        if state.is_idle and state.barred <= self._clock():
+            self._hosts.pop(host, None)
+
+    def _ask(self, host: str, state: _Host) -> None:
+        """Have *host* claimed, now or when it is not barred any more.
+
+        One that is ours is renewed or given back soon: then it is told, or asked for.
+        """
+        if state.is_ours or state.asked < math.inf or self._stopped:
+            return
+        state.asked = now = self._clock()
+        if state.barred > now:
+            heapq.heappush(self._due, (state.barred, host))
+        else:
+            self._courier.put(lambda batch: batch.claim.__setitem__(host, None))
+
+    def _ask_due(self, now: float) -> None:
+        due: dict[str, None] = {}
+        while self._due and self._due[0][0] <= now:
+            host = heapq.heappop(self._due)[1]
+            state = self._hosts.get(host)
+            if state is not None and state.asked < math.inf and not self._stopped:
+                due[host] = None
+            elif state is not None:
+                self._forget(host, state)
+        if due:
+            self._courier.put(lambda batch: batch.claim.update(due))
+
+    def _replied(self, reply: Reply) -> None:
+        changed = []
+        for host, wanted in reply.renewed.items():
+            state = self._hosts.get(host)
+            if state is None or not state.is_ours:
+                continue  # given back meanwhile
+            if wanted is None:
+                self.counts["lost"] += 1
+                state.since, state.confirmed = math.inf, -math.inf
+                self._ask_if_needed(host, state)
+                continue
+            state.confirmed, state.wanted = reply.sent, wanted
+            if state.queued or state.waiting:
+                changed.append(host)
+        for host, refusal in reply.claimed.items():
+            state = self._hosts.setdefault(host, _Host())
+            if refusal is None:
+                self._claimed(state, reply.sent)
+                changed.append(host)
+            elif self._is_parked(host, state, refusal):
+                changed.append(host)
+        self._tell(changed)
+
+    def _claimed(self, state: _Host, sent: float) -> None:
+        now = self._clock()
+        self.counts["claims"] += 1
+        self.waited += max(0.0, now - state.asked)
+        state.asked, state.wanted, state.parked = math.inf, False, False
+        state.since, state.confirmed = now, sent
+
+    def _is_parked(self, host: str, state: _Host, refusal: Refusal) -> bool:
+        """Ask again for *host*, which is another's; return whether its queues ask by themselves,
+        for it is parked.
+        """
+        self.counts["refused"] += 1
+        if refusal.parked:
+            self.on_parked(host, refusal.parked, refusal.why)
+        if refusal.parked and not state.waiting:
+            state.asked = math.inf
+            return True
+        wait = refusal.parked or min(refusal.left or AGAIN, AGAIN)
+        heapq.heappush(self._due, (self._clock() + wait, host))
+        return False
+
+    def _tell(self, hosts: list[str]) -> None:
+        """Wake who waits for *hosts*: each asks again, and may be too late."""
+        queued = []
+        for host in hosts:
+            state = self._hosts[host]
+            if state.queued:
+                state.queued = False
+                queued.append(host)
+            waiting, state.waiting = state.waiting, []
+            for turn in waiting:
+                turn.set_result(None)
+            self._forget(host, state)
+        if queued:
+            for queue in self.queues:
+                queue.gate_changed(queued)
