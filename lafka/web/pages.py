@@ -22,6 +22,7 @@ from lafka.index.search import COUNTED, MARKS, FoundPaper, Question, search
 from lafka.urls.memento import link
 from lafka.web import telling
 from lafka.web.answers import SANDBOX, for_pages
+from lafka.web.comparison import Comparer
 from lafka.web.replayweb import url_of
 from lafka.web.site import Site
 
@@ -85,6 +86,7 @@ class Pages:
 
     def __init__(self, site: Site) -> None:
         self._site = site
+        self._comparer = Comparer()
         self._made = Environment(
             loader=PackageLoader("lafka.web"), autoescape=True, undefined=StrictUndefined,
             trim_blocks=True, lstrip_blocks=True, auto_reload=False,
@@ -188,6 +190,17 @@ class Pages:
                         is_page=(record.type != "revisit"),
                     )  # fmt: skip
         raise NotHeld(f"{pid}: it has no such record")
+
+    def compare(self, request: Request, found: re.Match[str]) -> Response:
+        """How the texts of the versions with the digests ``old`` and ``new`` differ."""
+        pid = self._site.open_pid(unquote(found["pid"]))
+        held = telling.contents(self._site.suwaf(pid))
+        digests = [request.query_params.get(name, "") for name in ("old", "new")]
+        if not held.keys() >= {*digests}:
+            raise NotHeld(f"{pid}: it has no such version")
+        old, new = (held[digest] for digest in digests)
+        found_changes = self._comparer.compare(*(self._site.fut(pid, one[2]) for one in (old, new)))
+        return self.page("compare.html", pid=pid, old=old, new=new, found=found_changes)
 
     def replay(self, request: Request, found: re.Match[str]) -> Response:
         """A frame in which ReplayWeb.page replays ``url`` as the paper has it, and no way out."""
