@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from lafka.archec.files.fobis import Incidence
+from lafka.archec.records import Incidence
 from lafka.capture.verdicts import Verdict
 from lafka.runs.summing import (
     FailingHost,
