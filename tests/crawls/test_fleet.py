@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ from tests.crawls.running import ROOT, Crawl, check, crawl
 from tests.crawls.test_shards import HOSTS, report, written
 from tests.services.kafkas import Kafka, started
 from tests.sites.server import Server
+from tests.test_shell_lines import blocks
 
 LINES = 30  # of the list of test_shards, one of which stands there twice
 
@@ -119,6 +121,24 @@ def test_two_workers_share_a_list_and_one_is_killed_and_comes_back(
     for one in told:
         if one["outcome"] == "fut":
             assert Archive(tmp_path / one["worker"]).suwaf(one["pid"])
+
+
+@pytest.mark.skipif(not shutil.which("jq"), reason="apt install jq")
+def test_what_a_lost_disk_held_is_asked_for_again_by_the_lines_of_the_how_to(
+    tmp_path: Path, url: str, site: Server, programs: Path
+) -> None:
+    put(written(tmp_path / "list.tsv", site), url)
+    for _ in range(2):
+        site.forget()
+        with worker(tmp_path / "first", url) as going:
+            assert going.ended().code == 0
+        assert len({seen.target for seen in site.seen} - {"/robots.txt"}) == 28
+        check(tmp_path / "first")
+        (tmp_path / "first").rename(tmp_path / uuid.uuid4().hex)
+        for line in blocks("docs/how-to/when-a-machine-dies.md", "sh")[0].splitlines():
+            shell = starts.Shell(tmp_path, (programs,))
+            done = shell(line.replace("kafka://localhost/crawl", url))
+            assert done.returncode == 0, done.stderr
 
 
 def test_bad_input_is_told_in_a_sentence_and_nothing_is_written(
