@@ -36,7 +36,7 @@ CATCHES: dict[str, tuple[str, ...]] = {
     ),
     "capture/exchanges.py trim": ("lafka.capture.exchanges:Spool.trim 1",),
     "capture/exchanges.py read": (f"{TAPS}.read 1", f"{TAPS}.read 12"),
-    "capture/handler.py download_request": (
+    "capture/handler.py _download": (
         "lafka.capture.handler:ExactDownloadHandler._exchange 4",
     ),
     "capture/leftovers.py leftovers": ("lafka.pipelines:recover 1",),
@@ -75,6 +75,12 @@ BY_OTHERS = {
     "pipelines.py close_spider": "tests/archec/faults/test_fobi_crawls.py",
     "spiders/fobi.py from_crawler": "lets go of its lock, and raises",
     "politeness/failures.py without_frames": "copies an error, in memory",
+    "politeness/claims.py abort": "the gate's socket, no file",
+    "papers/crawling/fleetinput.py _turn": "Kafka's socket, no file",
+    "spiders/futli.py engine_stopped": "outcomes that Kafka did not take are told again",
+    "runs/metrics.py collect": "tests/runs/test_metrics.py",
+    "runs/metrics.py check_port": "before a crawl: a bad setting",
+    "runs/metrics.py from_crawler": "before a crawl: a bad setting",
     "capture/certificates.py verdict": "tests/capture/test_certificates.py",
     "capture/recording.py secure": "tests/capture/test_certificates.py",
     "capture/recording.py _ends_like_one": "tests/capture/test_handler.py",
