@@ -36,9 +36,7 @@ CATCHES: dict[str, tuple[str, ...]] = {
     ),
     "capture/exchanges.py trim": ("lafka.capture.exchanges:Spool.trim 1",),
     "capture/exchanges.py read": (f"{TAPS}.read 1", f"{TAPS}.read 12"),
-    "capture/handler.py _download": (
-        "lafka.capture.handler:ExactDownloadHandler._exchange 4",
-    ),
+    "capture/handler.py _download": ("lafka.capture.handler:ExactDownloadHandler._exchange 4",),
     "capture/leftovers.py leftovers": ("lafka.pipelines:recover 1",),
     "capture/leftovers.py locked_folder": ("lafka.capture.rawlog:locked_folder 1",),
     "capture/middlewares.py _record": ("lafka.capture.rawlog:RawLog.record 5",),
