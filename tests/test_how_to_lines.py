@@ -123,6 +123,7 @@ EXAMPLES_NOT_RUN = {
     r"lafka bench": "it measures for ten seconds; tests/cli/test_scrapys.py",
     r"lafka demo": "a site and archive of its own; tests/test_commands.py",
     r"lafka (fetch|parse) |lafka shell https:": "they ask the web; tests/cli/test_scrapys.py",
+    r"lafka fleet ": "Kafka; tests/crawls/test_fleet.py",
     r"lafka topics ": "Kafka; tests/jobs/test_kafka.py",
     r"lafka warc get .* 5120": "a byte of somebody's file; tests/test_warc_commands.py",
     r"lafka archec withdraw ": "a version that somebody has; tests/archec/test_withdrawing.py",
