@@ -11,7 +11,8 @@ import pytest
 
 import lafka
 from lafka.cli import completion
-from lafka.cli.completion import SHELLS, all_verbs, completed, manual
+from lafka.cli.completion import SHELLS, completed, script
+from lafka.cli.manual import all_verbs, all_words, manual
 from lafka.cli.running import verbs
 from lafka.cli.warc import VERBS
 from lafka.papers.archive.archives import Archive
@@ -20,13 +21,14 @@ from tests.starts import Shell
 from tests.stores import Store, pdf
 
 ROOT = Path(__file__).parents[2]
+WORDS = all_words()
 
 
 @pytest.fixture(scope="module")
 def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("completion")
     for shell in SHELLS:
-        (folder / shell).write_text(SHELLS[shell])
+        (folder / shell).write_text(script(shell, WORDS))
     return folder
 
 
@@ -78,7 +80,7 @@ COMPLETED = {
 
 
 def words(line: str, archive: Archive) -> list[str]:
-    return [word for word, _ in completed(line, lambda: archive)]
+    return [word for word, _ in completed(line, WORDS, lambda: archive)]
 
 
 @pytest.mark.parametrize("typed", COMPLETED)
