@@ -19,6 +19,7 @@ from lafka.errors import NotHeld
 from lafka.index import tables
 from lafka.index.rows import STATES
 from lafka.index.search import COUNTED, MARKS, FoundPaper, Question, search
+from lafka.storage.outputs import in_bytes
 from lafka.urls.memento import link
 from lafka.web import telling
 from lafka.web.answers import SANDBOX, for_pages
@@ -35,16 +36,6 @@ def visible(text: object) -> Markup:
     """*text* escaped, characters that are not seen or turn lines around as visible escapes."""
     shown = _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text))
     return escape(shown)
-
-
-def bytes_text(size: int | None) -> str:
-    """*size* for people: ``1.4 MB``."""
-    value, unit = float(size or 0), "B"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if value < 1000:
-            break
-        value, unit = value / 1000, larger
-    return f"{value:.0f}\xa0{unit}" if unit == "B" else f"{value:.1f}\xa0{unit}"
 
 
 def plain(text: object) -> str:
@@ -92,8 +83,9 @@ class Pages:
             trim_blocks=True, lstrip_blocks=True, auto_reload=False,
         )  # fmt: skip
         self._made.filters.update(
-            visible=visible, size=bytes_text, part=lambda text: quote(str(text), safe=""),
-            plain=plain, number=number, when=when, title=title_of,
+            visible=visible, part=lambda text: quote(str(text), safe=""),
+            size=lambda size: in_bytes(size or 0).replace(" ", "\xa0"), plain=plain, number=number,
+            when=when, title=title_of,
         )  # fmt: skip
         self._made.globals["site"] = site
 

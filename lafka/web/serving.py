@@ -24,7 +24,7 @@ from lafka.web import answers
 from lafka.web.api import Api
 from lafka.web.app import Handler, OriginRoutes, Web
 from lafka.web.cdx import Cdx
-from lafka.web.gateway_server import CONNECTIONS_MAX, LOOPBACK, config, listening_at
+from lafka.web.connections import CONNECTIONS_MAX, LOOPBACK, config, listening_at
 from lafka.web.held import BytesOrigin
 from lafka.web.mementos import Mementos
 from lafka.web.pages import Pages

@@ -12,8 +12,6 @@ from lafka.archec.files.fobis import (
     FobiAnswer,
     FobiForm,
     FobiLine,
-    Incidence,
-    event_of,
     is_trusted,
     lines_of_miss,
     links,
@@ -21,7 +19,7 @@ from lafka.archec.files.fobis import (
     visit_line,
     way_of,
 )
-from lafka.archec.records import Kind, Last, Obi
+from lafka.archec.records import Incidence, Kind, Last, Obi, event_of
 from lafka.archec.records.folding import CHURNING, DAY, RefreshRule, after_miss, why_lost
 from lafka.archec.store.folders import LINKS_MAX
 from lafka.errors import BadUrl

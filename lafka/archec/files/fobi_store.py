@@ -11,8 +11,6 @@ from typing import Any
 
 from lafka.archec.files.fobis import (
     FobiAnswer,
-    Incidence,
-    event_of,
     lines_of_miss,
     links,
     stored_line,
@@ -21,7 +19,7 @@ from lafka.archec.files.fobis import (
 )
 from lafka.archec.gather.gathering import AGE_MAX, OBIS_MAX, Gathering, Stored, held_values
 from lafka.archec.gather.tobis import Clocks
-from lafka.archec.records import Content, Kind, Last, Obi, Records
+from lafka.archec.records import Content, Incidence, Kind, Last, Obi, Records, event_of
 from lafka.archec.records.folding import RefreshRule
 from lafka.archec.store.evidence import Entity, Evidence, Witness, sealed
 from lafka.archec.store.folders import ObiStore

@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from lafka.archec.files.fobis import Incidence
+from lafka.archec.records import Incidence
 from lafka.capture.verdicts import Verdict
 from lafka.runs.summing import (
     FailingHost,
@@ -18,9 +18,9 @@ from lafka.runs.summing import (
     group_line,
     host_lines,
     host_of,
-    in_bytes,
     in_time,
 )
+from lafka.storage.outputs import in_bytes
 
 HELD = frozenset({Incidence.APPEARANCE, Incidence.CHANGE, Incidence.VISIT})
 """Outcomes after which the store has the file as it is now."""

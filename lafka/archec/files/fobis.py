@@ -12,13 +12,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from itertools import pairwise
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from lafka.archec import redif
-from lafka.archec.records import Kind, Last, Obi, Records, Refipo, State
+from lafka.archec.records import Incidence, Kind, Obi, Records, Refipo, State
 from lafka.archec.records.folding import RefreshRule, why_lost
 from lafka.archec.redif import uris
 from lafka.archec.redif.handles import Handle
@@ -28,15 +27,6 @@ from lafka.errors import BadUrl, KeeperError, LafkaError
 
 PDF = "pdf"
 _SOFT = ("html", "empty")
-
-
-class Incidence(StrEnum):
-    """The event by which a request for a fobi ended, where it did not end as a miss."""
-
-    APPEARANCE = "appearance"
-    CHANGE = "change"
-    VISIT = "visit"
-    DELETION = "deletion"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,13 +114,6 @@ def is_trusted(asked: SentValidators, url: str, etag: str) -> bool:
 
 def _strong(etag: str) -> str:
     return etag.removeprefix("W/")
-
-
-def event_of(last: Last | None, text_sha256: str) -> Incidence:
-    """Return what the sight of a text is to an obi with the version *last*."""
-    if last is None or last.noted is None or last.lost is not None:
-        return Incidence.APPEARANCE
-    return Incidence.VISIT if last.text_sha256 == text_sha256 else Incidence.CHANGE
 
 
 def stored_line(

@@ -43,6 +43,15 @@ class State(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
+class Incidence(StrEnum):
+    """An event of an obi in a gathering, other than a miss."""
+
+    APPEARANCE = "appearance"
+    CHANGE = "change"
+    VISIT = "visit"
+    DELETION = "deletion"
+
+
 @dataclass(slots=True, kw_only=True)
 class Obi:
     """The facts known of an obi.
@@ -94,6 +103,15 @@ class Last:
     md5: str | None
     text_sha256: str | None
     sha256: str | None
+
+
+def event_of(last: Last | None, text_sha256: str = "") -> Incidence:
+    """Return what the sight of a text is to an obi with the version *last*; without
+    *text_sha256* it is another text.
+    """
+    if last is None or last.noted is None or last.lost is not None:
+        return Incidence.APPEARANCE
+    return Incidence.VISIT if last.text_sha256 == text_sha256 else Incidence.CHANGE
 
 
 Pointer = tuple[str, bool]

@@ -16,7 +16,7 @@ from typing import Any
 
 from lafka.archec.records import Kind, Obi, Records, State
 from lafka.archec.records.sqlite import NAME
-from lafka.archec.serve.queries import incidences, the_id
+from lafka.archec.serve.queries import incidences, known_obi, the_id
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import Withdrawals
 from lafka.archec.store.lines import Line
@@ -66,8 +66,8 @@ class StoreHoldings:
 
     def history(self, name: str, *, full: bool = False) -> History | None:
         records = self._records()
-        obi = _known(records, name)
-        if obi is None:
+        obi = known_obi(records, name)
+        if obi is None or not obi.versions:
             return None
         lost = obi.lost if obi.state is State.LOST else None
         facts = {"found": obi.found, "noted": obi.noted, "lost": lost, "deletions": obi.past}
@@ -80,7 +80,7 @@ class StoreHoldings:
 
     def held(self, name: str, tist: int) -> Held:
         records = self._records()
-        obi = _known(records, name)
+        obi = known_obi(records, name)
         key = dict(obi.versions).get(tist) if obi else None
         if obi is None or key is None:
             raise NotHeld(f"{name}: nothing was noted at {tist}")
@@ -145,14 +145,6 @@ class StoreHoldings:
         known = self._records().gatherings()
         return {"gateway": "archec", "gatherings": len(known),
                 "last": known[-1].tist if known else None}  # fmt: skip
-
-
-def _known(records: Records, name: str) -> Obi | None:
-    """The obi that *name* means, if it has versions."""
-    # A redirect to the same URL with or without a slash has no place of its own (D14).
-    names = (name, name.removesuffix("/"), f"{name}/") if "://" in name else (name,)
-    found = (obi for each in names if (obi := records.history(each)) and obi.versions)
-    return next(found, None)
 
 
 def _versions(obi: Obi) -> Iterator[Version]:

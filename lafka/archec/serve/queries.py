@@ -30,17 +30,23 @@ def the_id(text: str) -> str:
         raise BadArgument(str(error)) from None
 
 
+def known_obi(records: Records, name: str) -> Obi | None:
+    """The obi that *name* means: one that has versions, else one that was only pointed at."""
+    # A redirect to the same URL with or without a slash has no place of its own (D14).
+    names = (name, name.removesuffix("/"), f"{name}/") if "://" in name else (name,)
+    known = [found for each in names if (found := records.history(each))]
+    return next((one for one in known if one.versions), known[0] if known else None)
+
+
 class Looking:
     """A look at the obi *obi*; ``NotHeld`` where the store never had it."""
 
     def __init__(self, store: ObiStore, records: Records, obi: str) -> None:
         self._store, self._records = store, records
-        # A redirect to the same URL with or without a slash has no place of its own (D14).
-        names = (obi, obi.removesuffix("/"), f"{obi}/") if Kind.of(obi) is Kind.FOBI else (obi,)
-        known = [found for name in names if (found := records.history(name))]
-        if not known:
+        found = known_obi(records, obi)
+        if found is None:
             raise NotHeld(f"{obi}: not in the store at {store.root}")
-        self._obi: Obi = next((one for one in known if one.versions), known[0])
+        self._obi = found
         self._id = self._obi.id
 
     def tist(self, at: int | None = None) -> int:
