@@ -11,8 +11,7 @@ from types import ModuleType
 import pytest
 
 import lafka.settings
-from lafka.cli.completion import Verb
-from lafka.cli.manual import all_verbs
+from lafka.cli.completion import Verb, all_verbs
 from lafka.cli.verbs import VERBS
 from lafka.items import FOBI_FIELDS
 from lafka.papers.crawling.arguments import ARGUMENTS

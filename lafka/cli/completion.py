@@ -1,225 +1,155 @@
-"""``lafka completion``: the completion for shells, and the man page, made from the commands.
-
-The words are printed into a shell's script, which hands them back at each Tab: to make them imports
-Scrapy and every command, which takes ten times as long as to choose among them.
-"""
+"""``lafka completion``: the completion for shells, and the man page, made from the commands."""
 
 from __future__ import annotations
 
-import json
-import shlex
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from argparse import SUPPRESS, Action, _SubParsersAction
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from scrapy.cmdline import ScrapyArgumentParser
 
 import lafka
 from lafka.cli.base import ArchiveCommand
-from lafka.errors import BadArgument, BadPid
-from lafka.runs.sources import KNOWN
-from lafka.storage.folders import names_below
+from lafka.cli.running import command, verbs
+from lafka.cli.verbs import VERBS
+from lafka.cli.words import SHELLS, Option, Verb, Words, script, write_completed
+from lafka.errors import BadArgument
+from lafka.filesets.crawling.arguments import ARGUMENTS as FILESET_ARGUMENTS
+from lafka.papers.crawling.arguments import ARGUMENTS as LIST_ARGUMENTS
+from lafka.papers.crawling.arguments import HELPS
+from lafka.papers.outcomes import Group, Outcome
+from lafka.spiders.fobi_arguments import ARGUMENTS as FOBI_ARGUMENTS
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from lafka.papers.archive.archives import Archive
+CHOICES: dict[str, Iterable[str]] = {"--group": Group, "--outcome": Outcome}
+"""The values of options that argparse does not hold to them."""
 
 
 class CompletionCommand(ArchiveCommand):
-    most_args = 1
+    most_args = 2
 
     def syntax(self) -> str:
         return "bash|zsh|fish|man"
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
-        if args and args[0] == "words":  # the scripts ask so
-            words, line = _asked(sys.stdin.read())
-            for word, text in completed(line, words, self.archive):
-                print(word, text, sep="\t")
-            return
-        from lafka.cli import manual  # noqa: PLC0415  it imports Scrapy and every command
-
-        if args and args[0] == "man":
-            sys.stdout.write(manual.manual(lafka.__version__))
+        if args and args[0] == "words":  # asked so by a script of another version
+            line = sys.stdin.read()
+            words, _, rest = line.partition("\n")
+            write_completed(rest if words.startswith("[") else line, all_words(), self.archive)
+        elif len(args) > 1:
+            raise BadArgument(f"unexpected argument {args[1]!r}")
+        elif args and args[0] == "man":
+            sys.stdout.write(manual(lafka.__version__))
         elif args and args[0] in SHELLS:
-            sys.stdout.write(script(args[0], manual.all_words()))
+            sys.stdout.write(script(args[0], all_words()))
         else:
             raise BadArgument(f"say for which shell: {', '.join(SHELLS)}; or man")
 
 
-class Option(NamedTuple):
-    """An option: its names, what stands for its value ("" where it has none), its help."""
-
-    names: tuple[str, ...]
-    value: str
-    help: str
-    choices: tuple[str, ...] = ()
-
-
-class Verb(NamedTuple):
-    """A command of ``lafka``, or one of a group: ``warc ls``."""
-
-    name: str
-    syntax: str
-    help: str
-    options: tuple[Option, ...]
-    examples: tuple[str, ...] = ()
-    below: tuple[Verb, ...] = ()
+def all_words() -> Words:
+    """All words of this version."""
+    of_futli = {name: HELPS[name] for name in LIST_ARGUMENTS}
+    others = {"fobi": FOBI_ARGUMENTS, "fileset": FILESET_ARGUMENTS}
+    spiders = {"futli": of_futli} | {name: dict.fromkeys(of, "") for name, of in others.items()}
+    return Words(lafka.__version__, tuple(all_verbs()), spiders)
 
 
-class Words(NamedTuple):
-    """All words of a version but pids: its commands, and the arguments of each spider."""
-
-    version: str
-    verbs: tuple[Verb, ...]
-    spiders: dict[str, dict[str, str]]
-    """Name and help of each argument."""
-
-    @classmethod
-    def parse(cls, line: str) -> Words:
-        """Return what *line*, which :func:`script` wrote, says."""
-        version, verbs, spiders = json.loads(line)
-        return cls(version, tuple(map(_verb, verbs)), spiders)
+def all_verbs() -> list[Verb]:
+    """Every command, in the order in which ``lafka -h`` lists them."""
+    return [_verb(name) for name in verbs()]
 
 
-def _verb(row: list[Any]) -> Verb:
-    name, syntax, text, options, examples, below = row
-    known = tuple(Option(*option) for option in options)
-    return Verb(name, syntax, text, known, examples, tuple(map(_verb, below)))
+def _verb(name: str) -> Verb:
+    made = command(name)
+    parser = ScrapyArgumentParser(conflict_handler="resolve", add_help=True)
+    made.add_options(parser)
+    actions = parser._actions
+    below = [verb for action in actions for verb in _below(name, action)]
+    return Verb(
+        name=name,
+        syntax=made.syntax(),
+        help=made.short_desc(),
+        options=tuple(_options(actions)),
+        examples=VERBS[name].examples if name in VERBS else (),
+        below=tuple(below),
+    )
 
 
-def script(shell: str, words: Words) -> str:
-    """Return what *shell* reads to complete ``lafka`` by *words*."""
-    line = json.dumps(words, separators=(",", ":")).replace("'", r"\u0027")
-    return SHELLS[shell].replace("WORDS", line.replace("\\", r"\\") if shell == "fish" else line)
+def _below(group: str, action: Action) -> Iterator[Verb]:
+    if not isinstance(action, _SubParsersAction):
+        return
+    told = {choice.dest: choice.help or "" for choice in action._choices_actions}
+    for name, parser in action.choices.items():
+        usage = " ".join(parser.format_usage().split()).partition(f" {name} ")[2]
+        yield Verb(
+            name=f"{group} {name}",
+            syntax=usage,
+            help=told.get(name, ""),
+            options=tuple(_options(parser._actions)),
+            examples=tuple(line.strip() for line in (parser.epilog or "").splitlines()[1:]),
+        )
 
 
-def _asked(text: str) -> tuple[Words, str]:
-    """Return the words, and the line that was typed, of what a script hands over."""
-    words, newline, line = text.removesuffix("\n").partition("\n")
-    if newline and words.startswith(f'["{lafka.__version__}",'):
-        return Words.parse(words), line
-    from lafka.cli.manual import all_words  # noqa: PLC0415  the script is of another version
-
-    return all_words(), line if words.startswith("[") else text.removesuffix("\n")
-
-
-def completed(line: str, words: Words, archive: Callable[[], Archive]) -> Iterator[tuple[str, str]]:
-    """Yield what may stand for the last word of *line*, and what each is for.
-
-    *line* is what was typed so far, with the program's name; a word that it ends in is begun.
-    Nothing comes where names of files may.
-    """
-    _, *typed, word = ["", *_parted(line)]
-    for name, text in _candidates(typed[1:], word, words, archive):
-        if name.startswith(word) and (name != word or name[-1] != "="):
-            yield name, text
+def _options(actions: list[Action]) -> Iterator[Option]:
+    for action in actions:
+        if action.option_strings and action.help != SUPPRESS:
+            value = "" if action.nargs == 0 else _value(action)
+            text = " ".join((action.help or "").replace("%(default)s", "").split())
+            names = tuple(action.option_strings)
+            choices = action.choices or CHOICES.get(names[0], ())
+            yield Option(names, value, text, tuple(map(str, choices)))
 
 
-def _parted(line: str) -> list[str]:
-    """Return the words of *line* as a shell parts them; a quotation may be open at its end."""
-    for end in ("", "'", '"'):
-        with suppress(ValueError):
-            *words, last = shlex.split(f"{line}\0{end}")
-            return [*words, last.removesuffix("\0")]
-    return [""]
+def _value(action: Action) -> str:
+    if isinstance(action.metavar, tuple):
+        return " ".join(action.metavar)
+    return action.metavar or action.dest.upper()
 
 
-def _candidates(
-    typed: list[str], word: str, words: Words, archive: Callable[[], Archive]
-) -> Iterable[tuple[str, str]]:
-    verbs = {verb.name: verb for verb in words.verbs}
-    if not typed or typed[0] not in verbs:
-        return [] if typed else [(verb.name, verb.help) for verb in words.verbs]
-    verb = verbs[typed[0]]
-    names = {one.name: one for one in verb.below}
-    one = names.get(" ".join(typed[:2]), verb)
-    options = {name: option for option in one.options for name in option.names}
-    if (before := options.get(typed[-1])) and before.value:
-        return _values(before, typed, words.spiders)
-    if word.startswith("-"):
-        return [(name, option.help) for name, option in options.items()]
-    if one.below:
-        return [(name.partition(" ")[2], below.help) for name, below in names.items()]
-    if "PID" in one.syntax:
-        return [(pid, "") for pid in islice(_pids(archive(), word), MOST_PIDS)]
-    arguments = {"completion": (*SHELLS, "man"), "crawl": words.spiders}
-    return [(name, "") for name in arguments.get(one.name, ()) if len(typed) == 1]
+def manual(version: str) -> str:
+    """The man page ``lafka(1)``, in the macros of man(7)."""
+    parts = [
+        f'.TH LAFKA 1 "" "Lafka {version}" "User Commands"',
+        ".SH NAME",
+        r"lafka \- archives the full texts of scholarly papers",
+        ".SH SYNOPSIS",
+        ".B lafka",
+        r".I COMMAND \fR[\fIoptions\fR] [\fIargs\fR]",
+        ".SH DESCRIPTION",
+        "A list of links becomes one WARC file a paper; a summary beside each says where its PDF",
+        "lies. It is Scrapy's command line with Lafka's settings, in any folder.",
+        ".SH COMMANDS",
+    ]
+    for verb in all_verbs():
+        parts += _manual_of(verb)
+    parts += [
+        ".SH EXIT STATUS",
+        "0 done; 1 something stored is damaged, or the disk stopped a crawl; 2 the command cannot",
+        "do what was asked; 3 and 4 a crawl was stopped by a signal.",
+        ".SH ENVIRONMENT",
+        r"\fBLAFKA_*\fR: any setting; \fBlafka settings\fR shows each and where it came from.",
+    ]
+    return "\n".join(parts) + "\n"
 
 
-def _values(
-    option: Option, typed: list[str], spiders: dict[str, dict[str, str]]
-) -> Iterable[tuple[str, str]]:
-    """Return the values of *option* that are known, with "=" behind a name."""
-    if "-a" in option.names and typed[0] == "crawl":
-        spider = next((word for word in typed if word in spiders), "futli")
-        return [(f"{name}=", text) for name, text in spiders[spider].items()]
-    if "-s" in option.names:
-        return [(f"{name}=", f"now {value!r}") for name, value in KNOWN.items()]
-    return [(value, "") for value in option.choices]
+def _manual_of(verb: Verb) -> Iterator[str]:
+    yield f".SS {_roff(verb.name)} {_roff(verb.syntax)}".rstrip()
+    yield _roff(f"{verb.help[:1].upper()}{verb.help[1:]}.")
+    for option in verb.options:
+        names = ", ".join(rf"\fB{_roff(name)}\fR" for name in option.names)
+        yield ".TP"
+        yield f"{names} {_roff(option.value)}".rstrip()
+        yield _roff(option.help) or r"\&"
+    if verb.examples:
+        yield from (".PP", ".EX", *map(_roff, verb.examples), ".EE")
+    for one in verb.below:
+        yield from _manual_of(one)
 
 
-def _pids(archive: Archive, word: str) -> Iterator[str]:
-    """Yield pids of *archive* that begin with *word*, of the first papers of their folder."""
-    *above, last = word.split(":")
-    root = archive.root / "warc"
-    folder = root.joinpath(*above)
-    narrow = bool(above) and ".." not in above and folder.is_dir()
-    start = f"{folder}/{last}" if narrow else ""
-    for path in islice(names_below(str(folder if narrow else root), lambda _: None), MOST_PAPERS):
-        if path.startswith(start) and path.endswith(".warc"):
-            with suppress(BadPid):
-                pid = archive.pid_at(Path(path)).text
-                if pid.startswith(word):
-                    yield pid
-
-
-_BASH = r"""# bash completion of lafka; made by: lafka completion bash
-_lafka() {
-  local line="${COMP_LINE:0:COMP_POINT}" one words='WORDS'
-  local word="${line##*[[:space:]]}"
-  local before="${word%"${word##*[$COMP_WORDBREAKS]}"}"  # bash replaces what stands behind it
-  COMPREPLY=()
-  while IFS=$'\t' read -r one _; do
-    [[ $word == *[\'\"]* ]] || printf -v one %q "$one"
-    COMPREPLY+=("${one#"$before"}")
-  done < <(printf '%s\n' "$words" "$line" | "$1" completion words 2> /dev/null)
-  [[ $COMPREPLY != *= ]] || compopt -o nospace 2> /dev/null
-}
-complete -o default -F _lafka lafka
-"""
-_ZSH = r"""#compdef lafka
-# zsh completion of lafka; made by: lafka completion zsh
-_lafka() {
-  local line="${(j: :)words[1,CURRENT-1]} $PREFIX" known='WORDS'
-  local asked="$(print -rl -- "$known" "$line" | $words[1] completion words 2> /dev/null)"
-  local -a found=("${(@f)asked}")
-  found=(${found:#})
-  (( $#found )) || { compset -P '*='; _files; return }
-  local -a names=("${(@)found%%$'\t'*}") told=("${(@)found/$'\t'/  }") behind=()
-  [[ $names[1] == *= ]] && behind=(-S '')
-  compadd "${behind[@]}" -l -d told -- $names
-}
-if [[ $funcstack[1] == _lafka ]]; then _lafka "$@"; else compdef _lafka lafka; fi
-"""
-_FISH = r"""# fish completion of lafka; made by: lafka completion fish
-function __lafka
-    set -l known 'WORDS'
-    set -l found (printf '%s\n' $known (commandline -cp) | lafka completion words 2> /dev/null)
-    if set -q found[1]
-        printf '%s\n' $found
-    else
-        __fish_complete_path (commandline -ct)
-    end
-end
-complete -c lafka -f -n 'not string match -q "*=*" -- (commandline -ct)' -a '(__lafka)'
-"""
-SHELLS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
-"""What each shell reads to complete ``lafka``, with WORDS for the words: it asks
-``lafka completion words``.
-"""
-MOST_PIDS = 50
-MOST_PAPERS = 50_000
-"""How many files are looked at for pids, so that nobody waits."""
+def _roff(text: str) -> str:
+    text = text.replace("\\", r"\e").replace("-", r"\-")
+    return re.sub(r"(?m)^(?=[.'])", r"\\&", text)

@@ -13,10 +13,11 @@ import pytest
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.utils.conf import get_sources
 
-from lafka.cli.completion import script
-from lafka.cli.manual import all_words
+from lafka import __version__
+from lafka.cli.completion import all_words
 from lafka.cli.plain import PRIORITIES, PlainCommand, PlainSettings
 from lafka.cli.verbs import VERBS
+from lafka.cli.words import script
 from lafka.runs import sources
 from tests.stores import PID, Store, pdf
 
@@ -90,10 +91,11 @@ def test_a_command_that_asks_nobody_needs_no_crawler(archive: Path, args: tuple[
 )
 def test_a_tab_imports_no_crawler(archive: Path, line: str, word: str) -> None:
     words = script("bash", all_words()).partition("'")[2].partition("'")[0]
-    out, code, modules = lafka(archive, "completion", "words", typed=f"{words}\n{line}\n")
+    out, code, modules = lafka(
+        archive, "completion", "words", __version__, typed=f"{words}\n{line}\n"
+    )
     assert (out.decode().startswith(word), code) == (True, 0)
     assert {name.partition(".")[0] for name in modules} & HEAVY == set()
-    assert "lafka.cli.manual" not in modules
 
 
 def test_a_script_of_another_version_completes_too(archive: Path) -> None:
