@@ -191,7 +191,7 @@ if [[ $funcstack[1] == _lafka ]]; then _lafka "$@"; else compdef _lafka lafka; f
 _FISH = r"""# fish completion of lafka; made by: lafka completion fish
 function __lafka
     set -l all 'WORDS'
-    set -l found (printf '%s\n' $all (commandline -cp) | lafka completion words VERSION 2> /dev/null)
+    set -l found (printf '%s\n' $all (commandline -cp) | lafka completion words VERSION 2>/dev/null)
     if set -q found[1]
         printf '%s\n' $found
     else
