@@ -75,7 +75,7 @@ logger = logging.getLogger(__name__)
 
 
 class _Verdict(NamedTuple):
-    """The outcome of a line that needs no request, with a sentence; its ``fut`` where one is held."""
+    """The outcome of a line that needs no request, with a sentence; its ``fut`` if one is held."""
 
     outcome: str
     error: str | None = None
