@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from lafka.cli.base import GroupCommand, GroupVerb, json_line
 from lafka.errors import BadArgument, printable
+from lafka.papers import Archive
 from lafka.papers.crawling import fleets
 from lafka.papers.crawling.arguments import FutliArguments, scheme_of
 from lafka.papers.crawling.fleets import Fleet
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _put(opts: Namespace) -> int:
-    if not 0 < opts.partitions <= 100_000 or not 0 < opts.copies < 100:
+    if not 0 < (opts.partitions or 1) <= 100_000 or not 0 < opts.copies < 100:
         raise BadArgument("--partitions and --copies are numbers above nothing")
     given = {"input": opts.list, "collection": opts.collection}
     arguments = FutliArguments.parse(opts.settings, given)
@@ -46,6 +47,15 @@ def _list(opts: Namespace) -> int:
     return 0
 
 
+def _again(opts: Namespace) -> int:
+    fleet = Fleet.load(opts.url, opts.settings)
+    kept = Archive(opts.held_in) if opts.held_in else None
+    scheme = scheme_of(opts.settings, opts.collection or None)
+    count = fleets.again(fleet, opts.worker, scheme, kept)
+    print(f"{count} lines of {opts.worker} are asked again", file=sys.stderr)
+    return 0
+
+
 def _shown(told: Mapping[str, Any]) -> Iterator[str]:
     yield f"{told['done']:,} of {told['lines']:,} lines have their outcome"
     for name in ("groups", "outcomes"):
@@ -63,9 +73,15 @@ def _shown(told: Mapping[str, Any]) -> Iterator[str]:
 def _add_put(parser: ArgumentParser) -> None:
     parser.add_argument("list", metavar="LIST", help="the list, or - for standard input")
     _add_url(parser)
-    parser.add_argument("--partitions", type=int, default=64, metavar="N", help="of new topics")
+    parser.add_argument("--partitions", type=int, metavar="N", help="of new topics, 64 if not set")
     parser.add_argument("--copies", type=int, default=3, metavar="N", help="of each partition")
     parser.add_argument("--refresh", action="store_true", help="ask again for what has ended")
+
+
+def _add_again(parser: ArgumentParser) -> None:
+    parser.add_argument("worker", metavar="WORKER", help="its name, as status has it")
+    _add_url(parser)
+    parser.add_argument("--held-in", metavar="ARCHIVE", help="but for futs that it holds")
 
 
 def _add_status(parser: ArgumentParser) -> None:
@@ -100,6 +116,15 @@ class FleetCommand(GroupCommand):
             (f"lafka fleet list {_FLEET}", f"lafka fleet list {_FLEET} > outcomes.jsonl"),
             _add_url,
             _list,
+        ),
+        "again": GroupVerb(
+            "ask again for what a worker told of, whose disk is lost",
+            (
+                f"lafka fleet again WORKER {_FLEET}",
+                f"lafka fleet again WORKER {_FLEET} --held-in merged",
+            ),
+            _add_again,
+            _again,
         ),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import threading
@@ -60,6 +61,10 @@ def status(url: str) -> dict[str, Any]:
     return values
 
 
+def listed(url: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in fleet("list", url).stdout.splitlines()]
+
+
 def worker(archive: Path, url: str, **settings: Any) -> Crawl:
     given = {"LAFKA_WORKER": archive.name, **settings}
     return Crawl(archive, "-a", f"input={url}", "-a", "until=done", **given)
@@ -112,7 +117,7 @@ def test_two_workers_share_a_list_and_one_is_killed_and_comes_back(
         with worker(archives[0], url) as again:
             runs = [again.ended(), second.ended()]
     assert [run.code for run in runs] == [0, 0], [run.log for run in runs]
-    told = [json.loads(line) for line in fleet("list", url).stdout.splitlines()]
+    told = listed(url)
     assert len(told) == LINES == len({(one["pid"], one["as_written"]) for one in told})
     for archive in archives:
         check(archive)
@@ -153,3 +158,37 @@ def test_bad_input_is_told_in_a_sentence_and_nothing_is_written(
     ]
     create(kafka.servers, topics, {}, replication=1)
     assert "has 2 partitions" in refused(f"{url}x")
+
+
+def test_what_a_lost_disk_had_is_asked_again_but_for_what_another_archive_holds(
+    tmp_path: Path, url: str, site: Server
+) -> None:
+    put(written(tmp_path / "list.tsv", site), url)
+    with worker(tmp_path / "lost", url) as going:
+        assert going.ended().code == 0
+    shutil.copytree(tmp_path / "lost", tmp_path / "kept")
+    for pid in (0, 1):
+        [suwaf] = (tmp_path / "kept" / "suwaf").rglob(f"{pid}.json")
+        suwaf.unlink()
+    shutil.rmtree(tmp_path / "lost")
+    site.forget()
+    done = fleet("again", "lost", url, "--held-in", str(tmp_path / "kept"))
+    assert done.returncode == 0, done.stderr
+    assert "4 lines of lost are asked again" in done.stderr  # two of them are bad
+    assert status(url)["done"] == LINES - 4
+    with worker(tmp_path / "new", url) as going:
+        run = going.ended()
+    assert run.code == 0, run.log
+    assert {seen.target for seen in site.seen} == {"/robots.txt", "/0.pdf", "/1.pdf"}
+    assert len(list((tmp_path / "new" / "suwaf").rglob("*.json"))) == 2
+    assert status(url)["done"] == LINES
+    told = fleet("again", "nobody", url)
+    assert told.returncode == 2
+    assert "no outcome is of a worker 'nobody'" in told.stderr
+    assert fleet("again", "lost", url).returncode == 0
+    with worker(tmp_path / "newer", url) as going:
+        assert going.ended().code == 0
+    one_each = Counter((one["pid"], one["as_written"]) for one in listed(url))
+    assert set(one_each.values()) == {1}
+    assert {one["worker"] for one in listed(url)} == {"new", "newer"}
+    check(tmp_path / "newer")

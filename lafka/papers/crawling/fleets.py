@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import re
 import socket
+import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from hashlib import sha256
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from lafka.errors import BadArgument, BadList
+from lafka.errors import BadArgument, BadList, KeeperError
 from lafka.jobs.kafka import BrokerTrouble
 from lafka.jobs.kafka.consuming import TopicReader
 from lafka.jobs.kafka.places import Place, properties
@@ -21,16 +26,20 @@ from lafka.jobs.kafka.topics import Topic, create, owners, shapes
 from lafka.papers.lists.fleets import OutcomeTimes, key_of, line_of, number_of, value_of
 from lafka.papers.lists.shards import shard_of_line
 from lafka.papers.outcomes import Outcome
+from lafka.warc.format import dates
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-    from lafka.papers.lists.futlis import Line
+    from lafka.papers.archive.archives import Archive
+    from lafka.papers.lists.futlis import Futli, Line
     from lafka.pids import Scheme
 
 _CONFIG = {"cleanup.policy": "compact", "retention.ms": "-1", "max.message.bytes": "31457280"}
 _WORKER = re.compile(r"[A-Za-z0-9._-]{1,200}")
 HOSTS_SHOWN = 10
+PARTITIONS = 64
+_SILENCE = 20.0  # seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,13 +86,21 @@ class Fleet:
         return cls(servers=place.servers, name=place.topic, partitions=lines, properties=how)
 
     @classmethod
-    def create(cls, url: str, settings: BaseSettings, partitions: int, copies: int) -> Self:
-        """The fleet at *url*; topics that are missing are made. As :meth:`load`."""
+    def create(cls, url: str, settings: BaseSettings, partitions: int | None, copies: int) -> Self:
+        """The fleet at *url*; topics that are missing are made. As :meth:`load`.
+
+        *partitions*: how many each has; None: as many as are there, else 64.
+        """
         place, how = _place(url), properties(settings["LAFKA_KAFKA"])
         config = {**_CONFIG, **({"min.insync.replicas": "2"} if copies > 2 else {})}
         names = [f"{place.topic}.{kind}" for kind in ("lines", "outcomes")]
         there = shapes(place.servers, names, how)
-        count = next((topic.partitions for topic in there.values()), partitions)
+        count = next((topic.partitions for topic in there.values()), partitions or PARTITIONS)
+        if partitions not in (None, count):
+            raise BadArgument(
+                f"{place.topic} has {count} partitions, which stay as they are:"
+                f" put without --partitions {partitions}"
+            )
         wanted = [Topic(name=name, partitions=count, config=config) for name in names]
         create(place.servers, wanted, how, replication=copies)
         return cls.load(url, settings)
@@ -161,9 +178,58 @@ def outcomes(fleet: Fleet) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
                     yield partition, message.key(), json.loads(message.value())
 
 
-def _messages(reader: TopicReader, topic: str, partition: int, end: int) -> Iterator[Any]:
+def _messages(
+    reader: TopicReader, topic: str, partition: int, end: int | None = None
+) -> Iterator[Any]:
+    heard_at = time.monotonic()
     for found in reader.read(topic, partition, end):
         yield from found
+        if found:
+            heard_at = time.monotonic()
+        elif time.monotonic() - heard_at > _SILENCE:
+            raise BrokerTrouble(f"{topic}: no broker has answered for {_SILENCE:.0f} seconds")
+
+
+def again(fleet: Fleet, worker: str, scheme: Scheme, kept: Archive | None = None) -> int:
+    """Have the lines that *worker* told the end of asked again; how many.
+
+    A fut that the archive *kept* holds stays told. A line is put again with a ``since`` one second
+    after its outcome: one message both ends that outcome and asks anew, so a kill loses nothing,
+    and an outcome that comes meanwhile is not taken back. ``BadArgument``, ``BrokerTrouble``.
+    """
+    count, is_known = 0, False
+    with TopicReader(fleet.servers, fleet.properties) as reader, _Sender(fleet) as sender:
+        for partition, group in groupby(outcomes(fleet), key=itemgetter(0)):
+            ended = {key: said["time"] for _, key, said in group if said.get("worker") == worker}
+            is_known = is_known or bool(ended)
+            for line in _last_lines(fleet, scheme, reader, partition, ended):
+                if kept and line.futli and _holds(kept, line.futli):
+                    continue
+                after = datetime.fromisoformat(ended[key_of(line)]) + timedelta(seconds=1)
+                since = dates.to_seconds(max(after, line.since or after))
+                sender.send(fleet.lines, partition, key_of(line), value_of(line, scheme, since))
+                count += 1
+    if not is_known:
+        raise BadArgument(f"no outcome is of a worker {worker!r}: lafka fleet status names them")
+    return count
+
+
+def _last_lines(
+    fleet: Fleet, scheme: Scheme, reader: TopicReader, partition: int, keys: Collection[bytes]
+) -> Iterator[Line]:
+    """Yield the lines of *keys*, each as it was put last."""
+    found = _messages(reader, fleet.lines, partition) if keys else ()
+    for key, message in {m.key(): m for m in found if m.key() in keys}.items():
+        number = number_of(partition, message.offset())
+        with suppress(BadList):
+            yield line_of(key, message.value(), number, fleet.partitions, scheme)
+
+
+def _holds(archive: Archive, futli: Futli) -> bool:
+    try:
+        return archive.held(futli) is not None
+    except KeeperError:
+        return False
 
 
 def status(fleet: Fleet, scheme: Scheme) -> dict[str, Any]:
@@ -207,14 +273,14 @@ def _count(
     words, workers, left = counts
     times = OutcomeTimes()
     ended: dict[int, tuple[str, str]] = {}
-    for message in _messages(reader, fleet.outcomes, number, reader.end(fleet.outcomes, number)):
+    for message in _messages(reader, fleet.outcomes, number):
         times.add(message.key() or b"", message.value())
         ended.pop(hash(message.key()), None)
         if message.value() is not None:
             said = json.loads(message.value())
             ended[hash(message.key())] = said["outcome"], said.get("worker", "")
     opened: dict[int, str | None] = {}
-    for message in _messages(reader, fleet.lines, number, reader.end(fleet.lines, number)):
+    for message in _messages(reader, fleet.lines, number):
         key, value = message.key() or b"", message.value()
         try:
             line = line_of(
