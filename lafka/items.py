@@ -83,7 +83,7 @@ class StoreItem:
 
     @property
     def stored(self) -> tuple[Callable[[], Any], Future[Any]]:
-        """What is to be done, and who waits for it."""
+        """The work to be done, and the future that waits for it."""
         return self._work, self._done
 
 

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 from argparse import SUPPRESS, Action, _SubParsersAction
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
-from itertools import islice
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from scrapy.cmdline import ScrapyArgumentParser
@@ -19,59 +14,48 @@ import lafka
 from lafka.cli.base import ArchiveCommand
 from lafka.cli.running import command, verbs
 from lafka.cli.verbs import VERBS
-from lafka.errors import BadArgument, BadPid
+from lafka.cli.words import SHELLS, Option, Verb, Words, script, write_completed
+from lafka.errors import BadArgument
 from lafka.filesets.crawling.arguments import ARGUMENTS as FILESET_ARGUMENTS
 from lafka.papers.crawling.arguments import ARGUMENTS as LIST_ARGUMENTS
 from lafka.papers.crawling.arguments import HELPS
 from lafka.papers.outcomes import Group, Outcome
-from lafka.runs.sources import KNOWN
 from lafka.spiders.fobi_arguments import ARGUMENTS as FOBI_ARGUMENTS
-from lafka.storage.folders import names_below
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from lafka.papers.archive.archives import Archive
+CHOICES: dict[str, Iterable[str]] = {"--group": Group, "--outcome": Outcome}
+"""The values of options that argparse does not hold to them."""
 
 
 class CompletionCommand(ArchiveCommand):
-    most_args = 1
+    most_args = 2
 
     def syntax(self) -> str:
         return "bash|zsh|fish|man"
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
-        if args and args[0] == "man":
+        if args and args[0] == "words":  # asked so by a script of another version
+            line = sys.stdin.read()
+            words, _, rest = line.partition("\n")
+            write_completed(rest if words.startswith("[") else line, all_words(), self.archive)
+        elif len(args) > 1:
+            raise BadArgument(f"unexpected argument {args[1]!r}")
+        elif args and args[0] == "man":
             sys.stdout.write(manual(lafka.__version__))
-        elif args and args[0] == "words":  # the scripts ask so
-            for word, text in completed(sys.stdin.read().removesuffix("\n"), self.archive):
-                print(word, text, sep="\t")
         elif args and args[0] in SHELLS:
-            sys.stdout.write(SHELLS[args[0]])
+            sys.stdout.write(script(args[0], all_words()))
         else:
             raise BadArgument(f"say for which shell: {', '.join(SHELLS)}; or man")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
-    """An option: its names, what stands for its value ("" where it has none), its help."""
-
-    names: tuple[str, ...]
-    value: str
-    help: str
-    choices: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verb:
-    """A command of ``lafka``, or one of a group: ``warc ls``."""
-
-    name: str
-    syntax: str
-    help: str
-    options: tuple[Option, ...]
-    examples: tuple[str, ...]
-    below: tuple[Verb, ...] = ()
+def all_words() -> Words:
+    """All words of this version."""
+    of_futli = {name: HELPS[name] for name in LIST_ARGUMENTS}
+    others = {"fobi": FOBI_ARGUMENTS, "fileset": FILESET_ARGUMENTS}
+    spiders = {"futli": of_futli} | {name: dict.fromkeys(of, "") for name, of in others.items()}
+    return Words(lafka.__version__, tuple(all_verbs()), spiders)
 
 
 def all_verbs() -> list[Verb]:
@@ -115,130 +99,15 @@ def _options(actions: list[Action]) -> Iterator[Option]:
         if action.option_strings and action.help != SUPPRESS:
             value = "" if action.nargs == 0 else _value(action)
             text = " ".join((action.help or "").replace("%(default)s", "").split())
-            names, choices = tuple(action.option_strings), tuple(map(str, action.choices or ()))
-            yield Option(names=names, value=value, help=text, choices=choices)
+            names = tuple(action.option_strings)
+            choices = action.choices or CHOICES.get(names[0], ())
+            yield Option(names, value, text, tuple(map(str, choices)))
 
 
 def _value(action: Action) -> str:
     if isinstance(action.metavar, tuple):
         return " ".join(action.metavar)
     return action.metavar or action.dest.upper()
-
-
-def completed(line: str, archive: Callable[[], Archive]) -> Iterator[tuple[str, str]]:
-    """Yield what may stand for the last word of *line*, and what each is for.
-
-    *line* is what was typed so far, with the program's name; a word that it ends in is begun.
-    Nothing comes where names of files may.
-    """
-    _, *said, word = ["", *_words(line)]
-    for name, text in _candidates(said[1:], word, archive):
-        if name.startswith(word) and (name != word or name[-1] != "="):
-            yield name, text
-
-
-def _words(line: str) -> list[str]:
-    """Return the words of *line* as a shell parts them; a quotation may be open at its end."""
-    for end in ("", "'", '"'):
-        with suppress(ValueError):
-            *words, last = shlex.split(f"{line}\0{end}")
-            return [*words, last.removesuffix("\0")]
-    return [""]
-
-
-def _candidates(
-    said: list[str], word: str, archive: Callable[[], Archive]
-) -> Iterable[tuple[str, str]]:
-    if not said or said[0] not in verbs():
-        return [] if said else verbs().items()
-    verb = _verb(said[0])
-    names = {one.name: one for one in verb.below}
-    one = names.get(" ".join(said[:2]), verb)
-    options = {name: option for option in one.options for name in option.names}
-    if (before := options.get(said[-1])) and before.value:
-        return _values(before, said)
-    if word.startswith("-"):
-        return [(name, option.help) for name, option in options.items()]
-    if one.below:
-        return [(name.partition(" ")[2], below.help) for name, below in names.items()]
-    if "PID" in one.syntax:
-        return [(pid, "") for pid in islice(_pids(archive(), word), MOST_PIDS)]
-    return [(name, "") for name in ARGUMENTS.get(one.name, ()) if len(said) == 1]
-
-
-def _values(option: Option, said: list[str]) -> Iterable[tuple[str, str]]:
-    """Yield the values of *option* that are known, with "=" behind a name."""
-    if "-a" in option.names and said[0] == "crawl":
-        spider = next((word for word in said if word in SPIDERS), "futli")
-        return [(f"{name}=", HELPS[name] if spider == "futli" else "") for name in SPIDERS[spider]]
-    if "-s" in option.names:
-        return [(f"{name}=", f"now {value!r}") for name, value in KNOWN.items()]
-    return [(value, "") for value in (*option.choices, *VALUES.get(option.names[0], ()))]
-
-
-def _pids(archive: Archive, word: str) -> Iterator[str]:
-    """Yield pids of *archive* that begin with *word*, of the first papers of their folder."""
-    *above, last = word.split(":")
-    root = archive.root / "warc"
-    folder = root.joinpath(*above)
-    narrow = bool(above) and ".." not in above and folder.is_dir()
-    start = f"{folder}/{last}" if narrow else ""
-    for path in islice(names_below(str(folder if narrow else root), lambda _: None), MOST_PAPERS):
-        if path.startswith(start) and path.endswith(".warc"):
-            with suppress(BadPid):
-                pid = archive.pid_at(Path(path)).text
-                if pid.startswith(word):
-                    yield pid
-
-
-_BASH = r"""# bash completion of lafka; made by: lafka completion bash
-_lafka() {
-  local line="${COMP_LINE:0:COMP_POINT}" one
-  local word="${line##*[[:space:]]}"
-  local before="${word%"${word##*[$COMP_WORDBREAKS]}"}"  # bash replaces what stands behind it
-  COMPREPLY=()
-  while IFS=$'\t' read -r one _; do
-    [[ $word == *[\'\"]* ]] || printf -v one %q "$one"
-    COMPREPLY+=("${one#"$before"}")
-  done < <("$1" completion words <<< "$line" 2> /dev/null)
-  [[ $COMPREPLY != *= ]] || compopt -o nospace 2> /dev/null
-}
-complete -o default -F _lafka lafka
-"""
-_ZSH = r"""#compdef lafka
-# zsh completion of lafka; made by: lafka completion zsh
-_lafka() {
-  local line="${(j: :)words[1,CURRENT-1]} $PREFIX"
-  local -a found=("${(@f)$($words[1] completion words <<< "$line" 2> /dev/null)}")
-  found=(${found:#})
-  (( $#found )) || { compset -P '*='; _files; return }
-  local -a names=("${(@)found%%$'\t'*}") told=("${(@)found/$'\t'/  }") behind=()
-  [[ $names[1] == *= ]] && behind=(-S '')
-  compadd "${behind[@]}" -l -d told -- $names
-}
-if [[ $funcstack[1] == _lafka ]]; then _lafka "$@"; else compdef _lafka lafka; fi
-"""
-_FISH = r"""# fish completion of lafka; made by: lafka completion fish
-function __lafka
-    set -l found (commandline -cp | lafka completion words 2> /dev/null)
-    if set -q found[1]
-        printf '%s\n' $found
-    else
-        __fish_complete_path (commandline -ct)
-    end
-end
-complete -c lafka -f -n 'not string match -q "*=*" -- (commandline -ct)' -a '(__lafka)'
-"""
-SHELLS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
-"""What each shell reads to complete ``lafka``: it asks ``lafka completion words``."""
-VALUES: dict[str, Iterable[str]] = {"--group": Group, "--outcome": Outcome}
-SPIDERS = {"futli": LIST_ARGUMENTS, "fobi": FOBI_ARGUMENTS, "fileset": FILESET_ARGUMENTS}
-"""The arguments of each spider."""
-ARGUMENTS = {"completion": (*SHELLS, "man"), "crawl": SPIDERS}
-"""What a command's first argument may be."""
-MOST_PIDS = 50
-MOST_PAPERS = 50_000
-"""How many files are looked at for pids, so that nobody waits."""
 
 
 def manual(version: str) -> str:

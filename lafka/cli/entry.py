@@ -13,6 +13,7 @@ from lafka.cli import plain
 from lafka.cli.base import attempt
 from lafka.cli.plain import LeftToScrapy, PlainCommand
 from lafka.cli.verbs import VERBS, made
+from lafka.cli.words import WordsCommand
 from lafka.runs.sources import meant
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     verb, *args = [*(sys.argv[1:] if argv is None else argv)] or ["--help"]
     if verb in ("--version", "-V"):
         return attempt(verb, lambda: print(versions()))
+    if [verb, *args] == ["completion", "words", lafka.__version__]:
+        return plain.run(WordsCommand(), [])
     if verb in VERBS and isinstance(one := made(verb), PlainCommand):
         try:
             return plain.run(one, args)

@@ -158,7 +158,7 @@ class OutcomesCommand(ArchiveCommand):
         sheets.add_options(parser)
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
-        groups, words = _those(opts.group, Group), _those(opts.outcome, Outcome)
+        groups, words = _selected(opts.group, Group), _selected(opts.outcome, Outcome)
         found = (
             line
             for line in self.archive().outcomes(problem=self.wrong)
@@ -172,11 +172,11 @@ class OutcomesCommand(ArchiveCommand):
         self.exitcode = 1
 
 
-def _those(asked: str | None, known: Any) -> tuple[str, ...]:
-    """All that are *known*, or the one that is *asked* for; ``BadArgument``."""
-    if asked is not None and asked not in list(known):
-        raise BadArgument(f"{asked!r} is none of {', '.join(known)}{meant(asked, known)}")
-    return tuple(word for word in known if asked in (None, word))
+def _selected(name: str | None, known: Any) -> tuple[str, ...]:
+    """Return *name* alone, or all *known* names for None; ``BadArgument`` for an unknown one."""
+    if name is not None and name not in list(known):
+        raise BadArgument(f"{name!r} is none of {', '.join(known)}{meant(name, known)}")
+    return tuple(word for word in known if name in (None, word))
 
 
 def _outcome_row(line: Ended) -> dict[str, Any]:

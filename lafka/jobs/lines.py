@@ -1,4 +1,4 @@
-"""Lines of a file or a pipe, in batches that a slow pipe does not hold back, made ahead of use."""
+"""Read the lines of a file or a pipe in batches, ahead of their use."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ AnyLine = TypeVar("AnyLine", bound=ListLine)
 
 
 class Form(Protocol[AnyLine]):
-    """How lines are kept: ``unpack(line.number, pack(line)) == line``."""
+    """The stored form of lines: ``unpack(line.number, pack(line)) == line``."""
 
     def pack(self, line: AnyLine) -> bytes: ...
 

@@ -41,7 +41,7 @@ TICK = 0.25
 
 
 class Queue(Protocol):
-    """What waits here for its host to be ours."""
+    """The requests that wait for their host's turn to come to this crawl."""
 
     def has(self, host: str) -> bool:
         """Return whether requests to *host* wait."""

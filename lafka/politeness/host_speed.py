@@ -21,7 +21,7 @@ PATIENCE = 2.0
 FLOW = 2048.0
 """Bytes a second that count as sending; who gives less costs nothing but the place it holds."""
 BESIDE = 3
-"""How many times as many requests as there are places may wait for hosts beside them."""
+"""The most requests that may wait for hosts beside the places, as a multiple of the places."""
 REMEMBERED = 10_000
 """Hosts of a kind whose speed is kept; one that is forgotten is new again."""
 

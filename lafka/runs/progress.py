@@ -38,7 +38,7 @@ URL = re.compile(r"https?://[^\s();,]+", re.IGNORECASE)
 
 
 class Aim(NamedTuple):
-    """What a spider is after: lines that ended in ``outcomes`` are ``name``, of so many ``unit``.
+    """The aim of a spider: lines that ended in ``outcomes`` are ``name``, of so many ``unit``.
 
     A spider that is after something else than futs says so by its ``aim``.
     """

@@ -259,7 +259,7 @@ _HELD_LINE = re.compile(
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """What the lines of the outcome feed add up to, in constant memory.
+    """The sums over the lines of the outcome feed, in constant memory.
 
     ``size``: bytes of new futs; ``labelled``: PDFs, new or held, that are thought not to be futs;
     ``chain``: that of the last line, None where lines have none. ``heard`` is called with

@@ -75,7 +75,7 @@ logger = logging.getLogger(__name__)
 
 
 class _Verdict(NamedTuple):
-    """How a line ended that is not asked, with a sentence; its ``fut`` where that is held."""
+    """The outcome of a line that needs no request, with a sentence; its ``fut`` if one is held."""
 
     outcome: str
     error: str | None = None

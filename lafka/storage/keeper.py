@@ -352,7 +352,7 @@ class Keeper:
             self._advance(going, errors.get(going.step.key))
 
     def _roll_back(self) -> None:
-        """Where the disk refused one of them something, it is the end of all that are under way."""
+        """End all commits that are under way, where the disk failed one of them."""
         while self._trouble is not None:
             trouble, self._trouble = self._trouble, None
             batch, self._batch = self._batch, []

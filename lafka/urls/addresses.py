@@ -181,7 +181,7 @@ Held = HeldFile | Elsewhere | Withdrawn
 
 
 class Holdings(Protocol):
-    """What is served. One thread asks. Each method may raise what says that the disk refuses."""
+    """The papers or obis that are served, to one thread; methods raise where the disk fails."""
 
     def the_id(self, text: str) -> str:
         """The id that *text* means; ``BadArgument`` where it can be none."""

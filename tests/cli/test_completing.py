@@ -10,23 +10,25 @@ from pathlib import Path
 import pytest
 
 import lafka
-from lafka.cli import completion
-from lafka.cli.completion import SHELLS, all_verbs, completed, manual
+from lafka.cli import words as cli_words
+from lafka.cli.completion import all_verbs, all_words, manual
 from lafka.cli.running import verbs
 from lafka.cli.warc import VERBS
+from lafka.cli.words import SHELLS, completed, script
 from lafka.papers.archive.archives import Archive
 from lafka.papers.crawling.arguments import ARGUMENTS
 from tests.starts import Shell
 from tests.stores import Store, pdf
 
 ROOT = Path(__file__).parents[2]
+WORDS = all_words()
 
 
 @pytest.fixture(scope="module")
 def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("completion")
     for shell in SHELLS:
-        (folder / shell).write_text(SHELLS[shell])
+        (folder / shell).write_text(script(shell, WORDS))
     return folder
 
 
@@ -78,7 +80,7 @@ COMPLETED = {
 
 
 def words(line: str, archive: Archive) -> list[str]:
-    return [word for word, _ in completed(line, lambda: archive)]
+    return [word for word, _ in completed(line, WORDS, lambda: archive)]
 
 
 @pytest.mark.parametrize("typed", COMPLETED)
@@ -106,9 +108,9 @@ def test_names_of_files_are_left_to_the_shell(typed: str, archive: Archive) -> N
 
 
 def test_many_pids_are_cut(archive: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(completion, "MOST_PIDS", 2)
+    monkeypatch.setattr(cli_words, "MOST_PIDS", 2)
     assert words("lafka fut ", archive) == PIDS[:1] + PIDS[2:3]
-    monkeypatch.setattr(completion, "MOST_PAPERS", 1)
+    monkeypatch.setattr(cli_words, "MOST_PAPERS", 1)
     assert words("lafka fut ", archive) == PIDS[:1]
 
 

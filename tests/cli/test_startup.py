@@ -13,8 +13,11 @@ import pytest
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.utils.conf import get_sources
 
+from lafka import __version__
+from lafka.cli.completion import all_words
 from lafka.cli.plain import PRIORITIES, PlainCommand, PlainSettings
 from lafka.cli.verbs import VERBS
+from lafka.cli.words import script
 from lafka.runs import sources
 from tests.stores import PID, Store, pdf
 
@@ -47,12 +50,13 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return store.archive.root
 
 
-def lafka(archive: Path, *args: str) -> tuple[bytes, int, set[str]]:
+def lafka(archive: Path, *args: str, typed: str = "") -> tuple[bytes, int, set[str]]:
     """What a command writes, its exit code, and the modules that it imported."""
     done = subprocess.run(
         [sys.executable, "-c", ASKED, *args],
         cwd=archive,
         env=os.environ | {"PYTHONPATH": str(ROOT), "LAFKA_ARCHIVE": str(archive)},
+        input=typed.encode(),
         capture_output=True,
         check=True,
     )
@@ -72,6 +76,32 @@ def test_a_command_that_asks_nobody_needs_no_crawler(archive: Path, args: tuple[
     _, code, modules = lafka(archive, *args)
     assert code == 0
     assert {name.partition(".")[0] for name in modules} & HEAVY == set()
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("lafka fut ", f"{PID}\t"),
+        ("lafka verify --qu", "--quick\t"),
+        ("lafka crawl futli -a in", "input=\t"),
+        ("lafka crawl futli -s LAFKA_ARCH", "LAFKA_ARCHIVE=\t"),
+        ("lafka outcomes --group 'not", "not there\t"),
+        ("lafka fil", "fileset\t"),
+    ],
+)
+def test_a_tab_imports_no_crawler(archive: Path, line: str, word: str) -> None:
+    words = script("bash", all_words()).partition("'")[2].partition("'")[0]
+    out, code, modules = lafka(
+        archive, "completion", "words", __version__, typed=f"{words}\n{line}\n"
+    )
+    assert (out.decode().startswith(word), code) == (True, 0)
+    assert {name.partition(".")[0] for name in modules} & HEAVY == set()
+
+
+def test_a_script_of_another_version_completes_too(archive: Path) -> None:
+    for words in ("", '["0.0",[],{}]\n'):
+        out, code, _ = lafka(archive, "completion", "words", typed=f"{words}lafka fil\n")
+        assert (out.partition(b"\t")[0], code) == (b"fileset", 0)
 
 
 def test_a_fut_needs_little_of_the_house(archive: Path) -> None:

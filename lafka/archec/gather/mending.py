@@ -115,7 +115,7 @@ def _copied(copy: Path, tist: int, due: set[str]) -> bytes:
 
 
 def _told(path: Path) -> bytes:
-    """What is left of a journal: its bytes, or those that were kept aside."""
+    """The bytes of a journal, or of the copy that was set aside; empty where neither is there."""
     place = path if path.exists() else kept_aside(path)
     return place.read_bytes() if place.exists() else b""
 

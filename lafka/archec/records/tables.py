@@ -19,7 +19,7 @@ COLUMNS = (
 POINTED = "key, kind, id, host, state, due"
 """What a fobi has that nobody asked for yet: more than half of the rows, and few of the columns."""
 APPEARED = "key, kind, id, found, noted, type, archive, series, bytes, state"
-"""What a tobi has that nothing happened to but that it appeared."""
+"""The columns of a tobi that has appeared and not changed since."""
 _MD5_TEXT = "lower(hex(substr(md5, 1, 16))) || CAST(substr(md5, 17) AS TEXT)"
 PASSED = "CREATE TABLE IF NOT EXISTS passed (key BLOB PRIMARY KEY, told BLOB) WITHOUT ROWID"
 SCHEMA = f"""

@@ -196,4 +196,4 @@ Asking = Generator[Ask, Answer, FilesetPlatformItem]
 Want = Fetch | FetchBundle | Keep | SetAside
 Got = Fetched | Kept | None
 Archiving = Generator[Want, Got, ArchiveStrategyResult]
-"""What ``process`` of a strategy makes."""
+"""The generator that ``process`` of a strategy returns."""

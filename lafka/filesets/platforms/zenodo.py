@@ -218,7 +218,11 @@ def _is_metadata_only(record: Value) -> bool:
 def _rows(
     record: Value, api: str, item: FilesetPlatformItem
 ) -> Generator[Ask, Answer, list[tuple[str, Value]]]:
-    """Key and row of each file, of any shape of the API."""
+    """Key and row of each file, of any shape of the API.
+
+    A flat list has no count or size of its own to be held to: ``stats`` are of downloads, and
+    ``metadata.relations.version[].count`` is of versions.
+    """
     files = record["files"]
     if files.is_list:
         return [(row["key"].name() or row["filename"].name() or "", row) for row in files.each()]

@@ -34,7 +34,7 @@ COLUMNS = ("id", "page_url", "platform", "reach", "expected_fulltext_pdf_urls")
 """Of ``splaps.tsv``, which ``benchmarks/finders.py`` and ``benchmarks/fit.py`` read."""
 Tried = tuple[Mapping[str, Any], ...]
 MISS = "miss"
-"""What a link came to that brought no PDF."""
+"""The result of a link that brought no PDF."""
 _GENERATOR = re.compile(
     rb"<meta[^>]{0,80}name=.generator.[^>]{0,20}content=.([A-Za-z][\w-]*)", re.I
 )

@@ -161,7 +161,7 @@ class _HostGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlPlan:
-    """What a forecast says of a list, as ``lafka plan`` prints it."""
+    """The forecast for a list, as ``lafka plan`` prints it."""
 
     counts: HostCounts
     largest: Sequence[tuple[str, int]]

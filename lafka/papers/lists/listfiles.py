@@ -128,7 +128,7 @@ _FOUND = ListOptions()
 
 
 class _Form(NamedTuple):
-    """What is known of a list before it is read; ``mark`` is None where its name does not tell."""
+    """The form of a list before it is read; ``mark`` is None where its name does not show it."""
 
     mark: str | None
     scheme: Scheme

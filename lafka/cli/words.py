@@ -1,0 +1,207 @@
+"""What a Tab offers: the words that a shell's script hands over, and the pids of the archive.
+
+``lafka completion`` prints the words into the script, for to make them it imports Scrapy and every
+command, which takes ten times as long as to choose among them.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lafka.cli.base import ArchiveCommand
+from lafka.errors import BadPid
+from lafka.runs.sources import KNOWN
+from lafka.storage.folders import names_below
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from lafka.papers.archive.archives import Archive
+
+
+class WordsCommand(ArchiveCommand):
+    """``lafka completion words VERSION``, as the script of this version asks."""
+
+    verb = "completion"
+
+    def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
+        words, _, line = sys.stdin.read().partition("\n")
+        write_completed(line, Words.parse(words), self.archive)
+
+
+class Option(NamedTuple):
+    """An option: its names, what stands for its value ("" where it has none), its help."""
+
+    names: tuple[str, ...]
+    value: str
+    help: str
+    choices: tuple[str, ...] = ()
+
+
+class Verb(NamedTuple):
+    """A command of ``lafka``, or one of a group: ``warc ls``."""
+
+    name: str
+    syntax: str
+    help: str
+    options: tuple[Option, ...]
+    examples: tuple[str, ...] = ()
+    below: tuple[Verb, ...] = ()
+
+
+class Words(NamedTuple):
+    """All words of a version but pids: its commands, and the arguments of each spider."""
+
+    version: str
+    verbs: tuple[Verb, ...]
+    spiders: dict[str, dict[str, str]]
+    """Name and help of each argument."""
+
+    @classmethod
+    def parse(cls, line: str) -> Words:
+        """Return what *line*, which :func:`script` wrote, says."""
+        version, verbs, spiders = json.loads(line)
+        return cls(version, tuple(map(_verb, verbs)), spiders)
+
+
+def _verb(row: list[Any]) -> Verb:
+    name, syntax, text, options, examples, below = row
+    known = tuple(Option(*option) for option in options)
+    return Verb(name, syntax, text, known, examples, tuple(map(_verb, below)))
+
+
+def script(shell: str, words: Words) -> str:
+    """Return what *shell* reads to complete ``lafka`` by *words*."""
+    line = json.dumps(words, separators=(",", ":")).replace("'", r"\u0027")
+    line = line.replace("\\", r"\\") if shell == "fish" else line
+    return SHELLS[shell].replace("VERSION", words.version).replace("WORDS", line)
+
+
+def write_completed(line: str, words: Words, archive: Callable[[], Archive]) -> None:
+    """Print what may stand for the last word of *line*, a tab, and what it is for."""
+    for word, text in completed(line.removesuffix("\n"), words, archive):
+        print(word, text, sep="\t")
+
+
+def completed(line: str, words: Words, archive: Callable[[], Archive]) -> Iterator[tuple[str, str]]:
+    """Yield what may stand for the last word of *line*, and what each is for.
+
+    *line* is what was typed so far, with the program's name; a word that it ends in is begun.
+    Nothing comes where names of files may.
+    """
+    _, *typed, word = ["", *_parted(line)]
+    for name, text in _candidates(typed[1:], word, words, archive):
+        if name.startswith(word) and (name != word or name[-1] != "="):
+            yield name, text
+
+
+def _parted(line: str) -> list[str]:
+    """Return the words of *line* as a shell parts them; a quotation may be open at its end."""
+    for end in ("", "'", '"'):
+        with suppress(ValueError):
+            *words, last = shlex.split(f"{line}\0{end}")
+            return [*words, last.removesuffix("\0")]
+    return [""]
+
+
+def _candidates(
+    typed: list[str], word: str, words: Words, archive: Callable[[], Archive]
+) -> Iterable[tuple[str, str]]:
+    verbs = {verb.name: verb for verb in words.verbs}
+    if not typed or typed[0] not in verbs:
+        return [] if typed else [(verb.name, verb.help) for verb in words.verbs]
+    verb = verbs[typed[0]]
+    names = {one.name: one for one in verb.below}
+    one = names.get(" ".join(typed[:2]), verb)
+    options = {name: option for option in one.options for name in option.names}
+    if (before := options.get(typed[-1])) and before.value:
+        return _values(before, typed, words.spiders)
+    if word.startswith("-"):
+        return [(name, option.help) for name, option in options.items()]
+    if one.below:
+        return [(name.partition(" ")[2], below.help) for name, below in names.items()]
+    if "PID" in one.syntax:
+        return [(pid, "") for pid in islice(_pids(archive(), word), MOST_PIDS)]
+    arguments = {"completion": (*SHELLS, "man"), "crawl": words.spiders}
+    return [(name, "") for name in arguments.get(one.name, ()) if len(typed) == 1]
+
+
+def _values(
+    option: Option, typed: list[str], spiders: dict[str, dict[str, str]]
+) -> Iterable[tuple[str, str]]:
+    """Return the values of *option* that are known, with "=" behind a name."""
+    if "-a" in option.names and typed[0] == "crawl":
+        spider = next((word for word in typed if word in spiders), "futli")
+        return [(f"{name}=", text) for name, text in spiders[spider].items()]
+    if "-s" in option.names:
+        return [(f"{name}=", f"now {value!r}") for name, value in KNOWN.items()]
+    return [(value, "") for value in option.choices]
+
+
+def _pids(archive: Archive, word: str) -> Iterator[str]:
+    """Yield pids of *archive* that begin with *word*, of the first papers of their folder."""
+    *above, last = word.split(":")
+    root = archive.root / "warc"
+    folder = root.joinpath(*above)
+    narrow = bool(above) and ".." not in above and folder.is_dir()
+    start = f"{folder}/{last}" if narrow else ""
+    for path in islice(names_below(str(folder if narrow else root), lambda _: None), MOST_PAPERS):
+        if path.startswith(start) and path.endswith(".warc"):
+            with suppress(BadPid):
+                pid = archive.pid_at(Path(path)).text
+                if pid.startswith(word):
+                    yield pid
+
+
+_BASH = r"""# bash completion of lafka; made by: lafka completion bash
+_lafka() {
+  local line="${COMP_LINE:0:COMP_POINT}" one words='WORDS'
+  local word="${line##*[[:space:]]}"
+  local before="${word%"${word##*[$COMP_WORDBREAKS]}"}"  # bash replaces what stands behind it
+  COMPREPLY=()
+  while IFS=$'\t' read -r one _; do
+    [[ $word == *[\'\"]* ]] || printf -v one %q "$one"
+    COMPREPLY+=("${one#"$before"}")
+  done < <(printf '%s\n' "$words" "$line" | "$1" completion words VERSION 2> /dev/null)
+  [[ $COMPREPLY != *= ]] || compopt -o nospace 2> /dev/null
+}
+complete -o default -F _lafka lafka
+"""
+_ZSH = r"""#compdef lafka
+# zsh completion of lafka; made by: lafka completion zsh
+_lafka() {
+  local line="${(j: :)words[1,CURRENT-1]} $PREFIX" known='WORDS'
+  local asked="$(print -rl -- "$known" "$line" | $words[1] completion words VERSION 2> /dev/null)"
+  local -a found=("${(@f)asked}")
+  found=(${found:#})
+  (( $#found )) || { compset -P '*='; _files; return }
+  local -a names=("${(@)found%%$'\t'*}") told=("${(@)found/$'\t'/  }") behind=()
+  [[ $names[1] == *= ]] && behind=(-S '')
+  compadd "${behind[@]}" -l -d told -- $names
+}
+if [[ $funcstack[1] == _lafka ]]; then _lafka "$@"; else compdef _lafka lafka; fi
+"""
+_FISH = r"""# fish completion of lafka; made by: lafka completion fish
+function __lafka
+    set -l all 'WORDS'
+    set -l found (printf '%s\n' $all (commandline -cp) | lafka completion words VERSION 2>/dev/null)
+    if set -q found[1]
+        printf '%s\n' $found
+    else
+        __fish_complete_path (commandline -ct)
+    end
+end
+complete -c lafka -f -n 'not string match -q "*=*" -- (commandline -ct)' -a '(__lafka)'
+"""
+SHELLS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+"""What each shell reads to complete ``lafka``, without VERSION and WORDS."""
+MOST_PIDS = 50
+MOST_PAPERS = 50_000
+"""How many files are looked at for pids, so that nobody waits."""
