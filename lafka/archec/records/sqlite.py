@@ -132,12 +132,14 @@ class SqliteRecords(Records):
 
     def _save(self, changes: Changes) -> None:
         number = self._db.execute("SELECT coalesce(max(key), 0) FROM obi").fetchone()[0]
-        for obi in changes.obis.values():
+        # Tobis first: those of a group, which are asked for together, lie side by side.
+        obis = sorted(changes.obis.values(), key=attrgetter("kind"), reverse=True)
+        for obi in obis:
             if not obi.number:
                 number += 1
                 obi.number = number
-        keys = {obi.id: obi.number for obi in changes.obis.values()}
-        self._write("obi", map(_row_of_obi, changes.obis.values()))
+        keys = {obi.id: obi.number for obi in obis}
+        self._write("obi", map(_row_of_obi, obis))
         self._write("m", ((keys[obi], tist, _blob(md5)) for obi, tist, md5 in changes.versions))
         self._write("loss", ((keys[obi], tist) for obi, tist in changes.losses))
         self._write("v", (_row_of_content(one, keys) for one in changes.contents.values()))
@@ -184,8 +186,9 @@ class SqliteRecords(Records):
 
     def contents(self, kind: Kind, keys: Iterable[str]) -> dict[str, Content]:
         wanted = set(keys)
-        asked = """SELECT md5, n, v.tist, id, sha256, text_sha256, length
-          FROM v JOIN obi USING (key) WHERE v.kind = ? AND md5 IN ({})"""
+        several = ",".join({str(int(key[33:] or 1)) for key in wanted})
+        asked = f"""SELECT md5, n, v.tist, id, sha256, text_sha256, length FROM v
+          JOIN obi USING (key) WHERE v.kind = ? AND md5 IN ({{}}) AND n IN ({several})"""
         found = {}
         for row in self._each(asked, {bytes.fromhex(key[:32]) for key in wanted}, kind):
             md5 = row[0].hex() if row[1] == 1 else f"{row[0].hex()}-{row[1]}"
