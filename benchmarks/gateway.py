@@ -45,7 +45,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.responses import FileResponse
 from starlette.routing import Route
-from lafka.web.gateway_server import config
+from lafka.web.connections import config
 folder = Path(sys.argv[1])
 async def file(request):
     return FileResponse(folder / request.path_params["name"], media_type="application/pdf")

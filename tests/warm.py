@@ -85,10 +85,13 @@ def _given_away(asker: socket.socket) -> int:
     read, write = os.pipe()
     between = os.fork()
     if between == 0:
+        parent = os.getpid()
         child = os.fork()
         if child:
             os.write(write, str(child).encode())
             os._exit(0)
+        while os.getppid() == parent:  # nobody's yet: the program may ask who its parent is
+            os.sched_yield()
         os.close(read)
         os.close(write)
         return 0

@@ -68,8 +68,8 @@ DRAWINGS: dict[str, tuple[str, tuple[Box, ...], tuple[Arrow, ...]]] = {
             (0, 0, "cli, spiders\nwhat a user calls"), (1, 0, "index, reports, web\nread archives"),
             (0, 1, "papers\nlists to full texts"), (1, 1, "archec\nRePEc's templates"),
             (2, 1, "filesets\ndatasets"), (0, 2, "capture, runs, jobs\nthe crawl"),
-            (1, 2, "keeping, witness\nstore and proof"), (2, 2, "politeness, memento\nhosts"),
-            (0, 3, "storage\nlocks, drafts, steps"), (1, 3, "warc\nthe WARC library"),
+            (1, 2, "witness\nwhat proofs share"), (2, 2, "politeness\nhosts, turns, the gate"),
+            (0, 3, "storage\nsteps; WARC and summary"), (1, 3, "warc\nthe WARC library"),
             (2, 3, "errors, pids, urls\nthe ground"),
         ),
         (

@@ -7,6 +7,9 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from lafka.archec.serve.futlis import FutliChoice, FutliList, tsv
+from lafka.archec.serve.store_futlis import StoreFutliList
+from lafka.archec.store import tists
 from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument
 from lafka.spiders.obi_settings import the_records, the_store
@@ -15,9 +18,6 @@ from lafka.storage.outputs import STDOUT, write_output
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
-
-    from lafka.archec.serve.futlis import FutliList
-    from lafka.archec.serve.store_futlis import StoreFutliList
 
 
 class FutlisCommand(ArchiveCommand):
@@ -39,8 +39,6 @@ class FutlisCommand(ArchiveCommand):
         add("-o", "--output", metavar="FILE", help="write to FILE, not to stdout")
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        from lafka.archec.serve.futlis import tsv  # noqa: PLC0415
-
         if bool(args) + bool(opts.tarball) + opts.from_store != 1:
             raise BadArgument(
                 "say where RePEc data is: a folder, a tarball by -f, or the store by --from-store"
@@ -54,18 +52,14 @@ class FutlisCommand(ArchiveCommand):
 
     @contextmanager
     def _found(self, args: list[str], opts: Namespace) -> Iterator[FutliList | StoreFutliList]:
-        from lafka.archec.serve import futlis  # noqa: PLC0415
-        from lafka.archec.serve import store_futlis as storefutlis  # noqa: PLC0415
-        from lafka.archec.store import tists  # noqa: PLC0415
-
-        choice = futlis.FutliChoice.of(opts)
+        choice = FutliChoice.of(opts)
         if not opts.from_store:
             if opts.at:
                 raise BadArgument("--at is for --from-store")
-            with futlis.FutliList(opts.tarball or args[0], choice) as found:
+            with FutliList(opts.tarball or args[0], choice) as found:
                 yield found
             return
         assert self.settings is not None
         at, store = tists.parse(opts.at) if opts.at else None, the_store(self.settings)
         with the_records(self.settings, store) as records:
-            yield storefutlis.StoreFutliList(store, records, choice, at)
+            yield StoreFutliList(store, records, choice, at)

@@ -10,6 +10,7 @@ from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument, printable
 from lafka.papers.crawling.arguments import FutliArguments, scheme_of
 from lafka.papers.lists.forecasts import CrawlPlan, CrawlSpeed, HostCounts
+from lafka.storage.outputs import in_bytes
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -100,9 +101,9 @@ def _shown(plan: Mapping[str, Any], name: str) -> Iterator[str]:
         if hosts:
             named = (f"{printable(host['host'])} {host['lines']:,}" for host in hosts)
             yield f"{title}: {', '.join(named)}"
-    yield f"on disk: {_size(plan['bytes'])} in {plan['files']:,} files"
+    yield f"on disk: {in_bytes(plan['bytes'])} in {plan['files']:,} files"
     if fullest := plan.get("fullest"):
-        size = _size(fullest["bytes"])
+        size = in_bytes(fullest["bytes"])
         yield f"fullest shard: {fullest['shard']}, {fullest['lines']:,} lines, {size}"
     if not plan["asked"]:
         yield "There is nothing to ask for in this list."
@@ -141,11 +142,3 @@ def _span(days: float) -> str:
         if seconds >= size:
             return f"{seconds / size:.1f} {unit}"
     return f"{seconds:.1f} seconds"
-
-
-def _size(count: int) -> str:
-    for unit in ("TB", "GB", "MB"):
-        size = {"TB": 10**12, "GB": 10**9, "MB": 10**6}[unit]
-        if count >= size:
-            return f"{count / size:.1f} {unit}"
-    return f"{count:,} bytes"

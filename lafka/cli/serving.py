@@ -34,7 +34,7 @@ _NAME = re.compile(r"[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\]")
 def serve_holdings(verb: str, opts: Namespace, holdings: Callable[[], Holdings]) -> None:
     """Serve what *holdings* makes, until a signal comes; ``BadArgument``."""
     try:
-        from lafka.web import gateway_server as serving  # noqa: PLC0415
+        from lafka.web import connections as serving  # noqa: PLC0415
     except ImportError as error:
         raise BadArgument(f"needs the package {error.name}: pip install lafka[web]") from None
     if not (opts.port.isascii() and opts.port.isdigit() and int(opts.port[:6]) < 1 << 16):

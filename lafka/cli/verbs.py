@@ -88,6 +88,14 @@ VERBS = {
         "Write the full text of a paper to stdout or a file; of many into a folder",
         ("lafka fut RePEc:abc:wpaper:1 -o paper.pdf", "lafka fut --all --into papers"),
     ),
+    "fleet": Verb(
+        "fleet",
+        "Put a list on Kafka for a fleet of crawls, and tell how far they are",
+        (
+            "lafka fleet status kafka://localhost/crawl",
+            "lafka fleet put list.tsv kafka://localhost/crawl --copies 1",
+        ),
+    ),
     "futlis": Verb(
         "futlis",
         "Print the futlis of RePEc data, or of an obi store, as a list for a crawl",

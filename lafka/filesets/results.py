@@ -6,10 +6,8 @@ nothing but ``updated``.
 
 from __future__ import annotations
 
-import base64
 import json
 import os
-import re
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,16 +17,16 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
 
-from lafka.errors import BadArgument, LafkaError, StorageTrouble
+from lafka.errors import BadArgument, LafkaError
 from lafka.filesets.model.messages import check_result
 from lafka.filesets.model.rows import Row, Rows, rows_of
 from lafka.jobs.database import Away, BadDatabase, Database, Refused, opened
+from lafka.jobs.dead import Dead, Message, burying
 from lafka.jobs.kafka import Message as Read
 from lafka.jobs.kafka.consuming import Reader
 from lafka.jobs.kafka.places import Place, properties
 from lafka.jobs.kafka.topics import Topic
 from lafka.jobs.lines import ahead, batches, short_turns
-from lafka.storage.folders import sync_folder
 
 REQUESTS = (("ingest-file-requests-daily", 24), ("ingest-file-requests-bulk", 12),
             ("ingest-file-requests-priority", 6))  # fmt: skip
@@ -166,43 +164,6 @@ def dead_letters(root: Path | str, path: str | None) -> Iterator[Callable[[Dead]
     yield burying(Path(path) if path else folder / DEAD)
 
 
-def burying(place: Path) -> Callable[[Dead], None]:
-    """Return what appends each dead letter, synced, to the file *place*.
-
-    A line of a topic's message has ``topic``, ``partition``, ``offset``, ``base64`` and ``reason``;
-    one of a line of a file has ``place``, ``reason``, and the line in base64 as ``data``. The file
-    is made when it is needed. ``StorageTrouble``.
-    """
-
-    def bury(dead: Dead) -> None:
-        line = json.dumps(_letter(dead), ensure_ascii=False) + "\n"
-        try:
-            is_new = not place.exists()
-            with place.open("ab", buffering=0) as file:
-                file.write(line.encode("utf-8", "backslashreplace"))
-                os.fsync(file.fileno())
-            if is_new:
-                sync_folder(place.parent)
-        except OSError as error:
-            raise StorageTrouble(place, error) from error
-
-    return bury
-
-
-_OF_TOPIC = re.compile(r"([A-Za-z0-9._-]+)/([0-9]+)@([0-9]+)")
-
-
-def _letter(dead: Dead) -> dict[str, Any]:
-    """What the line of *dead* says."""
-    message, reason = dead.message, dead.reason
-    data = base64.b64encode(message.data).decode("ascii")
-    if found := _OF_TOPIC.fullmatch(message.place):
-        topic, partition, offset = found.groups()
-        where = {"topic": topic, "partition": int(partition), "offset": int(offset)}
-        return {**where, "base64": data, "reason": reason}
-    return {"place": message.place, "reason": reason, "data": data}
-
-
 BATCH = 500
 LONGEST_LINE = 32 << 20
 """Bytes of a result: more than any topic takes."""
@@ -214,22 +175,6 @@ class Tables(Protocol):
     """A database as it is needed here: :class:`lafka.jobs.database.Database`."""
 
     def write(self, batch: Sequence[Mapping[str, Sequence[Row]]]) -> None: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """A result as it came: ``place`` says where from, a line of a file or an offset of a topic."""
-
-    place: str
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dead:
-    """A message that cannot be persisted, and why."""
-
-    message: Message
-    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -214,6 +214,48 @@ class HostFeeder(Generic[AnyLine]):
                 del self._out[host]
                 self._answering.discard(host)
 
+    def drop(self, numbers: range) -> int:
+        """Forget the waiting lines of *numbers*, those that are not taken; how many there were."""
+        dropped = 0
+        bounds = numbers.start, numbers.stop, _BATCH_LINES
+        query = "SELECT number, data FROM line WHERE number >= ? AND number < ? LIMIT ?"
+        while True:
+            with self._lock:
+                if self._closing.is_set():
+                    return dropped
+                self._store_batch()
+                with self._storage():
+                    rows = self._db.execute(query, bounds).fetchall()
+                    self._drop_rows(rows)
+            if not rows:
+                return dropped
+            dropped += len(rows)
+
+    def _drop_rows(self, rows: list[tuple[int, bytes]]) -> None:
+        places = [(hash(self._form.unpack(n, data).host), n) for n, data in rows]
+        self._db.executemany("DELETE FROM waiting WHERE host = ? AND number = ?", places)
+        self._db.executemany("DELETE FROM line WHERE number = ?", ((n,) for _, n in places))
+        self._free_lines -= sum(host == _FREE for host, _ in places)
+        self.waiting_lines -= len(places)
+        self.total -= len(places)
+        gone = {host for host, _ in places if not self._numbers(host, 1)}
+        self._held -= gone
+        marks = ",".join("?" * len(gone))
+        of_gone = f"WHERE host IN ({marks})"
+        self._turns -= self._db.execute(f"DELETE FROM turn {of_gone}", [*gone]).rowcount  # noqa: S608
+        deleted = self._db.execute(f"DELETE FROM answering {of_gone}", [*gone])  # noqa: S608
+        self._answering_turns -= deleted.rowcount
+
+    def holds(self, numbers: range) -> bool:
+        """Return whether a line of *numbers* waits."""
+        query = "SELECT 1 FROM line WHERE number >= ? AND number < ? LIMIT 1"
+        with self._lock:
+            if self._closing.is_set():
+                return False
+            self._store_batch()
+            with self._storage():
+                return bool(self._db.execute(query, (numbers.start, numbers.stop)).fetchall())
+
     def close(self) -> None:
         """Forget all lines and stop a load in another thread at its next line."""
         self._closing.set()

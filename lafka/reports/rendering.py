@@ -15,14 +15,13 @@ from typing import Any
 
 from lafka.errors import printable
 from lafka.reports.tables import Cell, Table, TableReport
-from lafka.storage.outputs import csv_cell
+from lafka.storage.outputs import csv_cell, in_bytes
 
 FORMAT = 1
 LINES = 40
 _WIDEST = 48
 _SHARES = ("share", "lower", "upper")
 _BYTES = ("bytes", "warc_bytes", "bytes_new")
-_UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
 _SHORT = ("difference", "summary", "outcomes", "flow")
 
 
@@ -107,13 +106,6 @@ def shown(cell: Cell, column: str = "") -> str:
     if isinstance(cell, int) and column in _BYTES:
         return in_bytes(cell)
     return f"{cell:,}" if isinstance(cell, int) else printable(cell)
-
-
-def in_bytes(count: int) -> str:
-    """Return *count* bytes in decimal units, 1.2 MB: to a tenth."""
-    units = len(f"{abs(count):d}") - 1
-    power = min(units // 3, len(_UNITS) - 1)
-    return f"{count / 1000**power:,.1f} {_UNITS[power]}" if power else f"{count:,} bytes"
 
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"

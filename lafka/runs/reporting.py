@@ -174,7 +174,7 @@ class RunReports:
         troubles = [str(t) for t in map(stats.get_value, _TROUBLES) if t]
         told = self.tally.as_json()
         of = self._fields.get("list")
-        all_told = of is None or (of["whole"] and told["lines"] == of["lines"])
+        all_told = of is None or (of["whole"] and of["lines"] in (None, told["lines"]))
         return {
             "finished": dates.to_seconds(datetime.now(UTC)),
             "reason": self._reason,

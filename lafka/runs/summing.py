@@ -1,4 +1,4 @@
-"""Sums of a run in words: hosts that fail most, counts, times and sizes as people read them."""
+"""Sums of a run in words: hosts that fail most, counts and times as people read them."""
 
 from __future__ import annotations
 
@@ -78,12 +78,3 @@ def in_time(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {round(seconds) % 60} s"
     return f"{minutes // 60:,} h {minutes % 60} min"
-
-
-def in_bytes(size: int) -> str:
-    """*size* in the unit that reads best, thousands apart."""
-    units = iter(("bytes", "kB", "MB", "GB"))
-    amount, unit = float(size), next(units)
-    while amount >= 999.95 and unit != "GB":
-        amount, unit = amount / 1000, next(units)
-    return f"{amount:,.0f} {unit}" if unit == "bytes" else f"{amount:,.1f} {unit}"

@@ -263,6 +263,7 @@ _CHECKS: dict[str, Callable[[BaseSettings, str], Any]] = {
     "LAFKA_FILESET_TRIES": positive,
     "LAFKA_FILESETS_MAX": positive,
     "LAFKA_KAFKA_WINDOW": positive,
+    "LAFKA_FLEET_PATIENCE": _seconds,
     "LAFKA_FILESET_LATEST": _truth,
     "LAFKA_FILESET_PARTIAL": _truth,
     "LAFKA_FILESET_RESTRICTED": _truth,

@@ -28,9 +28,10 @@ from lafka.filesets.crawling.lines import ALONE, MOST, Attempts, LineCount, Requ
 from lafka.filesets.crawling.services import CrawlWire, Dry, Shop
 from lafka.filesets.model.messages import file_result
 from lafka.filesets.model.types import Status
-from lafka.filesets.results import DEAD, CrawlRows, burying, place_of
+from lafka.filesets.results import DEAD, CrawlRows, place_of
 from lafka.items import ResultItem, StoreItem
 from lafka.jobs.database import BadDatabase, opened
+from lafka.jobs.dead import burying
 from lafka.jobs.kafka import BrokerTrouble
 from lafka.jobs.kafka.places import properties
 from lafka.papers import Archive

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
@@ -24,20 +25,22 @@ from lafka.capture.run import Run
 from lafka.errors import (
     BadUrl,
     KeeperError,
+    LafkaError,
     Stopped,
+    StorageTrouble,
     printable,
 )
 from lafka.items import TrailItem, held_entry, item_of
 from lafka.papers.archive.archives import Archive
-from lafka.papers.crawling.arguments import ARGUMENTS, FutliArguments
+from lafka.papers.crawling.arguments import ARGUMENTS, FutliArguments, is_fleet
 from lafka.papers.crawling.captures import ASK_KEY, capture_of, page_of
 from lafka.papers.crawling.heldlines import HeldLines
 from lafka.papers.crawling.insides import FutReaders, can_look
 from lafka.papers.crawling.pages import PageReaders, read_first, tail_of
 from lafka.papers.crawling.summaries import FeedTally, RunSummary
 from lafka.papers.finders import Page
-from lafka.papers.lists.faults import hopeful
 from lafka.papers.lists.futlis import Feeder, Line
+from lafka.papers.lists.inputs import FileInput, Input
 from lafka.papers.outcomes import Outcome
 from lafka.papers.walk import Ask, Capture, Past, Trail
 from lafka.politeness.failures import not_the_sites
@@ -48,7 +51,8 @@ from lafka.runs.progress import ENDED_ASIDE, is_counted_alone
 from lafka.runs.reports import ListDigest
 from lafka.runs.sources import GUESTS, archive_line
 from lafka.spiders.road import RoadSpider
-from lafka.storage.threads import Threads
+from lafka.storage.stopping import note_source_trouble, stop_for, stop_for_storage
+from lafka.storage.threads import Threads, run_aside, the_reactor
 from lafka.warc.format import dates
 
 if TYPE_CHECKING:
@@ -56,11 +60,14 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from lafka.papers.archive.suwafs import Fut
+    from lafka.pids import Scheme
 
 ALONE = (
     "Each host of the list is asked by one shard alone, but a redirect may lead to a host that"
     " another shard asks at the same time; with LAFKA_GATE they take turns there"
 )
+KAFKA_LOST = "kafka-lost"
+"""Finish reason of a crawl whose brokers were away for too long, or refuse it."""
 GO_ON = 10
 """Priority of the requests of trails in progress: they go before new starts."""
 
@@ -93,6 +100,11 @@ class FutliSpider(RoadSpider[Line]):
         arguments = cls._arguments(settings, given)
         if arguments.legacy:
             GatewayClient(arguments.legacy).check()
+        if arguments.is_fleet:
+            from lafka.papers.crawling.fleets import Fleet, worker_name  # noqa: PLC0415
+
+            Fleet.load(arguments.input, settings)
+            worker_name(settings)
         arguments.archive()
 
     @staticmethod
@@ -112,6 +124,9 @@ class FutliSpider(RoadSpider[Line]):
         if settings.get("LOG_FILE"):
             logger.info(archive_line(settings))
         spider.run = Run.begin(crawler, spider.archive.root, gateway=arguments.legacy)
+        spider.list_input = spider._new_input()
+        if arguments.is_fleet:
+            crawler.signals.connect(spider.engine_stopped, signal=signals.engine_stopped)
         spider.pages = PageReaders(arguments.policy.links_max)
         if settings.getbool("LAFKA_LOOK_INSIDE") and can_look():
             spider.insides = FutReaders()
@@ -121,6 +136,7 @@ class FutliSpider(RoadSpider[Line]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.arguments: FutliArguments
+        self.list_input: Input
         self.pages: PageReaders
         self.insides: FutReaders | None = None
         self._threads = Threads("lafka-list", 1)  # looks up what is held
@@ -131,7 +147,7 @@ class FutliSpider(RoadSpider[Line]):
     # The list ---------------------------------------------------------------------------
 
     def new_feeder(self, path: Path) -> Feeder:
-        feeder = Feeder(path, per_host=self.per_host, probes=1)
+        feeder = self.list_input.feeder = Feeder(path, per_host=self.per_host, probes=1)
         if self._feed and not self.run.pulling and is_counted_alone(self.crawler):
             loop = asyncio.get_running_loop()
             self._held = HeldLines(
@@ -141,6 +157,7 @@ class FutliSpider(RoadSpider[Line]):
                 excludes=self.arguments.excludes,
                 stops=lambda: self.stops,
                 on_count=lambda count: self._passed(feeder, count, loop),
+                on_held=self.list_input.begin,
             )
         return feeder
 
@@ -167,20 +184,68 @@ class FutliSpider(RoadSpider[Line]):
         return ask.number if isinstance(ask, Ask) else None
 
     def load(self, feeder: HostFeeder[Line]) -> dict[str, Any] | None:
-        seen = ListDigest()
-        lines = self._lines(seen)
+        lines = self.list_input.lines()
         whole = feeder.load(self._held.left(lines) if self._held else lines)
-        return {"whole": True, "lines": feeder.total, **seen.as_json()} if whole else None
+        told = {"whole": True, "lines": feeder.total, **self.list_input.report_fields()}
+        return told if whole else None
 
-    def _lines(self, seen: ListDigest) -> Iterator[Line]:
-        """The list, opened at its first line: so the feeder meets whatever ends it."""
-        name = "standard input" if self.arguments.input == "-" else self.arguments.input
-        scheme = self.archive.scheme
-        lines = hopeful(name, self.arguments.lines(scheme, seen.add), scheme)
-        shard = self.arguments.shard
-        yield from filter(shard.holds, lines) if shard else lines
+    def _new_input(self) -> Input:
+        arguments, scheme = self.arguments, self.archive.scheme
+        if arguments.is_fleet:
+            return self._fleet_input(scheme)
+        seen = ListDigest()
+        read = partial(arguments.lines, scheme, seen.add)
+        return FileInput(arguments.input, read, scheme, seen.as_json, arguments.shard)
+
+    def _fleet_input(self, scheme: Scheme) -> Input:
+        # Here, for a crawl of a file imports nothing of Kafka.
+        from lafka.jobs.dead import burying  # noqa: PLC0415
+        from lafka.papers.crawling.fleetinput import FleetInput  # noqa: PLC0415
+        from lafka.papers.crawling.fleets import Fleet, worker_name  # noqa: PLC0415
+
+        settings = self.crawler.settings
+        return FleetInput(
+            Fleet.load(self.arguments.input, settings),
+            scheme,
+            worker_name(settings),
+            bury=burying(self.run.root / "runs" / f"{self.run.name}.dead.jsonl"),
+            failed=self._input_failed,
+            patience=settings.getfloat("LAFKA_FLEET_PATIENCE"),
+            until_done=self.arguments.until_done,
+        )
+
+    def _input_failed(self, error: LafkaError) -> None:
+        """Stop for what ends the input; from any thread."""
+        reactor = the_reactor()
+        if isinstance(error, StorageTrouble):
+            reactor.callFromThread(stop_for_storage, self.crawler, error)
+        else:
+            reactor.callFromThread(stop_for, self.crawler, KAFKA_LOST, f"Kafka: {error}")
+
+    def acknowledged(self, lines: bytes) -> None:
+        """Take outcomes that are on the disk; in the feed's thread."""
+        self.list_input.told(lines)
+
+    def stopping(self) -> None:
+        super().stopping()
+        self.list_input.stop()
+
+    async def engine_stopped(self) -> None:
+        """Tell the input what was not told, and leave: the feed is closed."""
+        try:
+            await run_aside("lafka-input", self.list_input.close)
+        except LafkaError as error:
+            note_source_trouble(self.crawler, str(error))
+
+    @property
+    def room(self) -> int:
+        return super().room if self.list_input.may_begin else 0
 
     async def started(self, lines: list[Line]) -> list[Request | TrailItem]:
+        if others := self.list_input.begin(lines):
+            for line in others:
+                self.places.leave(line)
+            lines = [line for line in lines if line not in others]
         verdicts = await self._threads.run(lambda: [self._verdict(line) for line in lines])
         started: list[Request | TrailItem] = []
         for line, verdict in zip(lines, verdicts, strict=True):
@@ -203,7 +268,7 @@ class FutliSpider(RoadSpider[Line]):
         if self.run.pulling:
             return None  # a version may be new; what is held is not stored again
         try:
-            held = self.archive.held(line.futli, self.arguments.since)
+            held = self.archive.held(line.futli, line.since or self.arguments.since)
         except KeeperError as error:
             logger.error("%s: not asked: %s", line.futli.pid, error)
             return _Verdict(Outcome.DAMAGED, str(error))
@@ -235,7 +300,7 @@ class FutliSpider(RoadSpider[Line]):
         return {
             "job": self.__dict__.get(GUESTS[0]),
             "list": {
-                "path": path if path == "-" else str(Path(path).absolute()),
+                "path": path if _is_no_file(path) else str(Path(path).absolute()),
                 "whole": False,
                 "lines": None,
                 "bytes": None,
@@ -378,6 +443,10 @@ class FutliSpider(RoadSpider[Line]):
         self.pages.stop()
         if self.insides:
             self.insides.stop()
+
+
+def _is_no_file(path: str) -> bool:
+    return path == "-" or is_fleet(path)
 
 
 def _unasked(ask: Ask, error: ValueError) -> Capture:

@@ -152,6 +152,11 @@ class RoadSpider(Spider, Generic[AnyLine]):
         of a run").
         """
 
+    @property
+    def room(self) -> int:
+        """How many lines may be begun at the next turn."""
+        return _BATCH
+
     def cut_slow(self) -> None:
         """The crawl stops: break off what would take long."""
 
@@ -168,7 +173,7 @@ class RoadSpider(Spider, Generic[AnyLine]):
             self._give_places(feeder)
             loading = asyncio.ensure_future(self._load(feeder))
             while not feeder.exhausted:
-                lines = self.places.take(_BATCH)
+                lines = self.places.take(self.room)
                 for started in await self.started(lines) if lines else ():
                     if self.stops:
                         return  # the next run begins with them; the list is not waited for

@@ -37,6 +37,15 @@ def csv_cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
+def in_bytes(size: int) -> str:
+    """Return *size* for people, in the decimal unit that reads best, to a tenth: ``1.2 MB``."""
+    units = iter(("bytes", "kB", "MB", "GB", "TB", "PB"))
+    amount, unit = float(size), next(units)
+    while abs(amount) >= 999.95 and unit != "PB":
+        amount, unit = amount / 1000, next(units)
+    return f"{amount:,.0f} {unit}" if unit == "bytes" else f"{amount:,.1f} {unit}"
+
+
 def file_at(name: str) -> Path | None:
     """Return the path of the file that *name* names, or that a link there leads to.
 

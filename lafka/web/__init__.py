@@ -12,6 +12,7 @@ API, the second the bytes of others. A third has ReplayWeb.page, where the opera
 ``held``      PDFs by Range straight from the WARC, paper WARCs, WACZ made as it is sent
 ``splaps``    archived pages, shut in: a neutral copy, no script, no request
 ``neutral``   how that copy is made, in child processes with bounds
+``comparison`` the texts of two versions, compared in child processes with bounds
 ``captures``  captures by URL and time, from the index of paper WARCs
 ``mementos``  TimeGate, mementos, TimeMaps (RFC 7089)
 ``replayweb`` ReplayWeb.page, another's program, at an origin of its own

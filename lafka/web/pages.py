@@ -19,9 +19,11 @@ from lafka.errors import NotHeld
 from lafka.index import tables
 from lafka.index.rows import STATES
 from lafka.index.search import COUNTED, MARKS, FoundPaper, Question, search
+from lafka.storage.outputs import in_bytes
 from lafka.urls.memento import link
 from lafka.web import telling
 from lafka.web.answers import SANDBOX, for_pages
+from lafka.web.comparison import Comparer
 from lafka.web.replayweb import url_of
 from lafka.web.site import Site
 
@@ -34,16 +36,6 @@ def visible(text: object) -> Markup:
     """*text* escaped, characters that are not seen or turn lines around as visible escapes."""
     shown = _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text))
     return escape(shown)
-
-
-def bytes_text(size: int | None) -> str:
-    """*size* for people: ``1.4 MB``."""
-    value, unit = float(size or 0), "B"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if value < 1000:
-            break
-        value, unit = value / 1000, larger
-    return f"{value:.0f}\xa0{unit}" if unit == "B" else f"{value:.1f}\xa0{unit}"
 
 
 def plain(text: object) -> str:
@@ -85,13 +77,15 @@ class Pages:
 
     def __init__(self, site: Site) -> None:
         self._site = site
+        self._comparer = Comparer()
         self._made = Environment(
             loader=PackageLoader("lafka.web"), autoescape=True, undefined=StrictUndefined,
             trim_blocks=True, lstrip_blocks=True, auto_reload=False,
         )  # fmt: skip
         self._made.filters.update(
-            visible=visible, size=bytes_text, part=lambda text: quote(str(text), safe=""),
-            plain=plain, number=number, when=when, title=title_of,
+            visible=visible, part=lambda text: quote(str(text), safe=""),
+            size=lambda size: in_bytes(size or 0).replace(" ", "\xa0"), plain=plain, number=number,
+            when=when, title=title_of,
         )  # fmt: skip
         self._made.globals["site"] = site
 
@@ -188,6 +182,17 @@ class Pages:
                         is_page=(record.type != "revisit"),
                     )  # fmt: skip
         raise NotHeld(f"{pid}: it has no such record")
+
+    def compare(self, request: Request, found: re.Match[str]) -> Response:
+        """How the texts of the versions with the digests ``old`` and ``new`` differ."""
+        pid = self._site.open_pid(unquote(found["pid"]))
+        held = telling.contents(self._site.suwaf(pid))
+        digests = [request.query_params.get(name, "") for name in ("old", "new")]
+        if not held.keys() >= {*digests}:
+            raise NotHeld(f"{pid}: it has no such version")
+        old, new = (held[digest] for digest in digests)
+        found_changes = self._comparer.compare(*(self._site.fut(pid, one[2]) for one in (old, new)))
+        return self.page("compare.html", pid=pid, old=old, new=new, found=found_changes)
 
     def replay(self, request: Request, found: re.Match[str]) -> Response:
         """A frame in which ReplayWeb.page replays ``url`` as the paper has it, and no way out."""

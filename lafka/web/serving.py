@@ -24,7 +24,7 @@ from lafka.web import answers
 from lafka.web.api import Api
 from lafka.web.app import Handler, OriginRoutes, Web
 from lafka.web.cdx import Cdx
-from lafka.web.gateway_server import CONNECTIONS_MAX, LOOPBACK, config, listening_at
+from lafka.web.connections import CONNECTIONS_MAX, LOOPBACK, config, listening_at
 from lafka.web.held import BytesOrigin
 from lafka.web.mementos import Mementos
 from lafka.web.pages import Pages
@@ -177,6 +177,7 @@ def pages_origin(site: Site) -> OriginRoutes:
         "/search": pages.search,
         paper: pages.paper,
         f"{paper}/captures/(?P<record>{_ONE})": pages.capture,
+        f"{paper}/compare": pages.compare,
         f"{paper}/replay": pages.replay,
         "/runs": pages.runs,
         f"/runs/(?P<name>{_ONE})": pages.run,
@@ -200,8 +201,8 @@ def pages_origin(site: Site) -> OriginRoutes:
 
     return OriginRoutes(
         routes=_routes(patterns), headers=answers.for_pages(site.origins.bytes), refused=refused,
-        slow=frozenset({pages.capture, pages.paper, pages.search, pages.series, api.paper,
-                        api.search}),
+        slow=frozenset({pages.capture, pages.compare, pages.paper, pages.search, pages.series,
+                        api.paper, api.search}),
     )  # fmt: skip
 
 

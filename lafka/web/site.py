@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from lafka.errors import NotHeld, OperatorError, ShortWarc, StorageTrouble
 from lafka.index import tables
-from lafka.papers import Archive, Excludes, Pid, Suwaf, pieces
+from lafka.papers import Archive, Excludes, Fut, Pid, Suwaf, pieces
 from lafka.storage.folders import opened_below
 from lafka.warc import Volume
 from lafka.warc.converting.packing import Piece
@@ -207,6 +207,14 @@ class Site:
         try:
             with Volume(self.archive.warc_path(pid), fd=fd, part=(0, end)) as volume:
                 yield volume
+        finally:
+            os.close(fd)
+
+    def fut(self, pid: Pid, fut: Fut) -> bytes:
+        """The bytes of *fut*; as :meth:`warc`."""
+        fd = self.warc(pid, fut.s + fut.l)
+        try:
+            return os.pread(fd, fut.l, fut.s)
         finally:
             os.close(fd)
 

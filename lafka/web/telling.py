@@ -15,7 +15,7 @@ from typing import Any
 from lafka.errors import LafkaError, NotHeld, StorageTrouble
 from lafka.index import tables
 from lafka.index.build import FIGURES
-from lafka.papers import Pid, Suwaf
+from lafka.papers import Fut, Pid, Suwaf
 from lafka.payloads import kind_of
 from lafka.warc import BadIndex, StoredRecord, WarcError
 from lafka.web.site import NotIndexed, Site
@@ -214,22 +214,26 @@ def _futlis(site: Site, paper: int) -> Iterator[Asks]:
 def versions(suwaf: Suwaf) -> Iterator[ShownVersion]:
     """The futs of *suwaf*, the newest first."""
     first: dict[str, str] = {}
-    every = sorted(
-        (
-            (time, futli, fut)
-            for futli, times in suwaf.futlis.items()
-            for time, fut in times.items()
-        ),
-        key=lambda one: (one[0].removesuffix("Z"), one[1]),
-    )
     found = []
-    for time, futli, fut in every:
+    for time, futli, fut in _by_time(suwaf):
         same = first.setdefault(fut.digest, time)
         found.append(ShownVersion(
             futli=futli, time=time, size=fut.l, digest=fut.digest, url=fut.url,
             found_by=fut.origin.found_by, label=fut.label, same_as=same if same != time else "",
         ))  # fmt: skip
     yield from reversed(found)
+
+
+def contents(suwaf: Suwaf) -> dict[str, tuple[str, str, Fut]]:
+    """Return when and by which futli the bytes of each digest came first, and the fut."""
+    return {one[2].digest: one for one in reversed(_by_time(suwaf))}
+
+
+def _by_time(suwaf: Suwaf) -> list[tuple[str, str, Fut]]:
+    """Time, futli and fut of each visit, the oldest first."""
+    every = ((time, futli, fut) for futli, times in suwaf.futlis.items()
+             for time, fut in times.items())  # fmt: skip
+    return sorted(every, key=lambda one: (one[0].removesuffix("Z"), one[1]))
 
 
 def captures(site: Site, pid: Pid, suwaf: Suwaf) -> Iterator[ShownCapture]:

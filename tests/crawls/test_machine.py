@@ -131,3 +131,18 @@ def test_no_proc_and_no_temporary_folder_are_lived_with(site: SmallSite, tmp_pat
     assert run.code == 0, run.log
     assert not run.troubles()
     assert_nobody_blamed(site, tmp_path / "a")
+
+
+def test_a_clock_that_jumps(site: SmallSite, tmp_path: Path) -> None:
+    path = tmp_path / "list.tsv"
+    path.write_text(site.list())
+    run = crawl(tmp_path / "archive", path, SPIDER_MODULES="tests.crawls.jumping")
+    assert run.code == 0, run.log[-3000:]
+    assert "Traceback" not in run.log
+    assert_complete(tmp_path / "archive", site)
+    [lines] = outcomes(tmp_path / "archive")
+    days = {line["time"][:10] for line in lines}
+    assert len(days) > 1, "it has not jumped"
+    again = crawl(tmp_path / "archive", path)
+    assert again.code == 0, again.log[-3000:]
+    assert_complete(tmp_path / "archive", site)

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lafka.filesets.results import Dead, Message, Persister, parse
+from lafka.filesets.results import Persister, parse
 from lafka.jobs.database import Away, BadDatabase, Refused
+from lafka.jobs.dead import Dead, Message
 
 Rows = Sequence[Mapping[str, Any]]
 

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lafka.web.connections import HEAD_MAX, LINES_MAX, Corked, PatientProtocol
-from lafka.web.gateway_server import config
+from lafka.web.connections import HEAD_MAX, LINES_MAX, Corked, PatientProtocol, config
 
 HOST = b"Host: x\r\n"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 
 from tests.services import apart, chromiums, kafkas, npms, postgresqls, promtools
@@ -12,11 +11,12 @@ def main() -> None:
     kafkas.fetch()
     npms.fetch()
     apart.fetch()
+    promtools.fetch()
     chromiums.install()
     missing = [] if postgresqls.program("postgres") else [f"PostgreSQL: {postgresqls.HOW}"]
     if not kafkas.java():
         missing.append(f"Java: {kafkas.HOW}")
-    if not shutil.which("promtool"):
+    if not promtools.program():
         missing.append(f"promtool: {promtools.HOW}")
     if not chromiums.program():
         missing.append(f"Chromium: {chromiums.HOW}")

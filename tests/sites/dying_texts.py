@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from lafka.papers.archive.texts import read
+from lafka.papers.archive.texts import read_text
 from lafka.storage import children
 
 
@@ -14,7 +14,7 @@ def serve() -> None:
 
 
 def _dying(question: dict[str, Any], data: bytes) -> dict[str, Any]:
-    found = read(question, data)
+    found = read_text(data)
     if found["error"]:
         os._exit(7)
     return found

@@ -12,6 +12,7 @@ import pytest
 from lafka.errors import NoLocks
 from lafka.storage import steps
 from lafka.storage.locks import lock_file
+from tests.archec.stores import Home, template
 from tests.stores import Store, pdf
 
 PID = "RePEc:abc:wpaper:1"
@@ -54,10 +55,12 @@ def test_what_reads_works(line: tuple[str, ...], store: Path) -> None:
         assert done.stdout == pdf(PID)
 
 
-def test_the_proof_of_an_obi_store_needs_no_locks() -> None:
-    script = WITHOUT.partition("from lafka")[0] + "import lafka.archec.checking.facts"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr
+def test_the_proof_of_an_obi_store_needs_no_locks(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.put({"abc/wpaper/1.rdf": template(1)})
+    home.tobi()
+    done = called(tmp_path, "archec", "check", "-s", f"LAFKA_OBJECT_STORE={home.archive}")
+    assert (done.returncode, done.stdout) == (0, b""), done.stderr
 
 
 def test_what_writes_says_in_a_sentence_that_it_cannot(

@@ -39,14 +39,19 @@ def browser() -> Iterator[Any]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", PATHS)
 def test_nothing_is_wrong_with(browser: Any, served: Served, name: str, scheme: str) -> None:
+    assert violations(browser, f"{served.pages}{PATHS[name]}", scheme) == []
+
+
+def violations(browser: Any, url: str, scheme: str) -> list[tuple[str, str]]:
+    """What axe-core finds wrong with the page at *url*: a rule, and the first element."""
     axe = npms.member("axe-core@4.10.2", "axe.min.js").decode()
     page = browser.new_page(color_scheme=scheme)
     try:
-        goto_styled(page, f"{served.pages}{PATHS[name]}")
+        goto_styled(page, url)
         page.evaluate(axe)
         options = {"runOnly": {"type": "tag", "values": TAGS}, "iframes": False}
         found = page.evaluate("options => axe.run(document, options)", options)
     finally:
         page.close()
     assert found["passes"]
-    assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []
+    return [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]]

@@ -21,8 +21,7 @@ from hypothesis import strategies as st
 
 import lafka
 from lafka.web.app import Web
-from lafka.web.connections import PatientProtocol
-from lafka.web.gateway_server import config
+from lafka.web.connections import PatientProtocol, config
 from tests.stores import Store, pdf
 from tests.web.inside import BYTES, PAGES, REPLAYWEB, ask, inside, noted, outside
 from tests.web.served import BIG, FUTLI, PID, filled

@@ -18,9 +18,9 @@ from lafka.runs.summing import (
     group_line,
     host_lines,
     host_of,
-    in_bytes,
     in_time,
 )
+from lafka.storage.outputs import in_bytes
 
 HELD = frozenset({Incidence.APPEARANCE, Incidence.CHANGE, Incidence.VISIT})
 """Outcomes after which the store has the file as it is now."""

@@ -16,7 +16,8 @@ from lafka.errors import StorageTrouble
 from lafka.filesets.crawling.arguments import Arguments
 from lafka.filesets.crawling.lines import Aside, Inbox
 from lafka.filesets.model.messages import file_result
-from lafka.filesets.results import burying, group, key, results
+from lafka.filesets.results import group, key, results
+from lafka.jobs.dead import burying
 from lafka.jobs.kafka import BrokerTrouble
 from lafka.jobs.kafka.producing import Producer, TooLarge
 

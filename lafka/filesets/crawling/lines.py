@@ -31,8 +31,8 @@ from lafka.filesets.model.messages import (
     IngestResult,
 )
 from lafka.filesets.model.types import Status
-from lafka.filesets.results import Dead
-from lafka.filesets.results import Message as Persisted
+from lafka.jobs.dead import Dead
+from lafka.jobs.dead import Message as Persisted
 from lafka.jobs.kafka import BrokerTrouble, Message
 from lafka.jobs.kafka.consuming import Consumer, Partition
 from lafka.jobs.kafka.places import Place

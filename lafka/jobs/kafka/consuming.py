@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from typing import Any, Self
 from lafka.jobs.kafka import BrokerTrouble, Message, library, quiet
 
 _POLL = 0.5  # seconds
+_ANSWER = 2  # seconds in which a broker says where a partition ends
+_PIECE = 2_000
 
 
 class Reader:
@@ -76,6 +79,50 @@ class Reader:
             self._consumer.poll(min(_POLL, seconds))
         self._resting = False
         self._consumer.resume(self._consumer.assignment())
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class TopicReader:
+    """Reads partitions from an offset to their end, without a group; for one thread."""
+
+    def __init__(self, servers: str, properties: Mapping[str, str] | None = None) -> None:
+        self._kafka = library()
+        own = {"enable.partition.eof": True, "fetch.wait.max.ms": 20, "group.id": "lafka-reader"}
+        self._consumer = self._kafka.Consumer(
+            {**quiet(), **(properties or {}), "bootstrap.servers": servers,
+             "enable.auto.commit": False, **own}
+        )  # fmt: skip
+
+    def end(self, topic: str, partition: int) -> int:
+        """The offset behind the last message; ``BrokerTrouble`` where no broker says it."""
+        try:
+            place = self._kafka.TopicPartition(topic, partition)
+            end: int = self._consumer.get_watermark_offsets(place, _ANSWER)[1]
+        except self._kafka.KafkaException as error:
+            raise BrokerTrouble(f"{topic}: {error.args[0].str()}") from None
+        return end
+
+    def read(self, topic: str, partition: int, end: int | None = None) -> Iterator[list[Any]]:
+        """Yield all messages before *end* in pieces, empty ones while no broker answers."""
+        if end is None:
+            end = self.end(topic, partition)
+        self._consumer.assign([self._kafka.TopicPartition(topic, partition, 0)])
+        is_over = not end
+        while not is_over:
+            found = self._consumer.consume(_PIECE, _POLL)
+            is_over = any(one.offset() >= end - 1 for one in found if not one.error())
+            codes = [one.error().code() for one in found if one.error()]
+            is_over = is_over or self._kafka.KafkaError._PARTITION_EOF in codes
+            yield [one for one in found if not one.error() and one.offset() < end]
+        self._consumer.unassign()
 
     def close(self) -> None:
         self._consumer.close()
@@ -167,7 +214,99 @@ def settings(
     }
 
 
-class Consumer:
+class GroupMember(ABC):
+    """A member of *group* for *topics*, in a thread of its own that polls for ever.
+
+    *failed* is called with the trouble that ends it. A subclass says what a turn is, and what
+    becomes of partitions.
+    """
+
+    def __init__(
+        self,
+        servers: str,
+        topics: Sequence[str],
+        group: str,
+        *,
+        failed: Callable[[BrokerTrouble], object],
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        self._kafka = library()
+        self._consumer = self._kafka.Consumer(settings(servers, group, properties))
+        self._topics = list(topics)
+        self._failed = failed
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="kafka-consumer", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Leave the group; waits for it."""
+        self._ending.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._consumer.subscribe(
+                self._topics,
+                on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost,
+            )  # fmt: skip
+            while not self._ending.is_set():
+                self._turn()
+            self._leave()
+        except (self._kafka.KafkaException, BrokerTrouble) as error:
+            self._failed(BrokerTrouble(f"kafka: {error}"))
+        finally:
+            self._consumer.close()
+
+    @abstractmethod
+    def _turn(self) -> None:
+        """Poll once, and do what is to be done beside."""
+
+    @abstractmethod
+    def _leave(self) -> None:
+        """Do what is to be done before the group is left."""
+
+    @abstractmethod
+    def _assigned(self, consumer: Any, partitions: list[Any]) -> None:
+        """Take *partitions*, beside those that are ours."""
+
+    @abstractmethod
+    def _revoked(self, consumer: Any, partitions: list[Any]) -> None:
+        """Give *partitions* to another member."""
+
+    @abstractmethod
+    def _lost(self, consumer: Any, partitions: list[Any]) -> None:
+        """Let go of *partitions*, which another member may have by now."""
+
+    def _poll(self, seconds: float) -> Any | None:
+        """Return a message that comes within *seconds*; ``BrokerTrouble`` for good."""
+        found = self._consumer.poll(seconds)
+        if found is None or not (error := found.error()):
+            return found
+        codes = self._kafka.KafkaError
+        passing = codes._ALL_BROKERS_DOWN, codes._TRANSPORT, codes._MAX_POLL_EXCEEDED
+        if not error.retriable() and error.code() not in passing:
+            raise BrokerTrouble(error.str())
+        return None
+
+    def _commit_offsets(self, offsets: Mapping[Partition, int]) -> bool:
+        """Commit *offsets*; False where the broker does not take them now."""
+        wanted = [self._kafka.TopicPartition(*place, at) for place, at in offsets.items()]
+        try:
+            self._consumer.commit(offsets=wanted, asynchronous=False)
+        except self._kafka.KafkaException as error:
+            if error.args[0].fatal():
+                raise
+            # The broker is away, or the group has gone on without us: then another does again
+            # what could not be told, and here it is tried again with the next ones.
+            _log.info("Kafka: offsets were not committed: %s", error.args[0].str())
+            return False
+        return True
+
+
+class Consumer(GroupMember):
     """Reads *topics* for *group* and hands each message to *deliver*, from its own thread.
 
     At most *window* messages are read and not done. *failed* is told of trouble that ends it. Who
@@ -187,11 +326,8 @@ class Consumer:
         window: int = 100,
         properties: Mapping[str, str] | None = None,
     ) -> None:
-        self._kafka = library()
-        self._consumer = self._kafka.Consumer(settings(servers, group, properties))
-        self._topics = list(topics)
+        super().__init__(servers, topics, group, failed=failed, properties=properties)
         self._deliver = deliver
-        self._failed = failed
         self._let_go = let_go
         self._window = window
         self._offsets = Offsets()
@@ -199,13 +335,9 @@ class Consumer:
         self._assignments = 0
         self._done: deque[Message] = deque()
         self._paused = False
-        self._ending, self._told = threading.Event(), threading.Event()
+        self._told = threading.Event()
         self._committed_at = time.monotonic()
         self.counts = dict.fromkeys(("read", "committed", "paused", "revoked"), 0)
-        self._thread = threading.Thread(target=self._run, name="kafka-consumer", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
 
     def is_ours(self, message: Message) -> bool:
         """Return whether *message* is still to be done here: its partition may have gone to
@@ -222,31 +354,19 @@ class Consumer:
         """Commit what is done and leave the group; waits for it."""
         self._ending.set()
         self._told.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        super().stop()
 
     # ---- In the thread
 
-    def _run(self) -> None:
-        try:
-            self._consumer.subscribe(
-                self._topics,
-                on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost,
-            )  # fmt: skip
-            while not self._ending.is_set():
-                self._turn()
-            self._settle()
-            self._commit()
-        except (self._kafka.KafkaException, BrokerTrouble) as error:
-            self._failed(BrokerTrouble(f"kafka: {error}"))
-        finally:
-            self._consumer.close()
+    def _leave(self) -> None:
+        self._settle()
+        self._commit()
 
     def _turn(self) -> None:
         if self._paused:  # nothing comes: what is waited for is that something is done
             self._told.wait(_POLL)
             self._told.clear()
-        found = self._consumer.poll(0 if self._paused else _POLL)
+        found = self._poll(0 if self._paused else _POLL)
         self._settle()
         if found is not None:
             self._take(found)
@@ -255,11 +375,6 @@ class Consumer:
             self._commit()
 
     def _take(self, found: Any) -> None:
-        if error := found.error():
-            away = self._kafka.KafkaError._ALL_BROKERS_DOWN, self._kafka.KafkaError._TRANSPORT
-            if not error.retriable() and error.code() not in away:
-                raise BrokerTrouble(error.str())
-            return
         partition = found.topic(), found.partition()
         message = Message(
             topic=partition[0],
@@ -292,17 +407,7 @@ class Consumer:
     def _commit(self) -> None:
         self._committed_at = time.monotonic()
         offsets = self._offsets.committable()
-        if not offsets:
-            return
-        wanted = [self._kafka.TopicPartition(*place, at) for place, at in offsets.items()]
-        try:
-            self._consumer.commit(offsets=wanted, asynchronous=False)
-        except self._kafka.KafkaException as error:
-            if error.args[0].fatal():
-                raise
-            # The broker is away, or the group has gone on without us: then another does again
-            # what could not be told, and here it is tried again with the next ones.
-            _log.info("Kafka: offsets were not committed: %s", error.args[0].str())
+        if not offsets or not self._commit_offsets(offsets):
             return
         self._offsets.committed(offsets)
         self.counts["committed"] += 1

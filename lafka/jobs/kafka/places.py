@@ -32,7 +32,8 @@ class Place:
         servers, _, topic = url.removeprefix(PREFIX).partition("/")
         hosts = servers.split(",")
         if not url.startswith(PREFIX) or not all(map(_HOST.fullmatch, hosts)):
-            raise BadArgument(f"{url!r} is not like kafka://HOST:9092,HOST:9092/TOPIC")
+            shown = re.sub("//.*@", "//", url)  # a password is not told
+            raise BadArgument(f"{shown!r} is not like kafka://HOST:9092,HOST:9092/TOPIC")
         if topic and not _TOPIC.fullmatch(topic):
             raise BadArgument(f"{topic!r} is no name of a topic")
         return cls(servers=servers, topic=topic)

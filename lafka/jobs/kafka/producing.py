@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any, Self
 
@@ -63,14 +63,36 @@ class Producer:
             answer.set_exception(BrokerTrouble(f"{topic}: too many messages wait to be sent"))
         return answer
 
+    def put(
+        self,
+        topic: str,
+        partition: int,
+        key: bytes,
+        value: bytes | None,
+        on_delivery: Callable[[Any, Any], object],
+    ) -> None:
+        """Send *value*, or None to withdraw *key*, to *partition*; waits where too many wait.
+
+        *on_delivery* is called with the broker's error, None for none, and the message.
+        ``BrokerTrouble``.
+        """
+        while True:
+            try:
+                self._producer.produce(topic, value, key, partition, on_delivery=on_delivery)
+                return
+            except BufferError:
+                self._producer.poll(_POLL)
+            except self._kafka.KafkaException as error:
+                raise self._trouble(error.args[0], topic) from None
+
     def _trouble(self, error: Any, topic: str) -> BrokerTrouble:
         is_too_large = error.code() == self._kafka.KafkaError.MSG_SIZE_TOO_LARGE
         kind = TooLarge if is_too_large else BrokerTrouble
         return kind(f"{topic}: {error.str()}")
 
-    def close(self) -> None:
-        """Wait for what was sent, at most half a minute; ``BrokerTrouble`` where it is not told."""
-        left = self._producer.flush(_FLUSH)
+    def close(self, wait: float = _FLUSH) -> None:
+        """Wait *wait* seconds at most for what was sent; ``BrokerTrouble`` where it is not told."""
+        left = self._producer.flush(wait)
         self._ended.set()
         self._thread.join()
         if left:

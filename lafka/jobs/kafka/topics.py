@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lafka.jobs.kafka import BrokerTrouble, library, quiet
@@ -89,4 +89,38 @@ def _admin(servers: str, properties: Mapping[str, str]) -> Iterator[Any]:
     try:
         yield admin.AdminClient({**quiet(), **properties, "bootstrap.servers": servers})
     except kafka.KafkaException as error:
+        if error.args[0].code() == kafka.KafkaError._TRANSPORT:
+            why = f"does not answer within {_TIMEOUT} seconds"
+            raise BrokerTrouble(f"kafka://{servers} {why}") from error
         raise BrokerTrouble(f"kafka://{servers}: {error.args[0].str()}") from error
+
+
+def shapes(servers: str, names: Sequence[str], properties: Mapping[str, str]) -> dict[str, Topic]:
+    """Those of the topics *names* that are there, as they are; ``BrokerTrouble``."""
+    with _admin(servers, properties) as admin:
+        there = admin.list_topics(timeout=_TIMEOUT).topics
+        found = [
+            Topic(name=name, partitions=len(there[name].partitions))
+            for name in names
+            if name in there
+        ]
+        configs = _configs(admin, found)
+    return {topic.name: replace(topic, config=configs[topic.name]) for topic in found}
+
+
+def owners(servers: str, group: str, topic: str, properties: Mapping[str, str]) -> dict[int, str]:
+    """The members of *group* by the partitions of *topic* that they have; ``BrokerTrouble``."""
+    with _admin(servers, properties) as admin:
+        answers = admin.describe_consumer_groups([group], request_timeout=_TIMEOUT)
+        try:
+            members = answers[group].result().members
+        except library().KafkaException as error:
+            if error.args[0].code() == library().KafkaError.GROUP_AUTHORIZATION_FAILED:
+                raise
+            return {}  # no member was there yet, or the group is looked for
+    return {
+        place.partition: member.group_instance_id or member.client_id
+        for member in members
+        for place in member.assignment.topic_partitions
+        if place.topic == topic
+    }

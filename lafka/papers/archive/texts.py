@@ -88,10 +88,10 @@ def _text_of(fut: StoredFut, readers: Children) -> FutText:
 
 def serve() -> None:
     """Read texts until standard input ends. Runs in the child."""
-    children.serve({"text": read})
+    children.serve({"text": lambda _, data: read_text(data)})
 
 
-def read(question: dict[str, Any], data: bytes) -> dict[str, Any]:  # noqa: ARG001
+def read_text(data: bytes) -> dict[str, Any]:
     """Return the text of the PDF *data* page by page, how many pages it has, and why no more."""
     from pypdfium2 import PdfDocument  # noqa: PLC0415  an optional extra
 

@@ -30,10 +30,11 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 HELPS = {
-    "input": "LIST or - for standard input",
+    "input": "LIST, - for standard input, or kafka://HOST/FLEET",
     "collection": "RePEc|Socionet|any",
     "links": "ranked|first|all",
     "refresh": "all or an age such as 30d",
+    "until": "done: a fleet's crawl ends where each line has its outcome",
     "shard": "k/n: the part k, from 0, of a list that n crawls share",
     "exclude": "FILE of pids that are not asked for",
     "legacy": "URL of a gateway that is asked in place of the web",
@@ -55,7 +56,8 @@ class FutliArguments:
 
     ``since``: a fut that was had before it is asked for again; None asks for no fut again. Times
     are aware, UTC. ``legacy``: the gateway that is asked in place of the web. ``shard``: the
-    part of the list that this crawl takes; None: the whole.
+    part of the list that this crawl takes; None: the whole. ``until_done``: a fleet's crawl ends
+    when each line of the fleet has its outcome.
     """
 
     input: str
@@ -66,6 +68,7 @@ class FutliArguments:
     excludes: Excludes | None = None
     legacy: str | None = None
     shard: Shard | None = None
+    until_done: bool = False
     options: ListOptions = field(default_factory=ListOptions)
 
     @classmethod
@@ -97,11 +100,21 @@ class FutliArguments:
             excludes=Excludes.load(exclude, scheme_of(settings, collection)) if exclude else None,
             shard=Shard.parse(given["shard"]) if given.get("shard") else None,
             legacy=_gateway(given["legacy"], settings) if given.get("legacy") else None,
+            until_done=_until(given),
             options=ListOptions.parse(given),
         )
-        if arguments.input != "-":  # standard input can be opened only once, when it is read
+        if arguments.is_fleet and arguments.shard:
+            raise BadArgument("shard= is of a list: a fleet's partitions are its shards")
+        if (
+            arguments.input != "-" and not arguments.is_fleet
+        ):  # standard input can be opened only once, when it is read
             arguments.look(scheme_of(settings, collection), at_lines=looked_at)
         return arguments
+
+    @property
+    def is_fleet(self) -> bool:
+        """Return whether the lines come from Kafka."""
+        return is_fleet(self.input)
 
     def look(self, scheme: Scheme, *, at_lines: bool) -> None:
         """``BadList`` where the list cannot be opened, or *at_lines*: its first are all bad."""
@@ -125,6 +138,20 @@ class FutliArguments:
     def archive(self) -> Archive:
         """The archive, made where there is none; ``BadArchive``."""
         return Archive.create(self.root, self.collection)
+
+
+def is_fleet(text: str) -> bool:
+    """Return whether the input *text* names a fleet."""
+    return text.startswith("kafka://")
+
+
+def _until(given: Mapping[str, str]) -> bool:
+    until = given.get("until") or ""
+    if until not in ("", "done"):
+        raise BadArgument(f"until={until!r} is not done")
+    if until and not is_fleet(given["input"]):
+        raise BadArgument("until=done is of a fleet: a list ends by itself")
+    return bool(until)
 
 
 def add_help(parser: ArgumentParser) -> None:

@@ -39,7 +39,8 @@ class HeldLines:
     """Takes the lines that are held out of a list, and tells them in *feed*.
 
     *since*: as of ``Archive.held``. *stops* says whether the crawl does: then all lines are left.
-    *on_count* is called with the number of lines that were taken out since its last call. A line
+    *on_count* is called with the number of lines that were taken out since its last call, *on_held*
+    with a line before it is told. A line
     whose suwaf or WARC cannot be looked at is left: who takes it from the feeder looks again, and
     says why.
     """
@@ -53,6 +54,7 @@ class HeldLines:
         excludes: Excludes | None = None,
         stops: Callable[[], bool] = bool,
         on_count: Callable[[int], object] = bool,
+        on_held: Callable[[list[Line]], object] = bool,
     ) -> None:
         self._archive = archive
         self._feed = feed
@@ -60,6 +62,7 @@ class HeldLines:
         self._excludes = excludes
         self._stops = stops
         self._on_count = on_count
+        self._on_held = on_held
         self._count = 0
         self._counted_at = 0.0
         self._second = 0
@@ -85,9 +88,10 @@ class HeldLines:
             return False
         if self._excludes and self._excludes.match(futli.pid):
             return False
-        found = self._held(futli)
+        found = self._held(futli, line.since or self._since)
         if found is None:
             return False
+        self._on_held([line])
         now = time.time()
         if int(now) != self._second:
             self._second = int(now)
@@ -99,9 +103,9 @@ class HeldLines:
             self._count_out()
         return True
 
-    def _held(self, futli: Futli) -> Fut | None:
+    def _held(self, futli: Futli, since: datetime | None) -> Fut | None:
         try:
-            return self._archive.held(futli, self._since)
+            return self._archive.held(futli, since)
         except (KeeperError, OSError):
             return None  # who takes the line from the feeder looks again, and says why
 

@@ -28,9 +28,9 @@ from lafka.runs.summing import (
     group_line,
     host_lines,
     host_of,
-    in_bytes,
     in_time,
 )
+from lafka.storage.outputs import in_bytes
 
 HOSTS_KEPT = 100_000
 """Pairs of host and outcome that are counted; a list has more only where nothing answers."""

@@ -91,8 +91,8 @@ def with_features(
     found: Sequence[Candidate], kind: PageKind
 ) -> list[tuple[Candidate, dict[str, float]]]:
     """Each candidate with what the model sums for it; *found* are in the order of their scores."""
-    if kind is PageKind.PAPER:
-        found = _with_only_file(found)
+    if kind in (PageKind.PAPER, PageKind.UNCLEAR):
+        found = _with_only_file(found, kind)
     others = [c for c in found if c.found_by != CITATION_PDF_URL]
     first = others[0] if others else None
     best = first.score if first else SCORE_MIN
@@ -131,10 +131,11 @@ def _label(candidate: Candidate, likely: float) -> str:
     return "other" if signs.BESIDE.isdisjoint(candidate.reasons) else "supplement"
 
 
-def _with_only_file(found: Sequence[Candidate]) -> list[Candidate]:
+def _with_only_file(found: Sequence[Candidate], kind: PageKind) -> list[Candidate]:
     """The same, with a word for the one file that a page of one paper offers, wherever it stands.
 
-    A heading over it says nothing against it.
+    A heading over it says nothing against it. Where it is not clear that the page is of a paper,
+    the file needs a sign of its own.
     """
     files = [c for c in found if _is_file(c)]
     if len({urls.twin_key(c.url) for c in files}) != 1:
@@ -145,7 +146,9 @@ def _with_only_file(found: Sequence[Candidate]) -> list[Candidate]:
             score=c.score - _lost(c) + weights.ONLY_FILE,
             reasons=(*c.reasons, "only-file"),
         )
-        if c in files and not signs.FILE.isdisjoint(c.reasons)
+        if c in files
+        and not signs.FILE.isdisjoint(c.reasons)
+        and (kind is PageKind.PAPER or signs.is_own(c, kind))
         else c
         for c in found
     ]

@@ -1,4 +1,4 @@
-"""The kind of a page: only a page of one paper may give a fut that shows no sign of its own."""
+"""The kind of a page: only one that shows that it is of a paper may give a fut without a sign."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lafka.papers.candidates import Candidate
 from lafka.papers.finders import urls
 from lafka.papers.finders.ends import PageVerdict
 from lafka.papers.finders.identity import key
-from lafka.papers.finders.lists import ONE_OF_MANY
+from lafka.papers.finders.lists import ONE_OF_MANY, describes_a_paper, has_authors
 from lafka.papers.finders.pages import MAX_TEXT, TITLE_METAS, Page, text_of, without_owner
 
 
@@ -18,6 +18,7 @@ class PageKind(StrEnum):
     """What a page is about."""
 
     PAPER = "one paper"
+    UNCLEAR = "not clear"
     LIST = "list"
     ISSUE = "issue"
     SEARCH = "search"
@@ -98,6 +99,11 @@ _BY_ADDRESS = {
     ),
 }
 _ADDRESSES = tuple((kind, re.compile(text, re.IGNORECASE)) for kind, text in _BY_ADDRESS.items())
+_PAPER_ADDRESS = re.compile(
+    r"/(?:wps?|dps?|w?papers?|(?:working|discussion|research)-?papers?|articles?|artikel|abs|doi"
+    r"|handle|eprints?|theses|thesis|publications?|publikationen)/[^/]"
+)
+_DIGITAL_COMMONS = "viewcontent.cgi?article="
 _HOME = re.compile(
     r"/?(?:index\.\w{3,5}|home(?:\.\w{3,5})?)?/?"
     r"|(?:/[^/]+){0,3}/(?:~[^/]+|(?:people|persons?|faculty|staff|profiles?|members?|authors?|experts?"
@@ -128,7 +134,19 @@ def kind_of(
     if page.meta(*_PAPER_METAS) or _ARTICLE.search(source):
         return PageKind.PAPER
     many = any(c.reasons[-1:] == (ONE_OF_MANY,) for c in candidates)
-    return _named(page, heading, source) or (PageKind.LIST if many else PageKind.PAPER)
+    if named := _named(page, heading, source):
+        return named
+    if many:
+        return PageKind.LIST
+    return PageKind.PAPER if _is_of_paper(page) else PageKind.UNCLEAR
+
+
+def _is_of_paper(page: Page) -> bool:
+    """Return whether *page* shows that it is of one paper: by what it says, or by its address."""
+    address = urls.path_and_query(page.url)
+    numbered = address.rpartition("/")[2].isdigit() and _DIGITAL_COMMONS in page.source
+    named = _PAPER_ADDRESS.search(address) is not None
+    return named or numbered or describes_a_paper(page) or has_authors(page)
 
 
 def titles_of(page: Page, kind: PageKind) -> tuple[str, ...]:
@@ -137,7 +155,7 @@ def titles_of(page: Page, kind: PageKind) -> tuple[str, ...]:
     """
     if sure := [*page.titles, *page.meta(*TITLE_METAS)]:
         return tuple(dict.fromkeys(title[:MAX_TEXT] for title in sure))[:MAX_TITLES]
-    if kind is not PageKind.PAPER:
+    if kind not in (PageKind.PAPER, PageKind.UNCLEAR):
         return ()
     said = [text_of(e.node) for e in page.elements.get("h1", ())[:2]]
     said += [without_owner(page.title), *page.meta("og:title")[:1]]

@@ -44,14 +44,18 @@ _PART = re.compile(
 )
 # What pages of a paper say beside its title.
 _DESCRIBED = re.compile(
-    r"\babstract|zusammenfassung|résumé|resum[eo]n?\b|riassunto|аннотаци|реферат|streszczenie"
+    r"\babstracts?\b|zusammenfassung|résumé|resum[eo]n?\b|riassunto|аннотаци|реферат|streszczenie"
     r"|\böz(?:et)?\b|چکیده|要旨|概要|摘要|초록|الملخص|\bkey ?words|mots[- ]cl|palabras clave"
-    r"|palavras|ключевые|\bjel\b|\bdoi\b|\b10\.\d{4,}/|\bhdl\b|\bis[sb]n\b|working paper"
+    r"|palavras|ключевые|\bjel\b|\bdoi\b|\b10\.\d{4,}/|\bhdl\b|working paper"
     r"|discussion paper|staff report|(?:arbeits|diskussions)papier|documentos? de trabajo"
     r"|documents? de travail|temi di discussione|pre-?print|препринт|серия|ワーキングペーパー"
     r"|\bthesis\b|dissertation|\bforthcoming\b|\bpp\. ?\d|job market paper|\bcit(?:e|ation)\b"
     r"|(?:accepted|published|submitted) version|\breferences\b",
     re.IGNORECASE,
+)
+_AUTHORS = re.compile(
+    r"\b(?:[Bb]y|[Pp]ar|[Pp]or|[Vv]on|[Dd]oor|[Aa]uth?or\w{0,2}:|[Aa]uteurs?:|[Аа]втор\w{0,2}:)"
+    r" [^\W\d_a-zà-ÿа-я][\w.'’-]* (?:\w\. )?[^\W\d_a-zà-ÿа-я][\w'’-]+"
 )
 _PAPER_METAS = (
     "citation_title", "citation_author", "citation_authors", "citation_doi", "eprints.title",
@@ -62,6 +66,11 @@ _PAPER_METAS = (
 def describes_a_paper(page: Page) -> bool:
     """Return whether *page* says of a paper what landing pages say: an abstract, its series."""
     return bool(page.meta(*_PAPER_METAS)) or _DESCRIBED.search(page.visible) is not None
+
+
+def has_authors(page: Page) -> bool:
+    """Return whether *page* names authors, as ``by Ada Quill``."""
+    return _AUTHORS.search(page.visible) is not None
 
 
 def told_apart(page: Page, found: Sequence[tuple[Candidate, Element]]) -> dict[int, Candidate]:

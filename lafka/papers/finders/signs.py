@@ -37,7 +37,7 @@ NO_FILE = AGAINST | SUPPLEMENT | BESIDE | {
 }  # fmt: skip
 """What speaks against it that the only file of a page is its paper."""
 _WHOLE = frozenset({"says-full-text", "says-cjk-full-text", "title-as-text"})
-_OF_POST = frozenset({"says-version", "says-full-text", "says-number"})  # news of a paper
+_OF_POST = frozenset({"says-version", "says-full-text", "says-number"})  # said of a paper alone
 _OF_PLACE = frozenset({"own-number", "own-address"})  # where the page is, not what it is about
 
 
@@ -52,13 +52,15 @@ def is_own(candidate: Candidate, kind: str) -> bool:
     """Return whether *candidate* has a sign of the paper's own, on a page of *kind* about others.
 
     The address of a page on submission, of a dataset, issue or list is nothing that its paper
-    shares.
+    shares. Where the kind is not clear, a file with another name than the paper's has no sign.
     """
     if candidate.found_by in NAMED - {"link", "frame", "viewer"}:
         return True
     if candidate.found_by.startswith(PLATFORM):
         return True
-    signs = OWN | TITLED | (_OF_POST if kind == "post" else frozenset())
+    if kind == "not clear" and "names-another" in candidate.reasons:
+        return False
+    signs = OWN | TITLED | (_OF_POST if kind in ("post", "not clear") else frozenset())
     if kind in ("submission", "dataset", "issue", "list"):
         signs -= _OF_PLACE
     return not signs.isdisjoint(candidate.reasons)

@@ -94,6 +94,7 @@ TEXT: tuple[Words, ...] = (
         weight=1.2,
         why="repositories: View/Open beside a file name",
         words=(
+            "document", "dokument",
             "view open", "open file", "view file", "open document", "view document", "get file",
             "visualizar abrir", "ver abrir", "abrir", "öffnen", "anzeigen", "voir ouvrir",
             "consulter le document", "ouvrir", "otwórz", "открыть", "просмотреть", "відкрити",
@@ -110,8 +111,8 @@ TEXT: tuple[Words, ...] = (
             "accepted manuscript", "author manuscript", "accepted version", "published version",
             "submitted version", "postprint", "post print", "preprint", "final version",
             "working paper", "discussion paper", "main article", "main text", "manuscript",
-            "article", "paper", "thesis", "dissertation", "document", "artigo", "artículo",
-            "статья", "статті", "makale", "artikel", "tese", "tesis", "thèse", "dokument",
+            "article", "paper", "thesis", "dissertation", "artigo", "artículo",
+            "статья", "статті", "makale", "artikel", "tese", "tesis", "thèse",
             "working papers", "discussion papers", "staff report", "staff reports",
             "staff working paper", "staff paper", "technical report", "technical paper",
             "research paper", "research report", "research reports", "research note",

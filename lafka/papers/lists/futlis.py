@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -58,7 +59,8 @@ class Line:
     ``number`` counts every line of the file from 1. ``outcome`` is None where ``futli`` can be
     asked for, else ``bad-pid``, ``bad-url`` or ``restricted`` with the reason in ``problem``;
     a bad line has no futli, a restricted one has. What is not UTF-8 stands as escapes in the
-    texts. Of a line that has no columns the texts show the beginning.
+    texts. Of a line that has no columns the texts show the beginning. ``since``: a fut that was had
+    before it is asked for again.
     """
 
     number: int
@@ -67,6 +69,7 @@ class Line:
     futli: Futli | None = None
     outcome: str | None = None
     problem: str | None = None
+    since: datetime | None = None
 
     @property
     def host(self) -> str:
@@ -94,6 +97,8 @@ class LineForm:
                 _AS_CAME if futli.url == line.url_text else _bytes(futli.url),
                 _bytes(futli.title),
             ]
+            if line.since:
+                packed.append(line.since.isoformat().encode())
         return _END.join(packed)
 
     def unpack(self, number: int, data: bytes) -> Line:
@@ -104,7 +109,8 @@ class LineForm:
             url_text=_text(url_text),
             outcome=None if outcome == _NONE else _text(outcome),
             problem=None if problem == _NONE else _text(problem),
-            futli=_futli(*futli, pid_text=pid_text, url_text=url_text) if futli else None,
+            futli=_futli(*futli[:4], pid_text=pid_text, url_text=url_text) if futli else None,
+            since=datetime.fromisoformat(futli[4].decode()) if len(futli) > 4 else None,
         )
 
 

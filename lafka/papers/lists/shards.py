@@ -36,6 +36,13 @@ def shard_of(url: str, pid: str, n: int) -> int:
     return int.from_bytes(digest[:8], "big") % n
 
 
+def shard_of_line(line: Line, n: int) -> int:
+    """Return the shard of *line* of *n*, by what it is asked for, or by its texts if it is bad."""
+    futli = line.futli
+    url, pid = (futli.url, futli.pid.text) if futli else (line.url_text, line.pid_text)
+    return shard_of(url, pid, n)
+
+
 def _politeness_name(url: str) -> str:
     host = host_of(url)
     if host not in RESOLVERS:
@@ -66,6 +73,4 @@ class Shard:
 
     def holds(self, line: Line) -> bool:
         """Return whether *line* belongs to this shard; bad lines belong to one, too."""
-        futli = line.futli
-        url, pid = (futli.url, futli.pid.text) if futli else (line.url_text, line.pid_text)
-        return shard_of(url, pid, self.count) == self.number
+        return shard_of_line(line, self.count) == self.number

@@ -9,7 +9,7 @@ import pytest
 from lafka.errors import BadArgument, CallerError
 from lafka.papers import Archive
 from lafka.papers.archive import texts as texts_module
-from lafka.papers.archive.texts import read, texts
+from lafka.papers.archive.texts import read_text, texts
 from tests.sites.made_pdfs import Leaf, Look, Text, made
 from tests.stores import PID, Store, pdf
 
@@ -61,12 +61,12 @@ def test_who_stops_early_leaves_no_child(archive: Archive) -> None:
 
 def test_a_scan_has_pages_and_no_text() -> None:
     scan = made([Leaf(lines=(Text(said=SAID),))] * 3, Look(scanned=True))
-    assert read({}, scan) == {"text": "", "pages": 3, "error": ""}
+    assert read_text(scan) == {"text": "", "pages": 3, "error": ""}
 
 
 @pytest.mark.parametrize("data", [b"", b"%PDF-1.7\n%%EOF", paper(SAID)[:200]])
 def test_what_is_no_pdf_says_why(data: bytes) -> None:
-    found = read({}, data)
+    found = read_text(data)
     assert (found["text"], found["pages"]) == ("", 0)
     assert found["error"]
 

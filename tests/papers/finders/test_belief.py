@@ -54,6 +54,7 @@ def test_buttons_of_a_site_are_refused(form):
 PLAIN = "<h1>Slow glaciers and quick rivers</h1>"
 KINDS = {
     "one paper": ("/wp/5512", PLAIN),
+    "not clear": ("/about/5512", PLAIN),
     "list": ("/wp/", "<h1>Working papers</h1>"),
     "issue": ("/a/3", "<h1>Volume 12, Issue 3</h1>"),
     "search": ("/search?q=ice", "<h1>Found</h1>"),
@@ -75,6 +76,12 @@ def test_a_page_without_a_paper_gives_no_fut_without_a_sign(kind):
     assert (found[0].label, found[0].promising) == (
         ("fut", True) if kind == "one paper" else ("other", False)
     )
+
+
+@pytest.mark.parametrize("text", ["Read the full study (PDF)", "Slow glaciers and quick rivers"])
+def test_a_page_that_may_be_of_no_paper_gives_a_fut_with_a_sign(text):
+    found = candidates(text, url="https://x.example/about/5512")
+    assert (found[0].label, found[0].promising) == ("fut", True)
 
 
 def test_the_metas_of_a_paper_say_what_a_page_is():
