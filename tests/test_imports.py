@@ -65,7 +65,7 @@ ONLY_IN = {
     "scrapy_warcio": ("capture.rawfiles",),
     "yaml": ("capture.rawfiles",),
     "hanzo": ("capture.rawfiles",),
-    "pymongo": ("archec.records.mongo", "archec.records.documents"),
+    "pymongo": ("archec.records.mongo",),
     "confluent_kafka": ("jobs.kafka",),
     "starlette": ("web",),
     "uvicorn": ("web",),

@@ -20,6 +20,9 @@ VERSION = 1
 """Of the schema; a database of another version is refused, and made again by ``rebuild``."""
 
 
+PASSED_AT = b""
+"""The key of what ``passed_at`` returns, among the keys of ``passed``."""
+
 GROUPS = {"kind": (), "archive": ("archive",), "series": ("archive", "series"), "host": ("host",)}
 """What ``counts`` can count by -> the columns of it."""
 
@@ -199,6 +202,10 @@ class Records(Protocol):
 
     def applied(self, journal: int) -> int:
         """Return how many bytes of that journal are in; 0 for one that is unknown."""
+        gathering = self.gathering(journal)
+        return gathering.applied if gathering else 0
+
+    def gathering(self, tist: int) -> GatheringRecord | None: ...
 
     def last(self, kind: Kind, obi: str) -> Last | None:
         return self.last_many(kind, [obi]).get(obi)
@@ -227,6 +234,14 @@ class Records(Protocol):
 
     def held_many(self, kind: Kind, md5s: Iterable[str]) -> dict[str, list[Content]]:
         """``held`` of each of *md5s* with which anything is."""
+        found: dict[str, list[Content]] = {}
+        keys, several = list(md5s), 1
+        while contents := self.contents(kind, keys):
+            for one in contents.values():
+                found.setdefault(one.md5[:32], []).append(one)
+            several += 1  # a text that shares its MD5 has the next key
+            keys = [f"{key[:32]}-{several}" for key in contents]
+        return found
 
     def contents(self, kind: Kind, keys: Iterable[str]) -> dict[str, Content]:
         """The contents that have these MD5 keys, by key."""
@@ -235,9 +250,17 @@ class Records(Protocol):
 
     def refipos(self, tobi: str, at: int | None = None) -> list[Refipo]:
         """Those of *tobi* now, or at the tist *at*."""
+        every = self.refipos_of(Kind.TOBI, tobi)
+        if at is None:
+            return [one for one in every if one.until is None]
+        return [one for one in every if one.since <= at and (one.until is None or one.until > at)]
 
     def pointing_at(self, fobi: str) -> list[Refipo]:
         """All that ever did."""
+        return self.refipos_of(Kind.FOBI, fobi)
+
+    def refipos_of(self, kind: Kind, obi: str) -> list[Refipo]:
+        """All that ever pointed from or, by its *kind*, at *obi*, sorted by tobi and place."""
 
     def pointers(self, fobis: Iterable[str]) -> dict[str, list[Pointer]]:
         """For each of *fobis* that any refipo ever pointed at: from where, in no order."""
@@ -249,7 +272,18 @@ class Records(Protocol):
         """
 
     def counts(self, by: str) -> list[dict[str, Any]]:
-        """Obis ``live``, ``lost`` and in all, ``versions``; *by* kind, archive, series or host."""
+        """Obis ``live``, ``lost`` and in all, ``versions``; *by* kind, archive, series or host.
+
+        Sorted by what they are counted by, then by kind.
+        """
+        names = (*GROUPS[by], "kind")
+        return sorted(
+            self.counted(GROUPS[by]),
+            key=lambda row: [(row[name] is not None, row[name]) for name in names],
+        )
+
+    def counted(self, names: Sequence[str]) -> Iterable[dict[str, Any]]:
+        """Return the rows of ``counts`` by those *names*, in no order."""
 
     def walk(self, kind: Kind, prefix: str = "") -> Iterator[Obi]:
         """Obis whose id begins with *prefix*, sorted by the bytes of their ids."""
@@ -280,6 +314,7 @@ class Records(Protocol):
 
     def passed_at(self) -> int:
         """The last gathering of the run that kept what is kept; 0 where nothing is."""
+        return int(self.passed(PASSED_AT) or 0)
 
     def passed(self, key: bytes) -> bytes | None: ...
 
@@ -297,23 +332,29 @@ class Records(Protocol):
 
 Known = Mapping[str, Obi]
 _T = TypeVar("_T")
-_F = TypeVar("_F", bound=Callable[..., Any])
+_R = TypeVar("_R", bound=type[Records])
 
 
-def told_as_away(trouble: type[Exception]) -> Callable[[_F], _F]:
-    """Makes of a method one that tells *trouble* of its database as ``self.away`` does."""
+def told_as_away(trouble: type[Exception]) -> Callable[[_R], _R]:
+    """Make of a class of records one whose methods raise *trouble* as its ``away`` says it."""
 
-    def telling(method: _F) -> _F:
+    def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(method)
-        def guarded(self: Any, *args: Any, **more: Any) -> Any:
+        def telling(self: Any, *args: Any, **more: Any) -> Any:
             try:
                 return method(self, *args, **more)
             except trouble as error:
                 raise self.away(error) from None
 
-        return guarded  # type: ignore[return-value]
+        return telling
 
-    return telling
+    def decorated(records: _R) -> _R:
+        for name, method in list(vars(records).items()):
+            if not name.startswith("_") and name in vars(Records):
+                setattr(records, name, guarded(method))
+        return records
+
+    return decorated
 
 
 def in_batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
@@ -321,9 +362,3 @@ def in_batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
     left = iter(items)
     while batch := list(islice(left, size)):
         yield batch
-
-
-def in_groups(counts: Iterable[dict[str, Any]], by: str) -> list[dict[str, Any]]:
-    """Rows of ``counts`` in the order of what they are counted by, then of their kind."""
-    names = (*GROUPS[by], "kind")
-    return sorted(counts, key=lambda row: [(row[name] is not None, row[name]) for name in names])

@@ -7,20 +7,25 @@ new is inserted, which takes a fraction of an upsert's time; what is there alrea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any
 
 from pymongo import (
     ASCENDING,
     DESCENDING,
+    InsertOne,
     MongoClient,
-)
-from pymongo.errors import InvalidURI, PyMongoError
+    ReplaceOne,
+    UpdateMany,
+    UpdateOne,
+)  # fmt: skip
+from pymongo.collection import Collection
+from pymongo.errors import BulkWriteError, InvalidURI, PyMongoError
 from pymongo.uri_parser import parse_uri
 from pymongo.write_concern import WriteConcern
 
 from lafka.archec.records import (
-    GROUPS,
+    PASSED_AT,
     VERSION,
     Content,
     DataProblem,
@@ -32,26 +37,10 @@ from lafka.archec.records import (
     Present,
     Records,
     Refipo,
+    State,
     in_batches,
-    in_groups,
     told_as_away,
 )  # fmt: skip
-from lafka.archec.records.documents import (
-    Document,
-    cached,
-    content_of,
-    contents,
-    counting,
-    gathering_of,
-    last_of,
-    latest_of,
-    obi_of,
-    obis,
-    of_gathering,
-    refipo_of,
-    refipos,
-    write,
-)
 from lafka.archec.records.folding import Changes, fold, ids, opened
 from lafka.archec.store.lines import Line
 from lafka.errors import BadArgument, BadStore, RecordsAway
@@ -61,13 +50,15 @@ _M = {Kind.TOBI: "mi", Kind.FOBI: "mo"}
 _V = {Kind.TOBI: "vi", Kind.FOBI: "vo"}
 _OWN = {*_M.values(), *_V.values(), "refipo", "gathering", "problem", "passed"}
 _MARK = "version"
-_AT = b""  # the key of the cache that has its tist
 _TIMEOUT = 5_000
+_IS_THERE = 11_000  # the code of a key that has a document
+# Fields of an Obi and of its document alike, but for these names, and the t and past of the paper.
+_OBI = tuple(n for n in Obi.__slots__ if n not in ("id", "kind", "versions", "past"))
+_NAMES = {"payload": "kind", "length": "bytes"}
+Document = dict[str, Any]
 
 
-_told = told_as_away(PyMongoError)
-
-
+@told_as_away(PyMongoError)
 class MongoRecords(Records):
     """The records in the database that *uri* names: ``mongodb://host:port/name``.
 
@@ -139,37 +130,42 @@ class MongoRecords(Records):
         if strange:
             raise BadStore(f"MongoDB at {self.place}: it holds {min(strange)!r}, which is not ours")
         found = self._db.gathering.find({"_id": {"$ne": 0}}).sort("_id", ASCENDING)
-        check([gathering_of(one) for one in found])
+        check([_gathering_of(one) for one in found])
         # The mark first: without it, what a kill leaves is a beginning.
         for name in ("gathering", *sorted(_OWN - {"gathering"})):
             self._db.drop_collection(name)
 
-    @_told
     def apply(self, journal: int, upto: int, lines: Sequence[Line]) -> None:
-        gathering = self._gathering(journal) or opened(lines[0])
+        gathering = self.gathering(journal) or opened(lines[0])
         if upto > gathering.applied:
             self._save(fold(gathering, upto, lines, self._known(ids(lines))))
 
-    def _gathering(self, tist: int) -> GatheringRecord | None:
+    def gathering(self, tist: int) -> GatheringRecord | None:
         document = self._db.gathering.find_one({"_id": tist})
-        return gathering_of(document) if document else None
+        return _gathering_of(document) if document else None
+
+    def _found(
+        self, name: str, values: Iterable[Any], only: Any = None, *, field: str = "_id"
+    ) -> Iterator[Document]:
+        """The documents of a collection whose *field* is among *values*, asked for by batches."""
+        for batch in in_batches(values, _ASKED):
+            yield from self._db[name].find({field: {"$in": batch}}, only)
 
     def _known(self, obis: Iterable[str]) -> dict[str, Obi]:
         found = {}
         asked = {kind: [obi for obi in obis if Kind.of(obi) is kind] for kind in Kind}
         for kind, some in asked.items():
-            for batch in in_batches(some, _ASKED):
-                documents = self._db[_M[kind]].find({"_id": {"$in": batch}}, {"t": 0, "past": 0})
-                found.update({document["_id"]: obi_of(kind, document) for document in documents})
+            for document in self._found(_M[kind], some, {"t": 0, "past": 0}):
+                found[document["_id"]] = _obi_of(kind, document)
         return found
 
     def _save(self, changes: Changes) -> None:
         new = self._number(changes)
         for kind in Kind:
-            write(self._db[_V[kind]], contents(changes, kind))
-            write(self._db[_M[kind]], obis(changes, kind, new))
-        write(self._db.refipo, refipos(changes))
-        values = of_gathering(changes.gathering)
+            write(self._db[_V[kind]], _contents(changes, kind))
+            write(self._db[_M[kind]], _obis(changes, kind, new))
+        write(self._db.refipo, _refipos(changes))
+        values = _of_gathering(changes.gathering)
         self._db.gathering.replace_one({"_id": values["_id"]}, values, upsert=True)
 
     def _number(self, changes: Changes) -> set[str]:
@@ -185,169 +181,107 @@ class MongoRecords(Records):
                     numbered.add(obi.id)
         return numbered
 
-    @_told
-    def applied(self, journal: int) -> int:
-        gathering = self._gathering(journal)
-        return gathering.applied if gathering else 0
-
-    @_told
     def last_many(self, kind: Kind, obis: Iterable[str]) -> dict[str, Last]:
         found = {}
-        for batch in in_batches(obis, _ASKED):
-            documents = list(self._db[_M[kind]].find({"_id": {"$in": batch}}))
-            keys = [key for key in map(latest_of, documents) if key]
-            latest = self._db[_V[kind]].find({"_id": {"$in": keys}})
-            contents = {one["_id"]: one for one in latest}
-            for document in documents:
-                key = latest_of(document)
-                found[document["_id"]] = last_of(document, key, contents.get(key or "", {}))
+        for documents in in_batches(self._found(_M[kind], obis), _ASKED):
+            contents = self.contents(kind, filter(None, map(_latest_of, documents)))
+            for one in documents:
+                key = _latest_of(one)
+                content = contents.get(key or "")
+                found[one["_id"]] = Last(
+                    number=one["number"], found=one["found"], noted=one["noted"], lost=one["lost"],
+                    md5=key, text_sha256=content.text_sha256 if content else None,
+                    sha256=content.sha256 if content else None,
+                )  # fmt: skip
         return found
 
-    @_told
     def numbers(self, kind: Kind, obis: Iterable[str]) -> dict[str, int]:
-        found = {}
-        for batch in in_batches(obis, _ASKED):
-            documents = self._db[_M[kind]].find({"_id": {"$in": batch}}, {"number": 1})
-            found.update({one["_id"]: one["number"] for one in documents})
-        return found
+        return {one["_id"]: one["number"] for one in self._found(_M[kind], obis, {"number": 1})}
 
-    @_told
     def numbered(self, kind: Kind, numbers: Iterable[int]) -> dict[int, str]:
-        found = {}
-        for batch in in_batches(numbers, _ASKED):
-            documents = self._db[_M[kind]].find({"number": {"$in": batch}}, {"number": 1})
-            found.update({one["number"]: one["_id"] for one in documents})
-        return found
+        found = self._found(_M[kind], numbers, {"number": 1}, field="number")
+        return {one["number"]: one["_id"] for one in found}
 
-    @_told
     def present_page(self, kind: Kind, after: str) -> list[Present]:
         there = {"_id": {"$gt": after}, "noted": {"$ne": None}, "lost": None}
         found = self._db[_M[kind]].find(there, {"number": 1, "archive": 1})
         page = found.sort("_id", ASCENDING).limit(_ASKED)
         return [(one["_id"], one["number"], one["archive"] or "") for one in page]
 
-    @_told
-    def held_many(self, kind: Kind, md5s: Iterable[str]) -> dict[str, list[Content]]:
-        found: dict[str, list[Content]] = {}
-        for batch in in_batches(md5s, _ASKED):
-            keys, several = batch, 1
-            while contents := self.contents(kind, keys):
-                for one in contents.values():
-                    found.setdefault(one.md5[:32], []).append(one)
-                several += 1  # a text that shares its MD5 has the next key
-                keys = [f"{key[:32]}-{several}" for key in contents]
-        return found
-
-    @_told
     def contents(self, kind: Kind, keys: Iterable[str]) -> dict[str, Content]:
-        found = self._db[_V[kind]].find({"_id": {"$in": list(keys)}})
-        return {content.md5: content for content in (content_of(kind, one) for one in found)}
+        return {one["_id"]: Content(kind=kind, md5=one.pop("_id"), **one)
+                for one in self._found(_V[kind], keys)}  # fmt: skip
 
-    @_told
     def history(self, obi: str) -> Obi | None:
         kind = Kind.of(obi)
         document = self._db[_M[kind]].find_one({"_id": obi})
-        return obi_of(kind, document) if document else None
+        return _obi_of(kind, document) if document else None
 
-    @_told
-    def refipos(self, tobi: str, at: int | None = None) -> list[Refipo]:
-        if at is None:
-            return self._refipos({"tobi": tobi, "until": None})
-        ends = {"$or": [{"until": None}, {"until": {"$gt": at}}]}
-        return self._refipos({"tobi": tobi, "since": {"$lte": at}, **ends})
-
-    @_told
-    def pointing_at(self, fobi: str) -> list[Refipo]:
-        return self._refipos({"fobi": fobi})
-
-    @_told
     def pointers(self, fobis: Iterable[str]) -> dict[str, list[Pointer]]:
         found: dict[str, list[Pointer]] = {}
-        for some in in_batches(fobis, _ASKED):
-            for one in self._db.refipo.find({"fobi": {"$in": some}}, ["fobi", "tobi", "until"]):
-                found.setdefault(one["fobi"], []).append((one["tobi"], one["until"] is None))
+        for one in self._found("refipo", fobis, ["fobi", "tobi", "until"], field="fobi"):
+            found.setdefault(one["fobi"], []).append((one["tobi"], one["until"] is None))
         return found
 
-    def _refipos(self, asked: Document) -> list[Refipo]:
-        order = [("tobi", 1), ("n", 1), ("second", 1), ("since", 1)]
-        return [refipo_of(document) for document in self._db.refipo.find(asked).sort(order)]
+    def refipos_of(self, kind: Kind, obi: str) -> list[Refipo]:
+        found = self._db.refipo.find({str(kind): obi}, {"_id": 0})
+        order = [("tobi", ASCENDING), ("n", ASCENDING), ("second", ASCENDING), ("since", ASCENDING)]
+        return [Refipo(**document) for document in found.sort(order)]
 
-    @_told
     def due(self, now: int, limit: int, after: tuple[int, str] | None = None) -> list[Obi]:
         order = [("due", ASCENDING), ("_id", ASCENDING)]
         due, obi = after or (0, "")
         behind = {"$or": [{"due": {"$gt": due}}, {"due": due, "_id": {"$gt": obi}}]}
         within = {"due": {"$gte": due, "$lte": now}}
         found = self._db.mo.find({**within, **behind}, {"t": 0, "past": 0}).sort(order)
-        return [obi_of(Kind.FOBI, document) for document in found.limit(limit)]
+        return [_obi_of(Kind.FOBI, document) for document in found.limit(limit)]
 
-    @_told
-    def counts(self, by: str) -> list[dict[str, Any]]:
-        names = GROUPS[by]
-        told = [
-            {name: row["_id"].get(name) for name in names} | {"kind": str(kind)} | row
-            for kind in Kind
-            for row in self._db[_M[kind]].aggregate(counting(names))
-        ]
-        for row in told:
-            del row["_id"]
-        return in_groups(told, by)
+    def counted(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+        for kind in Kind:
+            for row in self._db[_M[kind]].aggregate(_counting(names)):
+                group = row.pop("_id")
+                yield {name: group.get(name) for name in names} | {"kind": str(kind)} | row
 
-    @_told
     def page(self, kind: Kind, obi: str, *, is_behind: bool) -> list[Obi]:
         wanted = {"_id": {"$gt" if is_behind else "$gte": obi}}
         found = self._db[_M[kind]].find(wanted).sort("_id", ASCENDING).limit(_ASKED)
-        return [obi_of(kind, document) for document in found]
+        return [_obi_of(kind, document) for document in found]
 
-    @_told
     def gatherings(self) -> list[GatheringRecord]:
         found = self._db.gathering.find({"_id": {"$gt": 0}}).sort("_id", ASCENDING)
-        return list(map(gathering_of, found))
+        return list(map(_gathering_of, found))
 
-    @_told
     def keep_problems(self, run: str, told: Iterable[DataProblem]) -> None:
         self._db.problem.delete_many({"run": {"$ne": run}})
         for batch in in_batches(told, _ASKED):
-            rows = [{name: getattr(one, name) for name in DataProblem.__slots__} for one in batch]
-            self._db.problem.insert_many([row | {"run": run} for row in rows])
+            self._db.problem.insert_many([_fields(one) | {"run": run} for one in batch])
 
-    @_told
     def problems(self, archive: str | None = None) -> list[DataProblem]:
         asked = {"archive": archive} if archive is not None else {}
-        found = self._db.problem.find(asked).sort([("file", 1), ("line", 1), ("code", 1)])
-        return [DataProblem(**{name: one[name] for name in DataProblem.__slots__}) for one in found]
+        found = self._db.problem.find(asked, {"_id": 0, "run": 0})
+        return [DataProblem(**one) for one in found.sort([("file", 1), ("line", 1), ("code", 1)])]
 
-    @_told
     def problem_counts(self) -> list[tuple[str, str, int]]:
         group = {"_id": {"archive": "$archive", "code": "$code"}, "n": {"$sum": 1}}
         found = self._db.problem.aggregate([{"$group": group}])
         return sorted((one["_id"]["archive"], one["_id"]["code"], one["n"]) for one in found)
 
-    @_told
-    def passed_at(self) -> int:
-        return int(self._passed(_AT) or 0)
-
-    @_told
     def passed(self, key: bytes) -> bytes | None:
-        return self._passed(key)
-
-    def _passed(self, key: bytes) -> bytes | None:
         document = self._db.passed.find_one({"_id": key})
         return document["told"] if document else None
 
-    @_told
     def keep_passed(
         self, tist: int, kept: Container[bytes], added: Iterable[tuple[bytes, bytes]]
     ) -> None:
         collection = self._db.passed
         # First, so that what a kill leaves of this counts for nothing; and it comes back last.
-        collection.delete_one({"_id": _AT})
+        collection.delete_one({"_id": PASSED_AT})
         keys = (one["_id"] for one in collection.find({}, {"_id": 1}))
         for batch in in_batches((key for key in keys if key not in kept), _ASKED):
             collection.delete_many({"_id": {"$in": batch}})
         for some in in_batches(added, _ASKED):
-            write(collection, [cached(*one) for one in some])
-        write(collection, [cached(_AT, str(tist).encode())])
+            write(collection, [_cached(*one) for one in some])
+        write(collection, [_cached(PASSED_AT, str(tist).encode())])
 
     def close(self) -> None:
         self._client.close()
@@ -363,3 +297,123 @@ def _client(uri: str) -> tuple[MongoClient[Document], str]:
             "LAFKA_CACHING_DATABASE names no database: mongodb://host:port/name is wanted"
         )
     return MongoClient(uri, serverSelectionTimeoutMS=_TIMEOUT), name
+
+
+def write(collection: Collection[Document], writes: list[Any]) -> None:
+    """Do *writes*, in any order; what one inserts that is there already is written over."""
+    if not writes:
+        return
+    try:
+        collection.bulk_write(writes, ordered=False)
+    except BulkWriteError as error:
+        told = error.details or {}
+        errors = told["writeErrors"]
+        if told["writeConcernErrors"] or not all(map(_is_there, errors)):
+            raise
+        collection.bulk_write([_over(one["op"]) for one in errors], ordered=False)
+
+
+def _is_there(error: Document) -> bool:
+    return bool(error["code"] == _IS_THERE and "_id" in error["op"])
+
+
+def _over(document: Document) -> Any:
+    """Return what makes the document that is there have all that *document* has."""
+    values = {name: value for name, value in document.items() if name not in ("_id", "t", "past")}
+    values |= {f"t.{tist}": md5 for tist, md5 in document.get("t", {}).items()}
+    write = {"$set": values}
+    if "past" in document:
+        write["$addToSet"] = {"past": {"$each": document["past"]}}
+    return UpdateOne({"_id": document["_id"]}, write, upsert=True)
+
+
+def _cached(key: bytes, told: bytes) -> Any:
+    return ReplaceOne({"_id": key}, {"told": told}, upsert=True)
+
+
+def _obis(changes: Changes, kind: Kind, new: Container[str]) -> list[Any]:
+    documents: dict[str, Document] = {
+        obi.id: {"_id": obi.id, **_of_obi(obi)} for obi in changes.obis.values() if obi.kind is kind
+    }
+    for obi, tist, md5 in changes.versions:
+        if obi in documents:
+            documents[obi].setdefault("t", {})[str(tist)] = md5
+    for obi, tist in changes.losses:
+        if obi in documents:
+            documents[obi]["past"] = [tist]
+    return [
+        InsertOne(document) if obi in new else _over(document)
+        for obi, document in documents.items()
+    ]
+
+
+def _contents(changes: Changes, kind: Kind) -> list[Any]:
+    writes = []
+    for content in changes.contents.values():
+        if content.kind is kind:
+            values = _fields(content)
+            del values["kind"]
+            writes.append(InsertOne({"_id": values.pop("md5")} | values))
+    return writes
+
+
+def _refipos(changes: Changes) -> list[Any]:
+    ended: list[Any] = [
+        UpdateMany({"tobi": tobi, "until": None, "since": {"$lt": tist}}, {"$set": {"until": tist}})
+        for tobi, tist in changes.closed
+    ]
+    return ended + [InsertOne({"_id": one.key} | _fields(one)) for one in changes.refipos]
+
+
+def _fields(record: Any) -> Document:
+    return {name: getattr(record, name) for name in record.__slots__}
+
+
+def _of_obi(obi: Obi) -> Document:
+    values = {_NAMES.get(name, name): getattr(obi, name) for name in _OBI}
+    return values | {"state": str(obi.state)}
+
+
+def _obi_of(kind: Kind, document: Document) -> Obi:
+    values = {name: document[_NAMES.get(name, name)] for name in _OBI}
+    return Obi(
+        id=document["_id"],
+        kind=kind,
+        versions=sorted((int(tist), md5) for tist, md5 in document.get("t", {}).items()),
+        past=sorted(document.get("past", [])),
+        **values | {"state": State(document["state"])},
+    )
+
+
+def _latest_of(document: Document) -> str | None:
+    """The MD5 key of its last version."""
+    found: str | None = document.get("t", {}).get(str(document["noted"]))
+    return found
+
+
+def _of_gathering(gathering: GatheringRecord) -> Document:
+    values = _fields(gathering)
+    # Codes of archives as values, not as keys: a key with a dot could not be asked for.
+    withheld = [list(pair) for pair in gathering.withheld.items()]
+    return values | {"_id": values.pop("tist"), "withheld": withheld}
+
+
+def _gathering_of(document: Document) -> GatheringRecord:
+    withheld = dict(document.pop("withheld"))
+    return GatheringRecord(tist=document.pop("_id"), withheld=withheld, **document)
+
+
+def _counting(names: Sequence[str]) -> list[Document]:
+    noted = {"$ne": ["$noted", None]}
+    lost = {"$ne": ["$lost", None]}
+    return [
+        {
+            "$group": {
+                "_id": {name: f"${name}" for name in names},
+                "live": {"$sum": {"$toInt": {"$and": [noted, {"$not": lost}]}}},
+                "lost": {"$sum": {"$toInt": lost}},
+                "obis": {"$sum": 1},
+                "versions": {"$sum": {"$size": {"$objectToArray": {"$ifNull": ["$t", {}]}}}},
+            }
+        }
+    ]
