@@ -51,34 +51,43 @@ def check_gate(url: str) -> None:
         raise BadArgument(f"LAFKA_GATE cannot be used: {error}") from None
 
 
-def open_gate(crawler: Crawler, url: str) -> Gate:
-    """The gate at *url*, for as long as the spider of *crawler* is open; ``BadArgument``."""
-    check_gate(url)
+class _Delays:
+    """The delay of each host in the slots of *crawler*, in seconds."""
 
-    def slot_of(host: str) -> Slot | None:
-        slots: dict[str, Slot] = crawler.engine.downloader.slots if crawler.engine else {}
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    def _slot(self, host: str) -> Slot | None:
+        engine = self._crawler.engine
+        slots: dict[str, Slot] = engine.downloader.slots if engine else {}
         return slots.get(host)
 
-    def delay(host: str) -> float:
-        if slot := slot_of(host):
+    def whole(self, host: str) -> float:
+        if slot := self._slot(host):
             return slot.delay
-        settings = crawler.settings
+        settings = self._crawler.settings
         own = settings.getdict("DOWNLOAD_SLOTS").get(host, {})
         return float(own.get("delay", settings.getfloat("DOWNLOAD_DELAY")))
 
-    def delay_left(host: str) -> float:
-        slot = slot_of(host)
+    def left(self, host: str) -> float:
+        slot = self._slot(host)
         return slot.lastseen + slot.delay - monotonic() if slot else 0.0
 
-    def call(work: Callable[[], object]) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody asks any more
-            the_reactor().callFromThread(work)
 
+def _call(work: Callable[[], object]) -> None:
+    with suppress(RuntimeError):  # the loop is closed: nobody asks any more
+        the_reactor().callFromThread(work)
+
+
+def open_gate(crawler: Crawler, url: str) -> Gate:
+    """The gate at *url*, for as long as the spider of *crawler* is open; ``BadArgument``."""
+    check_gate(url)
+    delays = _Delays(crawler)
     gate = Gate(
         _claims(url),
-        delay=delay,
-        delay_left=delay_left,
-        call=call,
+        delay=delays.whole,
+        delay_left=delays.left,
+        call=_call,
         on_lost=lambda sentence: stop_for(crawler, LOST, sentence),
         patience=crawler.settings.getfloat("LAFKA_GATE_PATIENCE"),
     )
