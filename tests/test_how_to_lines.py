@@ -53,7 +53,10 @@ NOT_RUN = {
     r"tail -c \+\$\(\(s ": "part of a script; tests/filesets/crawls/test_road.py",
 }
 """Lines that no test of this file runs: how they begin, and why; what else runs them."""
-WORD_BY_WORD = {"take-over-a-first-lafka-archive": "tests/papers/verify/test_takeover.py"}
+WORD_BY_WORD = {
+    "take-over-a-first-lafka-archive": "tests/papers/verify/test_takeover.py",
+    "run-a-fleet": "tests/crawls/test_fleet.py",
+}
 """Pages that have a test of their own, which runs each line."""
 PLACES = {
     r"(?<![\w./])/srv/lafka(?=[ /])": ".",
