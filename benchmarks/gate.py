@@ -15,7 +15,7 @@ from benchmarks import runs
 from benchmarks.runs import Run
 from benchmarks.tables import markdown
 from lafka.jobs.database.postgresql import Server as Database
-from lafka.politeness.claims import SqlClaims
+from lafka.politeness.claims import LEASE, SqlClaims
 from tests.services.postgresqls import started
 from tests.sites.server import Server, reply
 from tests.stores import pdf
@@ -56,12 +56,12 @@ def table(*, quick: bool = False) -> str:
 def _claims(url: str, batches: int) -> tuple[float, float]:
     """Claims that are had and given back a second, and milliseconds of a batch of claims."""
     claims, took = SqlClaims(Database(url), "benchmark"), []
-    claims.claim([])  # connects, and makes the table
+    claims.claim({})  # connects, and makes the table
     begun = time.perf_counter()
     for number in range(batches):
         hosts = [f"host{(number * BATCH + n) % 10_000}" for n in range(BATCH)]
         asked = time.perf_counter()
-        assert set(claims.claim(hosts).values()) == {None}
+        assert set(claims.claim(dict.fromkeys(hosts, LEASE)).values()) == {None}
         took.append(1000 * (time.perf_counter() - asked))
         claims.release(dict.fromkeys(hosts, 0.0))
     rate = BATCH * batches / (time.perf_counter() - begun)

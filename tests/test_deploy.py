@@ -146,6 +146,12 @@ def test_systemd_finds_no_fault_with_its_units(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_the_page_on_mails_shows_the_unit_as_it_is() -> None:
+    page = (ROOT / "docs/how-to/mail-when-a-crawl-fails.md").read_text("utf-8")
+    [shown] = re.findall(r"(?m)^\[Service\]\nType=oneshot\nExecStart=.*$", page)
+    assert shown in text("systemd/lafka-failed@.service")
+
+
 def test_nothing_of_compose_is_public_and_prometheus_knows_each_worker(tmp_path: Path) -> None:
     services = compose()["services"]
     ports = [port for told in services.values() for port in told.get("ports", ())]

@@ -36,6 +36,9 @@ NOT_RUN = {
     r"lafka crawl futli .*postgresql:": "PostgreSQL; tests/jobs/test_gated_crawls.py",
     r"lafka topics ": "Kafka; tests/jobs/test_kafka.py",
     r"lafka crawl fileset -a input=kafka:": "Kafka; tests/filesets/crawls/test_topics.py",
+    r"lafka fleet again ": "Kafka; tests/crawls/test_fleet.py",
+    r"rsync -a .*(first|second):": "other machines; tests/papers/archive/test_merging.py",
+    r"install -m ": "folders of root; tests/test_deploy.py",
     r"rsync .* backup:": "another server; tests/archec/test_moving.py",
     r"(npm|mkdir|tar|lafka serve) .*replayweb": "asks a registry; tests/web/test_replayweb.py",
     r"(chmod 600 tokens|lafka crawl fileset .* -s LAFKA_ITEMS=s3:)": "a store that speaks S3;"
@@ -74,6 +77,10 @@ ADOPTED = "mkdir -p srv/archec && mv taken srv/archec/archive"
 BEFORE = {
     "archive-repec": TOBI,
     "look-at-history": TOBI,
+    "merge-nightly": (
+        "mkdir parts && cp -R archive parts/first && cp -R archive parts/second",
+        "echo lafka merge parts/first parts/second > gather",
+    ),
     "tell-a-maintainer": ("lafka tobi",),
     "use-mongodb": TOBI,
     "pull-in-legacy-data": ("lafka tobi", "lafka crawl fobi"),
@@ -119,6 +126,7 @@ EXAMPLES_NOT_RUN = {
     r"lafka bench": "it measures for ten seconds; tests/cli/test_scrapys.py",
     r"lafka demo": "a site and archive of its own; tests/test_commands.py",
     r"lafka (fetch|parse) |lafka shell https:": "they ask the web; tests/cli/test_scrapys.py",
+    r"lafka fleet ": "Kafka; tests/crawls/test_fleet.py",
     r"lafka topics ": "Kafka; tests/jobs/test_kafka.py",
     r"lafka warc get .* 5120": "a byte of somebody's file; tests/test_warc_commands.py",
     r"lafka archec withdraw ": "a version that somebody has; tests/archec/test_withdrawing.py",

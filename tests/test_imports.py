@@ -245,7 +245,9 @@ def test_no_room_imports_a_room_that_imports_it() -> None:
 
 
 def test_the_house_shows_its_rooms() -> None:
-    entries = {path.name for path in (ROOT / "lafka").iterdir() if path.name != "__pycache__"}
+    paths = [path for path in (ROOT / "lafka").iterdir() if path.name != "__pycache__"]
+    # A folder that has moved keeps what was compiled in it.
+    entries = [path for path in paths if path.is_file() or any(path.rglob("*.py"))]
     assert len(entries) <= 25
 
 

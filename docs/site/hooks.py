@@ -13,7 +13,8 @@ LOOK_UP = (
     "problems", "redif", "glossary",
 )  # fmt: skip
 UNDERSTAND = (
-    "architecture", "reliability", "security", "finding", "benchmarks", "warc-compared",
+    "architecture", "reliability", "many-machines", "security", "finding", "benchmarks",
+    "warc-compared",
 )  # fmt: skip
 
 

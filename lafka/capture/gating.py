@@ -24,6 +24,7 @@ from lafka.storage.stopping import STOPPING, stop_for
 from lafka.storage.threads import the_reactor
 
 if TYPE_CHECKING:
+    from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
 
 
@@ -44,7 +45,7 @@ def check_gate(url: str) -> None:
     """Raise ``BadArgument`` where the gate at *url* does not answer or cannot be written to."""
     claims = _claims(url)
     try:
-        claims.claim([])
+        claims.claim({})
         claims.leave()
     except GateAway as error:
         raise BadArgument(f"LAFKA_GATE cannot be used: {error}") from None
@@ -54,8 +55,19 @@ def open_gate(crawler: Crawler, url: str) -> Gate:
     """The gate at *url*, for as long as the spider of *crawler* is open; ``BadArgument``."""
     check_gate(url)
 
+    def slot_of(host: str) -> Slot | None:
+        slots: dict[str, Slot] = crawler.engine.downloader.slots if crawler.engine else {}
+        return slots.get(host)
+
+    def delay(host: str) -> float:
+        if slot := slot_of(host):
+            return slot.delay
+        settings = crawler.settings
+        own = settings.getdict("DOWNLOAD_SLOTS").get(host, {})
+        return float(own.get("delay", settings.getfloat("DOWNLOAD_DELAY")))
+
     def delay_left(host: str) -> float:
-        slot = crawler.engine.downloader.slots.get(host) if crawler.engine else None
+        slot = slot_of(host)
         return slot.lastseen + slot.delay - monotonic() if slot else 0.0
 
     def call(work: Callable[[], object]) -> None:
@@ -64,6 +76,7 @@ def open_gate(crawler: Crawler, url: str) -> Gate:
 
     gate = Gate(
         _claims(url),
+        delay=delay,
         delay_left=delay_left,
         call=call,
         on_lost=lambda sentence: stop_for(crawler, LOST, sentence),

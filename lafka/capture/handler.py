@@ -43,6 +43,7 @@ from scrapy.exceptions import (
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import CancelledError, FirstError
 from twisted.internet.error import ConnectError, ConnectionDone, ConnectionLost
+from twisted.internet.task import deferLater
 
 from lafka.capture.addresses import is_allowed, literal, networks
 from lafka.capture.client.connections import Client
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from scrapy import Request
+    from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
@@ -176,14 +178,17 @@ class ExactDownloadHandler:
         return await self._download(request)
 
     async def _pass(self, request: Request, gate: Gate) -> None:
-        """Come back when the host is ours; its delay counts from then. ``Stopped``."""
+        """Come back when the host is ours and its delay, which counts from then, is over since the
+        one before that has waited here too. ``Stopped``.
+        """
         self._in_flight.judge(request.url)
         assert self._crawler.engine is not None
         slots, key = self._crawler.engine.downloader.slots, request.meta[SLOT_KEY]
         while not gate.begin(key, request):
             await awaited(gate.turn(key))
             if slot := slots.get(key):
-                slot.lastseen = monotonic()
+                wait = after_turn(slot, monotonic())
+                await maybe_deferred_to_future(deferLater(self._reactor, wait))
 
     async def _download(self, request: Request) -> Response:
         self._in_flight.judge(request.url)
@@ -270,6 +275,16 @@ class ExactDownloadHandler:
         if isinstance(error, ResponseDataLossError) and not self._told_of_loss:
             logger.warning(get_dataloss_msg(request.url))
             self._told_of_loss = True
+
+
+def after_turn(slot: Slot, now: float) -> float:
+    """Seconds until one goes that waited for a claim in *slot*, which counts its delay from then.
+
+    Several may have waited, each of which the slot has let go after a delay.
+    """
+    alone = len(slot.transferring) <= 1
+    slot.lastseen = now if alone else max(now, slot.lastseen + slot.delay)
+    return slot.lastseen - now
 
 
 def _spool_dir(settings: BaseSettings) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from lafka.errors import LafkaError
 
 LEASE = 15.0
-"""Seconds that a claim lasts if it is not renewed."""
+"""Seconds, beside the host's delay, that a claim lasts if it is not renewed."""
 _MADE = """
 SELECT pg_advisory_xact_lock(hashtext('lafka_gate'));
 CREATE TABLE IF NOT EXISTS lafka_gate (
@@ -43,8 +43,9 @@ _FREE = f"""(
 )"""
 _CLAIM = f"""
 INSERT INTO lafka_gate AS gate (host, worker, until)
-SELECT host, %(worker)s, now() + interval '{LEASE} s'
-    FROM unnest(%(hosts)s::text[]) AS asked (host) ORDER BY host COLLATE "C"
+SELECT host, %(worker)s, now() + seconds * interval '1 s'
+    FROM unnest(%(hosts)s::text[], %(seconds)s::float8[]) AS asked (host, seconds)
+    ORDER BY host COLLATE "C"
 ON CONFLICT (host) DO UPDATE SET
     worker = CASE WHEN {_FREE} THEN excluded.worker ELSE gate.worker END,
     until = CASE WHEN {_FREE} THEN excluded.until ELSE gate.until END,
@@ -106,8 +107,8 @@ class Server(Protocol):
 class Claims(Protocol):
     """The claims of one worker. For one thread, but for :meth:`abort`; all raise ``GateAway``."""
 
-    def claim(self, hosts: Sequence[str]) -> Mapping[str, Refusal | None]:
-        """Claim *hosts* for a lease: None for those that are ours now."""
+    def claim(self, leases: Mapping[str, float]) -> Mapping[str, Refusal | None]:
+        """Claim hosts for so many seconds: None for those that are ours now."""
 
     def renew(self, leases: Mapping[str, float]) -> Mapping[str, bool]:
         """Keep hosts for so many seconds from now: whether another wants it; not those lost."""
@@ -136,8 +137,8 @@ class SqlClaims:
         self._worker = worker
         self._connection: Any = None
 
-    def claim(self, hosts: Sequence[str]) -> dict[str, Refusal | None]:
-        rows = self._execute(_CLAIM, hosts=list(hosts))
+    def claim(self, leases: Mapping[str, float]) -> dict[str, Refusal | None]:
+        rows = self._execute(_CLAIM, hosts=[*leases], seconds=[*leases.values()])
         return {
             host: None if ours else Refusal(max(0.0, left), max(0.0, parked), why)
             for host, ours, left, parked, why in rows

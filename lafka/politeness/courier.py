@@ -25,7 +25,7 @@ class Batch:
     park: dict[str, tuple[float, str]] = field(default_factory=dict)
     release: dict[str, float] = field(default_factory=dict)
     renew: dict[str, float] = field(default_factory=dict)
-    claim: dict[str, None] = field(default_factory=dict)
+    claim: dict[str, float] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.park or self.release or self.renew or self.claim)
@@ -75,11 +75,12 @@ class Courier:
 
     def look(self, patience: float) -> bool:
         """Break off a batch that hangs; return whether the gate is away for over *patience*."""
-        now = self._clock()
-        if now - self._begun > FRESH:
-            self._away_since = min(self._away_since, self._begun)
-            self._claims.abort()
-        return now - self._away_since > patience
+        with self._condition:  # else a batch that ends just now would be found to hang
+            now = self._clock()
+            if now - self._begun > FRESH:
+                self._away_since = min(self._away_since, self._begun)
+                self._claims.abort()
+            return now - self._away_since > patience
 
     def close(self, delays: Mapping[str, float]) -> None:
         """Give everything back, the hosts of *delays* after so many seconds, and end."""
@@ -95,7 +96,8 @@ class Courier:
         while not self._closed.is_set():
             with self._condition:
                 self._condition.wait_for(lambda: self._next or self._closed.is_set())
-            self.visit()
+            if self._next:
+                self.visit()
             self._closed.wait(RECONNECT if self._away_since < math.inf else BATCH)
         if self._away_since == math.inf:
             with suppress(GateAway):
@@ -105,16 +107,20 @@ class Courier:
         """Do what the next batch says, or put back what was not done."""
         with self._condition:
             batch, self._next = self._next, Batch()
-        self._begun = sent = self._clock()
+            self._begun = sent = self._clock()
         try:
             reply = self._visit(batch, sent)
         except (GateAway, ValueError) as error:
-            self._away_since, self.trouble = min(self._away_since, sent), str(error)
+            self.trouble = str(error)
+            self._ended(min(self._away_since, sent))
             self.put(lambda then: _put_back(batch, then))
         else:
-            self._away_since = math.inf
+            self._ended(math.inf)
             self._on_reply(reply)
-        self._begun = math.inf
+
+    def _ended(self, away_since: float) -> None:
+        with self._condition:
+            self._begun, self._away_since = math.inf, away_since
 
     def _visit(self, batch: Batch, sent: float) -> Reply:
         claims = self._claims
@@ -123,7 +129,7 @@ class Courier:
         if batch.release:
             claims.release(batch.release)
         kept = claims.renew(batch.renew) if batch.renew else {}
-        claimed = claims.claim([*batch.claim]) if batch.claim else {}
+        claimed = claims.claim(batch.claim) if batch.claim else {}
         return Reply(sent, {host: kept.get(host) for host in batch.renew}, claimed)
 
     def _leave(self) -> None:

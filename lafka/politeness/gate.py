@@ -76,11 +76,17 @@ class _Host:
     def is_idle(self) -> bool:
         return not (self.is_ours or self.on_wire or self.asked < math.inf)
 
+    def turns(self) -> list[Future[None]]:
+        """Take those who wait for a turn, but for whom has given it up."""
+        waiting, self.waiting = self.waiting, []
+        return [turn for turn in waiting if turn.set_running_or_notify_cancel()]
+
 
 class Gate:
     """The hosts that this worker may ask. For the crawl's thread alone.
 
-    *delay_left* gives the seconds until a host's delay is over, *call* has a function called in the
+    *delay* gives the seconds between two requests to a host, *delay_left* those that are left of
+    them, *call* has a function called in the
     crawl's thread, *on_lost* is called once with a sentence where the gate is away for *patience*
     seconds, ``on_parked`` with host, seconds and reason where another worker has parked a host.
     *clock*: seconds, monotonic.
@@ -90,6 +96,7 @@ class Gate:
         self,
         claims: Claims,
         *,
+        delay: Callable[[str], float],
         delay_left: Callable[[str], float],
         call: Callable[[Callable[[], object]], object],
         on_lost: Callable[[str], object],
@@ -101,6 +108,7 @@ class Gate:
         self.counts = {"claims": 0, "refused": 0, "lost": 0}
         self.waited = 0.0
         """Seconds, in all, from asking for a host to its being ours."""
+        self._delay_of = delay
         self._delay_left = delay_left
         self._on_lost = on_lost
         self._patience = patience
@@ -177,8 +185,7 @@ class Gate:
         """The crawl stops: nothing is sent any more; what is on the wire keeps its claim."""
         self._stopped = True
         for host, state in self._hosts.items():
-            waiting, state.waiting = state.waiting, []
-            for turn in waiting:
+            for turn in state.turns():
                 turn.set_exception(Stopped(f"{host}: not asked, for the crawl stops"))
 
     def close(self) -> None:
@@ -202,10 +209,14 @@ class Gate:
             if self._is_over(host, state, now):
                 self._give_back(host, state, now)
             elif now - state.confirmed >= RENEW:
-                renewed[host] = LEASE + self._delay(host)
+                renewed[host] = self._lease(host)
         if renewed:
             self._courier.put(lambda batch: batch.renew.update(renewed))
         self._ask_due(now)
+
+    def _lease(self, host: str) -> float:
+        """Seconds that a claim lasts: of a worker that is killed the host's delay is kept too."""
+        return LEASE + self._delay_of(host)
 
     def _delay(self, host: str) -> float:
         return max(0.0, self._delay_left(host))
@@ -264,15 +275,15 @@ class Gate:
         if state.barred > now:
             heapq.heappush(self._due, (state.barred, host))
         else:
-            self._courier.put(lambda batch: batch.claim.__setitem__(host, None))
+            self._courier.put(lambda batch: batch.claim.update({host: self._lease(host)}))
 
     def _ask_due(self, now: float) -> None:
-        due: dict[str, None] = {}
+        due: dict[str, float] = {}
         while self._due and self._due[0][0] <= now:
             host = heapq.heappop(self._due)[1]
             state = self._hosts.get(host)
             if state is not None and state.asked < math.inf and not self._stopped:
-                due[host] = None
+                due[host] = self._lease(host)
             elif state is not None:
                 self._forget(host, state)
         if due:
@@ -330,8 +341,7 @@ class Gate:
             if state.queued:
                 state.queued = False
                 queued.append(host)
-            waiting, state.waiting = state.waiting, []
-            for turn in waiting:
+            for turn in state.turns():
                 turn.set_result(None)
             self._forget(host, state)
         if queued:

@@ -3,6 +3,9 @@
 httptools keeps what has come of a head, however much, and reads on while an answer is made. So it
 is given a head when that is there whole, and the next one when the answer is out. No body is ever
 read: nothing that is served takes one.
+
+PDFs cost uvicorn's own protocol 1.27 to 1.36 times the CPU, pages 0.90 to 1.21 times, in pairs on
+a busy machine (docs/benchmarks.md, "The web pages"); heads are bounded by this one alone.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ from tests.crawls.test_shards import HOSTS, report, written
 from tests.services.kafkas import Kafka, started
 from tests.sites.server import Server
 from tests.starts import Shell
+from tests.test_shell_lines import blocks
 
 LINES = 30  # of the list of test_shards, one of which stands there twice
 
@@ -274,9 +275,11 @@ def test_a_line_whose_callback_raises_ends_no_fleet_and_is_asked_at_the_next_sta
 
 
 def test_the_lines_of_the_how_to_are_run(tmp_path: Path, kafka: Kafka, site: Server) -> None:
-    page = (ROOT / "docs" / "how-to" / "run-a-fleet.md").read_text("utf-8")
-    blocks = re.findall(r"(?ms)^```sh\n(.*?)^```", page.replace("localhost:9092", kafka.servers))
-    made, crawls, restarted, merged, lost = blocks
+    page = [
+        block.replace("localhost:9092", kafka.servers)
+        for block in blocks("docs/how-to/run-a-fleet.md", "sh")
+    ]
+    made, crawls, restarted, merged, lost = page
     environment = Shell(tmp_path, (Path(sys.executable).parent,)).environment
     written(tmp_path / "list.tsv", site)
 

@@ -43,6 +43,10 @@ def done(url: str, statement: str) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall()) if cursor.description else []
 
 
+def leases(*hosts: str) -> dict[str, float]:
+    return dict.fromkeys(hosts, LEASE)
+
+
 def old(url: str) -> None:
     """Have all leases and waits end now, long after the server began."""
     done(url, "UPDATE lafka_gate SET until = now() - interval '1 s', parked = NULL")
@@ -52,9 +56,9 @@ def test_a_host_has_one_worker_until_that_gives_it_back(
     worker: Callable[[str], SqlClaims], url: str
 ) -> None:
     one, two = worker("one"), worker("two")
-    assert one.claim(["a", "b"]) == {"a": None, "b": None}
-    assert one.claim(["a"]) == {"a": None}  # it is not told twice that it was refused
-    refused = two.claim(["a", "c"])
+    assert one.claim(leases("a", "b")) == {"a": None, "b": None}
+    assert one.claim(leases("a")) == {"a": None}  # it is not told twice that it was refused
+    refused = two.claim(leases("a", "c"))
     assert refused["c"] is None
     assert refused["a"] is not None
     assert LEASE - 10 < refused["a"].left <= LEASE
@@ -62,7 +66,7 @@ def test_a_host_has_one_worker_until_that_gives_it_back(
     assert one.renew({"a": 15.0, "b": 15.0, "c": 15.0}) == {"a": True, "b": False}
     two.release({"a": 0.0})  # it is not two's
     one.release({"a": 900.0, "b": 0.0})
-    again = two.claim(["a", "b"])
+    again = two.claim(leases("a", "b"))
     assert again["b"] is None
     assert again["a"] is not None
     assert 600 < again["a"].left <= 900
@@ -73,9 +77,9 @@ def test_a_lease_that_is_over_is_the_next_ones_and_the_first_has_lost_it(
     worker: Callable[[str], SqlClaims], url: str
 ) -> None:
     one, two = worker("one"), worker("two")
-    one.claim(["a", "b"])
+    one.claim(leases("a", "b"))
     old(url)
-    server_is_young = two.claim(["a"])["a"]
+    server_is_young = two.claim(leases("a"))["a"]
     [(seconds,)] = done(
         url, "SELECT extract(epoch FROM now() - pg_postmaster_start_time())::float8"
     )
@@ -88,25 +92,25 @@ def test_a_lease_that_is_over_is_the_next_ones_and_the_first_has_lost_it(
 
 def test_a_host_that_is_parked_is_nobodys(worker: Callable[[str], SqlClaims], url: str) -> None:
     one, two = worker("one"), worker("two")
-    one.claim(["a"])
+    one.claim(leases("a"))
     one.park({"a": (900.0, "429, Retry-After: 900"), "b": (60.0, "503")})
     one.park({"a": (30.0, "503")})  # shorter: the first one stays
     one.release({"a": 0.0})
-    refused = two.claim(["a", "b"])
+    refused = two.claim(leases("a", "b"))
     assert refused["a"] is not None
     assert refused["b"] is not None
     assert 600 < refused["a"].parked <= 900
     assert refused["a"].why == "429, Retry-After: 900"
     old(url)
-    assert two.claim(["a", "b"]) == {"a": None, "b": None}
+    assert two.claim(leases("a", "b")) == {"a": None, "b": None}
 
 
 def test_who_leaves_has_nothing_left_behind(worker: Callable[[str], SqlClaims], url: str) -> None:
     one = worker("one")
-    one.claim(["a", "b"])
+    one.claim(leases("a", "b"))
     one.leave()
-    assert worker("two").claim(["a", "b"]) == {"a": None, "b": None}
-    one.claim(["c"])  # it connects again
+    assert worker("two").claim(leases("a", "b")) == {"a": None, "b": None}
+    one.claim(leases("c"))  # it connects again
 
 
 def test_workers_that_ask_for_the_same_hosts_at_once_never_lock_each_other_out(
@@ -121,7 +125,7 @@ def test_workers_that_ask_for_the_same_hosts_at_once_never_lock_each_other_out(
         try:
             for _ in range(30):
                 some = random.sample(hosts, 20)
-                ours = [host for host, no in claims.claim(some).items() if no is None]
+                ours = [host for host, no in claims.claim(leases(*some)).items() if no is None]
                 wrong.extend(host for host in ours if owner.setdefault(host, name) != name)
                 random.shuffle(ours)
                 wrong.extend({*ours} - {*claims.renew(dict.fromkeys(ours, 15.0))})
@@ -143,11 +147,11 @@ def test_a_connection_that_is_broken_off_is_made_anew(
     worker: Callable[[str], SqlClaims], url: str
 ) -> None:
     one = worker("one")
-    one.claim(["a"])
+    one.claim(leases("a"))
     one.abort()
     with pytest.raises(GateAway, match="postgresql://127"):
-        one.claim(["b"])
-    assert one.claim(["a", "b"]) == {"a": None, "b": None}
+        one.claim(leases("b"))
+    assert one.claim(leases("a", "b")) == {"a": None, "b": None}
     SqlClaims(Server(url), "idle").abort()  # nothing is open
 
 

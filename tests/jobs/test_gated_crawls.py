@@ -19,6 +19,7 @@ import pytest
 
 from lafka.capture.gating import check_gate
 from lafka.errors import BadArgument
+from lafka.politeness.claims import LEASE
 from tests import starts
 from tests.crawls.running import ROOT, Crawl, command, crawl, outcomes
 from tests.jobs.test_gate import done
@@ -77,15 +78,17 @@ class NotingServer(Server):
         return answer
 
     def impolite(self) -> list[str]:
-        """What a single crawl would never have done."""
-        wrong = []
+        """What a single crawl would never have done.
+
+        The delays under one worker's claim are its slot's, and a busy machine notes a request late:
+        those between two workers are told from none by their half.
+        """
+        wrong = [f"{host}: {most} at once" for host, most in self.most_at_once.items() if most > 1]
         for host, came in self.exchanges.items():
             ordered = sorted(came, key=lambda exchange: exchange.begin)
             for one, next_ in pairwise(ordered):
                 pair = f"{host}: {one.worker}, {next_.worker}"
-                if next_.begin < one.end:
-                    wrong.append(f"{pair}: at once")
-                if next_.begin - one.begin < 0.8 * DELAY:
+                if one.worker != next_.worker and next_.begin - one.begin < 0.5 * DELAY:
                     wrong.append(f"{pair}: {next_.begin - one.begin:.3f} s apart")
                 if one.waits and next_.begin - one.end < 0.95 * WAIT:
                     wrong.append(f"{pair}: not {WAIT} s later")
@@ -153,7 +156,7 @@ def test_workers_ask_a_host_one_at_a_time_with_its_delay_between(
     for archive in archives:
         assert [line["outcome"] for line in outcomes(archive)[0]] == ["fut"] * lines
     slow = sorted(exchange.begin for exchange in site.exchanges[HOSTS[5]])
-    assert all(b - a >= 0.8 for a, b in pairwise(slow))
+    assert all(b - a >= 0.5 for a, b in pairwise(slow))
     assert done(url, "SELECT host FROM lafka_gate WHERE worker IS NOT NULL") == []
 
 
@@ -223,6 +226,7 @@ def test_a_worker_that_was_stopped_sends_nothing_when_it_wakes(
         with worker(tmp_path / "one", list_, url) as one:
             assert begun.wait(LIMIT)
             one.process.send_signal(signal.SIGSTOP)
+            runs_out_soon(url)
             with worker(tmp_path / "two", list_, url) as two:
                 first = site.workers()
                 until(lambda: site.workers() > first, two.process.pid)
@@ -232,6 +236,43 @@ def test_a_worker_that_was_stopped_sends_nothing_when_it_wakes(
                 runs = [one.ended(), two.ended()]
     assert [run.code for run in runs] == [0, 0]
     assert site.impolite() == []
+
+
+def test_others_take_the_hosts_of_a_killed_worker_when_its_claims_run_out(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    with NotingServer(HOSTS[:3]) as site:
+        list_ = written(tmp_path / "list.tsv", site, dict.fromkeys(HOSTS[:3], 12))
+        url = postgres.url()
+        begun = site.when_asked(6, *(site.at(host) for host in site.hosts))
+        with worker(tmp_path / "one", list_, url) as one:
+            assert begun.wait(LIMIT)
+            one.kill()
+        killed = len(site.seen)
+        free = runs_out_soon(url)
+        assert free
+        with worker(tmp_path / "two", list_, url) as two:
+            assert two.ended().code == 0
+        with worker(tmp_path / "one", list_, url) as again:  # it had none of its own left behind
+            assert again.ended().code == 0
+    assert site.impolite() == []
+    for host, when in free.items():
+        assert min(seen.time for seen in site.seen[killed:] if seen.host == host) >= when
+    for name in ("one", "two"):
+        assert len({line["pid"] for part in outcomes(tmp_path / name) for line in part}) == 36
+    assert done(url, "SELECT host FROM lafka_gate WHERE worker IS NOT NULL") == []
+
+
+def runs_out_soon(url: str) -> dict[str, float]:
+    """Bring the end of the claims of a worker that is gone nearer; when each is, at the soonest."""
+    now = time.monotonic()
+    rows = done(
+        url,
+        "UPDATE lafka_gate SET until = until - interval '10 s' WHERE worker IS NOT NULL"
+        " RETURNING host, extract(epoch FROM until - clock_timestamp())::float8",
+    )
+    assert all(left <= LEASE + DELAY - 10 for _, left in rows)
+    return {host: now + left for host, left in rows}
 
 
 def test_the_lines_of_the_how_to_are_run(postgres: Postgres, tmp_path: Path) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from lafka.politeness.claims import LEASE, GateAway, Refusal
+from lafka.politeness.claims import GateAway, Refusal
 from lafka.politeness.courier import Courier
 from lafka.politeness.gate import Gate
 
@@ -56,13 +56,12 @@ class FakeClaims:
         rows = ((host, self._table.rows[host]) for host in hosts)
         return [(host, row) for host, row in rows if row.worker == self._worker]
 
-    def claim(self, hosts: Sequence[str]) -> dict[str, Refusal | None]:
+    def claim(self, leases: Mapping[str, float]) -> dict[str, Refusal | None]:
         now, found = self._now(), dict[str, Refusal | None]()
-        assert len(set(hosts)) == len(hosts)
-        for host in hosts:
+        for host, lease in leases.items():
             row = self._table.rows[host]
             if row.parked <= now and (row.until <= now or row.worker == self._worker):
-                row.worker, row.until, row.wanted = self._worker, now + LEASE, 0.0
+                row.worker, row.until, row.wanted = self._worker, now + lease, 0.0
                 found[host] = None
             else:
                 row.wanted = now
@@ -110,6 +109,7 @@ class Worker:
         self.lost: list[str] = []
         self.gate = Gate(
             self.claims,
+            delay=lambda _: self.delay,
             delay_left=self.delay_left,
             call=lambda work: work(),
             on_lost=self.lost.append,

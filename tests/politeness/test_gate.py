@@ -7,8 +7,12 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scrapy import Request
+from scrapy.core.downloader import Slot
 
+from lafka.capture.handler import after_turn
 from lafka.errors import Stopped
+from lafka.politeness.claims import LEASE
 from lafka.politeness.courier import FRESH
 from lafka.politeness.gate import AGAIN, RENEW, TURN, UNUSED
 from lafka.politeness.hosts import Hosts
@@ -263,6 +267,53 @@ def test_the_thread_takes_batches_by_itself_and_ends(table: Table) -> None:
     assert worker.courier._thread is not None
     assert not worker.courier._thread.is_alive()
     assert table.rows["a"].worker is None
+
+
+def test_a_worker_that_is_killed_leaves_its_host_alone_for_the_whole_delay(table: Table) -> None:
+    one, two = Worker(table, "one", delay=60.0), Worker(table, "two")
+    assert one.takes("a")
+    assert one.send("a")
+    table.clock.now += 59
+    assert not two.takes("a")
+    table.clock.now += LEASE + 1
+    two.look()
+    assert two.takes("a")
+
+
+def test_a_turn_that_was_given_up_holds_up_nobody(table: Table) -> None:
+    worker = Worker(table, "one")
+    given_up, turn = worker.gate.turn("a"), worker.gate.turn("a")
+    assert given_up.cancel()
+    worker.visit()
+    assert turn.done()
+    assert worker.gate.turn("b").cancel()
+    stopped = worker.gate.turn("b")
+    worker.gate.stop()
+    assert isinstance(stopped.exception(0), Stopped)
+
+
+def test_the_end_asks_nothing_of_a_gate_that_is_away(table: Table) -> None:
+    worker = Worker(table, "one")
+    assert worker.takes("a")
+    table.away = True
+    table.clock.now += RENEW
+    worker.look()
+    asked = table.visits
+    worker.courier.close({})
+    worker.courier._run()
+    assert table.visits == asked
+
+
+def test_who_waited_together_for_a_turn_goes_one_delay_after_the_other() -> None:
+    slot = Slot(4, 2.0, jitter=0)
+    slot.lastseen = 99.0
+    requests = [Request(f"http://a/{number}") for number in range(3)]
+    slot.transferring.update(requests)
+    assert [after_turn(slot, 100.0) for _ in requests] == [1, 3, 5]
+    assert slot.lastseen == 105
+    slot.transferring.clear()
+    assert after_turn(slot, 104.0) == 0
+    assert slot.lastseen == 104
 
 
 STEPS = st.tuples(
