@@ -36,7 +36,7 @@ NOT_RUN = {
     r"lafka crawl futli .*postgresql:": "PostgreSQL; tests/jobs/test_gated_crawls.py",
     r"lafka topics ": "Kafka; tests/jobs/test_kafka.py",
     r"lafka crawl fileset -a input=kafka:": "Kafka; tests/filesets/crawls/test_topics.py",
-    r"lafka fleet (list|put) ": "Kafka; tests/crawls/test_fleet.py",
+    r"lafka fleet again ": "Kafka; tests/crawls/test_fleet.py",
     r"rsync -a .*(first|second):": "other machines; tests/papers/archive/test_merging.py",
     r"install -m ": "folders of root; tests/test_deploy.py",
     r"rsync .* backup:": "another server; tests/archec/test_moving.py",
@@ -56,7 +56,10 @@ NOT_RUN = {
     r"tail -c \+\$\(\(s ": "part of a script; tests/filesets/crawls/test_road.py",
 }
 """Lines that no test of this file runs: how they begin, and why; what else runs them."""
-WORD_BY_WORD = {"take-over-a-first-lafka-archive": "tests/papers/verify/test_takeover.py"}
+WORD_BY_WORD = {
+    "take-over-a-first-lafka-archive": "tests/papers/verify/test_takeover.py",
+    "run-a-fleet": "tests/crawls/test_fleet.py",
+}
 """Pages that have a test of their own, which runs each line."""
 PLACES = {
     r"(?<![\w./])/srv/lafka(?=[ /])": ".",

@@ -24,12 +24,11 @@ def _put(opts: Namespace) -> int:
         raise BadArgument("--partitions and --copies are numbers above nothing")
     given = {"input": opts.list, "collection": opts.collection}
     arguments = FutliArguments.parse(opts.settings, given)
-    if arguments.is_fleet:
-        raise BadArgument(f"{opts.list} is a fleet: say which list, then the fleet")
     scheme = scheme_of(opts.settings, arguments.collection)
+    lines = arguments.lines(scheme)
     fleet = Fleet.create(opts.url, opts.settings, opts.partitions, opts.copies)
     since = dates.to_seconds(datetime.now(UTC)) if opts.refresh else ""
-    count = fleets.put(fleet, arguments.lines(scheme), scheme, since)
+    count = fleets.put(fleet, lines, scheme, since)
     print(f"{count} lines put into {fleet.partitions} partitions", file=sys.stderr)
     return 0
 

@@ -226,6 +226,12 @@ class FutliSpider(RoadSpider[Line]):
         """Take outcomes that are on the disk; in the feed's thread."""
         self.list_input.told(lines)
 
+    def callback_failed(self, failure: Failure, response: Response | None) -> None:
+        super().callback_failed(failure, response)
+        number = self.number_of(response.meta) if response else None
+        if number is not None:
+            self.list_input.stumbled(number)
+
     def stopping(self) -> None:
         super().stopping()
         self.list_input.stop()

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import threading
 import uuid
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +27,7 @@ from tests.crawls.running import ROOT, Crawl, check, crawl
 from tests.crawls.test_shards import HOSTS, report, written
 from tests.services.kafkas import Kafka, started
 from tests.sites.server import Server
+from tests.starts import Shell
 from tests.test_shell_lines import blocks
 
 LINES = 30  # of the list of test_shards, one of which stands there twice
@@ -104,6 +110,13 @@ def test_a_list_put_twice_is_done_by_one_worker_and_then_nobody_is_asked(
     with worker(tmp_path / "two", url) as going:
         assert going.ended().code == 0
     assert site.seen == []
+    put(list_, url, "--refresh")
+    assert status(url)["done"] == 0
+    with worker(tmp_path / "one", url) as going:
+        assert going.ended().code == 0
+    again = Counter(seen.target for seen in site.seen if seen.target != "/robots.txt")
+    assert again == asked
+    assert status(url)["done"] == LINES == len(listed(url))
 
 
 def test_two_workers_share_a_list_and_one_is_killed_and_comes_back(
@@ -127,24 +140,6 @@ def test_two_workers_share_a_list_and_one_is_killed_and_comes_back(
             assert Archive(tmp_path / one["worker"]).suwaf(one["pid"])
 
 
-@pytest.mark.skipif(not shutil.which("jq"), reason="apt install jq")
-def test_what_a_lost_disk_held_is_asked_for_again_by_the_lines_of_the_how_to(
-    tmp_path: Path, url: str, site: Server, programs: Path
-) -> None:
-    put(written(tmp_path / "list.tsv", site), url)
-    for _ in range(2):
-        site.forget()
-        with worker(tmp_path / "first", url) as going:
-            assert going.ended().code == 0
-        assert len({seen.target for seen in site.seen} - {"/robots.txt"}) == 28
-        check(tmp_path / "first")
-        (tmp_path / "first").rename(tmp_path / uuid.uuid4().hex)
-        for line in blocks("docs/how-to/when-a-machine-dies.md", "sh")[0].splitlines():
-            shell = starts.Shell(tmp_path, (programs,))
-            done = shell(line.replace("kafka://localhost/crawl", url))
-            assert done.returncode == 0, done.stderr
-
-
 def test_bad_input_is_told_in_a_sentence_and_nothing_is_written(
     tmp_path: Path, kafka: Kafka, url: str
 ) -> None:
@@ -163,6 +158,17 @@ def test_bad_input_is_told_in_a_sentence_and_nothing_is_written(
     assert "is not like kafka://HOST" in refused("kafka://")
     assert "secret" not in refused(f"kafka://me:secret@{kafka.servers}/crawl")
     assert f"the topic {name}.lines is missing" in refused(url)
+    for words in (["check-list", url], ["fleet", "put", url, url], ["plan", url]):
+        done = subprocess.run(
+            [sys.executable, "-m", "lafka", *words],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert "a fleet is no list: name a file" in done.stderr
+    put(list_, f"{url}y")
+    put_again = fleet("put", str(list_), f"{url}y", "--partitions", "7")
+    assert put_again.returncode == 2
+    assert f"{name}y has 6 partitions, which stay as they are" in put_again.stderr
     topics = [
         Topic(name=f"{name}.lines", partitions=2),
         Topic(name=f"{name}.outcomes", partitions=2),
@@ -211,3 +217,93 @@ def test_what_a_lost_disk_had_is_asked_again_but_for_what_another_archive_holds(
     assert set(one_each.values()) == {1}
     assert {one["worker"] for one in listed(url)} == {"new", "newer"}
     check(tmp_path / "newer")
+
+
+def test_a_broker_that_is_killed_ends_a_crawl_after_a_while_or_comes_back(
+    tmp_path: Path, kafka: Kafka, url: str, site: Server
+) -> None:
+    put(written(tmp_path / "list.tsv", site), url)
+    archive = tmp_path / "archive"
+    with worker(archive, url, DOWNLOAD_DELAY=1, LAFKA_FLEET_PATIENCE=4) as going:
+        wait_for(url, 3)
+        kafka.kill()
+        try:
+            run = going.ended()
+        finally:
+            kafka.start()
+    assert run.code == 1, run.log
+    assert "no broker has answered for 4 seconds" in run.log
+    assert report(archive)["reason"] == "kafka-lost"
+    before = status(url)["done"]
+    assert before < LINES
+    with worker(archive, url, DOWNLOAD_DELAY=1) as going:
+        wait_for(url, before + 1)
+        kafka.kill()
+        kafka.start()
+        run = going.ended()
+    assert run.code == 0, run.log
+    told = listed(url)
+    assert len(told) == LINES == len({(one["pid"], one["as_written"]) for one in told})
+    assert status(url)["outcomes"] == {"fut": 28, "bad-url": 1, "bad-pid": 1}
+    check(archive)
+
+
+def test_a_kafka_that_does_not_answer_is_told_in_a_sentence(tmp_path: Path) -> None:
+    with socket.socket() as closed:  # bound, and never listened at
+        closed.bind(("127.0.0.1", 0))
+        url = f"kafka://127.0.0.1:{closed.getsockname()[1]}/crawl"
+        run = crawl(tmp_path / "archive", url)
+    assert run.code == 2
+    assert "does not answer within 20 seconds" in run.log
+    assert not (tmp_path / "archive").exists()
+
+
+def test_a_line_whose_callback_raises_ends_no_fleet_and_is_asked_at_the_next_start(
+    tmp_path: Path, url: str, site: Server
+) -> None:
+    put(written(tmp_path / "list.tsv", site), url)
+    archive = tmp_path / "archive"
+    with worker(archive, url, SPIDER_MODULES="tests.crawls.raising") as going:
+        run = going.ended()
+    assert "a bug" in run.log
+    assert not report(archive)["done"]
+    assert status(url)["done"] == LINES - 1
+    with worker(archive, url) as going:
+        assert going.ended().code == 0
+    assert status(url)["done"] == LINES
+    assert [seen.target for seen in site.seen].count("/3.pdf") == 2
+
+
+def test_the_lines_of_the_how_to_are_run(tmp_path: Path, kafka: Kafka, site: Server) -> None:
+    page = [
+        block.replace("localhost:9092", kafka.servers)
+        for block in blocks("docs/how-to/run-a-fleet.md", "sh")
+    ]
+    made, crawls, restarted, merged, lost = page
+    environment = Shell(tmp_path, (Path(sys.executable).parent,)).environment
+    written(tmp_path / "list.tsv", site)
+
+    def run(block: str) -> str:
+        how = ["sh", "-ec", block]
+        done = subprocess.run(
+            how, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
+
+    assert f"{LINES + 1} lines put into 64 partitions" in run(made.partition("\n")[2])
+    url = f"kafka://{kafka.servers}/crawl"
+    with subprocess.Popen(
+        ["sh", "-ec", crawls], cwd=tmp_path, env=environment, start_new_session=True
+    ) as shell:
+        try:
+            assert shell.wait() == 0
+            wait_for(url, 3)
+            assert f"{LINES} of {LINES} lines have their outcome" in run(restarted)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(shell.pid, signal.SIGKILL)
+    assert "28 papers" in run(merged)
+    busy = max(status(url)["workers"], key=lambda one: one["outcomes"])["worker"]
+    said = run(lost.replace(" one ", f" {busy} "))
+    assert re.search(r"[012] lines of", said)  # bad ones: all futs are in the merged archive

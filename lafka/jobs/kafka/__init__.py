@@ -2,9 +2,7 @@
 
 ``places``     ``kafka://HOST[,HOST]/TOPIC``, and properties of librdkafka from a file
 ``topics``     topics made on request, and held against what they should be
-``offsets``    up to where all is done, pure
-``consuming``  messages for a crawl: polled for ever, a bounded window, at least once
-``reading``    messages for a worker that does one batch after the other
+``consuming``  messages for a crawl, polled for ever; for a worker in batches; whole partitions
 ``producing``  every delivery awaited
 
 ``confluent_kafka`` is imported in here alone; it is the extra ``lafka[kafka]``.

@@ -189,7 +189,6 @@ class Offsets:
 
 
 _log = logging.getLogger(__name__)
-_POLL = 0.5  # seconds
 _COMMIT = 5.0
 SESSION = 10_000  # milliseconds after which the group takes a worker for dead
 

@@ -21,13 +21,6 @@ class Topic:
     config: Mapping[str, str] = field(default_factory=dict)
 
 
-def missing(servers: str, topics: Sequence[Topic], properties: Mapping[str, str]) -> list[Topic]:
-    """Those of *topics* that the brokers do not have; ``BrokerTrouble``."""
-    with _admin(servers, properties) as admin:
-        there = admin.list_topics(timeout=_TIMEOUT).topics
-    return [topic for topic in topics if topic.name not in there]
-
-
 def create(
     servers: str,
     topics: Sequence[Topic],
@@ -40,7 +33,8 @@ def create(
     *replication*: copies of each partition, -1 as many as the brokers do by themselves. What is
     there is left as it is.
     """
-    new = missing(servers, topics, properties)
+    there = shapes(servers, [topic.name for topic in topics], properties)
+    new = [topic for topic in topics if topic.name not in there]
     NewTopic = library().admin.NewTopic  # noqa: N806  a class
     asked = [
         NewTopic(topic.name, topic.partitions, replication, config=dict(topic.config))
@@ -54,20 +48,18 @@ def create(
 
 def differences(servers: str, topics: Sequence[Topic], properties: Mapping[str, str]) -> list[str]:
     """A sentence for each way in which the brokers' topics are not *topics*; ``BrokerTrouble``."""
-    with _admin(servers, properties) as admin:
-        there = admin.list_topics(timeout=_TIMEOUT).topics
-        known = [topic for topic in topics if topic.name in there]
-        configs = _configs(admin, known)
+    there = shapes(servers, [topic.name for topic in topics], properties)
     found = [f"{topic.name}: is missing" for topic in topics if topic.name not in there]
-    for topic in known:
-        count = len(there[topic.name].partitions)
-        if count != topic.partitions:
-            found.append(f"{topic.name}: has {count} partitions, not {topic.partitions}")
-        for name, value in topic.config.items():
-            if configs[topic.name].get(name) != value:
-                found.append(
-                    f"{topic.name}: {name} is {configs[topic.name].get(name)}, not {value}"
-                )
+    for topic in topics:
+        if not (known := there.get(topic.name)):
+            continue
+        if known.partitions != topic.partitions:
+            found.append(f"{topic.name}: has {known.partitions} partitions, not {topic.partitions}")
+        found += [
+            f"{topic.name}: {name} is {known.config.get(name)}, not {value}"
+            for name, value in topic.config.items()
+            if known.config.get(name) != value
+        ]
     return found
 
 

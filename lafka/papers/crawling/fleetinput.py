@@ -55,12 +55,14 @@ logger = logging.getLogger(__name__)
 class _Share:
     """A partition that is ours: the offset at which its lines are read on, and its state.
 
-    ``settled``: each of its lines before ``position`` has an outcome, and that is committed.
+    ``settled``: each of its lines before ``position`` has an outcome, and that is committed; or
+    there is a ``stumbling`` one, which only another start asks for, and nothing is committed.
     """
 
     position: int = 0
     joined: bool = False
     settled: bool = False
+    stumbling: bool = False
 
 
 class FleetInput(GroupMember):
@@ -97,6 +99,7 @@ class FleetInput(GroupMember):
         self._lock = threading.Lock()
         self._out: dict[tuple[str, str], list[tuple[int, bytes]]] = {}
         self._begun: set[int] = set()
+        self._stumbled: set[int] = set()
         self._untold: dict[int, float] = {}
         self._over = threading.Event()
         now = time.monotonic()
@@ -144,6 +147,16 @@ class FleetInput(GroupMember):
                 names = self._out.setdefault(fleets.name_of(line), [])
                 names.append((line.number, fleets.key_of(line)))
         return others
+
+    def stumbled(self, number: int) -> None:
+        """Give the line no outcome and do not hand it out again in this run."""
+        with self._lock:
+            self._stumbled.add(number)
+            self._begun.discard(number)
+            for name, lines in [*self._out.items()]:
+                self._out[name] = [line for line in lines if line[0] != number]
+                if not self._out[name]:
+                    del self._out[name]
 
     def told(self, lines: bytes) -> None:
         """Send the outcomes in *lines*; in the feed's thread."""
@@ -285,7 +298,9 @@ class FleetInput(GroupMember):
             self._consumer.resume([place])
             share.position, share.joined = end, True
         if not lacking and share.position == end:
-            share.settled = not end or self._commit_offsets({(fleet.lines, partition): end})
+            share.settled = (
+                share.stumbling or not end or self._commit_offsets({(fleet.lines, partition): end})
+            )
 
     def _is_committed(self, partition: int, end: int) -> bool:
         place = self._kafka.TopicPartition(self._fleet.lines, partition)
@@ -302,6 +317,9 @@ class FleetInput(GroupMember):
 
     def _give(self, partition: int, message: Any) -> bool:
         number = fleets.number_of(partition, message.offset())
+        if number in self._stumbled:
+            self._shares[partition].stumbling = True
+            return False
         key, value = message.key() or b"", message.value()
         if value is None or number in self._begun:
             return value is not None
@@ -321,19 +339,27 @@ class FleetInput(GroupMember):
         return True
 
     def _look_for_the_end(self) -> None:
+        """Leave where all is done; or where nothing is left here but what stumbled: others try."""
         now = self._looked_at = time.monotonic()
+        shares = self._shares.values()
+        has_left = any(s.stumbling for s in shares) and all(s.settled for s in shares)
+        if not has_left and not self._is_all_committed():
+            self._end_seen_at = 0.0
+            return
+        self._heard_at = time.monotonic()
+        self._end_seen_at = self._end_seen_at or now
+        if now - self._end_seen_at >= APART:
+            self.done = not has_left
+            self._over.set()
+
+    def _is_all_committed(self) -> bool:
         fleet = self._fleet
         places = [self._kafka.TopicPartition(fleet.lines, n) for n in range(fleet.partitions)]
         for place in self._consumer.committed(places, _ANSWER):
             end = self._reader.end(fleet.lines, place.partition)
             if end and place.offset < end:
-                self._end_seen_at = 0.0
-                return
-        self._heard_at = time.monotonic()
-        self._end_seen_at = self._end_seen_at or now
-        if now - self._end_seen_at >= APART:
-            self.done = True
-            self._over.set()
+                return False
+        return True
 
     def _look_for_brokers(self) -> None:
         """Ask for a word of a broker where none came; give up where none comes for too long."""

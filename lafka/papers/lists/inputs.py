@@ -30,6 +30,9 @@ class Input(Protocol):
     def begin(self, lines: list[Line]) -> Collection[Line]:
         """Note that *lines* begin; return those of them that are not ours any more."""
 
+    def stumbled(self, number: int) -> None:
+        """Note that the callback of the line *number* raised: the next run asks for it again."""
+
     def told(self, lines: bytes) -> None:
         """Take whole lines of the outcome feed that are on the disk; in the feed's thread."""
 
@@ -74,6 +77,9 @@ class FileInput:
 
     def begin(self, lines: list[Line]) -> Collection[Line]:  # noqa: ARG002
         return ()
+
+    def stumbled(self, number: int) -> None:
+        """Do nothing: the line has no outcome."""
 
     def told(self, lines: bytes) -> None:
         """Do nothing: the feed is all."""
