@@ -36,7 +36,7 @@ DATES = [
 
 
 def splap(link: str) -> bytes:
-    return f"<!doctype html><title>x</title><a href='{link}'>Download PDF</a><p>{link}".encode()
+    return f"<!doctype html><title>x</title><h2>Abstract</h2><a href='{link}'>Download PDF</a><p>{link}".encode()
 
 
 @dataclass

@@ -85,7 +85,7 @@ class FaultSite(Server):
         futs = (self._pdf("one"), self._pdf("two"))
         for name, data in zip(("one", "two"), futs, strict=True):
             self.routes[f"/i/{name}.pdf"] = as_pdf(data)
-        html = page("Abstract " + link("/i/one.pdf") + link("/i/two.pdf", "Download PDF"))
+        html = page(link("/i/one.pdf") + link("/i/two.pdf", "Download PDF"))
         self._add("i", 0, reply(html), *futs, stored=html)
         bare = page("An abstract")
         self._add("j", 1, reply(bare), outcome="splap-only", stored=bare)

@@ -59,8 +59,10 @@ def pdf(name: str, size: int = 3000) -> bytes:
 
 
 def page(body: str, head: str = "") -> bytes:
-    title = "<title>A paper on something</title>"
-    return f"<!doctype html><html><head>{title}{head}</head><body>{body}</body></html>".encode()
+    """A page that shows that it is of a paper."""
+    head = f"<title>A paper on something</title>{head}"
+    body = f"<h2>Abstract</h2>{body}"
+    return f"<!doctype html><html><head>{head}</head><body>{body}</body></html>".encode()
 
 
 def meta(url: str) -> str:
