@@ -28,10 +28,10 @@ PRIMITIVES = {("os", "fsync"), ("os", "fdatasync"), ("fcntl", "flock"), ("", "lo
 LOCKS = {"flock", "lock", "FileLock", "tried"}
 HOMES = {"drafts", "locks"}
 """Names of the modules by which the others write and lock."""
-WINGS = {"archec", "filesets", "index"}
+WINGS = {"archec", "filesets", "index", "jobs"}
 """Rooms with stores of their own; those of archec have scenarios of their own."""
-SHARED = {"filesets": "storage/keeping"}
-"""Wings whose store stands on a room of the main road's, and that room."""
+SHARED = {"filesets": ("storage/keeping", "jobs")}
+"""Wings that write by rooms of others, and those: a store of the main road's, dead letters."""
 # A file that an operator names: the same command writes it again.
 _ASKED = {"cli", "reports", "outputs.py"}
 _HARMLESS = {("os", "open"), ("os", "close")}
@@ -177,7 +177,7 @@ def _wing(site: Site) -> str:
 
 def _room(site: Site) -> str:
     place = Path((site.by or site).file).relative_to(ROOT / "lafka")
-    if place.parent.as_posix() in SHARED.values():
+    if any(place.parent.as_posix() in rooms for rooms in SHARED.values()):
         return place.parent.as_posix()
     return place.name if place.name in _ASKED else place.parts[0]
 
@@ -188,8 +188,8 @@ def sites(wing: str = "") -> list[Site]:
     What its store shares with the main road's is in both. The WARC library's writers of other files
     have none.
     """
-    shared = SHARED.get(wing, "")
-    return [site for site in _sites() if _wing(site) == wing or (shared and _room(site) == shared)]
+    shared = SHARED.get(wing, ())
+    return [site for site in _sites() if _wing(site) == wing or _room(site) in shared]
 
 
 @cache
