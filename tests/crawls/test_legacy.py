@@ -36,7 +36,8 @@ DATES = [
 
 
 def splap(link: str) -> bytes:
-    return f"<!doctype html><title>x</title><h2>Abstract</h2><a href='{link}'>Download PDF</a><p>{link}".encode()
+    head = "<!doctype html><title>x</title><h2>Abstract</h2>"
+    return f"{head}<a href='{link}'>Download PDF</a><p>{link}".encode()
 
 
 @dataclass
