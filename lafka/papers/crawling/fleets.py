@@ -141,14 +141,20 @@ def put(fleet: Fleet, lines: Iterable[Line], scheme: Scheme, since: str = "") ->
     return count
 
 
+_PATIENCE = {"message.timeout.ms": "60000"}
+"""How long a message waits for a broker, where a person waits for the command."""
+
+
 class _Sender:
-    """A producer whose first refusal is raised at the end, ``BrokerTrouble``."""
+    """A producer that raises its first refusal, ``BrokerTrouble``, at once or at its end."""
 
     def __init__(self, fleet: Fleet) -> None:
-        self._producer = Producer(fleet.servers, fleet.properties)
+        self._producer = Producer(fleet.servers, {**_PATIENCE, **fleet.properties})
         self._refusal = ""
 
     def send(self, topic: str, partition: int, key: bytes, value: bytes | None) -> None:
+        if self._refusal:
+            raise BrokerTrouble(self._refusal)
         self._producer.put(topic, partition, key, value, self._delivered)
 
     def _delivered(self, error: Any, message: Any) -> None:
