@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import select
+from typing import Any
+
+from scrapy.crawler import Crawler
 
 from lafka.capture.client.connections import Connection
 from lafka.spiders.futli import FutliSpider
@@ -18,11 +21,15 @@ def made_late(self: Connection) -> None:
     made(self)
 
 
-Connection.connectionMade = made_late  # type: ignore[method-assign]
-
-
 class EarlySpider(FutliSpider):
-    pass
+    """Changes the connections of its own process: tests import this module too."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> EarlySpider:
+        Connection.connectionMade = made_late  # type: ignore[method-assign]
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        assert isinstance(spider, cls)
+        return spider
 
 
 del FutliSpider  # Scrapy takes every spider in here
