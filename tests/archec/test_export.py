@@ -24,6 +24,7 @@ from tests.archec.stores import Home
 from tests.services import apart
 from tests.sites.papers import as_pdf, pdf
 from tests.sites.server import Reply, Seen, Server, redirect
+from tests.waiting import until
 
 MANY = 50
 PAGE = b"<html><body><p>words</p></body></html>"
@@ -68,6 +69,8 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
         home.put({"abc/wpaper/1.rdf": data}, mtime=home.now - 9)
         home.tobi()
         crawl(home)
+        second_after = int(time.time()) + 1  # an index of captures tells seconds apart, no less
+        until(lambda: time.time() >= second_after)
         site.routes["/change.pdf"] = as_pdf(pdf("new"))
         second = crawl(home)
         assert second.outcomes()[f"{at}/tag.pdf"] == "visit"
