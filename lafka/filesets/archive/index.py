@@ -19,6 +19,7 @@ from typing import Any
 from lafka.errors import StorageTrouble
 from lafka.filesets.archive.filesets import Filesets
 from lafka.storage.folders import make_folders
+from lafka.warc.indexes.sqlite import write_ahead
 
 NAME = "index.sqlite"
 _TABLES = """
@@ -147,7 +148,7 @@ class HitIndex:
 def _opened(path: Path) -> sqlite3.Connection:
     make_folders(path.parent)
     database = sqlite3.connect(path, check_same_thread=False, timeout=60)
-    database.execute("PRAGMA journal_mode = WAL")
+    write_ahead(database)
     database.execute("PRAGMA synchronous = NORMAL")  # of a lost row only a landing page is asked
     database.executescript(_TABLES)
     return database

@@ -12,6 +12,7 @@ import heapq
 import itertools
 import os
 import sqlite3
+import time
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -280,6 +281,26 @@ def _connected(path: Path) -> sqlite3.Connection:
     raise as_error(fault, path)
 
 
+def write_ahead(db: sqlite3.Connection) -> None:
+    """Give *db* a write-ahead log, which lets others read while one writes.
+
+    Where it changes the journal SQLite does not wait for another writer, whatever time-out is set,
+    and two that open one database may meet there: it is asked again, for a minute.
+    ``sqlite3.Error``.
+    """
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() > deadline:
+                raise
+        else:
+            return
+        time.sleep(0.01)
+
+
 def as_error(error: Exception, path: Path) -> Exception:
     """Return the error to raise for SQLite's *error*: an ``OSError`` for what the disk says."""
     number = _OF_THE_DISK.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
@@ -321,7 +342,10 @@ class SqliteBuilder(IndexBuilder):
         if not empty and application != APPLICATION:
             raise BadIndex(self.path, "a database of something else")
         # A draft may be lost at a crash; an index that is read meanwhile may not be torn.
-        run(f"PRAGMA journal_mode = {'OFF' if self._fresh else 'WAL'}")
+        if self._fresh:
+            run("PRAGMA journal_mode = OFF")
+        else:
+            write_ahead(self._db)
         run(f"PRAGMA synchronous = {'OFF' if self._fresh else 'NORMAL'}")
         run(_CACHE)
         if empty:

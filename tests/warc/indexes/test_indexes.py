@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import random
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from lafka.warc.errors import BadIndex, BadValue
 from lafka.warc.format.dates import WarcDate
-from lafka.warc.indexes import Entry, Query, attach, builder, kind_of
+from lafka.warc.indexes import Entry, Query, attach, builder, kind_of, sqlite
 from lafka.warc.indexes.base import Index, digest_key
 from lafka.warc.indexes.lines import InflatedText
 from lafka.warc.indexes.sorting import LineSorter
@@ -256,6 +257,29 @@ def test_several_add_to_one_index_at_once(tmp_path: Path) -> None:
     with attach(path) as index:
         assert len(list(index)) == 120
         assert len(list(index.search(url="http://x.example/3"))) == 12
+
+
+def test_another_writer_is_waited_for_where_the_journal_changes(
+    tmp_path: Path, monkeypatch
+) -> None:
+    """SQLite itself refuses at once there, whatever the time-out of the connection."""
+    path = tmp_path / "a.sqlite"
+    builder(path).close()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        other.execute("COMMIT")
+
+    monkeypatch.setattr(sqlite.time, "sleep", wait)
+    with builder(path) as made:
+        made.add_entry(entry("http://x.example/"))
+    other.close()
+    assert len(waits) == 1
+    with attach(path) as index:
+        assert len(list(index)) == 1
 
 
 def test_what_the_disk_says_is_an_os_error(tmp_path: Path, monkeypatch) -> None:
