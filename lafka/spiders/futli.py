@@ -33,9 +33,8 @@ from lafka.errors import (
 from lafka.items import TrailItem, held_entry, item_of
 from lafka.papers.archive.archives import Archive
 from lafka.papers.crawling.arguments import ARGUMENTS, FutliArguments, is_fleet
-from lafka.papers.crawling.captures import ASK_KEY, capture_of, page_of
+from lafka.papers.crawling.captures import ASK_KEY, FutReaders, can_look, capture_of, page_of
 from lafka.papers.crawling.heldlines import HeldLines
-from lafka.papers.crawling.insides import FutReaders, can_look
 from lafka.papers.crawling.pages import PageReaders, read_first, tail_of
 from lafka.papers.crawling.summaries import FeedTally, RunSummary
 from lafka.papers.finders import Page

@@ -29,9 +29,9 @@ from lafka.politeness.canary import Canary
 from lafka.politeness.failures import not_the_sites
 from lafka.politeness.feeder import AnyLine, HostFeeder
 from lafka.politeness.places import Places
-from lafka.runs.garbage import keep_what_stands, look_rarely
 from lafka.runs.reporting import RunReports
 from lafka.spiders.loading import user_agent
+from lafka.storage.limits import keep_what_stands, look_rarely
 from lafka.storage.stopping import (
     HOPELESS_STAT,
     LIST_STAT,

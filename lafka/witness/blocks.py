@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from lafka.witness.tables import HEADER_LIMIT
+from lafka.witness.headers import HEADER_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -24,9 +24,8 @@ from lafka.witness.blocks import (
     pdf_offset,
 )
 from lafka.witness.digests import differences, hash_block, hashers_for, stated_digests
-from lafka.witness.headers import has_plain_lines, parse
+from lafka.witness.headers import DIGITS, HEADER_LIMIT, HTTP_TYPE, has_plain_lines, parse
 from lafka.witness.problems import FileProblem, problem
-from lafka.witness.tables import DIGITS, HEADER_LIMIT, HTTP_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

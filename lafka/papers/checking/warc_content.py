@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lafka.errors import BadPid
 from lafka.pids import Scheme
-from lafka.witness.decoding import difference, payload_digest
-from lafka.witness.digests import canonical_digest, range_digest
+from lafka.witness.digests import canonical_digest, difference, payload_digest, range_digest
+from lafka.witness.headers import ALGORITHMS
 from lafka.witness.problems import drained, problem
 from lafka.witness.reader import StrictReader, StrictRecord
-from lafka.witness.tables import ALGORITHMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -16,8 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from lafka.errors import BadArgument
-from lafka.papers.lists.columns import Columns, columns_of
-from lafka.papers.lists.rows import SEPARATOR
+from lafka.papers.lists.rows import SEPARATOR, Columns, columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..errors import BadValue
-from ..foreign import rdf
+from ..foreign import maff
 from ..foreign.arc import HEADER_FIELD, ArcRecord, ArcVolume, date_of
 from ..foreign.archeaders import escaped
 from ..format.dates import SECONDS, WarcDate
@@ -234,7 +234,7 @@ def _metadata(record: ArcRecord) -> Iterator[tuple[str, str]]:
     if begin < 0:
         begin = block.find(b"<arcmetadata")
     try:
-        leaves = rdf.leaves(block[begin:].rstrip(b"\0 \r\n")) if begin >= 0 else iter(())
+        leaves = maff.leaves(block[begin:].rstrip(b"\0 \r\n")) if begin >= 0 else iter(())
     except BadValue:
         return  # it is in the metadata record as it stands
     for leaf in leaves:
