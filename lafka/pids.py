@@ -12,15 +12,12 @@ bytes, which is cut) shows it by ``%%``.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, unquote_to_bytes
 
 from lafka.errors import BadPid
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 LONGEST_PID = 8 << 10
 """Bytes of UTF-8: a pid stands in lines of WARCs, which are short of 64 KiB everywhere."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import Self
 
 from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import call_later
 
 from lafka.runs.signals import STOPPED, Shutdown
@@ -19,13 +21,6 @@ from lafka.storage.stopping import (
     stop_crawl,
 )
 from lafka.storage.threads import the_reactor
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
-
 
 AGAIN = 0.05
 """Seconds from the end of an item until it is looked whether it was the last."""

@@ -14,9 +14,10 @@ from importlib.metadata import version
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol, Self
 
-from scrapy import signals
+from scrapy import Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.settings import BaseSettings, default_settings
 
@@ -36,12 +37,6 @@ from lafka.storage.stopping import (
 )
 from lafka.storage.threads import Threads
 from lafka.warc.format import dates
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
 
@@ -210,9 +205,7 @@ class RunReports:
                 live.terminal.say(warning)
 
     def _warning(self, summed: Summed | None) -> str:
-        """Return what *summed* warns of; nothing where the disk stopped the crawl, which
-        was told.
-        """
+        """Return what *summed* warns of; nothing where the disk stopped the crawl."""
         assert self._crawler.stats is not None
         if summed is None or self._crawler.stats.get_value(TROUBLE_STAT):
             return ""

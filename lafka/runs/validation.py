@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from scrapy.settings import default_settings
+from scrapy.settings import BaseSettings, default_settings
 
 from lafka.capture.addresses import networks
 from lafka.capture.rawfiles import load_settings
@@ -20,9 +20,6 @@ from lafka.errors import BadArgument
 from lafka.runs.sources import KNOWN, PREFIX, PRIORITIES, here, meant
 from lafka.warc.errors import BadValue
 from lafka.warc.format.dates import WarcDate
-
-if TYPE_CHECKING:
-    from scrapy.settings import BaseSettings
 
 
 def check(settings: BaseSettings) -> None:

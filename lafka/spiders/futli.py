@@ -9,11 +9,13 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.http import Response
+from scrapy.settings import BaseSettings
 from twisted.python.failure import Failure
 
 from lafka.capture.failures import is_bug
@@ -32,6 +34,7 @@ from lafka.errors import (
 )
 from lafka.items import TrailItem, held_entry, item_of
 from lafka.papers.archive.archives import Archive
+from lafka.papers.archive.suwafs import Fut
 from lafka.papers.crawling.arguments import ARGUMENTS, FutliArguments, is_fleet
 from lafka.papers.crawling.captures import ASK_KEY, FutReaders, can_look, capture_of, page_of
 from lafka.papers.crawling.heldlines import HeldLines
@@ -42,6 +45,7 @@ from lafka.papers.lists.futlis import Feeder, Line
 from lafka.papers.lists.inputs import FileInput, Input
 from lafka.papers.outcomes import Outcome
 from lafka.papers.walk import Ask, Capture, Past, Trail
+from lafka.pids import Scheme
 from lafka.politeness.failures import not_the_sites
 from lafka.politeness.feeder import HostFeeder
 from lafka.runs import validation
@@ -53,13 +57,6 @@ from lafka.spiders.road import RoadSpider
 from lafka.storage.stopping import note_source_trouble, stop_for, stop_for_storage
 from lafka.storage.threads import Threads, run_aside, the_reactor
 from lafka.warc.format import dates
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
-
-    from lafka.papers.archive.suwafs import Fut
-    from lafka.pids import Scheme
 
 ALONE = (
     "Each host of the list is asked by one shard alone, but a redirect may lead to a host that"

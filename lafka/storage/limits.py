@@ -18,7 +18,6 @@ import mmap
 import sys
 import threading
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
 from lafka.errors import MachineTrouble, machine_trouble, memory_is_bound
 
@@ -27,8 +26,7 @@ try:
 except ImportError:  # Windows, where an archive can be read
     resource = None  # type: ignore[assignment]
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
 
 RAISES = {
     errno.EMFILE: "the number of open files (ulimit -n)",

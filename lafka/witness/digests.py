@@ -12,19 +12,15 @@ import re
 import threading
 import zlib
 from base64 import b32decode
-from concurrent.futures import wait
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor, wait
 from io import BufferedReader, RawIOBase
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from lafka.witness.blocks import HttpEntity, RecordBlock
 from lafka.witness.headers import ALGORITHMS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from concurrent.futures import Executor
-
-    from lafka.witness.blocks import HttpEntity, RecordBlock
-    from lafka.witness.problems import Fault
+from lafka.witness.problems import Fault
 
 _CHUNK = 1 << 18
 _SHARED_CHUNK = 1 << 19  # more would leave the caches, less hand the interpreter over more often

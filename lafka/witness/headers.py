@@ -6,15 +6,12 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from lafka.witness.problems import Fault
-
+from lafka.witness.problems import Fault
 
 HEADER_LIMIT = 1 << 20
 LINE_LIMIT = 1 << 16

@@ -6,25 +6,19 @@ import json
 import os
 import re
 from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from lafka.errors import NotHeld
 from lafka.papers.checking.feeds import verify_feeds
 from lafka.papers.checking.paper import FORMAT, PaperCheck
 from lafka.pids import SCHEMES, Pid, Scheme
-from lafka.witness.problems import problem
+from lafka.witness.problems import FileProblem, problem
 from lafka.witness.processes import WorkerProcesses
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lafka.witness.problems import FileProblem
-
 
 _BATCH, _BATCH_MAX = 4, 16
 _GROWS_AFTER = 64  # papers; handing a batch to a process costs as much as half a small paper
@@ -203,9 +197,7 @@ def _scheme(root: Path) -> Scheme:
 
 
 def _can_fork() -> bool:
-    """Return whether this has one thread: a copy may wait for ever for a lock that another one
-    held.
-    """
+    """Return whether this has one thread: a copy may wait for ever for the lock of another."""
     try:
         return len(list(Path("/proc/self/task").iterdir())) == 1
     except OSError:  # not Linux

@@ -6,23 +6,17 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lafka.papers.checking.warc_content import DatedFut, WarcContent
 from lafka.pids import Pid, Scheme
-from lafka.witness.problems import problem, settled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from concurrent.futures import Executor
-    from pathlib import Path
-
-    from lafka.witness.blocks import LiteralPdf
-    from lafka.witness.problems import FileProblem
-
+from lafka.witness.blocks import LiteralPdf
+from lafka.witness.problems import FileProblem, problem, settled
 
 FORMAT = 1
 _FROM_WARCINFO = {

@@ -10,7 +10,8 @@ import logging
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+
+from scrapy.http import Response
 
 from lafka.capture.failures import verdict_of
 from lafka.capture.logged import LoggedHops
@@ -25,9 +26,6 @@ from lafka.storage.children import ChildDied, Children
 from lafka.storage.threads import Threads
 from lafka.warc.writing.appending import Files
 
-if TYPE_CHECKING:
-    from scrapy.http import Response
-
 _GUARDED = (401, 403, 429, 503)  # what guards answer with, beside 200 and 202
 
 ASK_KEY = "lafka_ask"
@@ -35,9 +33,7 @@ ASK_KEY = "lafka_ask"
 
 
 def capture_of(ask: Ask, hops: LoggedHops | None, error: BaseException | None = None) -> Capture:
-    """Return what came of *ask*: its *hops*, as they lie in the raw log, or the *error* that ended
-    it.
-    """
+    """Return what came of *ask*: its *hops* in the raw log, or the *error* that ended it."""
     hops = hops or LoggedHops()
     if not hops.exchanges:
         return _unanswered(ask, hops.requests, error)

@@ -10,16 +10,14 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from lafka.errors import BadList, KeeperError
+from lafka.papers.archive.archives import Archive
+from lafka.papers.archive.suwafs import Fut
+from lafka.papers.lists.futlis import Futli, Line
+from lafka.papers.lists.listfiles import Excludes
 from lafka.warc.format import dates
-
-if TYPE_CHECKING:
-    from lafka.papers.archive.archives import Archive
-    from lafka.papers.archive.suwafs import Fut
-    from lafka.papers.lists.futlis import Futli, Line
-    from lafka.papers.lists.listfiles import Excludes
 
 COUNTED_AFTER = 512
 """Lines after which their number is given, or half a second."""

@@ -12,15 +12,13 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Self
+from pathlib import Path
+from typing import Self
 from urllib.parse import urlsplit
 
 from lafka.errors import BadArgument
 from lafka.pids import Pid
 from lafka.politeness.feeder import HostFeeder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # What the urlsplit of the standard library says too, in a tenth of its time.
 _PLAIN_HOST = re.compile(r"https?://([a-z0-9._-]+)(?::[0-9]+)?(?:[/?#]|\Z)")

@@ -18,18 +18,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from lafka.errors import BadPid, BadUrl, HopelessList
 from lafka.papers.lists.futlis import Futli, Line
+from lafka.pids import Pid, Scheme
 from lafka.urls import check_url
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from lafka.pids import Pid, Scheme
 
 TITLE_MAX = 500
 """Characters of a title that are read."""
@@ -128,9 +125,7 @@ class ColumnRows:
         return is_wide and '"' in text and self._split(text).open_quote
 
     def is_record(self, text: str) -> bool:
-        """Return whether *text*, of several lines, is one record, its pid and its link each on a
-        line of their own.
-        """
+        """Return whether *text* is one record, its pid and its link on lines of their own."""
         split = self._split(text)
         row = _row(self._columns, split.fields)
         is_whole = not split.open_quote and len(split.fields) == self._columns.width

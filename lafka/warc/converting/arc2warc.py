@@ -202,9 +202,7 @@ def _id(record: ArcRecord, what: str) -> str:
 
 
 def _surplus(record: ArcRecord) -> int:
-    """Return how many bytes the body is longer than its Content-Length says; 0 where that says
-    nothing.
-    """
+    """Return how many bytes the body is longer than its Content-Length; 0 without one."""
     head = record.http if record.is_http else None
     stated = head.content_length if head else None
     return 0 if head is None or stated is None else record.block_length - head.end - stated

@@ -12,17 +12,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Self, TypedDict, Unpack
+from typing import IO, Self, TypedDict, Unpack
 
 from ..errors import BadValue
 from ..format.dates import SECONDS, WarcDate
 from ..format.digests import Digest
 from ..format.http import MESSAGE, media_type
 from ..problems import Problem
+from ..reading.stored import StoredRecord
 from .surts import Prefix, surt
-
-if TYPE_CHECKING:
-    from ..reading.stored import StoredRecord
 
 CAPTURES = ("response", "resource", "revisit", "conversion", "metadata", "continuation")
 """Types of records that a search by URL gives, the best first; those not named here come last."""

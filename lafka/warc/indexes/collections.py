@@ -404,9 +404,7 @@ def _is_meant(record: StoredRecord, query: Query) -> bool:
 
 
 def _is_of(entry: Entry, record: StoredRecord) -> bool:
-    """Return whether *record* can be the one that *entry* is about: the volume may have been
-    changed.
-    """
+    """Return whether *record* may be that of *entry*: the volume may have been changed."""
     url = record.url
     return entry.url in ("", url, word(url)) or surt(url) in (entry.key, surt(entry.url))
 
