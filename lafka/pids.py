@@ -233,16 +233,12 @@ def _doi(text: str) -> str | None:
     return f"doi:{name.lower()}" if _DOI_NAME.fullmatch(name) else None
 
 
-def _is_repec(text: str) -> bool:
-    return text.partition(":")[0].lower() == "repec"
-
-
 def _any(text: str) -> Pid:
     return _by_hash(_doi(text) or text)
 
 
 def _repec(text: str) -> Pid:
-    if not _is_repec(text):
+    if text.partition(":")[0].lower() != "repec":
         return _any(text)
     _, archive, series, number = _four_parts(text)
     return _by_parts("RePEc", archive.lower(), series.lower(), number)

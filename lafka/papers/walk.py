@@ -300,12 +300,8 @@ class Trail:
             return True
         if self.has_fut:
             return candidate.promising and self.policy.links is Links.RANKED
-        return _promises(candidate) or self._beyond < self.tail
-
-    @property
-    def _beyond(self) -> int:
-        """How many candidates were asked for that did not promise the fut."""
-        return sum(not _promises(attempt.candidate) for attempt in self.tried)
+        beyond = sum(not _promises(attempt.candidate) for attempt in self.tried)
+        return _promises(candidate) or beyond < self.tail
 
     def _citation_gave_it(self) -> bool:
         """Return whether ``citation_pdf_url``, or the viewer that it names, gave a fut."""

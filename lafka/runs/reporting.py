@@ -145,7 +145,9 @@ class RunReports:
         try:
             if report is not None:
                 closing = self._closing()
-                summed = await self._threads.run(self._summed, report.values | closing)
+                values, summed = report.values | closing, None
+                if self._summarise:
+                    summed = await self._threads.run(self._summarise, values)
                 if summed is not None:
                     closing["summary"] = summed.as_json()
                 try:
@@ -158,9 +160,6 @@ class RunReports:
             if report is not None:
                 report.close()
             self._threads.stop()
-
-    def _summed(self, values: Mapping[str, Any]) -> Summed | None:
-        return self._summarise(values) if self._summarise else None
 
     def _closing(self) -> dict[str, Any]:
         stats = self._crawler.stats
@@ -199,17 +198,13 @@ class RunReports:
             live.terminal.say(text)
         if live is None or not live.terminal.has_log:
             logger.info("%s", text)
-        if warning := self._warning(summed):
+        assert self._crawler.stats is not None
+        if self._crawler.stats.get_value(TROUBLE_STAT):
+            return  # the disk stopped the crawl, which was told
+        if warning := summed.warning if summed else "":
             logger.warning("%s", warning)
             if live is not None and not live.terminal.has_log:
                 live.terminal.say(warning)
-
-    def _warning(self, summed: Summed | None) -> str:
-        """Return what *summed* warns of; nothing where the disk stopped the crawl."""
-        assert self._crawler.stats is not None
-        if summed is None or self._crawler.stats.get_value(TROUBLE_STAT):
-            return ""
-        return summed.warning
 
 
 def _sentence(values: Mapping[str, Any]) -> str:

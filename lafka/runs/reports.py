@@ -105,13 +105,11 @@ def _read(fd: int, path: Path) -> Values:
         raise BadReport(path, f"no report of a run: {error}") from None
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise BadReport(path, f"no report of a run, of format {FORMAT}")
-    if not isinstance(values.get("done"), bool) or not _is_reason(values.get("reason", 0)):
+    if not isinstance(values.get("done"), bool) or not isinstance(
+        values.get("reason", 0), str | None
+    ):
         raise BadReport(path, "it does not say whether its run is done, or why it ended")
     return values
-
-
-def _is_reason(value: object) -> bool:
-    return value is None or isinstance(value, str)
 
 
 class OpenReport:
@@ -170,14 +168,10 @@ def last_of_list(root: Path, of_list: Mapping[str, Any], *, before: str) -> Repo
             report = Report.load(name)
             of = report.values.get("list")
             is_same = isinstance(of, dict) and (of.get("path"), of.get("shard")) == wanted
-            if is_same and _has_lines(name):
+            feed = name.with_suffix(".jsonl")
+            if is_same and feed.is_file() and feed.stat().st_size > 0:
                 return report
     return None
-
-
-def _has_lines(report: Path) -> bool:
-    feed = report.with_suffix(".jsonl")
-    return feed.is_file() and feed.stat().st_size > 0
 
 
 def _paths(root: Path) -> list[Path]:

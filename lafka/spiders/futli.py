@@ -302,7 +302,7 @@ class FutliSpider(RoadSpider[Line]):
         return {
             "job": self.__dict__.get(GUESTS[0]),
             "list": {
-                "path": path if _is_no_file(path) else str(Path(path).absolute()),
+                "path": path if path == "-" or is_fleet(path) else str(Path(path).absolute()),
                 "whole": False,
                 "lines": None,
                 "bytes": None,
@@ -445,10 +445,6 @@ class FutliSpider(RoadSpider[Line]):
         self.pages.stop()
         if self.insides:
             self.insides.stop()
-
-
-def _is_no_file(path: str) -> bool:
-    return path == "-" or is_fleet(path)
 
 
 def _unasked(ask: Ask, error: ValueError) -> Capture:

@@ -162,7 +162,9 @@ class RoadSpider(Spider, Generic[AnyLine]):
             raw = self.run.raw
             folder = (await raw.in_order(raw.log)).folder
             feeder = self.feeder = self.new_feeder(folder / "list.sqlite")
-            self._give_places(feeder)
+            self.places = Places(feeder, trails_max=self.trails_max, freed=self._wake.set)
+            scheduled = signals.request_scheduled
+            self.crawler.signals.connect(self.request_scheduled, signal=scheduled)
             loading = asyncio.ensure_future(self._load(feeder))
             while not feeder.exhausted:
                 lines = self.places.take(self.room)
@@ -219,10 +221,6 @@ class RoadSpider(Spider, Generic[AnyLine]):
             return
 
     # Hosts --------------------------------------------------------------------------------
-
-    def _give_places(self, feeder: HostFeeder[AnyLine]) -> None:
-        self.places = Places(feeder, trails_max=self.trails_max, freed=self._wake.set)
-        self.crawler.signals.connect(self.request_scheduled, signal=signals.request_scheduled)
 
     def request_scheduled(self, request: Request) -> None:
         """A start that was redirected to another host leaves its own host free for the next."""

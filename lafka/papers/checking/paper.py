@@ -282,8 +282,9 @@ class PaperCheck:
     def _compare_unnamed(
         self, content: WarcContent, summary: SuwafContent, named: set[_Key]
     ) -> Iterator[FileProblem]:
+        end = summary.end
         for each in content.visits:
-            if each.pdf.whole and _key(each) not in named and _within(each, summary.end):
+            if each.pdf.whole and _key(each) not in named and (end is None or each.offset < end):
                 sentence = f"the fut of {each.futli} at {each.date} is not in the suwaf"
                 yield problem(self.warc, "fut-not-in-suwaf", sentence, each.offset)
 
@@ -364,10 +365,6 @@ _NO_CHAIN = "sha256:" + bytes(32).hex()
 
 def _past(entry: Mapping[str, Any], end: int) -> bool:
     return bool(entry["s"] + entry["l"] > end)
-
-
-def _within(visit: DatedFut, end: int | None) -> bool:
-    return end is None or visit.offset < end
 
 
 def _key(visit: DatedFut) -> _Key:

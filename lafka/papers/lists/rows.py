@@ -319,8 +319,9 @@ def columns_of(
     has_header = not any(map(_is_link, first)) and (is_named or _may_be_header(first, lines))
     body = lines[1:] if has_header else lines
     if is_named:
-        pid_at = _best(body, named_pid, scheme)
-        url_at = _best_link(body, [at for at in named_url if at != pid_at] or named_url)
+        pid_at = max(named_pid, key=lambda at: (_pids(body, at, scheme), -at))
+        places = [at for at in named_url if at != pid_at] or named_url
+        url_at = max(places, key=lambda at: (_links(body, at), -at))
         names = first if has_header else [""] * max(map(len, lines))
         return Columns(
             pid_at,
@@ -382,14 +383,6 @@ def _pids(lines: Sequence[Sequence[str]], at: int, scheme: Scheme) -> int:
 
 def _links(lines: Sequence[Sequence[str]], at: int) -> int:
     return sum(_is_link(_field(fields, at)) for fields in lines)
-
-
-def _best(lines: Sequence[Sequence[str]], places: list[int], scheme: Scheme) -> int:
-    return max(places, key=lambda at: (_pids(lines, at, scheme), -at))
-
-
-def _best_link(lines: Sequence[Sequence[str]], places: list[int]) -> int:
-    return max(places, key=lambda at: (_links(lines, at), -at))
 
 
 def _by_contents(

@@ -88,7 +88,9 @@ def arc2warc(
     is no new file.
     """
     path = Path(path)
-    out = Path(target) if target is not None else path.with_name(_warc_name(path.name))
+    renamed = _EXTENSION.sub(".warc", path.name)
+    default = renamed if renamed != path.name else f"{path.name}.warc"
+    out = Path(target) if target is not None else path.with_name(default)
     done = ConversionResult(path=out)
     encoding: Encoding = Gzip() if is_gzip(out, gzip) else Plain()
     file: Appender | None = None
@@ -105,10 +107,6 @@ def arc2warc(
                 done.kept[old.type] += 1
         done.problems[:0] = volume.problems
     return done if done.kept else replace(done, path=None)
-
-
-def _warc_name(name: str) -> str:
-    return _EXTENSION.sub(".warc", name) if _EXTENSION.search(name) else name + ".warc"
 
 
 class _Conversion:

@@ -216,7 +216,8 @@ class Collection:
         ranked = [_ranked(index, query, number) for number, index in enumerate(sources)]
         for _, number, entry in heapq.merge(*ranked, key=lambda found: found[:2]):
             record = self._record(sources[number], entry)
-            if record is None or not _is_meant(record, query):
+            # The entry may not have told the type.
+            if record is None or (query.types is not None and record.type not in query.types):
                 continue
             place = (record.volume.identity(), record.offset, record.inner)
             if place not in given:
@@ -396,11 +397,6 @@ class Collection:
 
 def _ranked(index: Index, query: Query, number: int) -> Iterator[Found]:
     return ((query.rank(entry), number, entry) for entry in index.found(query))
-
-
-def _is_meant(record: StoredRecord, query: Query) -> bool:
-    """Return whether *record* is of a type in *query*, which its entry may not have told."""
-    return query.types is None or record.type in query.types
 
 
 def _is_of(entry: Entry, record: StoredRecord) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from lafka.warc.format.fields import Fields
 from lafka.warc.format.records import Record
 from lafka.warc.problems import CODES
-from lafka.warc.reading.blocks import verify
+from lafka.warc.reading.stored import verify
 from lafka.warc.reading.checking import check
 from lafka.warc.reading.volumes import Volume
 
