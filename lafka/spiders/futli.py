@@ -33,10 +33,13 @@ from lafka.errors import (
     printable,
 )
 from lafka.items import TrailItem, held_entry, item_of
+from lafka.jobs.dead import burying
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.suwafs import Fut
 from lafka.papers.crawling.arguments import ARGUMENTS, FutliArguments, is_fleet
 from lafka.papers.crawling.captures import ASK_KEY, FutReaders, can_look, capture_of, page_of
+from lafka.papers.crawling.fleetinput import FleetInput
+from lafka.papers.crawling.fleets import Fleet, worker_name
 from lafka.papers.crawling.heldlines import HeldLines
 from lafka.papers.crawling.pages import PageReaders, read_first, tail_of
 from lafka.papers.crawling.summaries import FeedTally, RunSummary
@@ -97,8 +100,6 @@ class FutliSpider(RoadSpider[Line]):
         if arguments.legacy:
             GatewayClient(arguments.legacy).check()
         if arguments.is_fleet:
-            from lafka.papers.crawling.fleets import Fleet, worker_name  # noqa: PLC0415
-
             Fleet.load(arguments.input, settings)
             worker_name(settings)
         arguments.archive()
@@ -194,11 +195,6 @@ class FutliSpider(RoadSpider[Line]):
         return FileInput(arguments.input, read, scheme, seen.as_json, arguments.shard)
 
     def _fleet_input(self, scheme: Scheme) -> Input:
-        # Here, for a crawl of a file imports nothing of Kafka.
-        from lafka.jobs.dead import burying  # noqa: PLC0415
-        from lafka.papers.crawling.fleetinput import FleetInput  # noqa: PLC0415
-        from lafka.papers.crawling.fleets import Fleet, worker_name  # noqa: PLC0415
-
         settings = self.crawler.settings
         return FleetInput(
             Fleet.load(self.arguments.input, settings),

@@ -111,8 +111,12 @@ class Builder:
         self._version = version
         self._file: Draft | None = None
         self._closed = False
+        if folder is not None:
+            self._check_template()
+
+    def _check_template(self) -> None:
         now = self.clock()
-        if folder is not None and self._named(0, now) == self._named(1, now):
+        if self._named(0, now) == self._named(1, now):
             raise BadValue(f"a template without a serial: {self._name[0]!r}")
 
     def __enter__(self) -> Self:
