@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from scrapy import Request, signals
@@ -33,13 +33,10 @@ from lafka.errors import (
     printable,
 )
 from lafka.items import TrailItem, held_entry, item_of
-from lafka.jobs.dead import burying
 from lafka.papers.archive.archives import Archive
 from lafka.papers.archive.suwafs import Fut
 from lafka.papers.crawling.arguments import ARGUMENTS, FutliArguments, is_fleet
 from lafka.papers.crawling.captures import ASK_KEY, FutReaders, can_look, capture_of, page_of
-from lafka.papers.crawling.fleetinput import FleetInput
-from lafka.papers.crawling.fleets import Fleet, worker_name
 from lafka.papers.crawling.heldlines import HeldLines
 from lafka.papers.crawling.pages import PageReaders, read_first, tail_of
 from lafka.papers.crawling.summaries import FeedTally, RunSummary
@@ -60,6 +57,9 @@ from lafka.spiders.road import RoadSpider
 from lafka.storage.stopping import note_source_trouble, stop_for, stop_for_storage
 from lafka.storage.threads import Threads, run_aside, the_reactor
 from lafka.warc.format import dates
+
+if TYPE_CHECKING:
+    from lafka.papers.crawling.fleets import Fleet
 
 ALONE = (
     "Each host of the list is asked by one shard alone, but a redirect may lead to a host that"
@@ -100,8 +100,7 @@ class FutliSpider(RoadSpider[Line]):
         if arguments.legacy:
             GatewayClient(arguments.legacy).check()
         if arguments.is_fleet:
-            Fleet.load(arguments.input, settings)
-            worker_name(settings)
+            _fleet(arguments, settings)
         arguments.archive()
 
     @staticmethod
@@ -195,11 +194,15 @@ class FutliSpider(RoadSpider[Line]):
         return FileInput(arguments.input, read, scheme, seen.as_json, arguments.shard)
 
     def _fleet_input(self, scheme: Scheme) -> Input:
+        from lafka.jobs.dead import burying  # noqa: PLC0415  a crawl of a file needs no Kafka
+        from lafka.papers.crawling.fleetinput import FleetInput  # noqa: PLC0415
+
         settings = self.crawler.settings
+        fleet, worker = _fleet(self.arguments, settings)
         return FleetInput(
-            Fleet.load(self.arguments.input, settings),
+            fleet,
             scheme,
-            worker_name(settings),
+            worker,
             bury=burying(self.run.root / "runs" / f"{self.run.name}.dead.jsonl"),
             failed=self._input_failed,
             patience=settings.getfloat("LAFKA_FLEET_PATIENCE"),
@@ -441,6 +444,13 @@ class FutliSpider(RoadSpider[Line]):
         self.pages.stop()
         if self.insides:
             self.insides.stop()
+
+
+def _fleet(arguments: FutliArguments, settings: BaseSettings) -> tuple[Fleet, str]:
+    """The fleet that the input names, and the name of this worker; ``BadArgument``."""
+    from lafka.papers.crawling.fleets import Fleet, worker_name  # noqa: PLC0415
+
+    return Fleet.load(arguments.input, settings), worker_name(settings)
 
 
 def _unasked(ask: Ask, error: ValueError) -> Capture:
