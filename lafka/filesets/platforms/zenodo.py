@@ -4,8 +4,9 @@ https://developers.zenodo.org, https://inveniordm.docs.cern.ch/reference/rest_ap
 Old Zenodo lists ``files[].links.self`` below ``/api/files/<bucket>/``, today's below
 ``/api/records/<id>/files/<key>/content``; a native InvenioRDM has ``files.entries``, whose
 ``links.self`` is JSON and whose bytes stand at ``links.content``. The native shape, which alone
-counts its files, is asked for by its media type; Zenodo gives the flat list without. A host that nobody knows is one
-of InvenioRDM where its page stands at ``/records/<id>`` and its API gives that record.
+counts its files, is asked for by its media type; Zenodo gives the flat list without. A host that
+nobody knows is one of InvenioRDM where its page stands at ``/records/<id>`` and its API gives that
+record.
 """
 
 from __future__ import annotations
