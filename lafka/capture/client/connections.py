@@ -11,14 +11,12 @@ import socket
 import struct
 from collections.abc import Callable
 from contextlib import suppress
-from fcntl import ioctl
 from functools import cached_property, partial
 from http import HTTPStatus
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import count
 from select import POLLIN, poll
 from socket import MSG_DONTWAIT, MSG_PEEK
-from termios import TIOCOUTQ
 from typing import TYPE_CHECKING, Any
 
 from OpenSSL import SSL
@@ -170,10 +168,7 @@ class Connection(Protocol):
     def _arrival(self) -> int:
         """Return how many bytes are acknowledged once the head has arrived; 0: not known."""
         acked = self._acknowledged()
-        if not acked:
-            return 0
-        [waiting] = struct.unpack("i", ioctl(self.transport.fileno(), TIOCOUTQ, bytes(4)))
-        return acked + int(waiting) + self._head_size
+        return acked + self._head_size if acked else 0
 
     def _acknowledged(self) -> int:
         """Return how many bytes the other end's kernel says it has; 0 where ours does not tell."""
