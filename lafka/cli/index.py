@@ -36,7 +36,7 @@ _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 
 @contextmanager
 def more_of(settings: BaseSettings, *, captures: bool, anew: bool = False) -> Iterator[list[More]]:
-    """What ``build.refresh`` is to add; the obi store is open meanwhile. ``BadStore``."""
+    """Give what ``build.refresh`` is to add; the obi store is open meanwhile. ``BadStore``."""
     more: list[More] = [partial(index_captures, anew=anew)] if captures else []
     with redif_titles(settings) as redif:
         yield [*more, Titles(redif)]
@@ -44,7 +44,7 @@ def more_of(settings: BaseSettings, *, captures: bool, anew: bool = False) -> It
 
 @contextmanager
 def redif_titles(settings: BaseSettings) -> Iterator[Redif | None]:
-    """What asks the obi store of *settings*; None where there is none. ``BadStore``."""
+    """Return a reader of titles in the obi store of *settings*, or None. ``BadStore``."""
     if not Path(settings["LAFKA_OBJECT_STORE"], "archec.json").is_file():
         yield None
         return

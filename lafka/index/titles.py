@@ -253,7 +253,7 @@ def _read(question: dict[str, Any], data: bytes) -> dict[str, Any]:
 
 
 def _told(title: str, source: str, authors: list[str]) -> dict[str, Any]:
-    """What a child answers: bounded, and text that can be encoded."""
+    """Return a child's answer: bounded, and text that can be encoded."""
     cut = [text[: 20 * LONGEST].encode("utf-8", "replace").decode()
            for text in (title, *authors[:AUTHORS_MAX])]  # fmt: skip
     return {"title": cut[0], "authors": cut[1:], "from": source}

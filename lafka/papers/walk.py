@@ -308,7 +308,7 @@ class Trail:
 
     @property
     def _beyond(self) -> int:
-        """How many candidates were asked for that did not promise the fut."""
+        """Return how many candidates were asked for that did not promise the fut."""
         return sum(not _promises(attempt.candidate) for attempt in self.tried)
 
     def _citation_gave_it(self) -> bool:

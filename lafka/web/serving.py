@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """Where to listen, and by what names to be asked.
+    """The addresses to listen at, and the names to be asked by.
 
     *origin*, *replay_origin*: how browsers reach our pages and the bytes, where not by their ports;
     *connections*: open at once, of all origins; *replayweb*: a folder of ReplayWeb.page to serve at

@@ -39,7 +39,7 @@ class Columns(NamedTuple):
     """True where contents tell, not names or the usual order."""
 
     def __str__(self) -> str:
-        """What was assumed; empty where names or the usual order tell."""
+        """The assumption in words; empty where names or the usual order tell."""
         if not self.is_guess:
             return ""
         header = "line 1 is its header, " if self.has_header else ""
