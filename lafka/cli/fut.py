@@ -103,7 +103,7 @@ def hand_out_all(archive: Archive, pids: Iterable[str] | None, folder: str, labe
     and the next comes. ``BadArgument`` where *folder* is none, ``StorageTrouble``.
     """
     into = folder_at(folder)
-    told = _Told()
+    told = _CopyTally()
     found = archive.futs(pids, label=label or "fut", problem=told)
     for fut in found:
         told.put(into, fut)
@@ -124,7 +124,7 @@ def folder_at(name: str) -> Path:
     return into
 
 
-class _Told:
+class _CopyTally:
     def __init__(self) -> None:
         self.written = self.there = self.failed = 0
 

@@ -12,7 +12,7 @@ from lafka.archec.serve.store_futlis import StoreFutliList
 from lafka.archec.store import tists
 from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument
-from lafka.spiders.obi_settings import the_records, the_store
+from lafka.spiders.obi_settings import open_store, records_of
 from lafka.storage.outputs import STDOUT, write_output
 
 if TYPE_CHECKING:
@@ -60,6 +60,6 @@ class FutlisCommand(ArchiveCommand):
                 yield found
             return
         assert self.settings is not None
-        at, store = tists.parse(opts.at) if opts.at else None, the_store(self.settings)
-        with the_records(self.settings, store) as records:
+        at, store = tists.parse(opts.at) if opts.at else None, open_store(self.settings)
+        with records_of(self.settings, store) as records:
             yield StoreFutliList(store, records, choice, at)

@@ -12,15 +12,15 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from lafka.archec.redif.reading import read
-from lafka.archec.serve.queries import Looking, the_id
+from lafka.archec.serve.queries import ObiQuery, the_id
 from lafka.cli.base import ArchiveCommand, json_line
 from lafka.errors import BadArgument, BadId, LafkaError, NotHeld
 from lafka.index.build import check, refresh
 from lafka.index.captures import index_captures
 from lafka.index.tables import IndexFiles
-from lafka.index.titles import Titled, Titles
+from lafka.index.titles import PaperTitle, Titles
 from lafka.runs.terminals import program
-from lafka.spiders.obi_settings import the_records, the_store
+from lafka.spiders.obi_settings import open_store, records_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -49,18 +49,18 @@ def redif_titles(settings: BaseSettings) -> Iterator[Redif | None]:
         yield None
         return
 
-    store = the_store(settings)
-    with the_records(settings, store) as records:
+    store = open_store(settings)
+    with records_of(settings, store) as records:
 
-        def titled(pid: str) -> Titled | None:
+        def titled(pid: str) -> PaperTitle | None:
             with suppress(NotHeld, BadId, OSError, LafkaError):
-                return in_template(Looking(store, records, the_id(pid)).read())
+                return in_template(ObiQuery(store, records, the_id(pid)).read())
             return None
 
         yield titled
 
 
-def in_template(data: bytes) -> Titled | None:
+def in_template(data: bytes) -> PaperTitle | None:
     """Title and year of the first template in *data*; None where it has no title."""
     for template in read(data):
         title = template.first("Title")
@@ -68,7 +68,7 @@ def in_template(data: bytes) -> Titled | None:
         year = _YEAR.search(when)
         if title:
             authors = tuple(template.all("Author-Name"))
-            return Titled(title=title, year=int(year[1]) if year else None, authors=authors)
+            return PaperTitle(title=title, year=int(year[1]) if year else None, authors=authors)
     return None
 
 

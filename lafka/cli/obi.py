@@ -17,13 +17,13 @@ from lafka.archec.gather.loss_rules import LossRule
 from lafka.archec.gather.runs import Plan, empty_store, gather_tobis
 from lafka.archec.gather.sources import open_source
 from lafka.archec.gather.tobis import Clocks
-from lafka.archec.serve import queries as looking
+from lafka.archec.serve import queries
 from lafka.archec.store import tists
 from lafka.archec.store.folders import ObiStore
 from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.runs.sources import store_line
-from lafka.spiders.obi_settings import INODES_LOW, store_root, the_records, the_store
+from lafka.spiders.obi_settings import INODES_LOW, open_store, records_of, store_root
 from lafka.storage.outputs import STDOUT, file_at, write_output
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from lafka.archec.gather.runs import TobiReport
     from lafka.archec.records import Records
-    from lafka.archec.serve.queries import Looking
+    from lafka.archec.serve.queries import ObiQuery
 
 
 def _is_unfilled(settings: BaseSettings) -> bool:
@@ -61,9 +61,9 @@ def to_be_filled(
         with empty_store() as opened:
             yield opened
         return
-    store = the_store(settings, create=not dry)
+    store = open_store(settings, create=not dry)
     warn_of_inodes(verb, store)
-    with the_records(settings, store, read_only=dry) as records:
+    with records_of(settings, store, read_only=dry) as records:
         yield store, records
 
 
@@ -188,10 +188,10 @@ class ObiCommand(ArchiveCommand):
         if not args:
             raise BadArgument("say which obi: its handle or URL is missing")
         assert self.settings is not None
-        store = the_store(self.settings)
+        store = open_store(self.settings)
         at = tists.parse(opts.at) if opts.at else None
-        with the_records(self.settings, store) as records:
-            look = looking.Looking(store, records, looking.the_id(args[0]))
+        with records_of(self.settings, store) as records:
+            look = queries.ObiQuery(store, records, queries.the_id(args[0]))
             if opts.diff:
                 sys.stdout.writelines(look.diff(*map(tists.parse, opts.diff)))
             elif opts.path:
@@ -202,7 +202,7 @@ class ObiCommand(ArchiveCommand):
                 _write(look.read(at), opts.output)
 
 
-def _lines(look: Looking, opts: Namespace, at: int | None) -> list[str]:
+def _lines(look: ObiQuery, opts: Namespace, at: int | None) -> list[str]:
     if opts.versions:
         return look.versions()
     return look.refipos(at) if opts.refipos else look.pointing() if opts.pointing else []

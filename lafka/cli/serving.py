@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lafka.urls.addresses import Holdings
-    from lafka.web.serving import Where
+    from lafka.web.serving import ServeAddresses
     from lafka.web.site import Origins
 
 
@@ -85,7 +85,7 @@ class ServeCommand(ArchiveCommand):
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
         try:
-            from lafka.web.serving import Where, serve  # noqa: PLC0415
+            from lafka.web.serving import ServeAddresses, serve  # noqa: PLC0415
         except ModuleNotFoundError as error:
             raise BadArgument(f"needs the package {error.name}: pip install lafka[web]") from None
 
@@ -95,7 +95,7 @@ class ServeCommand(ArchiveCommand):
         if not 1 <= opts.workers <= 64:
             raise BadArgument(f"--workers {opts.workers}: from 1 to 64")
         replayweb = self.settings["LAFKA_WEB_REPLAYWEB"]
-        where: Where = Where(
+        where: ServeAddresses = ServeAddresses(
             bind=opts.host, port=opts.port, replay_port=opts.replay_port, hosts=tuple(hosts),
             origin=self.settings["LAFKA_WEB_ORIGIN"],
             replay_origin=self.settings["LAFKA_WEB_REPLAY_ORIGIN"],

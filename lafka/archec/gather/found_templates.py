@@ -69,7 +69,7 @@ def sightings(source: RedifSource, tell: Tell, passing: Passing) -> Iterator[Sig
 
 def _of_file(file: SourceFile, tell: Tell, passing: Passing) -> Iterator[Sighting | Passage]:
     look = passing.look(file)
-    told = _Told(redif.read(look.source, file.path), look, tell)
+    told = _FileProblems(redif.read(look.source, file.path), look, tell)
     if look.is_same:
         if not look.entry.lines:
             told.barren(file, look)
@@ -144,7 +144,7 @@ def _sighting(
     )
 
 
-class _Told:
+class _FileProblems:
     """The problems of one file, whether it is read or passed over."""
 
     def __init__(self, reader: redif.TemplateReader, look: Look, tell: Tell) -> None:

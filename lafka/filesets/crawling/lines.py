@@ -100,7 +100,7 @@ _SMALL = 16 << 10
 """Bytes of a message that are read in less time than a thread takes to be asked."""
 
 
-class Aside(Protocol):
+class ThreadRunner(Protocol):
     """Has work that blocks done in a thread."""
 
     def __call__(self, work: Callable[..., Any], *args: Any) -> Awaitable[Any]: ...
@@ -120,7 +120,7 @@ class Inbox:
         group: str,
         types: frozenset[str],
         *,
-        aside: Aside,
+        aside: ThreadRunner,
         dead: Callable[[Dead], None],
         failed: Callable[[BrokerTrouble], object],
         let_go: Callable[[list[str]], object],
