@@ -4,6 +4,7 @@
 # make test-beyond  runs what test-all has beyond test
 # make warc-wheel  builds the WARC library alone into dist/, and runs its tests against it
 # make docs   builds the site over docs/ into build/site, with a search and an API reference
+# make drawings  draws the pictures of the documentation; the terminal's from docs/tutorial.md
 # make services  installs the servers that some tests start; without them these are skipped
 # make faults kills crawls by the thousand; FAULTS="--phases kills --kills 100" for less
 # make mutants  changes modules that matter, and tells what tests do not notice; MUTANTS="--count 40"
@@ -22,7 +23,7 @@ TESTED = $(VENV)/.tested
 DOCUMENTED = $(VENV)/.documented
 PIP = $(BIN)/python -m pip --disable-pip-version-check install --quiet --retries 8 --timeout 30
 
-.PHONY: demo docs test test-all test-beyond warc-wheel services coverage lint types check format \
+.PHONY: demo docs drawings test test-all test-beyond warc-wheel services coverage lint types check format \
 	benchmarks faults mutants clean
 
 demo: $(COMPILED)
@@ -30,6 +31,9 @@ demo: $(COMPILED)
 
 docs: $(DOCUMENTED)
 	$(BIN)/python -m mkdocs build --strict --quiet
+
+drawings: $(READY)
+	$(BIN)/python docs/drawings/make.py
 
 test: $(TESTED) $(COMPILED)
 	$(BIN)/python -m pytest -n $(WORKERS) $(TESTS)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -42,7 +44,19 @@ def test_a_link_out_of_the_docs_leads_to_the_repository() -> None:
 @pytest.mark.parametrize("name", MADE)
 def test_a_drawing_is_what_its_maker_draws(name: str) -> None:
     drawn = (DOCS / "drawings" / name).read_text("utf-8")
-    assert drawn == MADE[name], "python docs/drawings/make.py"
+    assert drawn == MADE[name], "make drawings"
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_drawing_is_read_on_light_and_dark_pages_without_a_network(name: str) -> None:
+    root = ET.fromstring(MADE[name])
+    wide = root.get("viewBox", "").split()[2]
+    behind = next(part for part in root if part.tag.endswith("}rect"))
+    assert behind.get("width") in ("100%", wide)
+    assert behind.get("fill") or "fill:#fff" in behind.get("style", "")
+    assert re.findall(r"https?:[^\s\"]+", MADE[name].partition("<title>")[0]) == [root.tag[1:27]]
+    assert re.findall(r"(?:href|src|url)\W+https?:", MADE[name]) == []
+    assert name != "session.svg" or 8 * max(len(part.text or "") for part in root) <= int(wide)
 
 
 def test_the_tree_of_outcomes_has_each_group() -> None:
