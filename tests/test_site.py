@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import runpy
 import sys
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from lafka.cli.docs import WEB
 from lafka.papers.outcomes import Group
 from tests import starts
 from tests.starts import ROOT
@@ -33,6 +35,13 @@ def test_each_page_has_a_place_in_the_site() -> None:
     config = HOOKS["on_config"](SimpleNamespace())
     there = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
     assert sorted(pages(config.nav)) == sorted(there)
+
+
+def test_weaknesses_are_reported_where_the_repository_is() -> None:
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]
+    assert f"<{urls['Repository']}/security/advisories/new>" in (ROOT / "SECURITY.md").read_text()
+    assert HOOKS["SOURCE"] == f"{urls['Repository']}/blob/main/"
+    assert urls["Documentation"] == WEB == f"{urls['Repository']}/tree/main/docs"
 
 
 def test_a_link_out_of_the_docs_leads_to_the_repository() -> None:
