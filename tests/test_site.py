@@ -68,6 +68,21 @@ def test_a_drawing_is_read_on_light_and_dark_pages_without_a_network(name: str) 
     assert name != "session.svg" or 8 * max(len(part.text or "") for part in root) <= int(wide)
 
 
+def test_the_page_on_security_names_modules_and_tests_that_are_there() -> None:
+    """The third column of its tables has modules, the fourth files below the folder of its head."""
+    folder, missing = ROOT, []
+    for line in (DOCS / "security.md").read_text("utf-8").splitlines():
+        if head := re.search(r"tested in `(tests/.*)` \|$", line):
+            folder = ROOT / head[1]
+        elif len(cells := line.split(" | ")) == 4:
+            modules = re.findall(r"`([a-z.0-9]+)`", cells[2])
+            files = [ROOT / "lafka" / name.replace(".", "/") for name in modules]
+            files += [folder / name for name in re.findall(r"`([a-z0-9_/]*test_\w+)`", cells[3])]
+            missing += [f for f in files if not f.is_dir() and not f.with_suffix(".py").is_file()]
+    assert missing == []
+    assert folder != ROOT
+
+
 def test_the_tree_of_outcomes_has_each_group() -> None:
     assert [group for group in Group if f">{group}<" not in MADE["outcomes.svg"]] == []
 
