@@ -83,6 +83,19 @@ def test_the_page_on_security_names_modules_and_tests_that_are_there() -> None:
     assert folder != ROOT
 
 
+def test_the_tree_of_the_house_has_folders_that_are_there() -> None:
+    (tree,) = re.findall(r"(?ms)^```\nlafka/\n(.*?)^```", (DOCS / "architecture.md").read_text())
+    above, missing = [ROOT / "lafka"], []
+    for line in tree.splitlines():
+        depth = (len(line) - len(line.lstrip())) // 2
+        if depth > 2 or not (names := re.match(r" *((?:\S+ )*\S+)(?:  |$)", line)):
+            continue  # the text beside the names goes on
+        paths = [[ROOT, *above][depth] / name for name in names[1].split() if name[-1] == "/"]
+        above[1:] = paths[:1] if depth == 1 else above[1:]
+        missing += [path for path in paths if not path.is_dir()]
+    assert missing == []
+
+
 def test_the_tree_of_outcomes_has_each_group() -> None:
     assert [group for group in Group if f">{group}<" not in MADE["outcomes.svg"]] == []
 
