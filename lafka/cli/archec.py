@@ -413,7 +413,6 @@ class ArchecCommand(GroupCommand):
         verb.add_argument("-s", dest="also", action="append", default=[], metavar="NAME=VALUE")
 
     def act(self, opts: Namespace) -> int:
-        assert self.settings is not None
         self.settings.setdict(arglist_to_dict(opts.also), priority="cmdline")
         if opts.verb in WRITING:
             line = store_line(self.settings, getattr(opts, "folder", None))

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 
 class FutCommand(ArchiveCommand):
-    def syntax(self) -> str:
-        return "PID [--futli URL] [--time T] [--label LABEL] [-o FILE] | PID... --into FOLDER"
+    usage = "PID [--futli URL] [--time T] [--label LABEL] [-o FILE] | PID... --into FOLDER"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -72,9 +71,7 @@ def _begun(text: str) -> str:
 
 class SuwafCommand(ArchiveCommand):
     most_args = 1
-
-    def syntax(self) -> str:
-        return "PID"
+    usage = "PID"
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
         archive = self.archive()

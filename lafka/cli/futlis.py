@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 class FutlisCommand(ArchiveCommand):
     most_args = 1
-
-    def syntax(self) -> str:
-        return "DIR | -f TARBALL | --from-store [--archive CODE] [--series CODE] [-o FILE]"
+    usage = "DIR | -f TARBALL | --from-store [--archive CODE] [--series CODE] [-o FILE]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -59,7 +57,6 @@ class FutlisCommand(ArchiveCommand):
             with FutliList(opts.tarball or args[0], choice) as found:
                 yield found
             return
-        assert self.settings is not None
         at, store = tists.parse(opts.at) if opts.at else None, open_store(self.settings)
         with records_of(self.settings, store) as records:
             yield StoreFutliList(store, records, choice, at)

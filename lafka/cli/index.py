@@ -74,9 +74,7 @@ def in_template(data: bytes) -> PaperTitle | None:
 
 class IndexCommand(ArchiveCommand):
     most_args = 0
-
-    def syntax(self) -> str:
-        return "[--rebuild] [--captures] [--titles] [--check] [--quiet]"
+    usage = "[--rebuild] [--captures] [--titles] [--check] [--quiet]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -91,7 +89,6 @@ class IndexCommand(ArchiveCommand):
         add("--quiet", action="store_true", help="say nothing where nothing is wrong")
 
     def act(self, args: list[str], opts: Namespace) -> None:  # noqa: ARG002
-        assert self.settings is not None
         archive = self.archive()
         place = IndexFiles.of(archive.root, self.settings["LAFKA_INDEX"])
         if opts.check and opts.rebuild:

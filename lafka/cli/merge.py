@@ -43,9 +43,7 @@ AT_ONCE = 64
 
 class MergeCommand(ArchiveCommand):
     writes = True
-
-    def syntax(self) -> str:
-        return "SOURCE... [--dry-run] [--jobs N]"
+    usage = "SOURCE... [--dry-run] [--jobs N]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -53,7 +51,6 @@ class MergeCommand(ArchiveCommand):
         parser.add_argument("--jobs", metavar="N", default="", help="processes")
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        assert self.settings is not None
         jobs = _jobs(opts.jobs)
         root = Path(self.settings["LAFKA_ARCHIVE"])
         sources = _sources(args, root, self.settings["LAFKA_COLLECTION"] or None)
@@ -139,8 +136,7 @@ def _merge_some(
 
 
 class WaczCommand(ArchiveCommand):
-    def syntax(self) -> str:
-        return "[PID...] [--list FILE] [--archive CODE] [--since T] -o FILE.wacz"
+    usage = "[PID...] [--list FILE] [--archive CODE] [--since T] -o FILE.wacz"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)

@@ -121,9 +121,7 @@ def account(report: TobiReport, *, dry: bool) -> None:
 
 class TobiCommand(ArchiveCommand):
     most_args = 1
-
-    def syntax(self) -> str:
-        return "[ReDIF_directory] [-f TARBALL] [--at TIME] [--partial] [--dry-run]"
+    usage = "[ReDIF_directory] [-f TARBALL] [--at TIME] [--partial] [--dry-run]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -136,7 +134,6 @@ class TobiCommand(ArchiveCommand):
         add("--dry-run", action="store_true", help="say what would come of it, write nothing")
 
     def act(self, args: list[str], opts: Namespace) -> None:
-        assert self.settings is not None
         asked = plan(self.settings, opts)
         place = self._place(args, opts)
         print(store_line(self.settings), file=sys.stderr, flush=True)
@@ -148,7 +145,6 @@ class TobiCommand(ArchiveCommand):
 
     def _place(self, args: list[str], opts: Namespace) -> Path:
         """The folder or tarball to read."""
-        assert self.settings is not None
         directory = Path(args[0] if args else self.settings["LAFKA_REDIF_DIRECTORY"])
         if not opts.tarball:
             return directory
@@ -169,9 +165,7 @@ class TobiCommand(ArchiveCommand):
 
 class ObiCommand(ArchiveCommand):
     most_args = 1
-
-    def syntax(self) -> str:
-        return "ID [--at TIME] [-o FILE] [--versions] [--diff A B] [--refipos] [--pointing]"
+    usage = "ID [--at TIME] [-o FILE] [--versions] [--diff A B] [--refipos] [--pointing]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -187,7 +181,6 @@ class ObiCommand(ArchiveCommand):
     def act(self, args: list[str], opts: Namespace) -> None:
         if not args:
             raise BadArgument("say which obi: its handle or URL is missing")
-        assert self.settings is not None
         store = open_store(self.settings)
         at = tists.parse(opts.at) if opts.at else None
         with records_of(self.settings, store) as records:

@@ -69,9 +69,7 @@ def _tell_address(address: str) -> None:
 
 class ServeCommand(ArchiveCommand):
     most_args = 0
-
-    def syntax(self) -> str:
-        return "[--port N] [--replay-port N] [--host ADDRESS]"
+    usage = "[--port N] [--replay-port N] [--host ADDRESS]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -89,7 +87,6 @@ class ServeCommand(ArchiveCommand):
         except ModuleNotFoundError as error:
             raise BadArgument(f"needs the package {error.name}: pip install lafka[web]") from None
 
-        assert self.settings is not None
         hosts = self.settings.getlist("LAFKA_WEB_HOSTS")
         self._check(opts, hosts)
         if not 1 <= opts.workers <= 64:
@@ -110,7 +107,6 @@ class ServeCommand(ArchiveCommand):
             raise BadArgument(f"--host {opts.host} needs LAFKA_WEB_HOSTS: by what name it is asked")
 
     def _site(self, origins: Origins, opts: Namespace) -> Site:
-        assert self.settings is not None
         archive, withheld = self.archive(), self.settings["LAFKA_WEB_WITHHELD"]
         place = IndexFiles.of(archive.root, self.settings["LAFKA_INDEX"])
         if not opts.no_index:
@@ -132,9 +128,7 @@ TOLD_MAX = 1000
 
 class GatewayCommand(ArchiveCommand):
     most_args = 1
-
-    def syntax(self) -> str:
-        return "LIST --root FOLDER [--port N]"
+    usage = "LIST --root FOLDER [--port N]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)

@@ -32,8 +32,7 @@ FUT_COLUMNS: dict[str, type] = {
 
 
 class FutsCommand(ArchiveCommand):
-    def syntax(self) -> str:
-        return "[PID...] [--since T] [--until T] [--host HOST] [--jsonl|--csv|--sqlite FILE...]"
+    usage = "[PID...] [--since T] [--until T] [--host HOST] [--jsonl|--csv|--sqlite FILE...]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -88,8 +87,7 @@ TEXT_COLUMNS: dict[str, type] = {
 class TextCommand(FutsCommand):
     """Chooses futs as ``futs`` does, and gives their texts."""
 
-    def syntax(self) -> str:
-        return "[PID...|--all] [--since T] [--into FOLDER|--jsonl|--csv|--sqlite FILE...]"
+    usage = "[PID...|--all] [--since T] [--into FOLDER|--jsonl|--csv|--sqlite FILE...]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
@@ -147,9 +145,7 @@ OUTCOME_COLUMNS: dict[str, type] = {
 
 class OutcomesCommand(ArchiveCommand):
     most_args = 0
-
-    def syntax(self) -> str:
-        return "[--group GROUP] [--outcome WORD] [--jsonl|--csv|--sqlite FILE|--parquet FILE]"
+    usage = "[--group GROUP] [--outcome WORD] [--jsonl|--csv|--sqlite FILE|--parquet FILE]"
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
