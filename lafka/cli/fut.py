@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lafka.cli.base import ArchiveCommand
-from lafka.cli.choosing import named
+from lafka.cli.base import ArchiveCommand, the_file
 from lafka.errors import BadArgument, KeeperError, NotHeld, StorageTrouble
 from lafka.papers.archive.copy_out import hand_out, put_into
 from lafka.papers.archive.suwafs import begins_time
@@ -91,6 +91,22 @@ def check(args: list[str], opts: Namespace) -> Iterator[str] | None:
     if opts.all == (pids is not None):
         raise BadArgument("say which papers: pids, --list, or --all alone")
     return pids
+
+
+def named(args: list[str], path: str | None) -> Iterator[str] | None:
+    """The pids *args* and of the list at *path*, as they come; None where neither is given."""
+    if not args and path is None:
+        return None
+    return chain(args, listed(path) if path is not None else ())
+
+
+def listed(path: str) -> Iterator[str]:
+    """Yield the pids in the first column of the list at *path*; ``BadArgument``."""
+    with the_file(path).open(encoding="utf-8-sig", errors="surrogateescape") as lines:
+        for line in lines:
+            pid = line.partition("\t")[0].strip()
+            if pid and not pid.startswith("#"):
+                yield pid
 
 
 def hand_out_all(archive: Archive, pids: Iterable[str] | None, folder: str, label: str) -> int:

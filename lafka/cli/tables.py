@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lafka.cli import sheets
 from lafka.cli.base import ArchiveCommand
-from lafka.cli.choosing import named
-from lafka.cli.fut import folder_at
+from lafka.cli.fut import folder_at, named
 from lafka.errors import BadArgument
 from lafka.papers import Group, Outcome
 from lafka.papers import archive as parts

@@ -97,7 +97,7 @@ VERBS = {
         ),
     ),
     "futlis": Verb(
-        "futlis",
+        "obi",
         "Print the futlis of RePEc data, or of an obi store, as a list for a crawl",
         ("lafka futlis RePEc -o list.tsv", "lafka futlis --from-store --archive nbr -o nbr.tsv"),
     ),
