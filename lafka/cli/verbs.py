@@ -76,7 +76,7 @@ VERBS = {
         ("lafka fileset https://doi.org/10.5281/zenodo.3463499 --dry-run", "lafka fileset --list"),
     ),
     "finders": Verb(
-        "finders",
+        "scrapys",
         "Print the candidates of a page, URL or FILE --url URL, as JSON lines, best first",
         (
             "lafka finders page.html --url https://example.org/paper",
