@@ -7,8 +7,8 @@
   a comma.
 - jsonl: ``{"pid": ..., "futli": ...}``.
 
-A header or a key may name a ``restriction`` and a ``title`` as well; ``lafka.papers.lists.rows``
-knows the names.
+A header or a key may name a ``restriction`` and a ``title`` as well. Where no header names the
+columns, contents tell which one has the pids and which the links.
 
 Whatever a line holds, it gives a row that says what is wrong with it, and raises nothing; the
 verdict on a row is a line that can be asked for, or why it cannot.
