@@ -7,8 +7,8 @@
   a comma.
 - jsonl: ``{"pid": ..., "futli": ...}``.
 
-A header or a key may name a ``restriction`` and a ``title`` as well; ``lafka.papers.lists.rows``
-knows the names.
+A header or a key may name a ``restriction`` and a ``title`` as well. Where no header names the
+columns, contents tell which one has the pids and which the links.
 
 Whatever a line holds, it gives a row that says what is wrong with it, and raises nothing; the
 verdict on a row is a line that can be asked for, or why it cannot.
@@ -316,7 +316,9 @@ def columns_of(
         named_url = [at for at, name in enumerate(first) if name == "doi"]
     is_one = named_pid == named_url != [] and first[named_pid[0]] != "doi"
     is_named = bool(named_pid and named_url) and not is_one
-    has_header = not any(map(_is_link, first)) and (is_named or _may_be_header(first, lines))
+    names = [name for name in first if name]
+    is_header = min(len(lines), len(names)) > 1 and not any(map(_NO_NAME.search, names))
+    has_header = not any(map(_is_link, first)) and (is_named or is_header)
     body = lines[1:] if has_header else lines
     if is_named:
         pid_at = max(named_pid, key=lambda at: (_pids(body, at, scheme), -at))
@@ -355,11 +357,6 @@ def _named(first: list[str], names: Iterable[str], word: re.Pattern[str]) -> lis
 
 def _sole(first: list[str], names: Iterable[str]) -> int | None:
     return next((at for at, name in enumerate(first) if name in names), None)
-
-
-def _may_be_header(first: list[str], lines: Sequence[Sequence[str]]) -> bool:
-    names = [name for name in first if name]
-    return len(lines) > 1 and len(names) > 1 and not any(map(_NO_NAME.search, names))
 
 
 def _is_link(text: str) -> bool:
