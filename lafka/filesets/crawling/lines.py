@@ -100,7 +100,7 @@ _SMALL = 16 << 10
 """Bytes of a message that are read in less time than a thread takes to be asked."""
 
 
-Aside = Callable[..., Awaitable[Any]]
+ThreadRunner = Callable[..., Awaitable[Any]]
 """Has work that blocks, called with the arguments behind it, done in a thread."""
 
 
@@ -118,7 +118,7 @@ class Inbox:
         group: str,
         types: frozenset[str],
         *,
-        aside: Aside,
+        aside: ThreadRunner,
         dead: Callable[[Dead], None],
         failed: Callable[[BrokerTrouble], object],
         let_go: Callable[[list[str]], object],
