@@ -11,12 +11,14 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.crawls.running import Crawl, Run, crawl, outcomes
+from tests.crawls.running import Crawl, Run, crawl, futs, outcomes
 from tests.crawls.test_disk import assert_complete, can_mount
-from tests.sites.papers import MAIN, OTHER, SmallSite
+from tests.sites.papers import MAIN, OTHER, SmallSite, as_pdf, pdf
+from tests.sites.server import Server
 from tests.waiting import LIMIT
 
 UNPRIVILEGED = (
@@ -137,6 +139,7 @@ MOUNTS = {
 
 
 @pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
+@pytest.mark.forms(count=1)
 @pytest.mark.parametrize("gone", MOUNTS)
 def test_what_is_mounted_over_in_the_middle(site: SmallSite, tmp_path: Path, gone: str) -> None:
     folder = tmp_path / "dev"
@@ -166,6 +169,39 @@ def in_the_middle(
     if run.code:
         assert_stopped(run, ": ")
     assert_nobody_blamed(site, folder / "a")
+
+
+@pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
+def test_names_that_cannot_be_looked_up_any_more(tmp_path: Path) -> None:
+    names = [f"host{n}.test" for n in range(14)]
+    (tmp_path / "hosts").write_text("".join(f"{MAIN} {name}\n" for name in names))
+    (tmp_path / "none").write_text("")
+    (tmp_path / "servers").write_text("nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
+    named = (f"mount --bind {tmp_path}/servers /etc/resolv.conf"
+             f" && mount --bind {tmp_path}/hosts /etc/hosts")  # fmt: skip
+    archive, list_ = tmp_path / "a", tmp_path / "list.tsv"
+    with Server((MAIN,)) as site:
+        site.routes = {f"/{name}.pdf": as_pdf(pdf(name)) for name in names}
+        port = site.at(MAIN).rpartition(":")[2]
+        urls = [f"http://{name}:{port}/{name}.pdf" for name in names]
+        list_.write_text("".join(f"RePEc:tst:names:{n}\t{url}\n" for n, url in enumerate(urls)))
+        site.pause_after(2)
+        how: dict[str, Any] = {"limit": named, "wrap": "unshare -m", "fresh": True}
+        given = ("-a", f"input={list_}", "-s", "CONCURRENT_REQUESTS=2")
+        with Crawl(archive, *given, **how) as going:
+            assert site.paused.wait(LIMIT)
+            inside = ("nsenter", "-t", str(going.process.pid), "-m")
+            subprocess.run(
+                [*inside, "mount", "--bind", tmp_path / "none", "/etc/hosts"], check=True
+            )
+            site.resume()
+            run = going.ended()
+        assert run.code == 1, run.log
+        assert "hosts in a row: names cannot be looked up: Temporary failure" in run.log
+        assert {line["outcome"] for feed in outcomes(archive) for line in feed} <= {"fut"}
+        with Crawl(archive, *given, **how) as again:
+            assert again.ended().code == 0
+    assert {url for _, url, _ in futs(archive)} == set(urls)
 
 
 @pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here")
