@@ -25,6 +25,7 @@ from lafka.archec.store.folders import ObiStore
 from lafka.cli.base import ArchiveCommand
 from lafka.errors import BadArgument, StorageTrouble
 from lafka.runs.sources import store_line
+from lafka.runs.terminals import program
 from lafka.spiders.obi_settings import INODES_LOW, open_store, records_of, store_root
 from lafka.storage.outputs import STDOUT, file_at, write_output
 
@@ -49,7 +50,7 @@ def _is_unfilled(settings: BaseSettings) -> bool:
 def warn_of_inodes(verb: str, store: ObiStore) -> None:
     """Say where the disk soon takes no more files: each obi is one."""
     if (share := store.free_inodes()) < INODES_LOW:
-        print(f"scrapy {verb}: {share:.1%} of the disk's inodes are free", file=sys.stderr)
+        print(f"{program()} {verb}: {share:.1%} of the disk's inodes are free", file=sys.stderr)
 
 
 @contextmanager
