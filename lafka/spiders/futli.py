@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from lafka.papers.archive.suwafs import Fut
+    from lafka.papers.crawling.fleets import Fleet
     from lafka.pids import Scheme
 
 ALONE = (
@@ -101,11 +102,16 @@ class FutliSpider(RoadSpider[Line]):
         if arguments.legacy:
             GatewayClient(arguments.legacy).check()
         if arguments.is_fleet:
-            from lafka.papers.crawling.fleets import Fleet, worker_name  # noqa: PLC0415
-
-            Fleet.load(arguments.input, settings)
-            worker_name(settings)
+            cls._fleet(arguments, settings)
         arguments.archive()
+
+    @staticmethod
+    def _fleet(arguments: FutliArguments, settings: BaseSettings) -> tuple[Fleet, str]:
+        """Return the fleet and this worker's name; ``BadArgument``, ``BrokerTrouble``."""
+        # Here, for a crawl of a file imports nothing of Kafka.
+        from lafka.papers.crawling.fleets import Fleet, worker_name  # noqa: PLC0415
+
+        return Fleet.load(arguments.input, settings), worker_name(settings)
 
     @staticmethod
     def _arguments(settings: BaseSettings, given: dict[str, str]) -> FutliArguments:
@@ -198,16 +204,15 @@ class FutliSpider(RoadSpider[Line]):
         return FileInput(arguments.input, read, scheme, seen.as_json, arguments.shard)
 
     def _fleet_input(self, scheme: Scheme) -> Input:
-        # Here, for a crawl of a file imports nothing of Kafka.
         from lafka.jobs.dead import burying  # noqa: PLC0415
         from lafka.papers.crawling.fleetinput import FleetInput  # noqa: PLC0415
-        from lafka.papers.crawling.fleets import Fleet, worker_name  # noqa: PLC0415
 
         settings = self.crawler.settings
+        fleet, worker = self._fleet(self.arguments, settings)
         return FleetInput(
-            Fleet.load(self.arguments.input, settings),
+            fleet,
             scheme,
-            worker_name(settings),
+            worker,
             bury=burying(self.run.root / "runs" / f"{self.run.name}.dead.jsonl"),
             failed=self._input_failed,
             patience=settings.getfloat("LAFKA_FLEET_PATIENCE"),
