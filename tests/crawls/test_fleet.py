@@ -171,12 +171,13 @@ def test_a_worker_that_is_added_has_a_part_of_what_goes_on(
 ) -> None:
     put(written(tmp_path / "list.tsv", site), url)
     archives = [tmp_path / "a", tmp_path / "b"]
-    slow = {"DOWNLOAD_DELAY": 1}
-    with worker(archives[0], url, **slow) as first:
-        wait_for(url, 3)
+    site.pause_after(12)
+    with worker(archives[0], url) as first:
+        assert site.paused.wait(LIMIT)
         assert partitions_of(url, "a") == 6
-        with worker(archives[1], url, **slow) as second:
+        with worker(archives[1], url) as second:
             until(lambda: partitions_of(url, "b") == 3)
+            site.resume()
             runs = [first.ended(), second.ended()]
     assert [run.code for run in runs] == [0, 0], [run.log for run in runs]
     asked = Counter(seen.target for seen in site.seen if seen.target != "/robots.txt")
@@ -268,9 +269,11 @@ def test_a_broker_that_is_killed_ends_a_crawl_after_a_while_or_comes_back(
 ) -> None:
     put(written(tmp_path / "list.tsv", site), url)
     archive = tmp_path / "archive"
+    site.pause_after(12)
     with worker(archive, url, DOWNLOAD_DELAY=1, LAFKA_FLEET_PATIENCE=4) as going:
-        wait_for(url, 3)
+        assert site.paused.wait(LIMIT)
         kafka.kill()
+        site.resume()
         try:
             run = going.ended()
         finally:
