@@ -105,9 +105,9 @@ def _shown(plan: Mapping[str, Any], name: str) -> Iterator[str]:
     if not plan["asked"]:
         yield "There is nothing to ask for in this list."
         return
-    yield f"{'':12}{'50 %':>12}{'90 %':>12}{'99 %':>12}{'100 %':>12}"
+    yield f"{'':12}{'50 %':>13}{'90 %':>13}{'99 %':>13}{'100 %':>13}"
     for row in plan["days"]:
-        spans = "".join(f"{_span(row[name]):>12}" for name in ("50", "90", "99", "100"))
+        spans = "".join(f"{_span(row[name]):>13}" for name in ("50", "90", "99", "100"))
         yield f"{_workers_text(row['workers']):12}{spans}"
     yield from _advice(plan, name)
 

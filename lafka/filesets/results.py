@@ -11,7 +11,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
@@ -116,7 +116,8 @@ def persist_topics(url: str, persister: Persister, settings: Mapping[str, Any]) 
     names = settings["LAFKA_KAFKA_PREFIX"], settings["LAFKA_KAFKA_ENV"]
     topics = [place.topic] if place.topic else list(results(*names))
     member = group(*names, "persist-ingest-fileset")
-    with Reader(place.servers, topics, member, properties(settings["LAFKA_KAFKA"])) as reader:
+    how = properties(settings["LAFKA_KAFKA"])
+    with closing(Reader(place.servers, topics, member, how)) as reader:
         told = persister.wait
 
         def wait(seconds: float, sentence: str) -> None:

@@ -37,16 +37,15 @@ POLITE = {"DOWNLOAD_DELAY": DELAY, "DOWNLOAD_DELAY_JITTER": 0}
 
 @dataclass(frozen=True)
 class Exchange:
-    """Begin and end in monotonic seconds, who came, and whether the answer asked to wait."""
+    """Begin in monotonic seconds, who came, and whether the answer asked to wait."""
 
     begin: float
-    end: float
     worker: str
     waits: bool
 
 
 class NotingServer(Server):
-    """Notes each exchange, from its request to the end of its answer."""
+    """Notes when each request was there, which is before its worker knows of any answer."""
 
     def __init__(self, hosts: tuple[str, ...] = HOSTS) -> None:
         super().__init__(hosts)
@@ -62,7 +61,7 @@ class NotingServer(Server):
         finally:
             waits = (host, lines[0].split(" ")[1]) in self.waiting
             self.waiting.discard((host, lines[0].split(" ")[1]))
-            self.exchanges[host].append(Exchange(begin, time.monotonic(), agent[12:], waits))
+            self.exchanges[host].append(Exchange(begin, agent[12:], waits))
 
     def asks_to_wait(self, then: Handler) -> Handler:
         """Answer 429 once, then as *then* does."""
@@ -80,17 +79,18 @@ class NotingServer(Server):
     def impolite(self) -> list[str]:
         """What a single crawl would never have done.
 
-        The delays under one worker's claim are its slot's, and a busy machine notes a request late:
-        those between two workers are told from none by their half.
+        Between two workers the delay counts from the end of the first one's answer, and a wait from
+        that answer, so on the busiest machine no request can come sooner than it should. What one
+        worker does under one claim is its slot's, and noted late where the machine is busy.
         """
         wrong = [f"{host}: {most} at once" for host, most in self.most_at_once.items() if most > 1]
         for host, came in self.exchanges.items():
             ordered = sorted(came, key=lambda exchange: exchange.begin)
             for one, next_ in pairwise(ordered):
                 pair = f"{host}: {one.worker}, {next_.worker}"
-                if one.worker != next_.worker and next_.begin - one.begin < 0.5 * DELAY:
+                if one.worker != next_.worker and next_.begin - one.begin < 0.8 * DELAY:
                     wrong.append(f"{pair}: {next_.begin - one.begin:.3f} s apart")
-                if one.waits and next_.begin - one.end < 0.95 * WAIT:
+                if one.waits and next_.begin - one.begin < 0.95 * WAIT:
                     wrong.append(f"{pair}: not {WAIT} s later")
         return wrong
 
@@ -155,8 +155,8 @@ def test_workers_ask_a_host_one_at_a_time_with_its_delay_between(
     assert not any(run.troubles() for run in runs)
     for archive in archives:
         assert [line["outcome"] for line in outcomes(archive)[0]] == ["fut"] * lines
-    slow = sorted(exchange.begin for exchange in site.exchanges[HOSTS[5]])
-    assert all(b - a >= 0.5 for a, b in pairwise(slow))
+    slow = sorted(site.exchanges[HOSTS[5]], key=lambda exchange: exchange.begin)
+    assert all(b.begin - a.begin >= 0.8 for a, b in pairwise(slow) if a.worker != b.worker)
     assert done(url, "SELECT host FROM lafka_gate WHERE worker IS NOT NULL") == []
 
 

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 from lafka.jobs.kafka import BrokerTrouble, Message, library, quiet
 
@@ -83,12 +83,6 @@ class Reader:
     def close(self) -> None:
         self._consumer.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 class TopicReader:
     """Reads partitions from an offset to their end, without a group; for one thread."""
@@ -126,12 +120,6 @@ class TopicReader:
 
     def close(self) -> None:
         self._consumer.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 Partition = tuple[str, int]
