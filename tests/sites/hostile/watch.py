@@ -1,4 +1,7 @@
-"""A Scrapy extension that watches its own process: the loop's gaps, memory, sockets, files."""
+"""A Scrapy extension that watches its own process: the loop's gaps, memory, sockets, files.
+
+In the gaps is no time for which the kernel let another program run.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 
 from tests.memory import peak
+from tests.waiting import held_up
 
 TICK = 0.02
 LONG = 0.4
@@ -42,7 +46,7 @@ class Watch:
         self._started: set[str] = set()
         self._gaps: list[float] = []
         self._stalls: list[str] = []
-        self._last = monotonic()
+        self._last, self._held = monotonic(), held_up(os.getpid())
         self._on = True
         self._main = threading.main_thread().ident
         sys.addaudithook(self._audit)
@@ -69,16 +73,16 @@ class Watch:
             self._started.add(f"{event} {args[0]}")
 
     def engine_started(self) -> None:
-        self._last = monotonic()
+        self._last, self._held = monotonic(), held_up(os.getpid())
         self._tick()
         threading.Thread(target=self._look, daemon=True).start()
 
     def _tick(self) -> None:
         from twisted.internet import reactor
 
-        now = monotonic()
-        self._gaps.append(now - self._last - TICK)
-        self._last = now
+        now, held = monotonic(), held_up(os.getpid())
+        self._gaps.append(now - self._last - (held - self._held) - TICK)
+        self._last, self._held = now, held
         if self._on:
             reactor.callLater(TICK, self._tick)  # type: ignore[attr-defined]
 
