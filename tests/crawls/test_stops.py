@@ -95,27 +95,6 @@ def test_a_killed_crawl_is_completed_by_the_same_command(
     assert sum(line["outcome"] == "fut" for run in outcomes(archive)[:-1] for line in run) > 0
 
 
-def test_a_stopped_crawl_is_completed_by_the_same_command(
-    site: SmallSite, list_: Path, tmp_path: Path
-) -> None:
-    archive = tmp_path / "archive"
-    for answers in (4, 9):
-        site.pause_after(answers)
-        with Crawl(archive, "-a", f"input={list_}") as going:
-            assert site.paused.wait(LIMIT)
-            going.interrupt()
-            site.resume()
-            stopped = going.ended()
-        assert stopped.code == STOPPED
-        assert not stopped.troubles()
-        assert "Closing spider (shutdown)" in stopped.log
-    told = sum(len(run) for run in outcomes(archive))
-    assert 0 < told < 2 * len(site.papers)
-    assert not crawl(archive, list_).troubles()
-    assert_complete(archive, site)
-    assert_kept(archive)
-
-
 def test_a_crawl_that_waits_for_standard_input_can_be_stopped(
     site: SmallSite, tmp_path: Path
 ) -> None:
@@ -233,30 +212,6 @@ def test_a_futli_left_open_is_asked_until_the_site_has_the_last_word(tmp_path: P
     told = [[(line["outcome"], line["requests"]) for line in run] for run in outcomes(archive)]
     assert told == [[("server-error", 1)], [("not-found", 1)], [("fut", 0)]]
     check(archive)
-
-
-def test_two_crawls_of_one_list_share_an_archive(
-    site: SmallSite, list_: Path, tmp_path: Path
-) -> None:
-    archive = tmp_path / "archive"
-    site.pause_after(1)
-    with (
-        Crawl(archive, "-a", f"input={list_}") as one,
-        Crawl(archive, "-a", f"input={list_}") as other,
-    ):
-        assert site.paused.wait(LIMIT)
-        site.resume()
-        runs = [one.ended(), other.ended()]
-    assert [run.code for run in runs] == [0, 0]
-    assert not [line for run in runs for line in run.troubles()]
-    assert_complete(archive, site)
-    for run in outcomes(archive):
-        assert len(run) == len(site.papers)
-    stored = Counter(
-        line["pid"] for run in outcomes(archive) for line in run for fut in line["futs"]
-        if fut["new"]
-    )  # fmt: skip
-    assert stored == Counter(p.pid for p in site.papers if p.futs)
 
 
 def doubled_bomb() -> bytes:
