@@ -20,12 +20,10 @@ from tests.crawls.test_disk import assert_complete, can_mount
 from tests.sites.papers import MAIN, OTHER, SmallSite
 
 UNPRIVILEGED = (
-    f"setpriv --reuid={20_000 + os.getpid() % 40_000} --clear-groups --inh-caps=+dac_override --ambient-caps=+dac_override"
-    " --bounding-set=-sys_resource,-sys_admin"
+    f"setpriv --reuid={20_000 + os.getpid() % 40_000} --clear-groups"
+    " --inh-caps=+dac_override --ambient-caps=+dac_override --bounding-set=-sys_resource,-sys_admin"
 )
-"""Root is not held to its number of processes; another user, who has none yet, has to read what root
-may.
-"""
+"""Root is not held to its number of processes; another user, who has none, reads what root may."""
 WITHOUT_NULL = """
 mkdir {dev} && mount -t tmpfs none {dev} && cd {dev} && mkdir shm &&
 for each in urandom random zero full; do touch $each && mount --bind /dev/$each $each; done &&
