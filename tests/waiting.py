@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import select
 from collections.abc import Callable
-from pathlib import Path
 from time import monotonic
 
 LIMIT = 550.0
@@ -29,14 +28,3 @@ def stops_itself(pid: int) -> bool:
     found = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
     assert found
     return found.si_code == os.CLD_STOPPED
-
-
-def held_up(pid: int) -> float:
-    """Seconds in which the first thread of *pid* could have run, and something else did.
-
-    0 where the kernel does not say so, and of a process that is gone.
-    """
-    try:
-        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
-    except (OSError, IndexError):
-        return 0.0

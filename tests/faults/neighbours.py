@@ -22,7 +22,6 @@ from tests.sites.hostile.behaviours import MAX_PAYLOAD, STALL, Behaviour
 from tests.sites.hostile.site import HostileSite
 from tests.sites.papers import as_pdf, pdf
 from tests.sites.server import Reply, Seen, Server
-from tests.waiting import held_up
 
 ALONE = tuple(f"127.0.40.{n}" for n in range(1, 101))
 BESIDE = tuple(f"127.0.41.{n}" for n in range(1, 101))
@@ -47,6 +46,17 @@ SETTINGS: dict[str, Any] = {
     "LAFKA_RETRY_AFTER_MAX": 1,
     "LAFKA_STALL_TIMEOUT": STALL,
 }
+
+
+def held_up(pid: int) -> float:
+    """Seconds in which the first thread of *pid* could have run, and something else did.
+
+    0 where the kernel does not say so, and of a process that is gone.
+    """
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError):
+        return 0.0
 
 
 class GoodHosts(Server):

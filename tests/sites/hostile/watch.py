@@ -1,6 +1,7 @@
 """A Scrapy extension that watches its own process: the loop's gaps, memory, sockets, files.
 
-In the gaps is no time for which the kernel let another program run.
+A gap is what the loop's thread worked, seconds of CPU, while no timer had its turn: how long the
+machine let it wait for that is no matter of ours.
 """
 
 from __future__ import annotations
@@ -12,14 +13,13 @@ import sys
 import threading
 import traceback
 from pathlib import Path
-from time import monotonic
+from time import monotonic, thread_time
 from typing import Any, Self
 
 from scrapy import signals
 from scrapy.crawler import Crawler
 
 from tests.memory import peak
-from tests.waiting import held_up
 
 TICK = 0.02
 LONG = 0.4
@@ -46,7 +46,7 @@ class Watch:
         self._started: set[str] = set()
         self._gaps: list[float] = []
         self._stalls: list[str] = []
-        self._last, self._held = monotonic(), held_up(os.getpid())
+        self._last, self._worked = monotonic(), thread_time()
         self._on = True
         self._main = threading.main_thread().ident
         sys.addaudithook(self._audit)
@@ -73,16 +73,15 @@ class Watch:
             self._started.add(f"{event} {args[0]}")
 
     def engine_started(self) -> None:
-        self._last, self._held = monotonic(), held_up(os.getpid())
+        self._last, self._worked = monotonic(), thread_time()
         self._tick()
         threading.Thread(target=self._look, daemon=True).start()
 
     def _tick(self) -> None:
         from twisted.internet import reactor
 
-        now, held = monotonic(), held_up(os.getpid())
-        self._gaps.append(now - self._last - (held - self._held) - TICK)
-        self._last, self._held = now, held
+        self._last, worked, self._worked = monotonic(), self._worked, thread_time()
+        self._gaps.append(self._worked - worked)
         if self._on:
             reactor.callLater(TICK, self._tick)  # type: ignore[attr-defined]
 
