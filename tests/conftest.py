@@ -6,9 +6,11 @@ import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests import lastruns, removals, starts, suites
+from tests.waiting import LIMIT
 
 removals.install()
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so shells begin what is in the background
@@ -26,6 +28,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     suites.choose(config.getoption("--suite"))
     starts.INSTALLED = config.getoption("--programs")
+    # The default of all its functions: five seconds are too few on a busy machine.
+    vars(httpx._config.DEFAULT_TIMEOUT_CONFIG).update(httpx.Timeout(LIMIT).as_dict())
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

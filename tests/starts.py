@@ -26,6 +26,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import LIMIT
+
 ROOT = Path(__file__).parents[1]
 NAMES = ("lafka", "scrapy")
 Before = tuple[str, str, Any]
@@ -206,7 +208,7 @@ class Shell:
     def __call__(self, line: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             ["sh", "-c", line], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, check=False, timeout=900 if INSTALLED else 120,
+            capture_output=True, text=True, check=False, timeout=LIMIT,
         )  # fmt: skip
 
     @contextmanager

@@ -14,6 +14,7 @@ from lafka import __main__ as program
 from lafka.cli.base import INTERRUPTED, attempt
 from tests import starts
 from tests.stores import Store, pdf
+from tests.waiting import LIMIT
 
 ROOT = Path(__file__).parents[1]
 PID = "RePEc:abc:wpaper:{}"
@@ -56,9 +57,9 @@ def test_a_tick_of_ctrl_c_is_one_line(root: Path, verb: str, to_all: bool) -> No
         else:
             process.send_signal(signal.SIGINT)
         if verb == "rebuild" or to_all:
-            out, told = process.communicate(timeout=60)
+            out, told = process.communicate(timeout=LIMIT)
     if verb == "verify" and not to_all:  # it waits until its children have done what they began
-        out, told = process.communicate(timeout=60)
+        out, told = process.communicate(timeout=LIMIT)
     first = b"archive: " if verb == "rebuild" else b""  # it writes, and says where
     *before, last = told.splitlines()
     assert last == f"scrapy {verb}: interrupted".encode()
@@ -164,7 +165,7 @@ def test_a_command_ends_quietly_where_nobody_reads(root: Path, verb: str) -> Non
     os.close(read)
     process = begun(root, verb, stdout=write, stderr=write)
     os.close(write)
-    assert process.wait(60) == 1
+    assert process.wait(LIMIT) == 1
 
 
 class Interrupting:

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -32,12 +31,13 @@ from lafka.runs.exits import BROKEN_OFF, STOPPED
 from lafka.runs.reports import Report
 from tests import waiting
 from tests.archec.stores import Home, template
+from tests.services.ports import free_port
 from tests.sites.papers import MAIN, SmallSite, pdf
 from tests.sites.server import reply
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
-PATIENCE = 120.0  # seconds
+PATIENCE = waiting.LIMIT
 SPIDERS = ["fileset", "fobi", "futli"]
 BAD_LINE = "RePEc:dem:wpaper:nowhere\tmailto:someone@example.org\n"
 
@@ -110,9 +110,7 @@ def _environment(home: Path) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     folder = tmp_path_factory.mktemp("scrapyd")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     (folder / "scrapyd.conf").write_text(
         "[scrapyd]\nbind_address = 127.0.0.1\nmax_proc = 3\npoll_interval = 0.1\n"
         f"http_port = {port}\nitems_dir = items\n"

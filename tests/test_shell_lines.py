@@ -15,6 +15,7 @@ from tests import starts
 from tests.sites.made_pdfs import Leaf, Text, made
 from tests.sites.papers import MAIN, OTHER, SmallSite, as_pdf
 from tests.starts import ROOT, Shell
+from tests.waiting import LIMIT
 
 PAGES = [
     "README.md", "docs/how-to/mine-texts.md", "docs/how-to/replay-with-pywb.md",
@@ -98,10 +99,10 @@ def test_the_pages_are_served_until_they_are_stopped(shell: Shell) -> None:
         assert serving.stdout is not None
         address = serving.stdout.readline().strip()
         if address:
-            with urlopen(f"{address}/search?q=wpaper", timeout=60) as answer:
+            with urlopen(f"{address}/search?q=wpaper", timeout=LIMIT) as answer:
                 assert b"RePEc:abc:wpaper:1" in answer.read()
             serving.send_signal(signal.SIGINT)
-        _, told = serving.communicate(timeout=60)
+        _, told = serving.communicate(timeout=LIMIT)
     assert "Traceback" not in told
     assert address or "port 8000 cannot be had" in told or "port 8001 cannot be had" in told
 

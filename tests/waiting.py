@@ -7,7 +7,7 @@ import select
 from collections.abc import Callable
 from time import monotonic
 
-LIMIT = 250.0
+LIMIT = 550.0
 """Seconds after which what has not come is taken for what never will."""
 _LOOK = 0.005
 

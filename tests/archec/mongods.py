@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+
+from tests.services.ports import free_port
 
 HOW = "make services brings one (it needs AVX), or put mongod on the PATH"
 
@@ -41,9 +42,7 @@ class Mongod:
     def start(self) -> None:
         """Start it, and wait until it answers: after a kill it first mends its files."""
         if not self.port:
-            with socket.socket() as free:
-                free.bind(("127.0.0.1", 0))
-                self.port = free.getsockname()[1]
+            self.port = free_port()
         self.process = subprocess.Popen(
             [self.program, "--dbpath", self.folder, "--port", str(self.port), "--bind_ip",
              "127.0.0.1", "--nounixsocket", "--wiredTigerCacheSizeGB", "0.25",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import socket
 import subprocess
 import time
 from collections import Counter
@@ -22,9 +21,10 @@ from lafka.warc import Volume, check
 from tests.archec.crawling import crawl, template
 from tests.archec.stores import Home
 from tests.services import apart
+from tests.services.ports import free_port
 from tests.sites.papers import as_pdf, pdf
 from tests.sites.server import Reply, Seen, Server, redirect
-from tests.waiting import until
+from tests.waiting import LIMIT, until
 
 MANY = 50
 PAGE = b"<html><body><p>words</p></body></html>"
@@ -177,16 +177,14 @@ def test_pywb_replays_all_of_it(exported: Exported, tmp_path: Path):
     config = ["collections:", "  lafka:", f"    index_paths: {exported.folder / INDEX}",
               f"    archive_paths: {exported.folder}/"]  # fmt: skip
     (tmp_path / "config.yaml").write_text("\n".join(config) + "\n", "utf-8")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     pywb = subprocess.Popen(
         [apart.program("wayback"), "-p", str(port), "-b", "127.0.0.1"],
         cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
         transport = httpx.HTTPTransport(retries=12)
-        with httpx.Client(transport=transport, timeout=60, follow_redirects=True) as client:
+        with httpx.Client(transport=transport, timeout=LIMIT, follow_redirects=True) as client:
             assert len(exported.urls) == MANY
             # Unrewritten, "id_", a Location without a host would lead out of the replay.
             at = {

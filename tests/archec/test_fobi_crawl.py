@@ -32,6 +32,7 @@ from tests.archec.stores import Home
 from tests.crawls.running import ROOT
 from tests.sites.papers import as_pdf, pdf
 from tests.sites.server import Handler, Reply, Seen, Server, chunked, redirect, reply
+from tests.waiting import LIMIT
 
 HOST = "127.0.0.2"
 MANY = tuple(f"127.0.0.{n}" for n in range(10, 21))
@@ -364,7 +365,7 @@ def test_a_crawl_that_is_killed_is_taken_up_by_the_next(home):
         put(home, *urls)
         site.pause_after(8)
         with starts.Popen(command(home), cwd=ROOT, stderr=subprocess.DEVNULL) as process:
-            assert site.paused.wait(60)
+            assert site.paused.wait(LIMIT)
             process.kill()
         site.resume()
         # A page that is another one at each visit: what was captured before the kill stays.
@@ -389,7 +390,7 @@ def test_recover_takes_up_what_a_killed_crawl_left(home):
         put(home, *(f"{at}/{n}.pdf" for n in range(6)))
         site.pause_after(5)
         with starts.Popen(command(home), cwd=ROOT, stderr=subprocess.DEVNULL) as process:
-            assert site.paused.wait(60)
+            assert site.paused.wait(LIMIT)
             process.kill()
         site.resume()
         done = starts.run(

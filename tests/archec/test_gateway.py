@@ -45,6 +45,7 @@ from tests.archec.fobis import gather
 from tests.archec.stores import DAY, START, Home, template
 from tests.gateway.linkformat import by_rel
 from tests.sites.gateways import ROOT, ask, get, serving
+from tests.waiting import LIMIT
 
 HANDLE = "RePEc:abc:wpaper:1"
 BAR, FOO, HOP = "http://x.example/bar.pdf", "http://x.example/foo", "http://x.example/a"
@@ -457,15 +458,18 @@ def impatient(tmp_path: Path) -> Iterator[tuple[str, int]]:
     ],
 )
 def test_a_client_that_hangs_is_hung_up_on(impatient: tuple[str, int], sent: bytes) -> None:
-    with socket.create_connection(impatient, timeout=60) as connection:
+    with socket.create_connection(impatient, timeout=LIMIT) as connection:
         connection.sendall(sent)
         answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
     assert answer == b"" if not sent.startswith(b"POST") else answer.startswith(b"HTTP/1.1 405")
 
 
-def test_one_that_goes_away_costs_nothing_more(impatient: tuple[str, int]) -> None:
+def test_one_that_goes_away_costs_nothing_more(
+    impatient: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Impatient, "patience", LIMIT)
     for _ in range(20):
-        with socket.create_connection(impatient, timeout=60) as connection:
+        with socket.create_connection(impatient, timeout=LIMIT) as connection:
             path = f"/obi/{FILES}/{BAR}".encode()
             connection.sendall(b"GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" % path)
             assert connection.recv(100).startswith(b"HTTP/1.1 200")
@@ -476,6 +480,7 @@ def test_one_that_takes_nothing_is_hung_up_on(
     impatient: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A hang-up shows without reading: what was read would make room for more."""
+    monkeypatch.setattr(Impatient, "patience", LIMIT)
     monkeypatch.setattr(app, "STALL", 0.2)
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -484,7 +489,7 @@ def test_one_that_takes_nothing_is_hung_up_on(
         connection.sendall(b"GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" % path)
         poll = select.poll()
         poll.register(connection, select.POLLHUP | select.POLLERR)
-        assert poll.poll(60_000)
+        assert poll.poll(1000 * LIMIT)
 
 
 # Nothing but the store is opened -----------------------------------------------------------

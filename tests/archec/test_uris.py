@@ -213,7 +213,7 @@ def request_lines() -> Iterator[tuple[int, list[bytes]]]:
     yield server.getsockname()[1], lines
     server.shutdown(socket.SHUT_RDWR)
     server.close()
-    thread.join(5)
+    thread.join()
 
 
 ASKED = [

@@ -16,6 +16,7 @@ from lafka.warc import Volume
 from tests import starts
 from tests.sites.papers import MAIN, SmallSite
 from tests.sites.server import reply
+from tests.waiting import LIMIT
 
 ROOT = Path(__file__).parents[2]
 BIG = b"%PDF-1.4\n" + bytes(range(256)) * 12_000 + b"\n%%EOF\n"
@@ -71,7 +72,7 @@ def test_a_project_of_its_own_gets_whole_responses_and_their_warcs(project: Path
             [sys.executable, "-m", "scrapy", "crawl", "one", "-a", f"urls={urls}",
              "-o", "items.jsonl"],
             cwd=project, env=os.environ | {"PYTHONPATH": str(ROOT)},
-            capture_output=True, text=True, timeout=100, check=False,
+            capture_output=True, text=True, timeout=LIMIT, check=False,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "ERROR" not in done.stderr

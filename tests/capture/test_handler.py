@@ -47,6 +47,7 @@ from lafka.capture.recording import (
 )
 from lafka.errors import StorageTrouble
 from tests.sites.raw_bytes import Answer, RawSite, server_context
+from tests.waiting import LIMIT
 
 OK = b"HTTP/1.1 200 OK\r\n"
 PDF = b"%PDF-1.7\n" + random.Random(1).randbytes(2_000_000) + b"\n%%EOF\n"
@@ -350,7 +351,7 @@ CASES = {
         ended="",
         truncated="time",
         error="DownloadTimeoutError",
-        meta={"download_timeout": 0.5},
+        meta={"download_timeout": 8},
     ),
     "slow-head": Case(
         sent=b"HTTP/1.1 200",
@@ -358,7 +359,7 @@ CASES = {
         ended="",
         truncated="time",
         error="DownloadTimeoutError",
-        meta={"download_timeout": 0.5},
+        meta={"download_timeout": 8},
     ),
 }
 TLS_CASES = ["plain", "kept", "split", "trailers", "pdf", "unwanted", "cut", "post", "stale"]
@@ -510,7 +511,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
                 ],
             ),
             "limited": (
-                {**settings, "LAFKA_MAX_PAYLOAD": 200_000, "LAFKA_STALL_TIMEOUT": 3},
+                {**settings, "LAFKA_MAX_PAYLOAD": 200_000, "LAFKA_STALL_TIMEOUT": 8},
                 [asked(limited.url, name, case) for name, case in LIMITED.items()],
             ),
             "busy": (
@@ -572,7 +573,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             text=True,
             cwd=Path(__file__).parents[2],
             env={**os.environ, "SSL_CERT_FILE": str(trusted_folder / "site.pem")},
-            timeout=120,
+            timeout=LIMIT,
             check=False,
         )
     assert crawl.returncode == 0, crawl.stderr
@@ -679,8 +680,8 @@ def test_what_is_not_wanted_is_not_read_on(crawled):
 
 def test_no_progress_is_told_apart_from_a_slow_whole(crawled):
     for name in ("stalled", "stalled-without-length"):
-        assert "no byte for 3 seconds" in result_of(crawled, "limited", name)["message"]
-    assert "took longer than 0.5 seconds" in result_of(crawled, "http", "slow")["message"]
+        assert "no byte for 8 seconds" in result_of(crawled, "limited", name)["message"]
+    assert "took longer than 8 seconds" in result_of(crawled, "http", "slow")["message"]
 
 
 def test_the_rate_is_that_of_windows_of_five_stall_timeouts():

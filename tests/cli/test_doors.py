@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from lafka import spiders
+from tests.waiting import LIMIT
 
 FUTLI = Path(spiders.__file__).with_name("futli.py")
 PROGRAM = """\
@@ -92,7 +93,7 @@ def run(line: list[str], folder: Path, env: Mapping[str, str]) -> subprocess.Com
     path = os.pathsep.join([str(FUTLI.parents[2]), str(folder)])
     return subprocess.run(
         line, cwd=folder, env=bare | {"PYTHONPATH": path} | env, capture_output=True, text=True,
-        timeout=120, check=False,
+        timeout=LIMIT, check=False,
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ import lafka
 from tests import starts
 from tests.sites.papers import MAIN, SmallSite, link, page
 from tests.sites.server import reply
+from tests.waiting import LIMIT
 
 ROOT = Path(__file__).parents[2]
 BOTH = pytest.mark.parametrize("program", ["scrapy", "lafka"])
@@ -38,7 +39,7 @@ def done(
     env |= {"LAFKA_ALLOWED_NETWORKS": allowed, "LAFKA_CONTACT": "you@example.org"}
     return starts.run(
         [sys.executable, "-m", program, *args], cwd=ROOT, env=env, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, check=False, timeout=120,
+        capture_output=True, text=True, check=False, timeout=LIMIT,
     )  # fmt: skip
 
 

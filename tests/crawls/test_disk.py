@@ -11,6 +11,7 @@ import pytest
 
 from tests.crawls.running import ROOT, Crawl, Run, check, command, crawl, futs, outcomes
 from tests.sites.papers import MAIN, OTHER, SmallSite
+from tests.waiting import LIMIT
 
 SENTENCE = "The disk stopped the crawl: "
 
@@ -103,7 +104,7 @@ def test_a_full_disk(site: SmallSite, tmp_path: Path, size: str) -> None:
     crawling = command(disk / "a", "-a", f"input={list_}")
     subprocess.run(
         ["unshare", "-m", "bash", "-c", SCRIPT, "bash", disk, *crawling],
-        cwd=ROOT, env={"SIZE": size, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}, timeout=100,
+        cwd=ROOT, env={"SIZE": size, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}, timeout=LIMIT,
         check=True, capture_output=True,
     )  # fmt: skip
 

@@ -19,8 +19,7 @@ from lafka.runs.terminals import ERASE
 from tests import starts
 from tests.crawls.running import ROOT, Crawl, command, crawl
 from tests.sites.papers import MAIN, OTHER, SmallSite
-
-WAIT = 250
+from tests.waiting import LIMIT
 
 
 @pytest.fixture
@@ -69,7 +68,7 @@ def test_the_end_tells_what_came_and_the_next_what_was_lost(site, list_, tmp_pat
 def test_a_run_that_is_stopped_tells_its_end_too(site, list_, tmp_path) -> None:
     asked = site.when_asked(2, site.at(MAIN))
     with Crawl(tmp_path / "a", "-a", f"input={list_}", DOWNLOAD_DELAY=1) as going:
-        assert asked.wait(WAIT)
+        assert asked.wait(LIMIT)
         going.interrupt()
         run = going.ended()
     assert run.code == STOPPED
@@ -103,7 +102,7 @@ def on_a_terminal(archive: Path, list_: Path, *args: str, **settings: Any) -> st
     ) as going:  # fmt: skip
         os.close(theirs)
         said = b"".join(iter(lambda: _read(ours), b""))
-        assert going.wait(100) == 0
+        assert going.wait(LIMIT) == 0
     os.close(ours)
     return said.decode().replace("\r\n", "\n")
 

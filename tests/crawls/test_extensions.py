@@ -21,6 +21,7 @@ from lafka.spiders.road import MIDDLEWARES, OFF
 from tests import starts
 from tests.crawls.running import ROOT, command
 from tests.sites.papers import SmallSite
+from tests.waiting import LIMIT
 
 COOKIES = "scrapy.downloadermiddlewares.cookies.CookiesMiddleware"
 ROBOTS = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
@@ -97,7 +98,7 @@ def test_a_crawl_imports_nothing_of_what_is_off(tmp_path: Path) -> None:
     line[1:1] = ["-X", "importtime"]
     with SmallSite(count=4) as site:
         done = starts.run(
-            line, cwd=ROOT, input=site.list(), capture_output=True, text=True, timeout=100,
+            line, cwd=ROOT, input=site.list(), capture_output=True, text=True, timeout=LIMIT,
             check=False,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -66,7 +65,6 @@ class Crawled:
     archive: Path
     alone: bool
     run: Run
-    seconds: float
     seen: dict[str, Any]
 
     def lines(self) -> dict[str, list[dict[str, Any]]]:
@@ -92,14 +90,11 @@ def _crawled(folder: Path) -> Crawled:
     with HostileSite(chosen, folder) as site:
         list_ = folder / "list.tsv"
         list_.write_bytes(site.list())
-        begun = monotonic()
         report = folder / "watch.json"
         # A fork is one of a process that has the network of the other tests.
         run = crawl(folder / "archive", list_, fresh=True, WATCH_REPORT=report, **SETTINGS)
-        seconds = monotonic() - begun
     seen = json.loads((folder / "watch.json").read_bytes())
-    return Crawled(site=site, archive=folder / "archive", alone=alone, run=run, seconds=seconds,
-                   seen=seen)  # fmt: skip
+    return Crawled(site=site, archive=folder / "archive", alone=alone, run=run, seen=seen)
 
 
 @pytest.fixture(scope="module")
@@ -216,8 +211,7 @@ def test_the_log_is_quiet_and_drives_no_terminal(crawled: Crawled) -> None:
 
 def test_the_loop_goes_on_and_memory_is_bounded(crawled: Crawled) -> None:
     seen = crawled.seen
-    said = f"{crawled.seconds:.0f} s, {seen['largest_gaps'][:3]}, {seen['peak_mb']:.0f} MB"
+    said = f"{seen['largest_gaps'][:3]}, {seen['peak_mb']:.0f} MB"
     print(said, f"children {seen['children_peak_mb']:.0f} MB")
-    assert seen["largest_gaps"][0] < 5, (said, seen["stalls"])  # 0.3 on a quiet machine
+    assert seen["largest_gaps"][0] < 2, (said, seen["stalls"])  # 0.3 on a quiet machine
     assert seen["peak_mb"] < 500, said
-    assert crawled.seconds < 95, said

@@ -11,8 +11,7 @@ from lafka.payloads import decoded_max
 from tests.crawls.running import Crawl, check, crawl, outcomes
 from tests.sites.papers import BUSY, LATE, MAIN, OTHER, SmallSite, as_pdf, meta, page, pdf
 from tests.sites.server import Reply, Seen, redirect, reply
-
-WAIT = 250
+from tests.waiting import LIMIT
 
 
 def test_others_are_served_while_one_host_waits(tmp_path: Path) -> None:
@@ -30,7 +29,7 @@ def test_others_are_served_while_one_host_waits(tmp_path: Path) -> None:
         done = site.when_asked(len({t for p in fast for t in _targets(site, p.name)}), *others)
         site.routes[slow] = last_of_all
         run = crawl(
-            tmp_path / "a", tmp_path / "list.tsv", LAFKA_TRAILS_MAX=10, LAFKA_STALL_TIMEOUT=WAIT
+            tmp_path / "a", tmp_path / "list.tsv", LAFKA_TRAILS_MAX=10, LAFKA_STALL_TIMEOUT=LIMIT
         )
         assert done.is_set()
         assert not run.troubles()
@@ -74,7 +73,7 @@ def test_a_host_that_all_are_sent_to_is_asked_one_at_a_time(tmp_path: Path) -> N
             return as_pdf(pdf("/there/0"))
 
         site.routes["/there/0"] = after_the_resolver
-        run = crawl(tmp_path / "a", tmp_path / "list.tsv", LAFKA_STALL_TIMEOUT=WAIT)
+        run = crawl(tmp_path / "a", tmp_path / "list.tsv", LAFKA_STALL_TIMEOUT=LIMIT)
         assert resolved.is_set()
         assert not run.troubles()
         assert site.most_at_once == {MAIN: 1, OTHER: 1}

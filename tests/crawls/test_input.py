@@ -13,6 +13,7 @@ import pytest
 from tests.crawls.running import Crawl, Run, check, crawl, files, outcomes
 from tests.sites.papers import MAIN, SmallSite, as_pdf, meta, page, pdf
 from tests.sites.server import reply
+from tests.waiting import LIMIT
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +155,7 @@ def test_what_a_damaged_paper_cannot_take_waits_in_the_raw_warc(tmp_path: Path) 
         list_.write_text(site.list())
         site.pause_after(1)  # robots.txt: nothing is known to be wrong when the line is begun
         with Crawl(archive, "-a", f"input={list_}") as going:
-            assert site.paused.wait(20)
+            assert site.paused.wait(LIMIT)
             suwaf = archive / "suwaf" / (paper.pid.replace(":", "/") + ".json")
             suwaf.parent.mkdir(parents=True)
             suwaf.write_bytes(b"{not JSON")

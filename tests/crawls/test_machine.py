@@ -6,6 +6,7 @@ resource, with exit code 1, and the same command goes on.
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 import subprocess
@@ -22,10 +23,10 @@ from tests.sites.server import Server
 from tests.waiting import LIMIT
 
 UNPRIVILEGED = (
-    "setpriv --reuid=65534 --clear-groups --inh-caps=+dac_override --ambient-caps=+dac_override"
-    " --bounding-set=-sys_resource,-sys_admin"
+    f"setpriv --reuid={20_000 + os.getpid() % 40_000} --clear-groups"
+    " --inh-caps=+dac_override --ambient-caps=+dac_override --bounding-set=-sys_resource,-sys_admin"
 )
-"""Root is not held to its number of processes; another user has to read what root may."""
+"""Root is not held to its number of processes; another user, who has none, reads what root may."""
 WITHOUT_NULL = """
 mkdir {dev} && mount -t tmpfs none {dev} && cd {dev} && mkdir shm &&
 for each in urandom random zero full; do touch $each && mount --bind /dev/$each $each; done &&

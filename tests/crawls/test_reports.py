@@ -23,8 +23,7 @@ from tests.crawls.running import ROOT, Crawl, crawl, outcomes
 from tests.sites.papers import MAIN, OTHER, SmallSite, as_pdf, pdf
 from tests.sites.server import reply
 from tests.stores import Store
-
-WAIT = 250
+from tests.waiting import LIMIT
 
 
 @pytest.fixture
@@ -130,7 +129,7 @@ def test_a_killed_run_is_never_taken_for_finished(
     for answers in (1, 6):
         site.pause_after(answers)
         with Crawl(archive, "-a", f"input={list_}", "-a", "_job=42") as going:
-            assert site.paused.wait(WAIT)
+            assert site.paused.wait(LIMIT)
             assert listed(archive)[-1] == "running"
             going.kill()
         site.resume()
@@ -169,7 +168,7 @@ def test_a_signal_is_a_shutdown(
     archive = tmp_path / "archive"
     site.pause_after(4)
     with Crawl(archive, "-a", f"input={list_}") as going:
-        assert site.paused.wait(WAIT)
+        assert site.paused.wait(LIMIT)
         going.process.send_signal(number)
         site.resume()
         run = going.ended()
@@ -202,7 +201,7 @@ def test_a_report_that_cannot_be_closed_is_told_in_one_sentence(
     archive = tmp_path / "archive"
     site.pause_after(1)
     with Crawl(archive, "-a", f"input={list_}") as going:
-        assert site.paused.wait(WAIT)
+        assert site.paused.wait(LIMIT)
         (archive / "runs" / f".draft-{report(archive).run}.json").mkdir()
         site.resume()
         run = going.ended()

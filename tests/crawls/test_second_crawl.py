@@ -16,6 +16,7 @@ from lafka.warc import Volume
 from tests.crawls.running import ROOT, SETTINGS
 from tests.sites.papers import MAIN, SmallSite
 from tests.sites.server import reply
+from tests.waiting import LIMIT
 
 PROJECT = '''
 import fcntl
@@ -114,7 +115,7 @@ def test_a_spider_of_a_few_lines_keeps_whole_responses_on_the_same_road(tmp_path
             [sys.executable, "-c", PROJECT, " ".join(urls),
              *(f"{name}={value}" for name, value in given.items())],
             cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)},
-            capture_output=True, text=True, timeout=60, check=False,
+            capture_output=True, text=True, timeout=LIMIT, check=False,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "ERROR" not in done.stderr, done.stderr

@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lafka.web.connections import HEAD_MAX, LINES_MAX, Corked, PatientProtocol, config
+from tests.waiting import LIMIT
 
 HOST = b"Host: x\r\n"
 
@@ -45,8 +46,8 @@ class Echo:
         await Response(json.dumps(answer))(scope, receive, send)
 
 
-class Impatient(PatientProtocol):
-    patience = 0.5
+class Patient(PatientProtocol):
+    patience = LIMIT
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def echo() -> Iterator[Echo]:
     made = Echo()
     with closing(socket.create_server(("127.0.0.1", 0))) as listening:
         made.address = listening.getsockname()
-        server = uvicorn.Server(config(made, Impatient))
+        server = uvicorn.Server(config(made, Patient))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
@@ -66,7 +67,7 @@ def echo() -> Iterator[Echo]:
 
 def told(echo: Echo, *parts: bytes) -> bytes:
     """All that is answered to *parts*, sent one after the other, until the connection ends."""
-    with socket.create_connection(echo.address, timeout=60) as connection:
+    with socket.create_connection(echo.address, timeout=LIMIT) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             for part in parts:

@@ -12,7 +12,7 @@ import pytest
 from lafka.jobs.kafka import Message, consuming
 from lafka.jobs.kafka.consuming import Consumer
 
-WAIT = 60  # seconds that a busy machine may need
+WAIT = 400  # seconds that a busy machine may need
 
 
 class Played:

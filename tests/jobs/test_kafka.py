@@ -27,9 +27,9 @@ from tests import starts
 from tests.filesets.test_persist import urls
 from tests.filesets.test_persisting import result
 from tests.services.kafkas import Kafka, started
+from tests.waiting import LIMIT
 
 ROOT = Path(__file__).parents[2]
-WAIT = 60  # seconds that a busy machine may need
 
 
 @pytest.fixture(scope="session")
@@ -50,14 +50,14 @@ def sent(kafka: Kafka, topic: str, count: int) -> None:
     with closing(Producer(kafka.servers)) as producer:
         answers = [producer.send(topic, str(n), str(n).encode()) for n in range(count)]
         for answer in answers:
-            answer.result(WAIT)
+            answer.result(LIMIT)
 
 
 def committed(kafka: Kafka, topic: str, group: str) -> int:
     """How many messages the group has behind it."""
     consumer = RawConsumer({"bootstrap.servers": kafka.servers, "group.id": group})
     try:
-        found = consumer.committed([TopicPartition(topic, n) for n in range(4)], WAIT)
+        found = consumer.committed([TopicPartition(topic, n) for n in range(4)], LIMIT)
         return sum(max(0, place.offset) for place in found)
     finally:
         consumer.close()
@@ -76,7 +76,7 @@ class Worker:
         self.consumer.start()
 
     def take(self, count: int) -> list[Message]:
-        found = [self.inbox.get(timeout=WAIT) for _ in range(count)]
+        found = [self.inbox.get(timeout=LIMIT) for _ in range(count)]
         assert all(isinstance(one, Message) for one in found), found
         return [one for one in found if isinstance(one, Message)]
 
@@ -178,15 +178,15 @@ def test_a_second_worker_gets_its_share_and_the_first_lets_go(kafka: Kafka, topi
 def test_a_message_that_is_too_large_is_told_apart(kafka: Kafka, topic: str) -> None:
     with closing(Producer(kafka.servers)) as producer:
         with pytest.raises(TooLarge):
-            producer.send(topic, "k", bytes(LARGEST + 1)).result(WAIT)
+            producer.send(topic, "k", bytes(LARGEST + 1)).result(LIMIT)
         with pytest.raises(TooLarge):  # the topic takes a MiB
-            producer.send(topic, "k", os.urandom(10_000_000)).result(WAIT)
-        producer.send(topic, "k", b"small").result(WAIT)
+            producer.send(topic, "k", os.urandom(10_000_000)).result(LIMIT)
+        producer.send(topic, "k", b"small").result(LIMIT)
 
 
 def test_a_topic_that_is_missing_is_told(kafka: Kafka) -> None:
     worker = Worker(kafka, f"t{uuid.uuid4().hex}", "missing")
-    told = worker.inbox.get(timeout=WAIT)
+    told = worker.inbox.get(timeout=LIMIT)
     assert isinstance(told, BrokerTrouble)
     assert "Unknown topic" in str(told)
     worker.consumer.stop()
@@ -203,7 +203,7 @@ def test_a_broker_that_is_killed_comes_back_and_nothing_is_lost(kafka: Kafka, to
             worker.consumer.done(message)
         kafka.start()
         for answer in answers:
-            answer.result(WAIT)
+            answer.result(LIMIT)
     late = set()
     while len(late) < 5:  # what was not committed may come again
         (message,) = worker.take(1)
@@ -237,8 +237,8 @@ def test_results_on_topics_are_persisted_until_a_signal(kafka: Kafka, tmp_path: 
     create(kafka.servers, [Topic(name=n, partitions=2) for n in names], {}, replication=1)
     with closing(Producer(kafka.servers)) as producer:
         for n in range(20):
-            producer.send(names[n % 2], str(n), result(n)).result(WAIT)
-        producer.send(names[0], "x", b"poison").result(WAIT)
+            producer.send(names[n % 2], str(n), result(n)).result(LIMIT)
+        producer.send(names[0], "x", b"poison").result(LIMIT)
     command = [sys.executable, "-m", "scrapy", "persist", f"kafka://{kafka.servers}"]
     worker = starts.Popen(
         [*command, "-s", f"LAFKA_ARCHIVE={tmp_path}", "-s", f"LAFKA_KAFKA_ENV={env}"],
@@ -247,7 +247,7 @@ def test_results_on_topics_are_persisted_until_a_signal(kafka: Kafka, tmp_path: 
     try:
         _until_committed(kafka, names, f"sandcrawler-{env}-persist-ingest-fileset", 21)
         worker.terminate()
-        _, told = worker.communicate(timeout=WAIT)
+        _, told = worker.communicate(timeout=LIMIT)
     finally:
         worker.kill()
         worker.wait()
@@ -264,9 +264,9 @@ def _until_committed(kafka: Kafka, topics: list[str], group: str, count: int) ->
     consumer = RawConsumer({"bootstrap.servers": kafka.servers, "group.id": group})
     over = threading.Event()
     try:
-        for _ in range(WAIT * 5):
+        for _ in range(int(LIMIT) * 5):
             places = [TopicPartition(topic, n) for topic in topics for n in range(2)]
-            if sum(max(0, p.offset) for p in consumer.committed(places, WAIT)) == count:
+            if sum(max(0, p.offset) for p in consumer.committed(places, LIMIT)) == count:
                 return
             over.wait(0.2)
     finally:

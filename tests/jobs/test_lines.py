@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lafka.jobs.lines import Splitter, ahead, batches, short_turns
+from tests.waiting import LIMIT
 
 TEXTS = st.binary(max_size=60).map(lambda data: data.replace(b"x", b"\n"))
 
@@ -74,7 +75,7 @@ def test_the_next_item_is_made_while_one_is_in_use() -> None:
     seen = []
     for number in ahead(items()):
         if number + 1 < len(made):
-            assert made[number + 1].wait(60)
+            assert made[number + 1].wait(LIMIT)
         assert not any(event.is_set() for event in made[number + 2 :])
         seen.append(number)
     assert seen == [0, 1, 2, 3]

@@ -17,6 +17,7 @@ from lafka.politeness.host_speed import HostSpeeds
 from lafka.politeness.hosts import Hosts
 from tests.sites.hosts import Answer, hosts
 from tests.sites.polite_crawl import crawl
+from tests.waiting import LIMIT
 
 
 class Downloader:
@@ -224,7 +225,7 @@ def test_a_slow_host_never_fills_the_places():
     in_time = []
 
     def slow(cookie):
-        in_time.append(fast_done.wait(20))
+        in_time.append(fast_done.wait(LIMIT))
         return Answer()
 
     served = count(1)
@@ -249,7 +250,7 @@ def test_a_host_slow_to_give_its_robots_fills_no_places_either():
     in_time = []
 
     def slow_robots(cookie):
-        in_time.append(fast_done.wait(20))
+        in_time.append(fast_done.wait(LIMIT))
         return Answer(status=404)
 
     def fast(cookie):

@@ -129,7 +129,7 @@ def test_what_was_refused_is_not_tried_again(middleware):
 
 
 def test_retry_after_is_honoured_and_other_hosts_go_on():
-    busy = Answer(status=429, headers={"Retry-After": "2"})
+    busy = Answer(status=429, headers={"Retry-After": "4"})
     with hosts({"/a": [busy, Answer()], "/b": Answer()}, {}) as [host, other]:
         report = crawl(
             [{"url": host.url + "/a"}, {"url": host.url + "/b"}]
@@ -139,10 +139,10 @@ def test_retry_after_is_honoured_and_other_hosts_go_on():
         )
     assert sorted(host.paths()) == ["/a", "/a", "/b"]
     assert len(other.visits) == 4
-    assert host.visits[1].time - host.visits[0].time >= 1.99
+    assert host.visits[1].time - host.visits[0].time >= 3.99
     assert max(visit.time for visit in other.visits) < host.visits[1].time
     assert report["stats"]["lafka/hosts/parked"] == 1
-    assert "127.0.0.2 answers 429 and is parked for 2 s" in report["log"]
+    assert "127.0.0.2 answers 429 and is parked for 4 s" in report["log"]
     assert {result["status"] for result in report["results"]} == {200, 404}
 
 

@@ -17,6 +17,7 @@ from scrapy.settings import Settings
 from lafka.errors import StorageTrouble
 from lafka.runs import feed
 from lafka.runs.feed import OPTIONS, URI, OutcomeFeedStorage, SyncedLines, add_outcome_feed
+from tests.waiting import LIMIT
 
 
 def unexpected(error: StorageTrouble) -> None:
@@ -67,7 +68,7 @@ def test_a_disk_that_refuses_is_told_once_and_nothing_follows(tmp_path: Path) ->
 
     with SyncedLines(tmp_path / "full.jsonl", refused) as lines:
         lines.write(b"one\n")
-        assert first.wait(10)
+        assert first.wait(LIMIT)
         lines.write(b"two\n")
     (error,) = told
     assert str(error) == f"{tmp_path / 'full.jsonl'}: No space left on device"
@@ -89,11 +90,11 @@ def test_a_feed_ends_with_what_was_acknowledged_where_the_disk_refuses(
         feed_, lambda _: told.set(), lambda _: acknowledged.set(), chained=True
     ) as lines:
         lines.append('{"pid": "RePEc:abc:wpaper:1"}\n')
-        assert acknowledged.wait(10)
+        assert acknowledged.wait(LIMIT)
         before = feed_.read_bytes()
         monkeypatch.setattr(os, call, refuse)
         lines.append('{"pid": "RePEc:abc:wpaper:2"}\n')
-        assert told.wait(10)
+        assert told.wait(LIMIT)
         monkeypatch.undo()
     assert feed_.read_bytes() == before
 

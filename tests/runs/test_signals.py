@@ -11,8 +11,8 @@ from contextlib import contextmanager
 import pytest
 
 from lafka.runs.exits import BROKEN_OFF, STOPPED
+from tests.waiting import LIMIT
 
-LIMIT = 30
 NUMBERS = [signal.SIGINT, signal.SIGTERM]
 BEGIN = """
 import logging, signal, sys, threading
@@ -25,7 +25,7 @@ stopped = threading.Event()
 IN_ORDER = """
 shutdown.attend(stopped.set)
 print("ready", flush=True)
-assert stopped.wait(30)
+assert stopped.wait(500)
 print("in order")
 shutdown.ended(exits.STOPPED)
 sys.exit(exits.STOPPED)
@@ -53,7 +53,7 @@ def lingers():
     threading.Event().wait()
 shutdown.attend(stopped.set)
 print("ready", flush=True)
-assert stopped.wait(30)
+assert stopped.wait(500)
 threading.Thread(target=lingers).start()
 shutdown.ended(exits.STOPPED)
 """

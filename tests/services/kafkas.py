@@ -10,7 +10,6 @@ import base64
 import hashlib
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import uuid
@@ -20,6 +19,8 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
+
+from tests.services.ports import free_port
 
 HOW = "make services fetches Kafka's jars; Java 17: apt install openjdk-17-jre-headless"
 JARS = Path(__file__).with_name("kafka.jars")
@@ -89,7 +90,7 @@ class Kafka:
         return f"127.0.0.1:{self.advertised or self.ports[0]}"
 
     def make(self) -> None:
-        self.ports = _free(), _free()
+        self.ports = free_port(), free_port()
         client, controller = self.ports
         values = {
             "process.roles": "broker,controller",
@@ -137,12 +138,6 @@ class Kafka:
         if self.process and self.process.poll() is None:
             self.kill()
         shutil.rmtree(self.folder)
-
-
-def _free() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 class Proxy(Protocol):

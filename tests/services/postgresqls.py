@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import threading
@@ -14,6 +13,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
+
+from tests.services.ports import free_port
 
 HOW = "apt install postgresql brings one; put its initdb and postgres on the PATH"
 _PLACES = "/usr/lib/postgresql"
@@ -49,9 +50,7 @@ class Postgres:
         initdb = [program("initdb"), "-D", self.folder / "data", "-A", "trust", "-U", "lafka",
                   "-E", "UTF8", "--no-sync"]  # fmt: skip
         subprocess.run(initdb, check=True, capture_output=True, **self._how)  # type: ignore[call-overload]
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
 
     def start(self) -> None:
         """Start it, and wait until it answers: it says so in its log."""

@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from tests import starts
+from tests.waiting import LIMIT
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,7 +36,7 @@ def serving(*args: str, folder: Path) -> Iterator[str]:
         yield address
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(LIMIT)
         assert process.stdout is not None
         process.stdout.close()
 
@@ -121,7 +122,7 @@ def dying(gateway: str, *, after: int, then: Callable[[], object] = bool) -> Ite
 def ask(address: str, request: bytes) -> tuple[int, dict[str, str], bytes]:
     """What comes of the bytes *request*, sent as they are; the connection is closed behind it."""
     host, _, port = address.removeprefix("http://").partition(":")
-    with socket.create_connection((host, int(port)), timeout=60) as connection:
+    with socket.create_connection((host, int(port)), timeout=LIMIT) as connection:
         connection.sendall(request)
         data = b"".join(iter(lambda: connection.recv(1 << 16), b""))
     head, _, body = data.partition(b"\r\n\r\n")

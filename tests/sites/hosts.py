@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+SENT = "X-Sent"
+"""A field with the second, monotonic, at which the crawl took a request from its slot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +22,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
+    """A request; ``time`` is when the crawl sent it, by its own word: a busy host notes it late."""
+
     host: str
     path: str
     cookie: str | None
@@ -63,9 +67,8 @@ class Host:
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         path, cookie = handler.path, handler.headers["Cookie"]
-        self.visits.append(
-            Visit(host=self.address, path=path, cookie=cookie, time=time.monotonic())
-        )
+        sent = float(handler.headers.get(SENT, 0))
+        self.visits.append(Visit(host=self.address, path=path, cookie=cookie, time=sent))
         answer = self.answers.get(path, Answer(status=404))
         if isinstance(answer, list):
             answer = answer[min(self.counts[path], len(answer) - 1)]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests import starts
+from tests.sites.hosts import SENT
 from tests.waiting import LIMIT
 
 SETTINGS: dict[str, Any] = {
@@ -21,7 +22,7 @@ SETTINGS: dict[str, Any] = {
     "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
     "DOWNLOAD_DELAY": 0,
     "DOWNLOAD_HANDLERS": dict.fromkeys(("data", "file", "ftp", "s3")),
-    "DOWNLOAD_TIMEOUT": 20,
+    "DOWNLOAD_TIMEOUT": LIMIT,
     "DOWNLOADER_MIDDLEWARES": {
         "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
         "lafka.politeness.RobotsMiddleware": 100,
@@ -85,6 +86,7 @@ class Item:
 
 def main() -> None:
     import scrapy
+    from scrapy.core.downloader import Downloader, Slot
     from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import AsyncCrawlerProcess
 
@@ -92,6 +94,15 @@ def main() -> None:
 
     # The crawl would end by the heartbeat even if nothing else woke the engine.
     ExecutionEngine._SLOT_HEARTBEAT_INTERVAL = 3600.0
+    download = Downloader._download
+
+    async def stamped(
+        self: Downloader, slot: Slot, request: scrapy.Request
+    ) -> scrapy.http.Response:
+        request.headers[SENT] = repr(slot.lastseen)
+        return await download(self, slot, request)
+
+    Downloader._download = stamped
     job = json.load(sys.stdin)
     report: dict[str, Any] = {"results": []}
 

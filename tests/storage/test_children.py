@@ -17,6 +17,7 @@ import pytest
 from lafka.errors import MachineTrouble
 from lafka.storage import children as module
 from lafka.storage.children import ChildDied, Children
+from tests.waiting import LIMIT
 
 ROOT = Path(__file__).parents[2]
 
@@ -114,7 +115,7 @@ def test_children_that_are_cut_answer_nothing_any_more() -> None:
         each.start()
     made.cut()
     for each in waiting:
-        each.join(60)
+        each.join(LIMIT)
     assert len(errors) == 3
     assert made.is_cut
     made.stop()

@@ -16,8 +16,8 @@ from lafka.errors import StorageTrouble
 from lafka.storage import keeper as keepers
 from lafka.storage.keeper import Call, Commit, Keeper, Work
 from lafka.storage.steps import DataSync, FileLock, FolderSync, LongStep, Step, Steps, done
+from tests.waiting import LIMIT
 
-LIMIT = 30
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 

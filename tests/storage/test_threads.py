@@ -14,8 +14,8 @@ import pytest
 
 from lafka.storage.steps import FolderSync, Steps
 from lafka.storage.threads import Keeping, Room, Threads, run_aside
+from tests.waiting import LIMIT
 
-LIMIT = 30
 asked = ContextVar("asked", default="")
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from tests.stores import Store, pdf
+from tests.waiting import LIMIT
 from tests.web.served import BIG, Served, serving
 
 CLIENTS = 200
@@ -29,7 +30,7 @@ def reader(served: Served, path: str) -> socket.socket:
     parts = urlsplit(served.bytes)
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    client.settimeout(120)
+    client.settimeout(LIMIT)
     client.connect((parts.hostname, parts.port))
     client.sendall(f"GET {path} HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n".encode())
     return client
@@ -39,7 +40,7 @@ def test_two_hundred_slow_readers_take_little_memory(tmp_path: Path) -> None:
     store = Store(tmp_path / "archive")
     store.put(store.fut(pdf("big", SIZE), pid=BIG, futli="http://x.example/big.pdf"))
     with serving(store, tmp_path / "withheld") as served, ExitStack() as stack:
-        assert httpx.get(f"{served.bytes}/futs/{BIG}", timeout=60).status_code == 200
+        assert httpx.get(f"{served.bytes}/futs/{BIG}", timeout=LIMIT).status_code == 200
         before = peak(served.process)
         clients = [stack.enter_context(reader(served, f"/futs/{BIG}")) for _ in range(CLIENTS)]
         assert {client.recv(12) for client in clients} == {b"HTTP/1.1 200"}

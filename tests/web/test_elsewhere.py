@@ -23,7 +23,9 @@ from lafka.web.captures import Captures
 from lafka.web.site import Origins, Site
 from tests.services import apart, npms
 from tests.services.chromiums import browsing
+from tests.services.ports import free_port
 from tests.stores import pdf
+from tests.waiting import LIMIT
 from tests.web.served import AT, BIG, COLON_AT, FUTLI, PID, Served
 
 
@@ -125,18 +127,14 @@ def test_pywb_replays_by_our_addresses(served: Served, tmp_path: Path, way: str)
     if way == "by our WARCs":
         lines.append(f"    archive_paths: {served.bytes}/warc/")
     (tmp_path / "config.yaml").write_text("\n".join(lines) + "\n", "utf-8")
-    import socket
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     pywb = subprocess.Popen(
         [apart.program("wayback"), "-p", str(port), "-b", "127.0.0.1"],
         cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
         transport = httpx.HTTPTransport(retries=12)  # until it listens
-        with httpx.Client(transport=transport, timeout=60, follow_redirects=True) as client:
+        with httpx.Client(transport=transport, timeout=LIMIT, follow_redirects=True) as client:
             answer = client.get(f"http://127.0.0.1:{port}/lafka/id_/{AT}")
             assert answer.content == pdf("second"), answer.text[:500]
             colon = client.get(f"http://127.0.0.1:{port}/lafka/id_/{COLON_AT}")

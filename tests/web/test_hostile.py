@@ -14,6 +14,7 @@ import pytest
 
 from lafka.web.neutral import Cleaners, UncleanPage
 from lafka.web.splaps import LONGEST_PAGE
+from tests.waiting import LIMIT
 from tests.web.served import HOSTILE, PID, filled, serving
 
 SHAPES = {
@@ -50,11 +51,11 @@ def test_others_are_answered_while_such_pages_are_asked_for(tmp_path: Path) -> N
     with (
         serving(store, tmp_path / "withheld", "--workers", "2") as served,
         ThreadPoolExecutor(20) as threads,
-        httpx.Client(base_url=served.pages, timeout=60) as pages,
+        httpx.Client(base_url=served.pages, timeout=LIMIT) as pages,
     ):
         paper = pages.get(f"/api/v1/papers/{quote(HOSTILE, safe='')}").json()
         at = next(one["at"] for one in paper["captures"] if one["kind"] == "html")
-        asked = [threads.submit(httpx.get, at, timeout=120) for _ in range(20)]
+        asked = [threads.submit(httpx.get, at, timeout=LIMIT) for _ in range(20)]
         assert pages.get("/healthz").status_code == 200
         assert pages.get(f"/papers/{quote(PID, safe='')}").status_code == 200
         assert not all(one.done() for one in asked)
@@ -76,5 +77,5 @@ def test_a_worker_that_dies_is_begun_anew(tmp_path: Path) -> None:
         for worker in first:
             os.kill(int(worker), signal.SIGKILL)
         transport = httpx.HTTPTransport(retries=8)
-        with httpx.Client(transport=transport, timeout=60) as client:
+        with httpx.Client(transport=transport, timeout=LIMIT) as client:
             assert client.get(f"{served.pages}/healthz").status_code == 200

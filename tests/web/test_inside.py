@@ -23,6 +23,7 @@ import lafka
 from lafka.web.app import Web
 from lafka.web.connections import PatientProtocol, config
 from tests.stores import Store, pdf
+from tests.waiting import LIMIT
 from tests.web.inside import BYTES, PAGES, REPLAYWEB, ask, inside, noted, outside
 from tests.web.served import BIG, FUTLI, PID, filled
 
@@ -172,6 +173,7 @@ def no_disk_for_it(*_: int) -> int:
 def test_a_disk_whose_files_the_kernel_does_not_send_is_read(
     web: Web, impatient: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(Impatient, "patience", LIMIT)
     web._origins[impatient[1]] = web._origins[BYTES]
     at = "http://{}:{}/futs/{}".format(*impatient, BIG)
     whole = httpx.get(at).content
@@ -183,6 +185,7 @@ def test_a_disk_whose_files_the_kernel_does_not_send_is_read(
 def test_a_file_that_is_cut_meanwhile_ends_the_connection(
     web: Web, impatient: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(Impatient, "patience", LIMIT)
     web._origins[impatient[1]] = web._origins[BYTES]
     monkeypatch.setattr(os, "sendfile", lambda *_: 0)
     with pytest.raises(httpx.TransportError):
@@ -199,16 +202,20 @@ HEADS = {
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_a_slow_head_is_hung_up_on(impatient: tuple[str, int], head: str) -> None:
+def test_a_slow_head_is_hung_up_on(
+    impatient: tuple[str, int], head: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A byte now and then keeps no connection: it ends, and those who wait are let in."""
     with ExitStack() as stack:
         clients = [
-            stack.enter_context(socket.create_connection(impatient, timeout=60)) for _ in range(8)
+            stack.enter_context(socket.create_connection(impatient, timeout=LIMIT))
+            for _ in range(8)
         ]
         for client in clients:
             client.sendall(HEADS[head])
         for client in clients:
             assert trickled(client) == b""
+    monkeypatch.setattr(Impatient, "patience", LIMIT)
     with httpx.Client(transport=httpx.HTTPTransport(retries=3)) as client:
         assert client.get("http://{}:{}/robots.txt".format(*impatient)).status_code == 200
 
@@ -216,7 +223,7 @@ def test_a_slow_head_is_hung_up_on(impatient: tuple[str, int], head: str) -> Non
 def trickled(client: socket.socket) -> bytes:
     """What *client* is told while it sends a byte at a time, until it is hung up on."""
     client.settimeout(0.05)
-    for _ in range(1000):
+    for _ in range(20 * int(LIMIT)):
         try:
             client.send(b"x")
             return client.recv(1 << 16)

@@ -23,6 +23,7 @@ from tests import starts
 from tests.services import npms
 from tests.services.chromiums import browsing
 from tests.stores import Store
+from tests.waiting import LIMIT
 from tests.web.escapes import Listener
 from tests.web.served import BIG, FUTLI, HOSTILE, PID, ROOT, UGLY, WITHHELD, answering, filled
 
@@ -207,7 +208,7 @@ def test_a_folder_without_it_is_told(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "empty", {"ui.js": b"x"})
     done = starts.run(
         [sys.executable, "-m", "scrapy", "serve", *given(*store_of(tmp_path), folder)],
-        cwd=ROOT, capture_output=True, text=True, check=False, timeout=120,
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=LIMIT,
     )  # fmt: skip
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith(

@@ -9,13 +9,10 @@ from __future__ import annotations
 import atexit
 import hashlib
 import json
-import os
 import shutil
 import signal
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,9 +23,9 @@ from lafka.archec.records.opening import anew, catch_up
 from lafka.archec.store.folders import ObiStore
 from lafka.errors import LafkaError, WarcError
 from tests.archec.stores import DAY, START, Home, template, walked
-from tests.faults.storecalls import KINDS, Call, Plan, Watch, Which, told
+from tests.faults.forks import Run, folder, in_child
+from tests.faults.storecalls import KINDS, Call, Plan, Which
 
-LIMIT = 60
 PHASES = 4
 """What the data are in turn: first, changed, some gone, back to the first."""
 
@@ -44,59 +41,10 @@ def data(phase: int) -> dict[str, str]:
     } | {"all/copies.rdf": template(3, title="copy")}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """How a process ended: exit code or minus a signal, what it said, its calls."""
-
-    code: int
-    said: str
-    calls: tuple[Call, ...]
-
-
-@contextmanager
-def folder() -> Iterator[Path]:
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="lafka-obis-", dir=memory) as made:
-        yield Path(made)
-
-
 def _small() -> None:
     """Groups and gatherings of a few obis, so that a small store has all their borders."""
     tobis.BATCH, gathering.GROUP, tobis.GROUP, tobis.OBIS_MAX = 2, 4, 4, 5
     gathering.FEW = 1 << 30
-
-
-def in_child(work: Callable[[], object], log: Path, plan: Plan | None) -> Run:
-    """Do *work* in a process of its own, watched by *plan*; a LafkaError ends it with 2."""
-    process = os.fork()
-    if not process:
-        code = 70
-        try:
-            code = _child(work, log, plan)
-        finally:
-            os._exit(code)
-    _, status = os.waitpid(process, 0)
-    calls = told(Path(plan.told)) if plan and plan.told else []
-    said = log.read_text("utf-8") if log.exists() else ""
-    return Run(code=os.waitstatus_to_exitcode(status), said=said, calls=tuple(calls))
-
-
-def _child(work: Callable[[], object], log: Path, plan: Plan | None) -> int:
-    signal.alarm(LIMIT)
-    with log.open("w", buffering=1) as said:
-        sys.stdout = sys.stderr = said
-        if plan:
-            Watch(plan).install()
-        _small()
-        try:
-            work()
-        except (LafkaError, WarcError) as error:
-            print(f"scrapy tobi: {error}")
-            return 2
-        except BaseException:
-            sys.excepthook(*sys.exc_info())
-            return 70
-    return 0
 
 
 @dataclass
@@ -132,7 +80,12 @@ class Ordeal:
     def run(self, plan: Plan | None = None) -> Run:
         work = self.work()
         self.runs += 1
-        return in_child(work, self.root / "log", plan)
+
+        def small() -> None:
+            _small()
+            work()
+
+        return in_child(small, self.root / "log", plan)
 
     def disturbed(self, plan: Plan) -> Run:
         """A run by *plan*; what it leaves is judged at once."""

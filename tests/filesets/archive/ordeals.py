@@ -6,17 +6,13 @@ on where it ended; what comes of it has to be the same, whatever happened on the
 
 from __future__ import annotations
 
-import os
-import signal
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lafka.errors import LafkaError, WarcError
+from lafka.errors import LafkaError
 from lafka.filesets.archive.filesets import Filesets
 from lafka.filesets.archive.storing import ItemPlace
 from lafka.filesets.checking.filesets import check_filesets
@@ -25,29 +21,20 @@ from lafka.filesets.model.manifests import facts_of, filled
 from lafka.filesets.model.types import FilesetManifestFile, IngestStrategy
 from lafka.filesets.targets.folder import PartFile, facts_on_disk
 from lafka.filesets.targets.item import ItemDescription
-from tests.faults.storecalls import Call, Plan, Watch, told
+from tests.faults import forks
+from tests.faults.forks import Run, in_child
+from tests.faults.storecalls import Plan
 from tests.filesets.archive.test_filesetwarc import BODIES, ID, Store, ended
 from tests.filesets.archive.test_repairs import ITEM, ITEM_ID, URL
 
-LIMIT = 60
 ACKS = "acks"
 """A file in the archive's folder to which the id of what is whole is written, as to a feed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """How a process ended: exit code or minus a signal, what it said, its calls."""
-
-    code: int
-    said: str
-    calls: tuple[Call, ...]
-
-
 @contextmanager
 def folder() -> Iterator[Path]:
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="lafka-filesets-", dir=memory) as made:
-        root = Path(made) / "root"
+    with forks.folder() as made:
+        root = made / "root"
         root.mkdir()
         yield root
 
@@ -116,37 +103,7 @@ def run(root: Path, work: Callable[[Work], object] = Work.run, **what: Any) -> R
     calls, log = root.parent / "calls", root.parent / "log"
     calls.unlink(missing_ok=True)
     plan = Plan(root=str(root), told=str(calls), **what)
-    process = os.fork()
-    if not process:
-        code = 70
-        try:
-            code = _child(root, log, plan, work)
-        finally:
-            os._exit(code)
-    _, status = os.waitpid(process, 0)
-    said = log.read_text("utf-8") if log.exists() else ""
-    return Run(code=os.waitstatus_to_exitcode(status), said=said, calls=tuple(told(calls)))
-
-
-def _child(root: Path, log: Path, plan: Plan, work: Callable[[Work], object]) -> int:
-    from tests.faults.stepcalls import Steps
-
-    signal.alarm(LIMIT)
-    with log.open("w", buffering=1) as said:
-        sys.stdout = sys.stderr = said
-        store = Work(root)
-        watch = Watch(plan)
-        watch.install()
-        Steps(watch).install()
-        try:
-            work(store)
-        except (LafkaError, WarcError) as error:
-            print(f"{type(error).__name__}: {error}")
-            return 2
-        except BaseException:
-            sys.excepthook(*sys.exc_info())
-            return 70
-    return 0
+    return in_child(lambda: work(Work(root)), log, plan, steps=True)
 
 
 def moment(root: Path, acknowledged: list[str]) -> list[str]:

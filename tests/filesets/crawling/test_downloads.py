@@ -14,6 +14,7 @@ from lafka.filesets.model.asks import Fetch
 from lafka.filesets.model.types import FilesetManifestFile
 from lafka.filesets.targets.folder import PartFile
 from lafka.warc import Fields
+from tests.waiting import LIMIT
 
 URL = "https://x.example/f"
 
@@ -67,9 +68,9 @@ def test_what_comes_slowly_is_written_and_synced_all_the_same(
     monkeypatch.setattr(downloads, "SYNC_SECONDS", 0.02)
     file, sink = begun(tmp_path / "f")
     sink.receive(b"few")
-    assert file.wrote.wait(60)
+    assert file.wrote.wait(LIMIT)
     file.synced.clear()
-    assert file.synced.wait(60)
+    assert file.synced.wait(LIMIT)
     assert file.part.offset == len(b"few")
     sink.receive(b" more")
     sink.finish()

@@ -20,8 +20,7 @@ from tests.crawls.running import Run
 from tests.filesets.crawls.running import FilesetCrawl
 from tests.services.kafkas import Kafka
 from tests.sites.platforms import PlatformSite
-
-WAIT = 60  # seconds that a busy machine may need
+from tests.waiting import LIMIT
 
 
 class Ingest:
@@ -45,7 +44,7 @@ class Ingest:
                 if isinstance(one, str):
                     one = {"ingest_type": "dataset", "base_url": one}
                 value = one if isinstance(one, bytes) else json.dumps(one).encode()
-                producer.send(self.requests, "", value).result(WAIT)
+                producer.send(self.requests, "", value).result(LIMIT)
 
     def going(self, **settings: Any) -> FilesetCrawl:
         source = f"input=kafka://{self.kafka.servers}/{self.requests}"
@@ -60,7 +59,7 @@ class Ingest:
 
     def wait_for(self, count: int, worker: FilesetCrawl) -> None:
         over = threading.Event()
-        for _ in range(WAIT * 5):
+        for _ in range(int(LIMIT) * 5):
             if self.committed() >= count or worker.process.poll() is not None:
                 return
             over.wait(0.2)
@@ -74,7 +73,7 @@ class Ingest:
         consumer = RawConsumer({"bootstrap.servers": self.kafka.servers, "group.id": self.group})
         try:
             places = [TopicPartition(self.requests, n) for n in range(6)]
-            return [max(0, place.offset) for place in consumer.committed(places, WAIT)]
+            return [max(0, place.offset) for place in consumer.committed(places, LIMIT)]
         except KafkaException:  # the broker is away, or the group has no coordinator yet
             return [0] * 6
         finally:
@@ -91,8 +90,8 @@ class Ingest:
         """Until so many workers share the partitions, and none of them is about to."""
         admin = AdminClient({"bootstrap.servers": self.kafka.servers, "log_level": 0})
         over = threading.Event()
-        for _ in range(WAIT * 5):
-            answer = admin.describe_consumer_groups([self.group], request_timeout=WAIT)
+        for _ in range(int(LIMIT) * 5):
+            answer = admin.describe_consumer_groups([self.group], request_timeout=LIMIT)
             with suppress(KafkaException):
                 found = answer[self.group].result()
                 shares = [member.assignment.topic_partitions for member in found.members]
@@ -109,10 +108,10 @@ class Ingest:
         found = []
         try:
             places = [TopicPartition(topic, n, 0) for n in range(6)]
-            left = sum(consumer.get_watermark_offsets(place, WAIT)[1] for place in places)
+            left = sum(consumer.get_watermark_offsets(place, LIMIT)[1] for place in places)
             consumer.assign(places)
             while len(found) < left:
-                message = consumer.poll(WAIT)
+                message = consumer.poll(LIMIT)
                 assert message is not None, "a message is missing"
                 assert not message.error()
                 found.append((message.key().decode(), json.loads(message.value())))

@@ -10,12 +10,13 @@ from pathlib import Path
 from lafka.cli.demo.platforms import PLATFORMS, TABLE
 from tests import starts
 from tests.crawls.running import ROOT
+from tests.waiting import LIMIT
 
 
 def test_the_demo_archives_a_dataset_of_each_platform(tmp_path: Path) -> None:
     done = starts.run(
         [sys.executable, "-m", "scrapy", "demo", "--filesets"],
-        cwd=ROOT, capture_output=True, text=True, timeout=100, check=False,
+        cwd=ROOT, capture_output=True, text=True, timeout=LIMIT, check=False,
         env={"TMPDIR": str(tmp_path), "PATH": "/usr/bin:/bin"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

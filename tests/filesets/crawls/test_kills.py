@@ -227,7 +227,7 @@ def test_a_signal_stops_in_time_and_the_same_command_goes_on(tmp_path: Path) -> 
         for target in held_up:
             site.routes[target] = reply(b"half", "", 'ETag: "v1"', length=800, then="hold")
         listed = requests_file(tmp_path, *urls)
-        given = {**site.settings, "LAFKA_SHUTDOWN_TIMEOUT": 2}
+        given = {**site.settings, "LAFKA_SHUTDOWN_TIMEOUT": 12}
         with FilesetCrawl(archive, "-a", f"input={listed}", **given) as going:
             site.wait_until_asked(*held_up)
             going.interrupt()
@@ -301,7 +301,7 @@ def test_a_full_disk_is_told_in_a_sentence(tmp_path: Path) -> None:
                            **site.settings)  # fmt: skip
         subprocess.run(
             ["unshare", "-m", "bash", "-c", SCRIPT, "bash", disk, *crawling],
-            cwd=ROOT, env={"SIZE": "128k", "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}, timeout=100,
+            cwd=ROOT, env={"SIZE": "128k", "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}, timeout=LIMIT,
             check=True, capture_output=True,
         )  # fmt: skip
     full, room = ((tmp_path / f"disk.{when}.log").read_text() for when in ("full", "room"))

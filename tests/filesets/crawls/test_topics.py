@@ -9,11 +9,12 @@ import threading
 import uuid
 from pathlib import Path
 
-from tests.filesets.crawls.ingesting import WAIT, Ingest
+from tests.filesets.crawls.ingesting import Ingest
 from tests.filesets.crawls.running import FilesetCrawl, crawl, held, requests_file, results
 from tests.filesets.crawls.test_command import schema
 from tests.sites.platforms import file_target, played
 from tests.sites.server import Reply, Seen, reply
+from tests.waiting import LIMIT
 
 FILES = (("a.csv", b"a,b\n1,2\n"), ("sub/b.txt", b"text\n" * 50))
 
@@ -43,7 +44,7 @@ class Killer:
 
     def asked(self, _: Seen) -> Reply:
         if self.kills < 2:
-            self.beside.wait(WAIT)
+            self.beside.wait(LIMIT)
         assert self.worker is not None
         self.worker.process.kill()
         self.kills += 1
@@ -53,7 +54,7 @@ class Killer:
 
     def innocent(self, _: Seen) -> Reply:
         self.beside.set()
-        if not self.spares.wait(0 if self.kills else WAIT):
+        if not self.spares.wait(0 if self.kills else LIMIT):
             return reply(b"", "", length=10, then="hold")
         return self.page
 
@@ -101,7 +102,7 @@ def test_a_killed_worker_loses_no_result_and_fetches_no_file_twice(ingest: Inges
     ingest.ask(*urls)
     over = threading.Event()
     with ingest.going() as worker:
-        for _ in range(WAIT * 10):
+        for _ in range(int(LIMIT) * 10):
             if held_up in site.targets():
                 break
             over.wait(0.1)
@@ -184,7 +185,7 @@ def test_a_message_that_kills_its_worker_is_given_up_and_the_innocent_beside_it_
     for _ in range(3):
         killer.beside.clear()
         with ingest.going(**settings) as killer.worker:
-            assert killer.worker.process.wait(WAIT) == -9
+            assert killer.worker.process.wait(LIMIT) == -9
         found.append([begins for _, begins in attempts(ingest.archive)])
     assert found[:2] == [[1, 1], [2, 2]]
     assert found[2] in ([2, 3], [3])  # alone: the innocent was spared, or had its turn before

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from tests import starts
 from tests.crawls.running import ROOT
-from tests.filesets.crawls.ingesting import WAIT, Ingest
+from tests.filesets.crawls.ingesting import Ingest
 from tests.filesets.crawls.sixty import Sixty, persist, rows
+from tests.waiting import LIMIT
 
 QUICK = "session.timeout.ms=6000\nheartbeat.interval.ms=1000\n"
 """A worker that is killed is missed after six seconds, the least that brokers allow."""
@@ -27,13 +28,13 @@ def disturbed(ingest: Ingest, folder: Path, before: int, between: int = 0) -> li
     path.write_text(QUICK, "utf-8")
     site.pause_after(before)
     with ingest.going(LAFKA_KAFKA=path) as first:
-        site.paused.wait(WAIT)
+        site.paused.wait(LIMIT)
         with ingest.going(LAFKA_KAFKA=path) as second:
             ingest.wait_for_members(2)
             if between:
                 site.resume()
                 site.pause_after(between)
-                site.paused.wait(WAIT)
+                site.paused.wait(LIMIT)
             first.kill()
             passed = ingest.passed()
             ingest.kafka.kill()
@@ -62,12 +63,12 @@ def persisted(ingest: Ingest, database: str, sixty: Sixty) -> list[str]:
     )
     over = threading.Event()
     try:
-        for _ in range(WAIT * 5):
+        for _ in range(int(LIMIT) * 5):
             if len(rows(database)) == ingest.asked or worker.poll() is not None:
                 break
             over.wait(0.2)
         worker.terminate()
-        worker.wait(WAIT)
+        worker.wait(LIMIT)
     finally:
         worker.kill()
         worker.wait()

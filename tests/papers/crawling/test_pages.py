@@ -22,6 +22,7 @@ from lafka.pids import SCHEMES
 from lafka.storage import children
 from lafka.storage.children import ChildDied
 from tests import suites
+from tests.waiting import LIMIT
 
 URL = "http://journal.example/a/5512"
 LINKS = b"".join(b"<a href='/n/%d'>word</a>" % n for n in range(1000))
@@ -111,7 +112,7 @@ def test_pages_that_are_given_up_are_not_told_as_unreadable(troubled):
         troubled.cut()
         for each in waiting:
             with pytest.raises(Stopped):
-                await asyncio.wait_for(each, 30)
+                await asyncio.wait_for(each, LIMIT)
 
     asyncio.run(read())
 

@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from lafka.errors import BadList, StorageTrouble
 from lafka.papers.lists.futlis import Feeder, Futli, Line, LineForm
 from lafka.pids import SCHEMES
+from tests.waiting import LIMIT
 
 REPEC = SCHEMES["RePEc"]
 
@@ -212,7 +213,7 @@ def test_close_stops_a_load_in_another_thread(tmp_path) -> None:
     loader.start()
     began.wait()
     feeder.close()
-    loader.join(timeout=30)
+    loader.join(LIMIT)
     assert not loader.is_alive()
     assert feeder.take() == []
     feeder.release(line(1))

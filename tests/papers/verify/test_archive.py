@@ -33,6 +33,7 @@ from lafka.papers.checking import Verifier
 from lafka.papers.checking.paper import _spelled
 from lafka.witness.problems import FILESET_CODES, PAPER_CODES, FileProblem
 from tests.damages import damages, same_values
+from tests.waiting import LIMIT
 
 ROOT = Path(__file__).parents[3]
 PID = "RePEc:abc:wpaper:1"
@@ -333,7 +334,7 @@ def test_papers_are_shared_out_to_forks_and_with_threads_to_programs(
     edit(root / "warc" / f"{NAME}.warc", b"%%EOF", b"%%EOE")
     told = subprocess.run(
         [sys.executable, program, root, how], cwd=ROOT, capture_output=True, text=True, check=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=60,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=LIMIT,
     )  # fmt: skip
     found = [p.as_json() for p in Verifier(root).verify_all()]
     assert [json.loads(line) for line in told.stdout.splitlines()] == found
@@ -1063,7 +1064,7 @@ def test_what_wget_wrote_is_sound(tmp_path: Path, site: str) -> None:
              "--no-warc-keep-log", "-O", os.devnull, "--tries=1",
              "--warc-header", f"Paper-Id: {PID}", "--warc-header", f"Futli: {site}{path}",
              f"{site}{path}"],
-            cwd=tmp_path, check=True, timeout=30,
+            cwd=tmp_path, check=True, timeout=LIMIT,
         )  # fmt: skip
         warc += (tmp_path / f"w{number}.warc").read_bytes()
     root = tmp_path / "archive"

@@ -11,7 +11,7 @@ PORT = "@PRT@"
 TRAP = f"http://127.0.0.1:{PORT}/trap"
 """An address that may not be asked: it is on loopback, but not in the networks allowed."""
 MAX_PAYLOAD = 30_000_000
-STALL = 2.0
+STALL = 3.0
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<< >>\nendobj\n" + b"0" * 3000 + b"\n%%EOF\n"
 SPLAP = (
     b"<!doctype html><html><head><title>A paper</title></head><body><p>Abstract</p></body></html>"

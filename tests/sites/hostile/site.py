@@ -38,6 +38,7 @@ from tests.sites.hostile.behaviours import (
     http,
     pdf,
 )
+from tests.waiting import LIMIT
 
 FAMILIES: dict[str, Callable[[], Iterator[Behaviour]]] = {
     "framing": framing.behaviours,
@@ -95,12 +96,12 @@ class HostileSite:
         self.port = self._listen()
         self._ready = threading.Event()
         self._thread.start()
-        self._ready.wait(20)
+        assert self._ready.wait(LIMIT)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(20)
+        self._thread.join(LIMIT)
         for listener, _ in self._sockets:
             listener.close()
 
@@ -170,7 +171,7 @@ class HostileSite:
             context = self._contexts.get(tls)
             await asyncio.start_server(
                 self._client(host), sock=listener, ssl=context, limit=1 << 20,
-                ssl_handshake_timeout=30 if context else None,
+                ssl_handshake_timeout=LIMIT if context else None,
             )  # fmt: skip
 
     def _client(self, host: Host | None):  # type: ignore[no-untyped-def]

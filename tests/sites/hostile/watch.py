@@ -1,4 +1,8 @@
-"""A Scrapy extension that watches its own process: the loop's gaps, memory, sockets, files."""
+"""A Scrapy extension that watches its own process: the loop's gaps, memory, sockets, files.
+
+A gap is what the loop's thread worked, seconds of CPU, while no timer had its turn: how long the
+machine let it wait for that is no matter of ours.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ import sys
 import threading
 import traceback
 from pathlib import Path
-from time import monotonic
+from time import monotonic, thread_time
 from typing import Any, Self
 
 from scrapy import signals
@@ -42,7 +46,7 @@ class Watch:
         self._started: set[str] = set()
         self._gaps: list[float] = []
         self._stalls: list[str] = []
-        self._last = monotonic()
+        self._last, self._worked = monotonic(), thread_time()
         self._on = True
         self._main = threading.main_thread().ident
         sys.addaudithook(self._audit)
@@ -69,16 +73,15 @@ class Watch:
             self._started.add(f"{event} {args[0]}")
 
     def engine_started(self) -> None:
-        self._last = monotonic()
+        self._last, self._worked = monotonic(), thread_time()
         self._tick()
         threading.Thread(target=self._look, daemon=True).start()
 
     def _tick(self) -> None:
         from twisted.internet import reactor
 
-        now = monotonic()
-        self._gaps.append(now - self._last - TICK)
-        self._last = now
+        self._last, worked, self._worked = monotonic(), self._worked, thread_time()
+        self._gaps.append(self._worked - worked)
         if self._on:
             reactor.callLater(TICK, self._tick)  # type: ignore[attr-defined]
 
