@@ -17,10 +17,9 @@ from typing import IO, NamedTuple
 from lafka.archec.gather.found_templates import Sighting, sightings
 from lafka.archec.gather.gathering import AGE_MAX, GROUP, OBIS_MAX, Gathering, Stored
 from lafka.archec.gather.loss_rules import LossCheck
-from lafka.archec.gather.recovery import found_of
 from lafka.archec.gather.sources import RedifSource
 from lafka.archec.gather.unchanged_files import NotedRow, Passage, Passing, unpickled
-from lafka.archec.records import Kind, Last, Records, event_of
+from lafka.archec.records import Kind, Last, Records, event_of, found_of
 from lafka.archec.redif.vocabulary import Problem
 from lafka.archec.store import texts
 from lafka.archec.store.lines import version
