@@ -22,14 +22,12 @@ from lafka.capture.handler import EXCHANGE_KEY
 from lafka.capture.logged import LoggedExchange, LoggedHops, Span
 from lafka.capture.middlewares import PAGE_MAX, ContentCodingMiddleware, RawWarcMiddleware
 from lafka.capture.run import Run, raw_config, run_name
-from lafka.errors import StorageTrouble
 from lafka.papers.crawling.captures import capture_of
 from lafka.papers.lists.futlis import Futli
 from lafka.papers.outcomes import Outcome
 from lafka.papers.walk import Ask
 from lafka.payloads import Kind, Payload, inspect
 from lafka.pids import SCHEMES
-from lafka.storage.stopping import storage
 from lafka.storage.threads import Room
 from lafka.warc.format.sources import MemorySource
 
@@ -172,14 +170,6 @@ def test_the_raw_warcs_settings_are_ours_below_the_users(tmp_path: Path) -> None
 def test_runs_sort_by_time() -> None:
     names = [run_name() for _ in range(3)]
     assert names == sorted(set(names))
-
-
-def test_an_error_of_the_disk_names_its_file(tmp_path: Path) -> None:
-    for path in (tmp_path / "no" / "file", tmp_path):
-        with pytest.raises(StorageTrouble, match=str(path)), storage(tmp_path):
-            path.open("rb")
-    with pytest.raises(StorageTrouble, match=str(tmp_path)), storage(tmp_path):
-        raise OSError(28, "No space left on device")
 
 
 class Writer:
