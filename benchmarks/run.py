@@ -31,6 +31,7 @@ MODULES = {
     "warc": "benchmarks.warc",
     "archec": "benchmarks.archec",
     "gather": "benchmarks.gathering",
+    "pairs": "benchmarks.gather_pairs",
     "fobis": "benchmarks.fobis",
     "index": "benchmarks.indexing",
     "web": "benchmarks.web",

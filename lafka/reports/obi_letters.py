@@ -32,12 +32,35 @@ _BATCH = 500
 _NOT_THEIRS = frozenset({"passed-over", "truncated", "unreadable"})
 """Codes of what went wrong on our side, or on the way to it."""
 _LINKS = {
-    "not-found": "the server has no such file (404)",
-    "gone": "the server says that the file is gone (410)",
-    "dns": "the host has no address",
-    "refused": "the server refuses the file",
-    "robots": "robots.txt forbids to ask",
+    "not-found": "the server has no such file (404). Write the URL that the file has now.",
+    "gone": "the server says that the file is gone (410). Write the URL that the file has now.",
+    "dns": "the host has no address. Write the URL that the file has now.",
+    "refused": "the server refuses the file. Let programs have it.",
+    "robots": "robots.txt forbids to ask. Allow the folder of the files there.",
 }
+_SOFT = "a page stands where the file was"
+_REMEDIES = {
+    "no-template": "Let the file begin with Template-Type.",
+    "not-told": "Mend those that are listed; the others are listed then.",
+    "control-character": "Take the character out.",
+    "replacement-character": "Write the letter that was there.",
+    "conflict-marker": "Take the line out, and of the two texts beside it the one that is wrong.",
+    "unknown-type": "Write one of ReDIF's types, such as ReDIF-Paper.",
+    "too-long": "Look in it for a Template-Type that is missing.",
+    "no-handle": "Give it a Handle.",
+    "bad-handle": "Write it like RePEc:aaa:ssssss:number.",
+    "repeated-handle": "Leave one; where two papers are meant, begin a template for the second.",
+    "duplicate-handle": "Take one of the two out, or give it a handle of its own.",
+    "glued-field": "Begin a new line before Template-Type.",
+    "spaced-field": "Take the blanks out.",
+    "misspelt-field": "Write the name behind *for*.",
+    "unknown-field": "Write a field of ReDIF, or put X- before the name.",
+    "unindented-line": "Begin the line with a blank.",
+    "stray-cluster-field": "Put it behind the field that it says more of.",
+    "repeated-field": "Leave one of them.",
+    "bad-uri": "Write the whole URL, from http:// or https:// on.",
+}
+"""Code -> what its maintainer does about it; of each code that is theirs."""
 
 
 class Finding(NamedTuple):
@@ -236,14 +259,17 @@ def _failing(fobi: Obi) -> tuple[str, int] | None:
     if fobi.state is State.NEVER:
         outcome, since = (fobi.missed[-1][1], fobi.missed[0][0]) if fobi.missed else ("", 0)
         return f"never got, {outcome or 'no answer'}", since or fobi.seen or 0
-    return ("a page stands where the file was", fobi.noted or 0) if fobi.soft else None
+    return (_SOFT, fobi.noted or 0) if fobi.soft else None
 
 
 def _meaning(cause: str, *, links: bool) -> str:
+    """Return what *cause* says, and what mends it."""
     if not links:
-        return CODES.get(cause, "no code that is known")
+        return f"{CODES.get(cause, 'no code that is known')}. {_REMEDIES.get(cause, '')}".rstrip()
+    if cause == _SOFT:
+        return "the server sends a page. Write the URL that the file has now."
     outcome = cause.rpartition(", ")[2]
-    return _LINKS.get(outcome, "it was asked for, and this came")
+    return _LINKS.get(outcome, "it was asked for, and this came. Try the URL in a browser.")
 
 
 def _order(one: Finding) -> tuple[Any, ...]:

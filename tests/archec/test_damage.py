@@ -11,7 +11,7 @@ import pytest
 
 from lafka.archec.gather.recovery import derive
 from lafka.archec.records import GatheringRecord
-from lafka.archec.records.opening import anew, catch_up, check_replaced, open_records
+from lafka.archec.records.opening import anew, catch_up, check_owner, open_records
 from lafka.archec.records.sqlite import NAME
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import read
@@ -208,9 +208,9 @@ def known(other: Home) -> Iterator[list[GatheringRecord]]:
 @pytest.mark.parametrize("derives", [False, True])
 def test_a_database_of_another_store_is_not_made_again(home, other, known, derives):
     with pytest.raises(BadStore, match=f"of another store: it knows the gathering {START + 5}"):
-        check_replaced(ObiStore(home.archive), known, derives=derives)
-    check_replaced(ObiStore(other.archive), known, derives=derives)
-    check_replaced(ObiStore(home.archive), [], derives=derives)
+        check_owner(ObiStore(home.archive), known, is_replaced=True, derives=derives)
+    check_owner(ObiStore(other.archive), known, is_replaced=True, derives=derives)
+    check_owner(ObiStore(home.archive), [], is_replaced=True, derives=derives)
 
 
 def test_a_database_of_another_store_lies_where_it_lay(home, other):
@@ -230,7 +230,7 @@ def test_the_same_tist_of_another_run_is_another_stores(home, tmp_path):
         known = records.gatherings()
     known[0].run = "another"
     with pytest.raises(BadStore, match="of another store"):
-        check_replaced(ObiStore(home.archive), known, derives=True)
+        check_owner(ObiStore(home.archive), known, is_replaced=True, derives=True)
 
 
 def test_without_pymongo_a_rebuild_is_refused_as_all_else(home, monkeypatch):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import tarfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lafka.archec.gather.tobis import Clocks
 from lafka.archec.gather.withdrawing import withdraw
@@ -57,6 +61,38 @@ def test_what_stands_now_is_what_the_data_gives(home: Home) -> None:
     with FutliList(home.root / "data" / "current", FutliChoice()) as found:
         of_data = [tuple(one) for one in found]
     assert listed(home) == of_data == [line(3, series="closed"), line(1, host="y.example")]
+
+
+PLACES = ("abc/other/0.rdf", "abc/wpaper/1.rdf", "abc/wpaper/2.rdf", "all/1.rdf", "zzz/1.rdf")
+TEXTS = st.dictionaries(
+    st.sampled_from(PLACES),
+    st.lists(st.tuples(st.integers(1, 2), st.sampled_from("AB")), max_size=3),
+)
+
+
+@given(TEXTS, st.permutations(PLACES), st.booleans())
+@settings(max_examples=40)
+def test_of_several_templates_of_a_handle_store_and_list_keep_the_same(
+    files: dict[str, list[tuple[int, str]]], order: list[str], is_tarball: bool
+) -> None:
+    with TemporaryDirectory() as folder:
+        home = Home(Path(folder))
+        home.put({"abc/abcarch.rdf": ""} | {
+            place: "".join(template(n, title=title) for n, title in some)
+            for place, some in files.items()
+        })  # fmt: skip
+        source = home.root / "data" / "current"
+        with FutliList(source, FutliChoice()) as found:
+            of_data = sorted(tuple(one) for one in found)
+        if is_tarball:
+            source = home.root / "all.tar"
+            with tarfile.open(source, "w") as tar:
+                for place in order:
+                    if place in files:
+                        tar.add(home.data / place, f"RePEc/{place}")
+        report = home.tobi(source=source)
+        assert sorted(listed(home)) == of_data
+        assert report.problems["duplicate-handle"] == found.counts["duplicates"]
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def _sighting(
     if template.handle is None or template.type in _STORED_NOT:
         passing.put_other(draft, template, odd)
         return None
-    is_own = file.place.lower().startswith(f"{template.handle.folder}/")
+    is_own = template.handle.owns(file.place)
     return Sighting(
         id=template.handle.text,
         template=template,

@@ -14,9 +14,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from lafka.archec.gather.gathering import GROUP, OBIS_MAX, Gathering, Stored
-from lafka.archec.gather.recovery import found_of
 from lafka.archec.gather.tobis import Clocks
-from lafka.archec.records import Kind, Records, event_of
+from lafka.archec.records import Kind, Records, event_of, found_of
 from lafka.archec.redif import uris
 from lafka.archec.store import texts, tists
 from lafka.archec.store.folders import ObiStore

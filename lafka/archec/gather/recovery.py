@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from lafka.archec.gather.found_templates import read_tobi
-from lafka.archec.records import Kind, Last, Obi, Records, event_of
+from lafka.archec.records import Kind, Records, event_of, found_of
 from lafka.archec.records.opening import apply_journal, catch_up, prove_all
 from lafka.archec.store import evidence, texts, tists
 from lafka.archec.store.folders import ObiStore, shards
@@ -297,11 +297,6 @@ def _rolled_fobi(records: Records, path: Path, obi: str, tist: int) -> dict[str,
         way=[obi], status=200, kind=str(kind), **text, recovered=True,
     )  # fmt: skip
     return told | {"md5": _key(records, Kind.FOBI, sums)}
-
-
-def found_of(last: Last | Obi | None, first: int) -> int:
-    """The tist found of an obi: that of the version *last*, else *first*."""
-    return last.found if last and last.found is not None else first
 
 
 def _key(records: Records, kind: Kind, sums: texts.Checksums) -> str:

@@ -117,6 +117,11 @@ def event_of(last: Last | None, text_sha256: str = "") -> Incidence:
     return Incidence.VISIT if last.text_sha256 == text_sha256 else Incidence.CHANGE
 
 
+def found_of(last: Last | Obi | None, first: int) -> int:
+    """The tist found of an obi: that of the version *last*, else *first*."""
+    return last.found if last and last.found is not None else first
+
+
 Pointer = tuple[str, bool]
 """A refipo of a fobi in short: the id of the tobi, and whether it points now."""
 Present = tuple[str, int, str]

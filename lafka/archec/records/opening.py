@@ -18,6 +18,7 @@ from lafka.archec.records import GatheringRecord, Records
 from lafka.archec.records.sqlite import NAME, SqliteRecords
 from lafka.archec.store.folders import ObiStore
 from lafka.archec.store.journals import head, in_chunks, missing, prove, whole
+from lafka.archec.store.lines import STORED
 from lafka.errors import BadArgument, BadJournal, BadStore, RecordsAway, StorageTrouble
 from lafka.storage.folders import draft_of, put_in_place
 
@@ -46,39 +47,23 @@ def rarely_collected() -> Iterator[None]:
         gc.unfreeze()
 
 
-_STORED = ("appearance", "change")
-
-
-def check_owner(store: ObiStore, known: Sequence[GatheringRecord]) -> None:
+def check_owner(
+    store: ObiStore, known: Sequence[GatheringRecord], *, is_replaced: bool = False,
+    derives: bool = False,
+) -> None:  # fmt: skip
     """Raise where the database that knows *known* is not of the journals of *store*.
 
     ``BadStore`` where it is another store's; ``BadJournal`` where a journal is not as it was when
-    the database took it in.
-    """
-    for gathering in known:
-        path = store.journal(gathering.tist)
-        if not path.exists():
-            raise _missing(store, path, known)
-        _check_journal(store, path, gathering)
-        if gathering.applied and not _is_of(path, gathering):
-            raise BadStore(
-                f"{path}: derived from files since the database was made, which lafka archec"
-                " rebuild makes again"
-            )
-
-
-def check_replaced(store: ObiStore, known: Sequence[GatheringRecord], *, derives: bool) -> None:
-    """Raise where a database that knows *known* must not be made again from what *store* has.
-
-    As :func:`check_owner`; where the store *derives* journals from its files, they may be missing.
+    the database took it in. One that *is_replaced* may know a journal that was derived anew since;
+    where the store *derives* journals from its files, they may be missing.
     """
     for gathering in known:
         path = store.journal(gathering.tist)
         if path.exists():
-            _check_journal(store, path, gathering)
+            _check_journal(store, path, gathering, is_replaced=is_replaced)
         elif not derives:
             raise _missing(store, path, known)
-        elif not _is_here(store, gathering) and any(map(gathering.counts.get, _STORED)):
+        elif not _is_here(store, gathering) and any(map(gathering.counts.get, STORED)):
             raise _foreign(store, gathering)
 
 
@@ -94,12 +79,19 @@ def _missing(
     )
 
 
-def _check_journal(store: ObiStore, path: Path, gathering: GatheringRecord) -> None:
+def _check_journal(
+    store: ObiStore, path: Path, gathering: GatheringRecord, *, is_replaced: bool
+) -> None:
     if not gathering.applied:
         return
     if not _is_of(path, gathering):
         if not head(path).get("derived"):
             raise _foreign(store, gathering)
+        if not is_replaced:
+            raise BadStore(
+                f"{path}: derived from files since the database was made, which lafka archec"
+                " rebuild makes again"
+            )
         return
     size = path.stat().st_size
     if size < gathering.applied or (gathering.ended and size > gathering.applied):
@@ -141,7 +133,10 @@ def open_records(store: ObiStore, database: str = "", *, read_only: bool = False
     is_made = not (read_only or database or (store.root / NAME).exists())
     if is_made:
         prove_all(store)  # else an empty one would be left behind, which knows of nothing
-    records = _opened(store, database, read_only=read_only)
+    if database:
+        records: Records = _mongo(database)(database, read_only=read_only)
+    else:
+        records = SqliteRecords(store.root / NAME, read_only=read_only)
     try:
         known = records.gatherings()
         check_owner(store, known)
@@ -154,12 +149,6 @@ def open_records(store: ObiStore, database: str = "", *, read_only: bool = False
         records.close()
         raise
     return records
-
-
-def _opened(store: ObiStore, database: str, *, read_only: bool) -> Records:
-    if not database:
-        return SqliteRecords(store.root / NAME, read_only=read_only)
-    return _mongo(database)(database, read_only=read_only)
 
 
 def _mongo(database: str) -> type[MongoRecords]:
@@ -218,10 +207,10 @@ def anew(store: ObiStore, database: str = "", *, derives: bool = False) -> Itera
     """Empty records, to be filled; when that is done they are the store's.
 
     A MongoDB is emptied first: it has no name under which it could be replaced. Before that, the
-    journals are read, and asked is whose records are there: raises as
-    :func:`~lafka.archec.records.opening.check_replaced`, of which *derives* is.
+    journals are read, and asked is whose records are there: raises as :func:`check_owner`, of which
+    *derives* is.
     """
-    check = partial(check_replaced, store, derives=derives)
+    check = partial(check_owner, store, is_replaced=True, derives=derives)
     if database:
         found = _mongo(database)
         prove_all(store, missing(store.journal(0).parent) if derives else ())

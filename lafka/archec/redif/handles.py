@@ -75,6 +75,13 @@ class Handle:
         parts = self.parts
         return "/".join(parts[1:3]) if len(parts) == 4 else parts[1]
 
+    def owns(self, place: str) -> bool:
+        """Return whether a file at *place*, below the folder of all archives, is in ``folder``.
+
+        Of several templates of one handle that counts which stands there (decision D19).
+        """
+        return place.lower().startswith(f"{self.folder}/")
+
 
 def parse(text: str) -> Handle:
     """The handle that *text* means; BadHandle, with the reason, where it means none."""

@@ -330,7 +330,7 @@ class FutliList:
 def _claim(file: SourceFile, template: redif.Template, handle: Handle) -> Claim:
     return Claim(
         handle=handle.text,
-        outside=not file.place.lower().startswith(f"{handle.folder}/"),
+        outside=not handle.owns(file.place),
         path=file.place,
         at=template.line if template.offset is None else template.offset,
         line=template.line,
